@@ -1,0 +1,56 @@
+package flow
+
+import "time"
+
+// DeliveryState is where a delivery stands.
+type DeliveryState string
+
+const (
+	DeliveryPending   DeliveryState = "pending"   // being sent, or waiting for its next attempt
+	DeliveryDelivered DeliveryState = "delivered" // answered 2xx
+	DeliveryFailed    DeliveryState = "failed"    // all attempts used up, or stopped by 410
+)
+
+// Delivery is one webhook message and where it stands. Its ID is the
+// webhook-id header, the same on every attempt.
+type Delivery struct {
+	ID, WorkspaceID, FlowID, RunID string
+	Node                           string // empty for the per-run webhook
+	URL                            string
+	Body                           []byte
+	Secret                         any    // secret value; nil for the flow's own signing secret
+	Header                         string // custom signature header
+	Signature                      any    // its value: secret reference or text
+	State                          DeliveryState
+	Attempt                        int64 // attempts begun in the present series
+	CreatedAt                      time.Time
+	NextAt                         time.Time // when it is due; zero when ended
+	EndedAt                        time.Time
+}
+
+// DeliveryAttempt is one try at sending a delivery.
+type DeliveryAttempt struct {
+	DeliveryID string
+	Number     int64 // 1, 2, 3 … over all series
+	StartedAt  time.Time
+	Latency    time.Duration
+	Status     int    // HTTP status; 0 when there was no answer
+	Response   string // at most the first 4 KiB of the body
+	Error      string // why there was no success, as a person reads it
+}
+
+// deliveryPauses are the waits after the first, second … failed attempt.
+var deliveryPauses = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// DeliveryPause is the wait after the given number of failed attempts, or
+// false when there are no more. jitter in [0,1) lengthens it by up to a tenth.
+func DeliveryPause(failed int64, jitter float64) (time.Duration, bool) {
+	if failed < 1 || failed > int64(len(deliveryPauses)) {
+		return 0, false
+	}
+	p := deliveryPauses[failed-1]
+	return p + time.Duration(jitter*float64(p)/10), true
+}

@@ -1,0 +1,117 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+)
+
+// Schema names the document format this code reads and writes.
+const Schema = "sluice.flow/v1"
+
+// Document is a flow as people keep it: readable, diffable, free of secrets.
+type Document struct {
+	Schema      string  `json:"schema"`
+	Name        string  `json:"name"`
+	Description string  `json:"description,omitempty"`
+	Nodes       []Node  `json:"nodes"`
+	Edges       []Edge  `json:"edges"`
+	Groups      []Group `json:"groups,omitempty"`
+}
+
+// Node is one box in a flow.
+type Node struct {
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind"`
+	Label    string         `json:"label,omitempty"`
+	Position *Position      `json:"position,omitempty"`
+	Color    string         `json:"color,omitempty"`
+	Disabled bool           `json:"disabled,omitempty"`
+	Retry    *Retry         `json:"retry,omitempty"`
+	TimeoutS float64        `json:"timeout_s,omitempty"`
+	OnError  *OnError       `json:"on_error,omitempty"`
+	Config   map[string]any `json:"config"`
+}
+
+// Position is a place on the canvas, in its own units.
+type Position struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// Retry repeats a failed step whose error says that a retry could help.
+type Retry struct {
+	Attempts int     `json:"attempts"`            // failed attempts at most, the first included
+	BackoffS float64 `json:"backoff_s,omitempty"` // pause after the first failure, doubled after each
+}
+
+// OnError says what a failed step does to the run. The nil value fails it.
+type OnError struct {
+	Route    bool           // an error port carries what went wrong
+	Continue map[string]any // values for output ports, as if it had succeeded
+}
+
+// MarshalJSON writes "route" or {"continue": …}.
+func (o OnError) MarshalJSON() ([]byte, error) {
+	if o.Route {
+		return []byte(`"route"`), nil
+	}
+	return json.Marshal(map[string]any{"continue": o.Continue})
+}
+
+// Edge connects an output port to an input port, both written node.port.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Group frames nodes on the canvas.
+type Group struct {
+	ID    string   `json:"id"`
+	Label string   `json:"label,omitempty"`
+	Color string   `json:"color,omitempty"`
+	Nodes []string `json:"nodes"`
+}
+
+// Limits of a document.
+const (
+	MaxDocumentBytes = 4 << 20
+	MaxNodeTimeoutS  = 24 * 3600
+	MaxRetryAttempts = 20
+	MaxBackoffS      = 24 * 3600
+)
+
+var (
+	nodeID    = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+	inputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+)
+
+// Encode writes the document as indented JSON with sorted config names, the
+// form that export gives and git keeps.
+func (d *Document) Encode() []byte {
+	data, err := json.MarshalIndent(json.RawMessage(EncodeJSON(d)), "", "  ")
+	if err != nil {
+		panic("flow: encode document: " + err.Error())
+	}
+	return append(data, '\n')
+}
+
+// Canonical writes the document compactly; equal documents give equal bytes.
+func (d *Document) Canonical() []byte { return EncodeJSON(d) }
+
+// Hash identifies a canonical document or any other content.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Node returns the node of an ID, or nil.
+func (d *Document) Node(id string) *Node {
+	for i := range d.Nodes {
+		if d.Nodes[i].ID == id {
+			return &d.Nodes[i]
+		}
+	}
+	return nil
+}

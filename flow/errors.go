@@ -1,0 +1,140 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Code is the machine-readable reason of a failure. The codes of a failed run
+// and of a refused request are part of the public contract.
+type Code string
+
+// Codes of a failed run or step.
+const (
+	CodeProviderAuth        Code = "provider_auth"
+	CodeProviderRateLimited Code = "provider_rate_limited"
+	CodeProviderRejected    Code = "provider_rejected"
+	CodeProviderUnavailable Code = "provider_unavailable"
+	CodeModelNotFound       Code = "model_not_found"
+	CodeModelIncompatible   Code = "model_incompatible"
+	CodeOutputInvalid       Code = "output_invalid"
+	CodeStepTimeout         Code = "step_timeout"
+	CodeRunTimeout          Code = "run_timeout"
+	CodeInputInvalid        Code = "input_invalid"
+	CodeExpressionFailed    Code = "expression_failed"
+	CodeCodeFailed          Code = "code_failed"
+	CodeDestinationBlocked  Code = "destination_blocked"
+	CodeHTTPFailed          Code = "http_failed"
+	CodeBudgetExceeded      Code = "budget_exceeded"
+	CodePoisoned            Code = "poisoned"
+	CodeInternal            Code = "internal"
+)
+
+// Codes of a refused request.
+const (
+	CodeInvalidJSON           Code = "invalid_json"
+	CodeInvalidHeader         Code = "invalid_header"
+	CodeKeyInURL              Code = "key_in_url"
+	CodeKeyMissing            Code = "key_missing"
+	CodeKeyInvalid            Code = "key_invalid"
+	CodeKeyExpired            Code = "key_expired"
+	CodeKeyRevoked            Code = "key_revoked"
+	CodeScopeMissing          Code = "scope_missing"
+	CodeFlowNotAllowed        Code = "flow_not_allowed"
+	CodeNotFound              Code = "not_found"
+	CodeMethodNotAllowed      Code = "method_not_allowed"
+	CodeNotAcceptable         Code = "not_acceptable"
+	CodeUnsupportedMediaType  Code = "unsupported_media_type"
+	CodeBodyTooLarge          Code = "body_too_large"
+	CodeIdempotencyInProgress Code = "idempotency_in_progress"
+	CodeNotPublished          Code = "not_published"
+	CodeRunNotEnded           Code = "run_not_ended"
+	CodeResultNotSaved        Code = "result_not_saved"
+	CodeRunExpired            Code = "run_expired"
+	CodeIdempotencyMismatch   Code = "idempotency_mismatch"
+	CodeRunFailed             Code = "run_failed"
+	CodeRunCanceled           Code = "run_canceled"
+	CodeRateLimited           Code = "rate_limited"
+	CodeConcurrencyLimited    Code = "concurrency_limited"
+	CodeQueueFull             Code = "queue_full"
+	CodeDraining              Code = "draining"
+	CodeStorageFull           Code = "storage_full"
+	CodeOverloaded            Code = "overloaded"
+	// CodeDocumentInvalid refuses a flow document on import or publish.
+	CodeDocumentInvalid Code = "document_invalid"
+)
+
+// Error is a failure that a person may read and a program may act on. Anything
+// that is not an Error is internal and stays private.
+type Error struct {
+	Code      Code          `json:"code"`
+	Message   string        `json:"message"`
+	Node      string        `json:"node,omitempty"`
+	Retryable bool          `json:"retryable"`
+	Fields    []Problem     `json:"-"` // every problem of the input, each with its place
+	After     time.Duration `json:"-"` // do not try again sooner; zero when unknown
+}
+
+// Error returns the sentence, followed by the places when there are any.
+func (e *Error) Error() string {
+	if len(e.Fields) == 0 {
+		return e.Message
+	}
+	var b strings.Builder
+	b.WriteString(e.Message)
+	for _, p := range e.Fields {
+		fmt.Fprintf(&b, "\n  %s", p)
+	}
+	return b.String()
+}
+
+// Is matches another Error of the same code, so errors.Is works with a
+// template such as &Error{Code: CodeNotFound}.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Message == ""
+}
+
+// Errorf makes an Error of a code with a formatted sentence.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// AsError returns the Error inside err, or a private CodeInternal one that
+// says nothing about the cause.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Errorf(CodeInternal, "Something went wrong inside Sluice. The log has the details.")
+}
+
+// Problem is one thing that is wrong in a document or an input, and where.
+type Problem struct {
+	Pointer string `json:"pointer"` // RFC 6901, "" is the whole document
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+	Node    string `json:"node,omitempty"` // the node it belongs to, when there is one
+}
+
+// String is the problem as one line of a terminal.
+func (p Problem) String() string {
+	at := p.Pointer
+	if at == "" {
+		at = "/"
+	}
+	return at + ": " + p.Detail
+}
+
+// Pointer joins path tokens to an RFC 6901 JSON pointer.
+func Pointer(tokens ...any) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		s := fmt.Sprint(t)
+		s = strings.ReplaceAll(s, "~", "~0")
+		b.WriteString("/" + strings.ReplaceAll(s, "/", "~1"))
+	}
+	return b.String()
+}

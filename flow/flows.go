@@ -1,0 +1,39 @@
+package flow
+
+import "time"
+
+// Flow is what a workspace owns: a draft that the editor edits and published
+// versions that programs call.
+type Flow struct {
+	ID, WorkspaceID   string
+	Name, Description string
+	Draft             []byte // canonical document; it may be invalid
+	Rev               int64  // counts edits of the draft
+	LiveVersion       int64  // 0 when it was never published
+	LiveHash          string // document of the live version
+	MaxRunning        int64  // runs at once, more wait in the queue; 0 means no limit
+	MaxQueued         int64  // waiting runs beyond which a start is refused; 0 means the workspace's
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+	ArchivedAt        time.Time // zero unless archived
+}
+
+// Version is an immutable published snapshot of a flow.
+type Version struct {
+	FlowID       string
+	Number       int64
+	DocumentHash string
+	Summary      string
+	CreatedAt    time.Time
+}
+
+// Workspace owns flows, keys, credentials and runs.
+type Workspace struct {
+	ID, Name   string
+	MaxRunning int64 // runs at once over all flows; 0 means no limit
+	MaxQueued  int64 // waiting runs beyond which a start is refused
+	CreatedAt  time.Time
+}
+
+// DefaultWorkspace is made at first start.
+const DefaultWorkspace = "default"

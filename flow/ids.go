@@ -1,0 +1,50 @@
+package flow
+
+import (
+	"crypto/rand"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Prefixes of public IDs.
+const (
+	PrefixFlow       = "flow_"
+	PrefixRun        = "run_"
+	PrefixKey        = "key_"
+	PrefixDelivery   = "whd_"
+	PrefixFile       = "file_"
+	PrefixWorkspace  = "ws_"
+	PrefixUser       = "user_"
+	PrefixCredential = "cred_"
+	PrefixAudit      = "aud_"
+)
+
+// IDs makes prefixed identifiers of 128 bits: 48 of milliseconds, 80 random,
+// in lower-case Crockford base32, so that later IDs sort after earlier ones.
+type IDs struct {
+	Now    func() time.Time
+	Random io.Reader
+}
+
+// NewIDs makes identifiers from the real clock and the system's randomness.
+func NewIDs() IDs { return IDs{Now: time.Now, Random: rand.Reader} }
+
+// New returns a fresh identifier.
+func (g IDs) New(prefix string) string {
+	id := ulid.MustNew(ulid.Timestamp(g.Now()), g.Random)
+	return prefix + strings.ToLower(id.String())
+}
+
+// ValidID tells whether s has the form of an ID with this prefix. It is
+// checked before the store is asked, so malformed and unknown look the same.
+func ValidID(prefix, s string) bool {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok || len(rest) != ulid.EncodedSize || strings.ToLower(rest) != rest {
+		return false
+	}
+	_, err := ulid.ParseStrict(rest)
+	return err == nil
+}

@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxJSONDepth is how deep arrays and objects may nest in anything we read.
+const MaxJSONDepth = 64
+
+// DecodeJSON reads exactly one JSON value: valid UTF-8, no duplicate names, no
+// trailing data, at most MaxJSONDepth deep. Objects become map[string]any,
+// arrays []any and numbers json.Number, which keeps every digit. The error is
+// a Problem that says where.
+func DecodeJSON(data []byte) (any, error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data))
+	v, err := decodeValue(d)
+	if err == nil {
+		if _, end := d.ReadToken(); end != io.EOF {
+			err = &jsonError{at: "", msg: fmt.Sprintf("unexpected data after the JSON value, at byte %d", d.InputOffset())}
+		}
+	}
+	if err != nil {
+		return nil, jsonProblem(d, err)
+	}
+	return v, nil
+}
+
+// EncodeJSON writes a value as compact JSON with sorted names and without
+// HTML escapes. Values come from DecodeJSON or are built from its types, so
+// failing to encode is a programming error and panics.
+func EncodeJSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("flow: encode JSON: %v", err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+type jsonError struct{ at, msg string }
+
+func (e *jsonError) Error() string { return e.msg }
+
+// ProblemError carries one Problem as an error.
+type ProblemError struct{ Problem }
+
+// Error is the problem as one line.
+func (e *ProblemError) Error() string { return e.Problem.String() }
+
+func jsonProblem(d *jsontext.Decoder, err error) error {
+	p := Problem{Pointer: string(d.StackPointer()), Code: "invalid_json"}
+	if own, ok := errors.AsType[*jsonError](err); ok {
+		p.Pointer, p.Detail = own.at, own.msg
+		return &ProblemError{p}
+	}
+	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		p.Pointer = string(syn.JSONPointer)
+		p.Detail = fmt.Sprintf("%v, at byte %d", syn.Err, syn.ByteOffset)
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			p.Code, p.Detail = "duplicate_name", "this name appears twice in the same object"
+		}
+		return &ProblemError{p}
+	}
+	p.Detail = "the JSON ends too early"
+	return &ProblemError{p}
+}
+
+func decodeValue(d *jsontext.Decoder) (any, error) {
+	t, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if d.StackDepth() > MaxJSONDepth {
+		return nil, &jsonError{at: string(d.StackPointer()), msg: fmt.Sprintf("nested deeper than %d levels", MaxJSONDepth)}
+	}
+	switch t.Kind() {
+	case '{':
+		return decodeObject(d)
+	case '[':
+		return decodeArray(d)
+	case '"':
+		return t.String(), nil
+	case '0':
+		return json.Number(t.String()), nil
+	case 't', 'f':
+		return t.Bool(), nil
+	}
+	return nil, nil
+}
+
+func decodeObject(d *jsontext.Decoder) (any, error) {
+	m := map[string]any{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if m[key], err = decodeValue(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.ReadToken()
+	return m, err
+}
+
+func decodeArray(d *jsontext.Decoder) (any, error) {
+	list := []any{}
+	for d.PeekKind() != ']' {
+		v, err := decodeValue(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.ReadToken()
+	return list, err
+}

@@ -1,0 +1,97 @@
+package flow
+
+import (
+	"crypto/rand"
+	"hash/crc32"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is something a key may do.
+type Scope string
+
+const (
+	ScopeRun    Scope = "run"    // start, cancel, rerun, files, and reading runs this key started
+	ScopeRead   Scope = "read"   // every GET of the allowed flows
+	ScopeManage Scope = "manage" // DELETE, redeliver, draft and non-live versions
+)
+
+// Key lets a program call /v1. The key text itself is kept nowhere.
+type Key struct {
+	ID, WorkspaceID string
+	Name            string
+	Prefix          string // the first characters, to recognise it by
+	Hash            string // SHA-256 of the key text, in hex
+	Scopes          []Scope
+	Flows           []string // allowed flow IDs; empty means all of the workspace
+	RPM             int64    // requests a minute; 0 means no limit, as below
+	Concurrency     int64    // runs that have not ended
+	USDPerDay       int64    // nano-dollars per UTC day
+	CreatedAt       time.Time
+	CreatedBy       string
+	ExpiresAt       time.Time // zero: never
+	RevokedAt       time.Time // zero unless revoked
+	LastUsedAt      time.Time
+	LastUsedIP      string
+	Uses            int64
+	Trigger         Trigger // what runs started with it are triggered by; empty means api
+}
+
+// Has tells whether the key has the scope.
+func (k *Key) Has(s Scope) bool { return slices.Contains(k.Scopes, s) }
+
+// Allows tells whether the key may call the flow.
+func (k *Key) Allows(flowID string) bool {
+	return len(k.Flows) == 0 || slices.Contains(k.Flows, flowID)
+}
+
+const (
+	keyPrefix   = "slu_"
+	keyRandom   = 30
+	keyChecksum = 6
+	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	// KeyShown is how many characters of a key are kept to recognise it by.
+	KeyShown = len(keyPrefix) + 6
+)
+
+// NewKeyText makes a key: slu_, 30 random base62 characters (178 bits) and
+// their CRC-32 in 6 base62 characters, so that scanners can find and check it.
+func NewKeyText() string {
+	var b strings.Builder
+	b.WriteString(keyPrefix)
+	for range keyRandom {
+		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(base62))))
+		if err != nil {
+			panic("flow: no randomness: " + err.Error())
+		}
+		b.WriteByte(base62[n.Int64()])
+	}
+	return b.String() + checksum(b.String()[len(keyPrefix):])
+}
+
+// ValidKeyText tells whether the text has a key's form and checksum. It says
+// nothing about whether such a key exists.
+func ValidKeyText(s string) bool {
+	rest, ok := strings.CutPrefix(s, keyPrefix)
+	if !ok || len(rest) != keyRandom+keyChecksum {
+		return false
+	}
+	for _, c := range []byte(rest) {
+		if strings.IndexByte(base62, c) < 0 {
+			return false
+		}
+	}
+	return checksum(rest[:keyRandom]) == rest[keyRandom:]
+}
+
+func checksum(random string) string {
+	sum := crc32.ChecksumIEEE([]byte(random))
+	out := [keyChecksum]byte{}
+	for i := range out {
+		out[keyChecksum-1-i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out[:])
+}

@@ -1,0 +1,229 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Class says how a kind's work is carried out and recorded.
+type Class int
+
+const (
+	// Inline work takes microseconds and has no outside effect: it runs on the
+	// engine's own goroutine and is recorded together with the next write.
+	Inline Class = iota
+	// Compute work takes time but has no outside effect: a repeat costs
+	// nothing but the time.
+	Compute
+	// Outside work reaches out of the process (a model, HTTP, a file): its
+	// result is on disk, synced, before anything that depends on it starts.
+	Outside
+)
+
+// Role marks the kinds that the flow's own interface is made of.
+type Role int
+
+const (
+	RoleNode   Role = iota
+	RoleInput       // takes a value of the run's inputs
+	RoleOutput      // its value is an output of the run
+	RoleCanvas      // lives on the canvas only and never runs
+)
+
+// Kind declares what a node is. Editor form, validation, JSON Schema, docs and
+// `sluice kinds` all derive from it.
+type Kind struct {
+	Name    string // as in documents: http_request
+	Title   string // as on the canvas: HTTP request
+	Group   string // palette group
+	Icon    string // lucide icon name
+	Summary string // one line
+	Doc     string // Markdown paragraphs for the reference
+	Class   Class
+	Role    Role
+	Timeout time.Duration // default time limit of a step; zero means StepTimeout
+	Fields  []Field
+	Inputs  []Port // input ports that are not fields
+	Outputs []Port
+	// Collects names the field that lists output nodes by name; the node then
+	// depends on them and is given their values (In.Collected). Empty list
+	// means all.
+	Collects string
+	Example  Example
+	// Check finds what the declaration alone cannot: it is pure. Pointers of
+	// the problems are relative to the node's config.
+	Check func(n *Node) []Problem
+	// Run does the node's job. It must obey ctx, and returns an *Error for
+	// everything a person can act on.
+	Run func(ctx context.Context, in *In) (Out, error)
+}
+
+// FieldType is what a config field holds.
+type FieldType string
+
+const (
+	FieldText    FieldType = "text"    // one line
+	FieldArea    FieldType = "area"    // several lines
+	FieldNumber  FieldType = "number"  // any number
+	FieldInteger FieldType = "integer" // a whole number
+	FieldBoolean FieldType = "boolean"
+	FieldSelect  FieldType = "select" // one of Options
+	FieldList    FieldType = "list"   // a list of scalars
+	FieldMap     FieldType = "map"    // names to texts, such as headers
+	FieldJSON    FieldType = "json"   // any JSON value
+	FieldSecret  FieldType = "secret" // {"credential": "name"}, never a literal at rest
+	FieldKind   FieldType = "type"   // a value type, such as the type of an input
+)
+
+// Escape is how template values are written into a field.
+type Escape int
+
+const (
+	EscapeNone Escape = iota
+	EscapeURL         // percent-encoded
+	EscapeJSON        // by position inside a JSON text
+)
+
+// Field is one config field of a kind.
+type Field struct {
+	Name     string
+	Title    string
+	Help     string
+	Type     FieldType
+	Value    Type // the type of its input port; derived from Type when empty
+	Template bool // grows an input port per {{name}}
+	Escape   Escape
+	Typed    bool // never a port: it can only be typed
+	Required bool
+	Default  any
+	Options  []string // of a select
+	Min, Max *float64 // bounds of a number, of the characters or of the items
+	More     bool     // shown under "More" in the editor
+	Secret   []string // names in a map whose values are secrets (lower case, a leading * matches any start)
+}
+
+// Port is a named place where a node takes or gives a value.
+type Port struct {
+	Name     string `json:"name"`
+	Title    string `json:"title,omitempty"`
+	Help     string `json:"help,omitempty"`
+	Type     Type   `json:"type"`
+	Required bool   `json:"required,omitempty"`
+	List     bool   `json:"list,omitempty"`     // takes many edges, in order
+	Template bool   `json:"template,omitempty"` // grown by a {{name}}
+}
+
+// Example is a runnable use of a kind: config and port values in, outputs out.
+type Example struct {
+	Config  map[string]any
+	Ports   map[string]any // values that arrive by edges
+	Outputs map[string]any // nil when the output depends on the outside world
+}
+
+// In is what a node is given to do its job.
+type In struct {
+	WorkspaceID, FlowID, RunID string
+	Path, Node                 string
+	Attempt                    int
+	Key                        string         // execution key run_id:path, the same over retries
+	Config                     map[string]any // every field: edge over typed value over default, templates filled in
+	Ports                      map[string]any // what arrived by edges; a list port holds []any
+	Inputs                     map[string]any // the run's inputs
+	Collected                  map[string]any // output values by name, for kinds that collect
+	State                      any            // what an earlier suspension saved
+	// Secret reads the credential that a secret value refers to, for use
+	// against host; a plain text that came by an edge is returned as it is.
+	Secret func(ctx context.Context, value any, host string) (string, error)
+}
+
+// Text is a config field as text.
+func (in *In) Text(name string) string { return Text(in.Config[name]) }
+
+// Int is a config field as a whole number.
+func (in *In) Int(name string) int { f, _ := Float(in.Config[name]); return int(f) }
+
+// Out is what a node gives back; the engine alone writes it down. An output
+// port that is absent from Outputs was not taken.
+type Out struct {
+	Outputs    map[string]any
+	Deliveries []NewDelivery
+	Suspend    *Suspension
+	Usage      Usage
+}
+
+// Suspension asks to be run again later, holding no worker until then.
+type Suspension struct {
+	Until time.Time
+	State any // handed back as In.State
+}
+
+// Registry holds the kinds. It is filled at start and read-only after.
+type Registry struct{ kinds map[string]*Kind }
+
+// NewRegistry makes a registry of kinds; a bad declaration panics at start.
+func NewRegistry(kinds ...Kind) *Registry {
+	r := &Registry{kinds: map[string]*Kind{}}
+	for _, k := range kinds {
+		r.add(k)
+	}
+	return r
+}
+
+var kindName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+func (r *Registry) add(k Kind) {
+	if !kindName.MatchString(k.Name) || k.Title == "" || k.Summary == "" || k.Group == "" {
+		panic(fmt.Sprintf("flow: kind %q lacks a name, title, group or summary", k.Name))
+	}
+	if _, twice := r.kinds[k.Name]; twice {
+		panic(fmt.Sprintf("flow: kind %q is declared twice", k.Name))
+	}
+	if k.Run == nil && k.Role != RoleCanvas {
+		panic(fmt.Sprintf("flow: kind %q has no Run", k.Name))
+	}
+	r.kinds[k.Name] = &k
+}
+
+// Find returns the kind of a name, or nil.
+func (r *Registry) Find(name string) *Kind { return r.kinds[name] }
+
+// List returns all kinds by name.
+func (r *Registry) List() []*Kind {
+	list := make([]*Kind, 0, len(r.kinds))
+	for _, name := range slices.Sorted(maps.Keys(r.kinds)) {
+		list = append(list, r.kinds[name])
+	}
+	return list
+}
+
+// Field returns the declared field of a name, or nil.
+func (k *Kind) Field(name string) *Field {
+	for i := range k.Fields {
+		if k.Fields[i].Name == name {
+			return &k.Fields[i]
+		}
+	}
+	return nil
+}
+
+// PortType is the value type that the field's input port takes.
+func (f *Field) PortType() Type {
+	if f.Value != "" {
+		return f.Value
+	}
+	switch f.Type {
+	case FieldText, FieldArea, FieldSelect:
+		return TypeText
+	case FieldNumber, FieldInteger:
+		return TypeNumber
+	case FieldBoolean:
+		return TypeBoolean
+	case FieldList:
+		return TypeList
+	}
+	return TypeAny
+}

@@ -1,0 +1,184 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Limits that hold where a document or key sets none.
+const (
+	RunTimeout   = time.Hour
+	StepTimeout  = time.Minute
+	ModelTimeout = 10 * time.Minute
+	StepParallel = 16
+	MaxNodes     = 1000
+	// HeldBackoff is the longest back-off that keeps its worker; a longer one
+	// releases it and the run waits.
+	HeldBackoff = 30 * time.Second
+)
+
+// RunState is where a run stands.
+type RunState string
+
+const (
+	RunQueued    RunState = "queued"
+	RunRunning   RunState = "running"
+	RunWaiting   RunState = "waiting"
+	RunSucceeded RunState = "succeeded"
+	RunFailed    RunState = "failed"
+	RunCanceled  RunState = "canceled"
+)
+
+// runMoves is the state table of a run.
+var runMoves = map[RunState][]RunState{
+	RunQueued:  {RunRunning, RunFailed, RunCanceled},
+	RunRunning: {RunWaiting, RunSucceeded, RunFailed, RunCanceled},
+	RunWaiting: {RunRunning, RunFailed, RunCanceled},
+}
+
+// Ended tells whether the state is final.
+func (s RunState) Ended() bool {
+	return s == RunSucceeded || s == RunFailed || s == RunCanceled
+}
+
+// CanBecome tells whether the state table allows the move.
+func (s RunState) CanBecome(next RunState) bool { return slices.Contains(runMoves[s], next) }
+
+// StepState is where a step stands.
+type StepState string
+
+const (
+	StepPending   StepState = "pending"
+	StepRunning   StepState = "running"
+	StepRetrying  StepState = "retrying"
+	StepWaiting   StepState = "waiting"
+	StepSucceeded StepState = "succeeded"
+	StepReused    StepState = "reused"
+	StepSkipped   StepState = "skipped"
+	StepFailed    StepState = "failed"
+	StepCanceled  StepState = "canceled"
+)
+
+// Ended tells whether the state is final.
+func (s StepState) Ended() bool {
+	switch s {
+	case StepSucceeded, StepReused, StepSkipped, StepFailed, StepCanceled:
+		return true
+	}
+	return false
+}
+
+// Trigger is what started a run.
+type Trigger string
+
+const (
+	TriggerAPI     Trigger = "api"
+	TriggerBuilder Trigger = "builder"
+	TriggerForm    Trigger = "form"
+	TriggerMCP     Trigger = "mcp"
+	TriggerCLI     Trigger = "cli"
+	TriggerRerun   Trigger = "rerun"
+)
+
+// Usage is what a step or run consumed. Cost is in nano-dollars (1e-9 USD).
+type Usage struct {
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	CostNanoUSD  int64 `json:"-"`
+}
+
+// Add returns the sum of both.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostNanoUSD + v.CostNanoUSD}
+}
+
+// USD is the cost in dollars as a decimal text without needless zeros.
+func (u Usage) USD() string {
+	s := fmt.Sprintf("%d.%09d", u.CostNanoUSD/1e9, u.CostNanoUSD%1e9)
+	for s[len(s)-1] == '0' && s[len(s)-3] != '.' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// Progress counts ended steps among all that the flow has.
+type Progress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// Run is one execution of one document with one set of inputs.
+type Run struct {
+	ID, WorkspaceID, FlowID string
+	Version                 int64 // 0 for a draft run
+	Draft                   bool
+	DocumentHash            string
+	State                   RunState
+	Attempt                 int64 // counts hand-overs to a worker and fences their writes
+	Trigger                 Trigger
+	KeyID, UserID           string
+	ParentRunID             string
+	RerunFrom               string // the node a rerun was asked from
+	Inputs                  map[string]any
+	Outputs                 map[string]any
+	Error                   *Error
+	Metadata                map[string]any
+	Usage                   Usage
+	Progress                Progress
+	Seq                     int64 // number of the newest event of the run
+	RunSeq                  int64 // number of the event that tells the present run state
+	Save                    bool  // false: content is erased once the run and its deliveries have ended
+	Timeout                 time.Duration
+	CancelRequested         bool
+	Crashes                 int // crashes in a row that cut it with nothing recorded between
+	CreatedAt               time.Time
+	StartedAt               time.Time // zero until then, as are those below
+	EndedAt                 time.Time
+	ExpiresAt               time.Time
+	DeadlineAt              time.Time
+	WaitingSince            time.Time
+	Erased                  Code // why the content is gone (result_not_saved, run_expired); empty while it is there
+}
+
+// Step is what one node did in one run.
+type Step struct {
+	Path, Node, Kind string
+	State            StepState
+	Attempt          int // starts, those cut by a crash included
+	Failures         int // failed attempts, which the retry policy counts
+	NodeHash         string
+	InputHash        string
+	Input            map[string]any
+	Outputs          map[string]any
+	Error            *Error
+	Usage            Usage
+	Saved            any // what a suspension keeps
+	Seq              int64 // number of the event that tells the present state
+	OutputSeq        int64 // number of the output event, for output nodes
+	StartedAt        time.Time
+	EndedAt          time.Time
+	WaitUntil        time.Time
+}
+
+// RunWrite is one step of progress of a run, written in one transaction. It is
+// refused with ErrFenced when the run's attempt is no longer Run.Attempt.
+type RunWrite struct {
+	Run        *Run // the row as it shall be
+	Steps      []Step
+	Deliveries []NewDelivery
+	Durable    bool      // must be synced to disk before Write returns
+	Progressed bool      // something ended: the crash count starts anew
+	End        bool      // the run's state is final
+	WakeAt     time.Time // when a waiting run goes on; zero unless Run.State is waiting
+}
+
+// NewDelivery is a webhook message to be sent once its transaction is durable.
+type NewDelivery struct {
+	Node      string // the webhook node; empty for the per-run webhook
+	URL       string
+	Body      []byte
+	Secret    any // secret value; nil for the flow's own signing secret
+	Header    string // custom signature header
+	Signature any    // its value: secret reference or text
+}

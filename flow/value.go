@@ -1,0 +1,163 @@
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Type is what kind of value a port or an input takes.
+type Type string
+
+// The value types. A value itself is what DecodeJSON gives: nil, bool, string,
+// json.Number, []any or map[string]any.
+const (
+	TypeText    Type = "text"
+	TypeNumber  Type = "number"
+	TypeBoolean Type = "boolean"
+	TypeJSON    Type = "json"
+	TypeList    Type = "list"
+	TypeFile    Type = "file"
+	TypeAny     Type = "any"
+)
+
+// MaxTextBytes bounds a text that a step builds. Templates multiply what they
+// are given, so without a bound a chain of them fills the memory.
+const MaxTextBytes = 16 << 20
+
+// KindOf names what a value is in words a person uses.
+func KindOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "text"
+	case json.Number, float64, int, int64:
+		return "number"
+	case []any:
+		return "list"
+	case map[string]any:
+		if _, ok := v["file"].(string); ok {
+			return "file"
+		}
+		return "object"
+	}
+	return "unknown"
+}
+
+// Is tells whether v is a value of the type as it stands, without coercion.
+func (t Type) Is(v any) bool {
+	switch t {
+	case TypeAny, TypeJSON:
+		return true
+	case TypeText, TypeNumber, TypeBoolean, TypeList, TypeFile:
+		return KindOf(v) == string(t)
+	}
+	return false
+}
+
+// Coerce turns v into the type where nothing can be lost by it: a number
+// written as text into a number, "true" and "false" into booleans, a scalar
+// into text. Everything else is refused with what was wanted and what came.
+func Coerce(v any, t Type) (any, error) {
+	if t.Is(v) {
+		return v, nil
+	}
+	switch t {
+	case TypeText:
+		if s, ok := scalarText(v); ok {
+			return s, nil
+		}
+	case TypeNumber:
+		if s, ok := v.(string); ok && isNumber(strings.TrimSpace(s)) {
+			return json.Number(strings.TrimSpace(s)), nil
+		}
+	case TypeBoolean:
+		if s, ok := v.(string); ok && (s == "true" || s == "false") {
+			return s == "true", nil
+		}
+	}
+	return nil, fmt.Errorf("wanted %s, got %s", t, KindOf(v))
+}
+
+// Parse reads text typed by a person (a form field, --input name=value) as a
+// value of the type; lists and JSON are written as JSON.
+func (t Type) Parse(s string) (any, error) {
+	if t != TypeList && t != TypeJSON {
+		return Coerce(s, t)
+	}
+	v, err := DecodeJSON([]byte(s))
+	if err != nil && t == TypeJSON {
+		return s, nil // plain words are a JSON text without its quotes
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wanted a list written as JSON, such as [\"a\", \"b\"]")
+	}
+	return Coerce(v, t)
+}
+
+func scalarText(v any) (string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return v.String(), true
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	case int:
+		return strconv.Itoa(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
+}
+
+// isNumber tells whether s is a number as JSON writes it.
+func isNumber(s string) bool {
+	if s == "" || !(s[0] == '-' || s[0] >= '0' && s[0] <= '9') {
+		return false
+	}
+	v, err := DecodeJSON([]byte(s))
+	_, ok := v.(json.Number)
+	return err == nil && ok
+}
+
+// Text is a value as it appears inside a text: text as it is, null as nothing,
+// everything else as JSON.
+func Text(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	if s, ok := scalarText(v); ok {
+		return s
+	}
+	if v == nil {
+		return ""
+	}
+	return string(EncodeJSON(v))
+}
+
+// Float is a number value as float64; ok is false for anything else and for
+// numbers out of range.
+func Float(v any) (f float64, ok bool) {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// Number wraps a Go number as a value.
+func Number[N int | int64 | float64 | float32](n N) json.Number {
+	return json.Number(EncodeJSON(n))
+}
