@@ -1,0 +1,168 @@
+package builtin
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// passTokens is how many tokens of short texts share one pass: enough to pay for reading the weights, few enough to
+// spread a dozen sentences over the cores.
+const passTokens = 64
+
+// Embed returns a unit vector of Dimensions for each text; texts of like meaning have a large inner product. A text of
+// more than MaxTokens is split by sentence, and its vector is the mean of the parts, weighted by their length. Blank
+// text says nothing: its vector is all zeros.
+//
+// It returns ErrTooLong beyond MaxText or MaxBatch, and the context's error soon after the context ends.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := checkLength(texts...); err != nil {
+		return nil, err
+	}
+	e, err := m.ready()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := split(ctx, e.vocab, texts)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.encodeAll(ctx, parts); err != nil {
+		return nil, err
+	}
+	return join(parts, len(texts)), nil
+}
+
+// part is a piece of a text that fits the network.
+type part struct {
+	text   int // its index
+	tokens []int32
+	vector []float32
+}
+
+// split cuts each text into parts; blank texts have none.
+func split(ctx context.Context, v *vocabulary, texts []string) ([]part, error) {
+	var parts []part
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, tokens := range splitTokens(v, text) {
+			parts = append(parts, part{text: i, tokens: tokens})
+		}
+	}
+	return parts, nil
+}
+
+// splitTokens returns the tokens of a text, in several runs of at most MaxTokens if needed: whole sentences where they
+// fit, because half a sentence misleads the network.
+func splitTokens(v *vocabulary, text string) [][]int32 {
+	if tokens := v.tokens(text); len(tokens) <= MaxTokens {
+		return nonEmpty(tokens)
+	}
+	var runs [][]int32
+	var run []int32
+	for _, s := range splitSentences(text) {
+		tokens := v.tokens(s.in(text))
+		if len(run)+len(tokens) > MaxTokens {
+			runs, run = append(runs, nonEmpty(run)...), nil
+		}
+		for ; len(tokens) > MaxTokens; tokens = tokens[MaxTokens:] {
+			runs = append(runs, tokens[:MaxTokens])
+		}
+		run = append(run, tokens...)
+	}
+	return append(runs, nonEmpty(run)...)
+}
+
+func nonEmpty(tokens []int32) [][]int32 {
+	if len(tokens) == 0 {
+		return nil
+	}
+	return [][]int32{tokens}
+}
+
+// encodeAll sets the vector of every part, on as many goroutines as may run passes at the same time.
+func (m *Model) encodeAll(ctx context.Context, parts []part) error {
+	passes := group(parts)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	errs := make([]error, min(cap(m.slots), len(passes)))
+	for i := range errs {
+		wait.Go(func() {
+			for errs[i] == nil {
+				n := int(next.Add(1)) - 1
+				if n >= len(passes) {
+					return
+				}
+				errs[i] = m.encodeParts(ctx, passes[n])
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group puts neighbours together while they stay within passTokens.
+func group(parts []part) [][]part {
+	var passes [][]part
+	start, tokens := 0, 0
+	for i, p := range parts {
+		if i > start && tokens+len(p.tokens) > passTokens {
+			passes = append(passes, parts[start:i])
+			start, tokens = i, 0
+		}
+		tokens += len(p.tokens)
+	}
+	if start < len(parts) {
+		passes = append(passes, parts[start:])
+	}
+	return passes
+}
+
+func (m *Model) encodeParts(ctx context.Context, parts []part) error {
+	sequences := make([][]int32, len(parts))
+	for i, p := range parts {
+		sequences[i] = p.tokens
+	}
+	vectors, err := m.pass(ctx, sequences)
+	for i := range vectors {
+		parts[i].vector = vectors[i]
+	}
+	return err
+}
+
+// join averages the parts of each text, by their length in tokens.
+func join(parts []part, texts int) [][]float32 {
+	vectors := make([][]float32, texts)
+	for i := range vectors {
+		vectors[i] = make([]float32, Dimensions)
+	}
+	for _, p := range parts {
+		addScaled(vectors[p.text], p.vector, float32(len(p.tokens)))
+	}
+	for _, v := range vectors {
+		normalise(v)
+	}
+	return vectors
+}
+
+// Similarity tells how alike two texts are: 1 for the same meaning, about 0 for unrelated ones, rarely below. Blank text
+// is like nothing.
+func (m *Model) Similarity(ctx context.Context, a, b string) (float64, error) {
+	vectors, err := m.Embed(ctx, []string{a, b})
+	if err != nil {
+		return 0, err
+	}
+	return cosine(vectors[0], vectors[1]), nil
+}
+
+// cosine is the inner product of unit vectors, kept within -1..1 against rounding.
+func cosine(a, b []float32) float64 {
+	return min(1, max(-1, float64(dot(a, b))))
+}

@@ -1,0 +1,12 @@
+//go:build !amd64
+
+package builtin
+
+// Elsewhere the plain Go kernels do the work; the compiler drops the calls below.
+const accelerated = false
+
+func multiplyTileFast(out, x *float32, w *byte, n, pairs int) { panic("not on this platform") }
+
+func dotFast(a, b *float32, n int) float32 { panic("not on this platform") }
+
+func addScaledFast(y, x *float32, f float32, n int) { panic("not on this platform") }

@@ -1,0 +1,37 @@
+package builtin
+
+import "math"
+
+// layerNorm is layer normalisation: each row is brought to mean 0 and variance 1, then scaled and shifted.
+type layerNorm struct {
+	scale, bias []float32
+}
+
+func newLayerNorm(t *tensors, name string, width int) layerNorm {
+	return layerNorm{scale: t.vector(name+".scale", width), bias: t.vector(name+".bias", width)}
+}
+
+func (n *layerNorm) apply(dst, src []float32, rows int) {
+	width := len(n.scale)
+	for r := range rows {
+		n.row(dst[r*width:][:width], src[r*width:][:width])
+	}
+}
+
+func (n *layerNorm) row(dst, src []float32) {
+	const epsilon = 1e-6
+	var sum float32
+	for _, v := range src {
+		sum += v
+	}
+	mean := sum / float32(len(src))
+	for i, v := range src {
+		dst[i] = v - mean
+	}
+	variance := float64(dot(dst, dst)) / float64(len(dst))
+	factor := float32(1 / math.Sqrt(variance+epsilon))
+	scale, bias := n.scale[:len(dst)], n.bias[:len(dst)]
+	for i, v := range dst {
+		dst[i] = scale[i]*factor*v + bias[i]
+	}
+}

@@ -1,0 +1,16 @@
+package builtin
+
+import "math"
+
+// normalise makes v a unit vector in place. The zero vector, which stands for blank text, stays as it is.
+func normalise(v []float32) []float32 {
+	length := math.Sqrt(float64(dot(v, v)))
+	if length == 0 {
+		return v
+	}
+	factor := float32(1 / length)
+	for i := range v {
+		v[i] *= factor
+	}
+	return v
+}

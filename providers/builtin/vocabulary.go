@@ -1,0 +1,121 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	reservedPieces = 6 // the unknown piece and five markers that no text may produce
+	unknownPiece   = 0
+	wordStart      = '▁' // stands for the space before a word
+)
+
+// vocabulary is a SentencePiece unigram vocabulary: pieces with a log probability, kept as a trie.
+type vocabulary struct {
+	edges map[uint64]int32 // (node, rune) -> node
+	nodes []pieceNode
+}
+
+// pieceNode is a place in the trie; id is 0 where no piece ends.
+type pieceNode struct {
+	id    int32
+	score float64
+}
+
+func newVocabulary() *vocabulary {
+	return &vocabulary{edges: make(map[uint64]int32, 1<<15), nodes: make([]pieceNode, 1, 1<<15)}
+}
+
+func edge(node int32, r rune) uint64 { return uint64(node)<<32 | uint64(uint32(r)) }
+
+// add enters a piece. One piece is listed twice with different ids; the later one counts, as in the published tokenizer.
+func (v *vocabulary) add(id int, piece string, score float64) {
+	if id < reservedPieces {
+		return
+	}
+	var node int32
+	for _, r := range piece {
+		next, ok := v.edges[edge(node, r)]
+		if !ok {
+			next = int32(len(v.nodes))
+			v.nodes = append(v.nodes, pieceNode{})
+			v.edges[edge(node, r)] = next
+		}
+		node = next
+	}
+	v.nodes[node] = pieceNode{id: int32(id), score: score}
+}
+
+// tidy makes runs of white space one space: the model was trained on text without tabs, newlines and double spaces.
+func tidy(text string) string {
+	return strings.Join(strings.Fields(norm.NFKC.String(text)), " ")
+}
+
+// tokens splits text into the ids of its most probable pieces. A run of unknown pieces counts as one.
+func (v *vocabulary) tokens(text string) []int32 {
+	text = tidy(text)
+	if text == "" {
+		return nil
+	}
+	symbols := []rune(string(wordStart) + strings.ReplaceAll(text, " ", string(wordStart)))
+	ends := v.bestEnds(symbols)
+	var ids []int32
+	for end := len(symbols); end > 0; end -= int(ends[end].length) {
+		if id := ends[end].id; id != unknownPiece || len(ids) == 0 || ids[len(ids)-1] != unknownPiece {
+			ids = append(ids, id)
+		}
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+// pieceEnd is the best way to reach a position: its last piece and the score of the whole way. The zero value means
+// unreached, and is read as one unknown rune.
+type pieceEnd struct {
+	score  float64
+	id     int32
+	length int32
+}
+
+// bestEnds is the Viterbi search. It keeps two habits of the published tokenizer, whose ids the weights were checked
+// with: a way whose score is 0 gives place to any other, and among equals the later start wins.
+func (v *vocabulary) bestEnds(symbols []rune) []pieceEnd {
+	ends := make([]pieceEnd, len(symbols)+1)
+	for i := range ends {
+		ends[i].length = 1
+	}
+	for start := range symbols {
+		if v.extend(ends, symbols, start) {
+			continue
+		}
+		if end := &ends[start+1]; end.score == 0 || ends[start].score >= end.score {
+			*end = pieceEnd{score: ends[start].score, id: unknownPiece, length: 1}
+		}
+	}
+	return ends
+}
+
+// extend tries every piece that begins at start and tells whether there was one.
+func (v *vocabulary) extend(ends []pieceEnd, symbols []rune, start int) (found bool) {
+	var node int32
+	for i := start; i < len(symbols); i++ {
+		next, ok := v.edges[edge(node, symbols[i])]
+		if !ok {
+			return found
+		}
+		node = next
+		piece := &v.nodes[node]
+		if piece.id == unknownPiece {
+			continue
+		}
+		found = true
+		end, score := &ends[i+1], ends[start].score+piece.score
+		if end.score == 0 || score >= end.score {
+			*end = pieceEnd{score: score, id: piece.id, length: int32(i + 1 - start)}
+		}
+	}
+	return found
+}

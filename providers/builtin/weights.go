@@ -1,0 +1,95 @@
+package builtin
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+)
+
+// modelFile is read in place: the int8 matrices are used where the binary maps them, so that a process that never uses
+// the model never touches these pages.
+//
+//go:embed model/use-lite.bin
+var modelFile []byte
+
+//go:embed model/LICENSE
+var licenceText string
+
+// Licence returns the licence of the embedded weights, for a program that shows what it ships.
+func Licence() string { return licenceText }
+
+const (
+	magic         = "SLUICEQ1"
+	kindFloat     = 0
+	kindQuantised = 1
+)
+
+// matrix holds int8 rows with one scale each: the value at (r, c) is int8(data[r*cols+c]) * scale[r].
+type matrix struct {
+	rows, cols int
+	scale      []float32
+	data       []byte
+}
+
+func (m *matrix) row(r int) []byte { return m.data[r*m.cols : (r+1)*m.cols] }
+
+// tensors is what the file holds, by name. Taking one that is absent or of another shape is remembered as the error.
+type tensors struct {
+	matrices map[string]matrix
+	vectors  map[string][]float32
+	err      error
+}
+
+func (t *tensors) matrix(name string, rows, cols int) matrix {
+	m := t.matrices[name]
+	if m.rows != rows || m.cols != cols {
+		t.err = errors.Join(t.err, fmt.Errorf("%s is %d by %d, want %d by %d", name, m.rows, m.cols, rows, cols))
+	}
+	return m
+}
+
+func (t *tensors) vector(name string, n int) []float32 {
+	v := t.vectors[name]
+	if len(v) != n {
+		t.err = errors.Join(t.err, fmt.Errorf("%s holds %d values, want %d", name, len(v), n))
+	}
+	return v
+}
+
+// parseModel reads the layout that convert/convert.mjs documents.
+func parseModel(file []byte) (*vocabulary, *tensors, error) {
+	r := &reader{rest: file}
+	if string(r.bytes(len(magic))) != magic {
+		return nil, nil, errors.New("not a model file")
+	}
+	vocab := readVocabulary(r)
+	weights := readTensors(r)
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	return vocab, weights, nil
+}
+
+func readVocabulary(r *reader) *vocabulary {
+	v := newVocabulary()
+	for id, n := 0, r.uint32(); id < n && r.err == nil; id++ {
+		v.add(id, r.text(), r.float64())
+	}
+	return v
+}
+
+func readTensors(r *reader) *tensors {
+	t := &tensors{matrices: map[string]matrix{}, vectors: map[string][]float32{}}
+	for n := r.uint32(); n > 0 && r.err == nil; n-- {
+		name, kind, rows, cols := r.text(), r.uint8(), r.uint32(), r.uint32()
+		switch kind {
+		case kindFloat:
+			t.vectors[name] = r.floats(rows * cols)
+		case kindQuantised:
+			t.matrices[name] = matrix{rows: rows, cols: cols, scale: r.floats(rows), data: r.bytes(rows * cols)}
+		default:
+			r.err = fmt.Errorf("%s is of unknown kind %d", name, kind)
+		}
+	}
+	return t
+}

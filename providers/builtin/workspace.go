@@ -1,0 +1,54 @@
+package builtin
+
+// workspace holds the buffers of one pass through the network, about 2 MB. One goroutine uses it at a time.
+type workspace struct {
+	spans  []span
+	tokens int // rows in use
+
+	input   []float32 // embeddingSize per row
+	state   []float32 // Dimensions per row, as are scratch, mean and out
+	scratch []float32
+	wide    []float32 // 3 * Dimensions = feedSize per row
+	mean    []float32
+	out     []float32
+	weights [MaxTokens]float32 // attention of one token
+}
+
+// span is where a sequence stands among the rows.
+type span struct {
+	start  int
+	tokens []int32
+}
+
+func newWorkspace() *workspace {
+	return &workspace{
+		input:   make([]float32, MaxTokens*embeddingSize),
+		state:   make([]float32, MaxTokens*Dimensions),
+		scratch: make([]float32, MaxTokens*Dimensions),
+		wide:    make([]float32, MaxTokens*feedSize),
+		mean:    make([]float32, MaxTokens*Dimensions),
+		out:     make([]float32, MaxTokens*Dimensions),
+	}
+}
+
+// place lays the sequences out one after the other and returns the rows to work on, a multiple of tileRows. The rows
+// beyond the last token hold leftovers, which nothing reads back.
+func (w *workspace) place(sequences [][]int32) (rows int) {
+	w.spans, w.tokens = w.spans[:0], 0
+	for _, tokens := range sequences {
+		w.spans = append(w.spans, span{start: w.tokens, tokens: tokens})
+		w.tokens += len(tokens)
+	}
+	return (w.tokens + tileRows - 1) / tileRows * tileRows
+}
+
+// average sets a row of mean for each sequence.
+func (w *workspace) average() {
+	for i, s := range w.spans {
+		mean := w.mean[i*Dimensions:][:Dimensions]
+		clear(mean)
+		for t := range s.tokens {
+			addScaled(mean, w.state[(s.start+t)*Dimensions:][:Dimensions], 1/float32(len(s.tokens)))
+		}
+	}
+}
