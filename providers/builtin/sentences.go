@@ -1,4 +1,120 @@
 package builtin
-type section struct{start,end int}
-func (s section) in(t string) string {return t[s.start:s.end]}
-func splitSentences(t string) []section { return []section{{0,len(t)}} }
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxSentence is the length in bytes beyond which a sentence is cut at a space: text without full stops must not become
+// one endless passage.
+const maxSentence = 600
+
+// section is a stretch of a text, in byte offsets.
+type section struct {
+	start, end int
+}
+
+func (s section) in(text string) string { return text[s.start:s.end] }
+
+// splitSentences returns the sentences of a text in order, without the space and the list markers between them. What a
+// section covers is always the text's own bytes.
+func splitSentences(text string) []section {
+	var out []section
+	for _, block := range splitBlocks(text) {
+		for block.start < block.end {
+			end := block.start + sentenceEnd(block.in(text))
+			out = appendTrimmed(out, text, section{block.start, end})
+			block.start = end
+		}
+	}
+	return out
+}
+
+// sentenceEnd returns where the first sentence of s ends, the closing marks included.
+func sentenceEnd(s string) int {
+	for at := 0; at < len(s); {
+		stop := strings.IndexFunc(s[at:], isStop)
+		if stop < 0 {
+			break
+		}
+		stop += at
+		at = stop + stopLength(s[stop:])
+		if r, _ := utf8.DecodeRuneInString(s[stop:]); endsSentence(s[:stop], r, s[at:]) {
+			return at
+		}
+	}
+	return len(s)
+}
+
+func isStop(r rune) bool { return strings.ContainsRune(".!?…。！？｡", r) }
+
+// isWideStop tells the stops of scripts that put no space between sentences.
+func isWideStop(r rune) bool { return strings.ContainsRune("。！？｡", r) }
+
+// stopLength counts the bytes of a run of stops and of the quotes and brackets that close after it.
+func stopLength(s string) int {
+	rest := strings.TrimLeftFunc(s, isStop)
+	rest = strings.TrimLeft(rest, `"'”’»)]}」』`)
+	return len(s) - len(rest)
+}
+
+// endsSentence decides about a stop by what stands before and after it.
+func endsSentence(before string, stop rune, after string) bool {
+	if isWideStop(stop) {
+		return true
+	}
+	next, _ := utf8.DecodeRuneInString(after)
+	if !unicode.IsSpace(next) {
+		return false // 3.14, example.com, file.txt
+	}
+	next, _ = utf8.DecodeRuneInString(strings.TrimLeftFunc(after, isOpening))
+	if unicode.IsLower(next) {
+		return false // "Really?" he asked; wait ... what
+	}
+	return stop != '.' || !isAbbreviation(lastWord(before), next)
+}
+
+// isOpening tells what may stand before the first letter of a sentence.
+func isOpening(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune(`"'“‘«([{¿¡`, r)
+}
+
+// lastWord returns what stands before a full stop, down to the last space or bracket.
+func lastWord(s string) string {
+	at := strings.LastIndexFunc(s, func(r rune) bool { return isOpening(r) || r == '-' || r == '/' })
+	if at < 0 {
+		return s
+	}
+	_, size := utf8.DecodeRuneInString(s[at:])
+	return s[at+size:]
+}
+
+// appendTrimmed adds s without the space around it, in pieces of at most maxSentence.
+func appendTrimmed(out []section, text string, s section) []section {
+	for {
+		s.start = s.end - len(strings.TrimLeftFunc(s.in(text), unicode.IsSpace))
+		s.end = s.start + len(strings.TrimRightFunc(s.in(text), unicode.IsSpace))
+		switch {
+		case s.start == s.end:
+			return out
+		case s.end-s.start <= maxSentence:
+			return append(out, s)
+		}
+		cut := s.start + cutPlace(text[s.start:s.start+maxSentence+1])
+		out = append(out, section{s.start, s.start + len(strings.TrimRightFunc(text[s.start:cut], unicode.IsSpace))})
+		s.start = cut
+	}
+}
+
+// cutPlace finds the last space in the later half of s, or else the last place between two runes.
+func cutPlace(s string) int {
+	if at := strings.LastIndexFunc(s, unicode.IsSpace); at > len(s)/2 {
+		return at
+	}
+	at := len(s) - 1
+	for at > len(s)-utf8.UTFMax && !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return at
+}

@@ -1,0 +1,42 @@
+package builtin
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Words whose full stop does not by itself end a sentence, in lower case and without their last stop.
+var (
+	// A name or an explanation follows, so the sentence always goes on.
+	abbreviationsBefore = wordSet("mr mrs ms mx dr prof rev hon gen col capt lt sgt gov sen rep pres st mt ft " +
+		"messrs mme mlle e.g i.e eg ie cf vs viz approx ca resp incl")
+	// A number follows if it is an abbreviation; "No." may also be an answer and "fig" a fruit.
+	abbreviationsNumber = wordSet("no nos nr fig figs eq sec sect ch chap p pp vol art par para ver v tab app " +
+		"jan feb mar apr jun jul aug sep sept oct nov dec")
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// isAbbreviation tells whether a full stop after word belongs to the word, given the first letter of what follows.
+// Abbreviations that may stand at the end ("Inc.", "etc.", "a.m.") are not listed: before a small letter the sentence
+// goes on in any case, and before a capital it has more often ended.
+func isAbbreviation(word string, next rune) bool {
+	word = strings.ToLower(word)
+	if abbreviationsNumber[word] {
+		return unicode.IsDigit(next)
+	}
+	return abbreviationsBefore[word] || isInitial(word)
+}
+
+// isInitial tells a single letter as in "J. Smith"; "I" is more often the pronoun.
+func isInitial(word string) bool {
+	r, size := utf8.DecodeRuneInString(word)
+	return size == len(word) && unicode.IsLetter(r) && r != 'i'
+}
