@@ -114,6 +114,7 @@ type Port struct {
 	Type     Type   `json:"type"`
 	Required bool   `json:"required,omitempty"`
 	List     bool   `json:"list,omitempty"`     // takes many edges, in order
+	First    bool   `json:"first,omitempty"`    // of a list: only its first value counts, so later edges are not waited for
 	Template bool   `json:"template,omitempty"` // grown by a {{name}}
 }
 

@@ -1,0 +1,224 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// ErrFenced refuses a write of a worker whose attempt is no longer the run's:
+// somebody else carries the run on.
+var ErrFenced = errors.New("the run was handed to another worker")
+
+// Journal writes a run's progress down.
+type Journal interface {
+	// WriteRun is atomic. When it returns nil, the write is committed, and on
+	// disk if it is Durable. ErrFenced means this worker must let go.
+	WriteRun(ctx context.Context, w RunWrite) error
+}
+
+// Outcome is why the engine let go of a run.
+type Outcome int
+
+const (
+	Ended      Outcome = iota // its end is recorded
+	Suspended                 // it waits; its wake-up is recorded
+	HandedBack                // the worker shuts down; what is recorded stays
+)
+
+// Engine carries a plan's decisions out.
+type Engine struct {
+	Journal Journal
+	// Secret reads a credential for use against a host ("" for no host).
+	Secret func(ctx context.Context, workspaceID, name, host string) (string, error)
+	Now    func() time.Time
+	// Report is told of errors that are nobody's input: panics of kinds, writes
+	// that had to be repeated.
+	Report func(err error)
+}
+
+// Signals reach a run while it is carried out. Both are closed, not sent on.
+type Signals struct {
+	Cancel <-chan struct{} // end it as canceled
+	Hold   <-chan struct{} // start nothing more and hand it back
+}
+
+// carrier is one run being carried out.
+type carrier struct {
+	*Engine
+	plan    *Plan
+	sig     Signals
+	results chan result
+	aborts  map[int]context.CancelFunc
+}
+
+type result struct {
+	node int
+	out  Out
+	err  error
+}
+
+// Carry carries a run until it ends, suspends or must be handed back. When ctx
+// ends, started steps are aborted and nothing more is recorded: what was not
+// recorded runs again elsewhere.
+func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
+	c := &carrier{Engine: e, plan: p, sig: sig, results: make(chan result, StepParallel), aborts: map[int]context.CancelFunc{}}
+	ctx, stop := context.WithCancel(ctx)
+	defer c.drain()
+	defer stop()
+	for {
+		c.poll()
+		switch a := p.Next(e.Now()); a.Kind {
+		case ActInline:
+			out, err := c.run(ctx, a)
+			p.Finish(a.Node, out, err, e.Now())
+		case ActStart:
+			c.start(ctx, a)
+		case ActAbort:
+			c.abort(a.Nodes)
+		case ActRecord:
+			if err := c.record(ctx, a.Write); err != nil {
+				return HandedBack, err
+			}
+			p.Recorded()
+		case ActWait:
+			if err := c.wait(ctx, a.Until); err != nil {
+				return HandedBack, err
+			}
+			if p.Held() {
+				return HandedBack, nil
+			}
+		case ActSuspend:
+			return Suspended, nil
+		case ActEnd:
+			return Ended, nil
+		}
+	}
+}
+
+// poll hears signals without waiting, so that a long chain of inline steps can
+// be canceled.
+func (c *carrier) poll() {
+	select {
+	case <-c.sig.Cancel:
+		c.cancel()
+	case <-c.sig.Hold:
+		c.hold()
+	default:
+	}
+}
+
+func (c *carrier) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
+func (c *carrier) hold()   { c.sig.Hold = nil; c.plan.Hold() }
+
+func (c *carrier) wait(ctx context.Context, until time.Time) error {
+	if c.plan.Held() {
+		return nil
+	}
+	var timer <-chan time.Time
+	if !until.IsZero() {
+		t := time.NewTimer(until.Sub(c.Now()))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case r := <-c.results:
+		c.finish(r)
+	case <-timer:
+	case <-c.sig.Cancel:
+		c.cancel()
+	case <-c.sig.Hold:
+		c.hold()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (c *carrier) finish(r result) {
+	c.aborts[r.node]()
+	delete(c.aborts, r.node)
+	c.plan.Finish(r.node, r.out, r.err, c.Now())
+}
+
+func (c *carrier) start(ctx context.Context, a Action) {
+	ctx, c.aborts[a.Node] = context.WithTimeout(ctx, c.plan.TimeLimit(a.Node))
+	go func() {
+		out, err := c.run(ctx, a)
+		c.results <- result{a.Node, out, err}
+	}()
+}
+
+func (c *carrier) abort(nodes []int) {
+	for _, i := range nodes {
+		c.aborts[i]()
+	}
+}
+
+// drain waits for started steps, so that nothing of a run goes on after its
+// worker let go of it.
+func (c *carrier) drain() {
+	for range c.aborts {
+		<-c.results
+	}
+}
+
+// record repeats a write that failed for a passing reason (a full disk, a busy
+// database): what was paid for must not be lost.
+func (c *carrier) record(ctx context.Context, w *RunWrite) error {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		err := c.Journal.WriteRun(ctx, *w)
+		if err == nil || errors.Is(err, ErrFenced) {
+			return err
+		}
+		c.Report(fmt.Errorf("record progress of %s, trying again: %w", w.Run.ID, err))
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run does one node's job. A panic is the kind's bug and fails the step alone.
+func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
+	n := &c.plan.g.nodes[a.Node]
+	defer func() {
+		if r := recover(); r != nil {
+			c.Report(fmt.Errorf("kind %s panicked at %s: %v\n%s", n.Kind, a.In.Key, r, debug.Stack()))
+			err = Errorf(CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
+		}
+	}()
+	a.In.Secret = func(ctx context.Context, value any, host string) (string, error) {
+		name, isRef := SecretRef(value)
+		if !isRef {
+			return Text(value), nil
+		}
+		return c.Secret(ctx, a.In.WorkspaceID, name, host)
+	}
+	out, err = n.kind.Run(ctx, a.In)
+	if err == nil {
+		return out, nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return out, &Error{Code: CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", c.plan.TimeLimit(a.Node))}
+	}
+	if AsError(err).Code == CodeInternal && ctx.Err() == nil {
+		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
+	}
+	return out, err
+}
+
+// TimeLimit is how long a step of the node may take.
+func (p *Plan) TimeLimit(i int) time.Duration {
+	n := &p.g.nodes[i]
+	switch {
+	case n.TimeoutS > 0:
+		return time.Duration(n.TimeoutS * float64(time.Second))
+	case n.kind.Timeout > 0:
+		return n.kind.Timeout
+	}
+	return StepTimeout
+}

@@ -1,0 +1,257 @@
+package flow
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Input is one value that a run of a flow takes, declared by an input node.
+type Input struct {
+	Node, Name  string
+	Type        Type
+	Required    bool
+	Default     any
+	HasDefault  bool
+	Description string
+	Example     any
+	HasExample  bool
+	Min, Max    *float64 // of the number, the characters or the items
+	Pattern     string
+	Enum        []any
+
+	pattern *regexp.Regexp
+}
+
+// Output is one value that a run of a flow gives, declared by an output node.
+type Output struct{ Node, Name string }
+
+// InputTypes are the types an input may have.
+var InputTypes = []Type{TypeText, TypeNumber, TypeBoolean, TypeJSON, TypeList, TypeFile}
+
+// ReservedInput is the name that a start keeps for its options.
+const ReservedInput = "run_options"
+
+// Inputs lists the inputs of a document in the order of its nodes.
+func (d *Document) Inputs(kinds *Registry) []Input {
+	var list []Input
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; roleOf(kinds, n) == RoleInput && !n.Disabled {
+			list = append(list, readInput(n))
+		}
+	}
+	return list
+}
+
+// Outputs lists the outputs of a document in the order of its nodes.
+func (d *Document) Outputs(kinds *Registry) []Output {
+	var list []Output
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; roleOf(kinds, n) == RoleOutput && !n.Disabled {
+			list = append(list, Output{Node: n.ID, Name: nameOf(n)})
+		}
+	}
+	return list
+}
+
+func roleOf(kinds *Registry, n *Node) Role {
+	if k := kinds.Find(n.Kind); k != nil {
+		return k.Role
+	}
+	return RoleNode
+}
+
+func nameOf(n *Node) string { s, _ := n.Config["name"].(string); return s }
+
+// readInput reads an input node's config as far as it is well formed.
+func readInput(n *Node) Input {
+	in := Input{Node: n.ID, Name: nameOf(n), Type: TypeText}
+	if t, ok := n.Config["type"].(string); ok {
+		in.Type = Type(t)
+	}
+	in.Default, in.HasDefault = n.Config["default"]
+	in.HasDefault = in.HasDefault && in.Default != nil
+	in.Required = !in.HasDefault
+	in.Description, _ = n.Config["description"].(string)
+	in.Example, in.HasExample = n.Config["example"]
+	in.Min, in.Max = bound(n.Config["min"]), bound(n.Config["max"])
+	in.Pattern, _ = n.Config["pattern"].(string)
+	if in.Pattern != "" {
+		in.pattern, _ = regexp.Compile(in.Pattern)
+	}
+	in.Enum, _ = n.Config["enum"].([]any)
+	return in
+}
+
+func bound(v any) *float64 {
+	if f, ok := Float(v); ok {
+		return &f
+	}
+	return nil
+}
+
+// CheckInputs turns what a caller gave into the inputs of a run: defaults
+// filled in, every problem reported at once. With coerce, values written as
+// text are read as the input's type, as forms and the command line need.
+func CheckInputs(inputs []Input, given map[string]any, coerce bool) (map[string]any, []Problem) {
+	values, known := make(map[string]any, len(inputs)), make(map[string]bool, len(inputs))
+	var problems []Problem
+	for i := range inputs {
+		in := &inputs[i]
+		known[in.Name] = true
+		v, ok := given[in.Name]
+		if !ok || v == nil {
+			if in.Required {
+				problems = append(problems, Problem{Pointer: Pointer(in.Name), Code: "required", Detail: fmt.Sprintf("%q is required (%s)", in.Name, in.Type), Node: in.Node})
+			} else {
+				values[in.Name] = in.Default
+			}
+			continue
+		}
+		v, bad := in.check(v, coerce)
+		problems = append(problems, bad...)
+		values[in.Name] = v
+	}
+	for _, name := range sortedNames(given) {
+		if !known[name] {
+			problems = append(problems, Problem{Pointer: Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + closest(name, known)})
+		}
+	}
+	return values, problems
+}
+
+func (in *Input) check(v any, coerce bool) (any, []Problem) {
+	fail := func(code, format string, args ...any) []Problem {
+		return []Problem{{Pointer: Pointer(in.Name), Code: code, Detail: fmt.Sprintf(format, args...), Node: in.Node}}
+	}
+	if s, isText := v.(string); isText && coerce {
+		parsed, err := in.Type.Parse(s)
+		if err != nil {
+			return v, fail("wrong_type", "%v", err)
+		}
+		v = parsed
+	}
+	if !in.Type.Is(v) {
+		return v, fail("wrong_type", "wanted %s, got %s", in.Type, KindOf(v))
+	}
+	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return equal(e, v) }) {
+		return v, fail("not_allowed", "wanted one of %s", EncodeJSON(in.Enum))
+	}
+	if size, unit, ok := measure(v); ok {
+		if in.Min != nil && size < *in.Min {
+			return v, fail("too_small", "wanted at least %g%s, got %g", *in.Min, unit, size)
+		}
+		if in.Max != nil && size > *in.Max {
+			return v, fail("too_large", "wanted at most %g%s, got %g", *in.Max, unit, size)
+		}
+	}
+	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {
+		return v, fail("pattern", "does not match %s", in.Pattern)
+	}
+	return v, nil
+}
+
+// measure is what min and max bound, with its unit.
+func measure(v any) (size float64, unit string, ok bool) {
+	switch v := v.(type) {
+	case string:
+		return float64(utf8.RuneCountInString(v)), " characters", true
+	case []any:
+		return float64(len(v)), " items", true
+	}
+	size, ok = Float(v)
+	return size, "", ok
+}
+
+func equal(a, b any) bool {
+	x, xNumber := Float(a)
+	y, yNumber := Float(b)
+	if xNumber && yNumber {
+		return x == y
+	}
+	return string(EncodeJSON(a)) == string(EncodeJSON(b))
+}
+
+// problems of an input node's declaration; pointers are below its config.
+func (in *Input) problems() []Problem {
+	var list []Problem
+	add := func(field, code, format string, args ...any) {
+		list = append(list, Problem{Pointer: Pointer(field), Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+	if !inputName.MatchString(in.Name) {
+		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
+	} else if in.Name == ReservedInput {
+		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
+	}
+	if !slices.Contains(InputTypes, in.Type) {
+		add("type", "invalid", "wanted one of text, number, boolean, json, list, file")
+		return list
+	}
+	if in.Type == TypeFile {
+		add("type", "unsupported", "inputs of type file need the file store, which this version does not have")
+	}
+	if in.Pattern != "" && in.pattern == nil {
+		add("pattern", "invalid", "this is not a regular expression (RE2)")
+	}
+	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
+		add("min", "invalid", "min is larger than max")
+	}
+	for i, e := range in.Enum {
+		if !in.Type.Is(e) {
+			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, KindOf(e))
+		}
+	}
+	if in.HasDefault {
+		_, bad := in.check(in.Default, false)
+		for _, p := range bad {
+			add("default", p.Code, "the default is refused by the input itself: %s", p.Detail)
+		}
+	}
+	return list
+}
+
+// JSONSchema describes the value of one input.
+func (in *Input) JSONSchema() map[string]any {
+	s := map[string]any{}
+	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array", TypeFile: "object"}[in.Type]; t != "" {
+		s["type"] = t
+	}
+	if in.Type == TypeList {
+		s["items"] = map[string]any{}
+	}
+	set := func(name string, v any, ok bool) {
+		if ok {
+			s[name] = v
+		}
+	}
+	set("description", in.Description, in.Description != "")
+	set("default", in.Default, in.HasDefault)
+	set("examples", []any{in.Example}, in.HasExample)
+	set("enum", in.Enum, len(in.Enum) > 0)
+	set("pattern", in.Pattern, in.Pattern != "" && in.Type == TypeText)
+	suffix := map[Type]string{TypeText: "Length", TypeList: "Items", TypeNumber: "imum"}[in.Type]
+	set("min"+suffix, in.Min, in.Min != nil && suffix != "")
+	set("max"+suffix, in.Max, in.Max != nil && suffix != "")
+	return s
+}
+
+// InputsSchema describes the inputs of a flow as one JSON Schema object.
+func InputsSchema(inputs []Input) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for i := range inputs {
+		properties[inputs[i].Name] = inputs[i].JSONSchema()
+		if inputs[i].Required {
+			required = append(required, inputs[i].Name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// names joins names for a sentence.
+func names(list []string) string { return strings.Join(list, ", ") }

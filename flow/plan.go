@@ -1,0 +1,375 @@
+package flow
+
+import (
+	"time"
+)
+
+// ActionKind says what the planner wants next.
+type ActionKind int
+
+const (
+	ActWait    ActionKind = iota // for a result, or until Action.Until when that is set
+	ActInline                    // run Action.In on the spot and call Finish
+	ActStart                     // run Action.In on its own and call Finish when it is done
+	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
+	ActAbort                     // stop the started steps of Action.Nodes; Finish still follows for each
+	ActSuspend                   // nothing to do before Action.Until: release the worker
+	ActEnd                       // the run has ended and its end is recorded
+)
+
+// Action is what the planner wants next.
+type Action struct {
+	Kind  ActionKind
+	Node  int
+	In    *In
+	Write *RunWrite
+	Nodes []int // to abort
+	Until time.Time
+}
+
+// Plan decides what a run does next: graph and step states in, actions out. It
+// does nothing itself, has no clock and no concurrency, so that every order of
+// events can be tried. The caller asks Next until it says wait, suspend or end,
+// and tells what happened through Finish, Recorded, Cancel and Release.
+type Plan struct {
+	g     *Graph
+	run   Run
+	reuse *Reuse
+	nodes []planNode
+
+	inline   []int // ready and inline
+	ready    []int // ready, not yet announced as running
+	announce []int // to be recorded as running
+	start    []int // recorded as running, to be started
+	running  int   // started or about to be
+	open     int   // not ended
+	pausing  int   // waiting for a time to come
+	held     bool  // start nothing more: the worker is shutting down
+
+	dirty      []int // rows that changed since the last record
+	settling   []int // ended with an outside effect: told to dependents once recorded
+	deliveries []NewDelivery
+	durable    bool
+	paused     bool // a step began to wait, which is worth a record of its own
+	progressed bool
+	stateDirty bool // the run's own state changed since the last record
+	write      *RunWrite
+	announced  []int // of the write under way
+	settled    []int // of the write under way
+
+	stop    *Error   // why nothing more is started
+	endAs   RunState // what the run becomes then
+	aborted bool // the started steps were told to stop
+	ended   bool
+	suspend time.Time // set when the write under way lets the run wait
+}
+
+type planNode struct {
+	step    Step
+	in      *In // what it was started with, while it is to be started
+	edges   []edgeState
+	waits   int // edges not decided yet
+	decided bool
+	dirty   bool
+	active  bool // started and not finished
+	saved   bool // has a row, or is in the write under way
+}
+
+type edgeState struct {
+	decided, live bool
+	value         any
+}
+
+// Reuse is what a rerun may take over from its parent.
+type Reuse struct {
+	Steps  map[string]Step // of the parent, by path
+	Forced map[string]bool // nodes that run again whatever their inputs
+}
+
+// NewPlan continues a run from its recorded steps; a fresh run has none.
+func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
+	p := &Plan{g: g, run: *run, reuse: reuse, nodes: make([]planNode, len(g.nodes)), open: len(g.nodes)}
+	if p.run.Outputs == nil {
+		p.run.Outputs = map[string]any{}
+	}
+	recorded := map[string]Step{}
+	for _, s := range steps {
+		recorded[s.Path] = s
+	}
+	p.run.Usage = Usage{}
+	for i := range p.nodes {
+		n := &g.nodes[i]
+		p.nodes[i].step = Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: StepPending, NodeHash: n.hash}
+		p.nodes[i].edges = make([]edgeState, len(n.in))
+		p.nodes[i].waits = len(n.in)
+	}
+	for i := range p.nodes {
+		if s, ok := recorded[g.nodes[i].ID]; ok {
+			p.restore(i, s)
+		}
+		p.decide(i)
+	}
+	if p.run.CancelRequested {
+		p.Cancel()
+	}
+	return p
+}
+
+// restore takes over a recorded step. One that was running was cut: it starts
+// again under a new attempt number.
+func (p *Plan) restore(i int, s Step) {
+	n := &p.nodes[i]
+	p.run.Usage = p.run.Usage.Add(s.Usage)
+	n.step, n.saved = s, true
+	if s.State.Ended() {
+		n.decided = true
+		p.close(i)
+	} else if s.State == StepRunning {
+		n.step.State = StepPending
+	}
+}
+
+// Run is the run as the plan sees it.
+func (p *Plan) Run() *Run { return &p.run }
+
+// Next is the one thing to do now.
+func (p *Plan) Next(now time.Time) Action {
+	for {
+		switch {
+		case p.ended:
+			return Action{Kind: ActEnd}
+		case p.write != nil:
+			return Action{Kind: ActRecord, Write: p.write}
+		case !p.suspend.IsZero():
+			return Action{Kind: ActSuspend, Until: p.suspend}
+		}
+		p.checkDeadline(now)
+		if p.stop != nil && p.dropStarts() {
+			if active := p.activeNodes(); len(active) > 0 {
+				return Action{Kind: ActAbort, Nodes: active}
+			}
+		}
+		if a, ok := p.nextInline(now); ok {
+			return a
+		}
+		p.wakeDue(now)
+		p.takeReady(now)
+		if p.mustRecord() {
+			p.buildWrite()
+			continue
+		}
+		if len(p.start) > 0 {
+			return p.nextStart()
+		}
+		if p.stop == nil && len(p.inline) > 0 {
+			continue
+		}
+		if p.running > 0 || p.held && p.stop == nil && p.open > 0 || !p.idle(now) {
+			return Action{Kind: ActWait, Until: p.nextTimer()}
+		}
+	}
+}
+
+// dropStarts forgets, once the run stops, what was announced but not started;
+// true the first time, when the started steps must be aborted.
+func (p *Plan) dropStarts() (first bool) {
+	p.running -= len(p.announce) + len(p.start)
+	p.announce, p.start = nil, nil
+	first = !p.aborted
+	p.aborted = true
+	return first
+}
+
+// idle is reached when nothing runs and nothing is ready: the run ends, waits
+// without a worker, or waits for a short timer (false).
+func (p *Plan) idle(now time.Time) bool {
+	if p.stop != nil || p.open == 0 {
+		p.buildEnd(now)
+		return true
+	}
+	until, long := p.pause(now)
+	if until.IsZero() {
+		p.Fail(Errorf(CodeInternal, "The run cannot go on: %d steps wait for nothing.", p.open))
+		return true
+	}
+	if !long {
+		return false
+	}
+	p.setState(RunWaiting)
+	p.run.WaitingSince = now
+	p.buildWrite()
+	p.write.WakeAt, p.suspend = until, until
+	return true
+}
+
+// pause is when the next step is due, and whether only long waits remain.
+func (p *Plan) pause(now time.Time) (until time.Time, long bool) {
+	long = true
+	for i := range p.nodes {
+		s := &p.nodes[i].step
+		if s.State.Ended() || s.WaitUntil.IsZero() {
+			continue
+		}
+		if until.IsZero() || s.WaitUntil.Before(until) {
+			until = s.WaitUntil
+		}
+		long = long && s.State == StepWaiting
+	}
+	return until, long
+}
+
+func (p *Plan) nextInline(now time.Time) (Action, bool) {
+	for p.stop == nil && len(p.inline) > 0 {
+		i := p.inline[0]
+		p.inline = p.inline[1:]
+		in, ok := p.prepare(i, now)
+		if !ok {
+			continue
+		}
+		p.begin(i, now)
+		return Action{Kind: ActInline, Node: i, In: in}, true
+	}
+	return Action{}, false
+}
+
+// takeReady announces ready steps as running, as many as may run at once.
+func (p *Plan) takeReady(now time.Time) {
+	for p.stop == nil && !p.held && len(p.ready) > 0 && p.running < StepParallel {
+		i := p.ready[0]
+		p.ready = p.ready[1:]
+		if _, ok := p.prepare(i, now); !ok {
+			continue
+		}
+		p.begin(i, now)
+		p.running++
+		p.announce = append(p.announce, i)
+		p.mark(i)
+	}
+}
+
+// begin counts a start.
+func (p *Plan) begin(i int, now time.Time) {
+	s := &p.nodes[i].step
+	s.State, s.Error, s.WaitUntil = StepRunning, nil, time.Time{}
+	s.Attempt++
+	if s.StartedAt.IsZero() {
+		s.StartedAt = now
+	}
+	if p.run.State != RunRunning {
+		p.startRun(now)
+	}
+}
+
+func (p *Plan) startRun(now time.Time) {
+	if p.run.StartedAt.IsZero() {
+		p.run.StartedAt = now
+		p.run.DeadlineAt = now.Add(p.run.Timeout)
+	}
+	if !p.run.WaitingSince.IsZero() { // waiting does not count towards the time limit
+		p.run.DeadlineAt = p.run.DeadlineAt.Add(now.Sub(p.run.WaitingSince))
+		p.run.WaitingSince = time.Time{}
+	}
+	p.setState(RunRunning)
+}
+
+func (p *Plan) setState(s RunState) {
+	p.run.State = s
+	p.stateDirty = true
+}
+
+func (p *Plan) nextStart() Action {
+	i := p.start[0]
+	p.start = p.start[1:]
+	p.nodes[i].active = true
+	return Action{Kind: ActStart, Node: i, In: p.nodes[i].in}
+}
+
+// mustRecord tells whether something waits for a write before it can go on.
+func (p *Plan) mustRecord() bool {
+	return len(p.announce) > 0 || len(p.settling) > 0 || len(p.deliveries) > 0 || p.durable || p.paused
+}
+
+// Cancel stops the run: running steps are aborted and nothing more starts.
+func (p *Plan) Cancel() {
+	p.halt(Errorf(CodeRunCanceled, "The run was canceled."), RunCanceled)
+}
+
+// Fail ends the run with an error that no step is to blame for.
+func (p *Plan) Fail(err *Error) { p.halt(err, RunFailed) }
+
+func (p *Plan) halt(err *Error, as RunState) {
+	if p.stop == nil {
+		p.stop, p.endAs = err, as
+		p.suspend = time.Time{}
+	}
+}
+
+// Hold starts nothing more, so that the worker can hand the run back once the
+// running steps have finished.
+func (p *Plan) Hold() { p.held = true }
+
+// Held tells whether the run is held and nothing of it is running.
+func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
+
+func (p *Plan) checkDeadline(now time.Time) {
+	if p.stop == nil && !p.run.DeadlineAt.IsZero() && p.run.State == RunRunning && !now.Before(p.run.DeadlineAt) {
+		p.Fail(&Error{Code: CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
+	}
+}
+
+func (p *Plan) activeNodes() []int {
+	var list []int
+	for i := range p.nodes {
+		if p.nodes[i].active {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// wakeDue makes steps ready again whose pause is over.
+func (p *Plan) wakeDue(now time.Time) {
+	for i := range p.nodes {
+		if p.pausing == 0 {
+			return
+		}
+		n := &p.nodes[i]
+		if p.stop == nil && !n.active && !n.step.WaitUntil.IsZero() && !n.step.State.Ended() && !now.Before(n.step.WaitUntil) {
+			n.step.WaitUntil = time.Time{}
+			p.pausing--
+			p.enqueue(i)
+		}
+	}
+}
+
+// nextTimer is when Next should be asked again although nothing happened.
+func (p *Plan) nextTimer() time.Time {
+	if p.stop != nil {
+		return time.Time{}
+	}
+	next := p.run.DeadlineAt
+	for i := range p.nodes {
+		if p.pausing == 0 {
+			break
+		}
+		if t := p.nodes[i].step.WaitUntil; !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	return next
+}
+
+func (p *Plan) enqueue(i int) {
+	if p.g.nodes[i].kind.Class == Inline {
+		p.inline = append(p.inline, i)
+	} else {
+		p.ready = append(p.ready, i)
+	}
+}
+
+func (p *Plan) mark(i int) {
+	if !p.nodes[i].dirty {
+		p.nodes[i].dirty = true
+		p.dirty = append(p.dirty, i)
+	}
+}

@@ -1,0 +1,188 @@
+package flow
+
+import (
+	"math"
+	"time"
+)
+
+// Finish tells how a started step ended: with an output, a suspension, or an
+// error. It is called exactly once for each ActInline and ActStart.
+func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
+	n := &p.nodes[i]
+	n.in = nil
+	if n.active = false; p.g.nodes[i].kind.Class != Inline {
+		p.running--
+	}
+	n.step.Usage = n.step.Usage.Add(out.Usage)
+	p.run.Usage = p.run.Usage.Add(out.Usage)
+	switch {
+	case err != nil && p.stop != nil:
+		p.end(i, StepCanceled, nil, now)
+	case err != nil:
+		p.failed(i, AsError(err), now)
+	case out.Suspend != nil:
+		p.suspended(i, out.Suspend, now)
+	default:
+		p.deliveries = append(p.deliveries, out.Deliveries...)
+		p.end(i, StepSucceeded, out.Outputs, now)
+	}
+}
+
+func (p *Plan) suspended(i int, s *Suspension, now time.Time) {
+	step := &p.nodes[i].step
+	step.Saved = s.State
+	p.durable = p.durable || s.State != nil // such as the ID of something that is being paid for
+	state := StepRunning
+	if s.Until.Sub(now) > HeldBackoff {
+		state = StepWaiting
+	}
+	p.wait(i, state, s.Until)
+}
+
+// wait lets a step pause until a time.
+func (p *Plan) wait(i int, state StepState, until time.Time) {
+	step := &p.nodes[i].step
+	step.State, step.WaitUntil = state, until
+	p.pausing++
+	p.paused = true
+	p.mark(i)
+}
+
+func (p *Plan) failed(i int, e *Error, now time.Time) {
+	n, step := &p.g.nodes[i], &p.nodes[i].step
+	e = &Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
+	step.Error = e
+	step.Failures++
+	if n.Retry != nil && e.Retryable && step.Failures < n.Retry.Attempts {
+		pause, state := backoff(n.Retry, step.Failures, e.After), StepRetrying
+		if pause > HeldBackoff {
+			state = StepWaiting
+		}
+		p.wait(i, state, now.Add(pause))
+		return
+	}
+	switch {
+	case n.OnError == nil:
+		p.end(i, StepFailed, nil, now)
+		p.halt(e, RunFailed)
+	case n.OnError.Route:
+		p.end(i, StepFailed, map[string]any{ErrorPort: map[string]any{"code": string(e.Code), "message": e.Message, "node": e.Node}}, now)
+	default:
+		p.end(i, StepFailed, n.OnError.Continue, now)
+	}
+}
+
+// backoff doubles after each failure, up to a day, and is never shorter than
+// what the other side asked for.
+func backoff(r *Retry, failures int, after time.Duration) time.Duration {
+	s := r.BackoffS * math.Pow(2, float64(failures-1))
+	return max(after, time.Duration(min(s, MaxBackoffS)*float64(time.Second)))
+}
+
+// end makes a step's state final.
+func (p *Plan) end(i int, state StepState, outputs map[string]any, now time.Time) {
+	n, step := &p.g.nodes[i], &p.nodes[i].step
+	step.State, step.Outputs, step.EndedAt, step.WaitUntil, step.Saved = state, outputs, now, time.Time{}, nil
+	if state == StepSucceeded || state == StepReused {
+		step.Error = nil
+	}
+	p.open--
+	p.progressed = true
+	p.mark(i)
+	if v, ok := outputs["value"]; ok && n.kind.Role == RoleOutput {
+		p.run.Outputs[nameOf(n.Node)] = v
+	}
+	if n.kind.Class == Outside && len(n.out) > 0 && state != StepSkipped && state != StepReused {
+		p.settling = append(p.settling, i) // dependents start once this is on disk
+		return
+	}
+	p.close(i)
+}
+
+// close tells the dependents what a step gave.
+func (p *Plan) close(i int) {
+	from := &p.nodes[i].step
+	for _, t := range p.g.nodes[i].out {
+		n := &p.nodes[t]
+		for k, e := range p.g.nodes[t].in {
+			if e.from != i || n.edges[k].decided {
+				continue
+			}
+			v, live := from.Outputs[e.fromPort]
+			n.edges[k] = edgeState{decided: true, live: live && from.State != StepSkipped, value: v}
+			n.waits--
+		}
+		p.decide(t)
+	}
+}
+
+// decide queues a node, or skips it, once its edges allow to tell.
+func (p *Plan) decide(i int) {
+	n, state := &p.g.nodes[i], &p.nodes[i]
+	if state.decided || state.waits > 0 && !n.Disabled && !p.firstDecided(i) {
+		return
+	}
+	state.decided = true
+	switch {
+	case n.Disabled || p.isDead(i):
+		p.skip(i)
+	case !state.step.WaitUntil.IsZero():
+		p.pausing++ // restored in the middle of a pause
+	default:
+		p.enqueue(i)
+	}
+}
+
+func (p *Plan) skip(i int) {
+	step := &p.nodes[i].step
+	step.State = StepSkipped
+	p.open--
+	p.mark(i)
+	p.close(i)
+}
+
+// firstDecided tells whether the node waits for one value only, and the first
+// edge that is not skipped has it although later edges are open.
+func (p *Plan) firstDecided(i int) bool {
+	n := &p.g.nodes[i]
+	for k, e := range n.in {
+		if !n.ports[e.toPort].First {
+			return false
+		}
+		if s := p.nodes[i].edges[k]; !s.decided || s.live {
+			return s.decided
+		}
+	}
+	return false
+}
+
+// isDead tells whether a node must be skipped: none of its edges brings a
+// value, or a port that needs one gets none, or an output that it collects
+// could not be produced.
+func (p *Plan) isDead(i int) bool {
+	n := &p.g.nodes[i]
+	if len(n.in) == 0 {
+		return false
+	}
+	alive, missing := false, map[string]bool{}
+	for k, e := range n.in {
+		s := &p.nodes[i].edges[k]
+		alive = alive || s.live
+		switch {
+		case e.collects != "":
+			if source := p.nodes[e.from].step.State; s.decided && !s.live && source != StepSkipped {
+				return true
+			}
+		case n.ports[e.toPort].Required:
+			if was, seen := missing[e.toPort]; !seen || was {
+				missing[e.toPort] = !s.live
+			}
+		}
+	}
+	for _, is := range missing {
+		if is {
+			return true
+		}
+	}
+	return !alive
+}

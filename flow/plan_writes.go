@@ -1,0 +1,87 @@
+package flow
+
+import (
+	"maps"
+	"time"
+)
+
+// buildWrite collects everything that changed into one write. Each change gets
+// the next event number of the run; a replay after a crash gives the same.
+func (p *Plan) buildWrite() {
+	w := &RunWrite{Deliveries: p.deliveries, Progressed: p.progressed}
+	w.Durable = p.durable || len(p.settling) > 0 || len(p.deliveries) > 0
+	if p.stateDirty && !p.run.State.Ended() {
+		p.run.Seq++
+		p.run.RunSeq = p.run.Seq
+	}
+	w.Steps = make([]Step, 0, len(p.dirty))
+	for _, i := range p.dirty {
+		w.Steps = append(w.Steps, p.row(i))
+	}
+	if p.run.State.Ended() {
+		p.run.Seq++
+		p.run.RunSeq = p.run.Seq
+	}
+	p.run.Progress = Progress{Done: len(p.nodes) - p.open, Total: len(p.nodes)}
+	run := p.run
+	run.Outputs = maps.Clone(p.run.Outputs)
+	w.Run = &run
+	p.write, p.announced, p.settled = w, p.announce, p.settling
+	p.dirty, p.announce, p.settling, p.deliveries = nil, nil, nil, nil
+	p.durable, p.paused, p.progressed, p.stateDirty = false, false, false, false
+}
+
+func (p *Plan) row(i int) Step {
+	n := &p.nodes[i]
+	n.dirty, n.saved = false, true
+	p.run.Seq++
+	n.step.Seq = p.run.Seq
+	if _, ok := n.step.Outputs["value"]; ok && p.g.nodes[i].kind.Role == RoleOutput && n.step.State.Ended() {
+		p.run.Seq++
+		n.step.OutputSeq = p.run.Seq
+	}
+	return n.step
+}
+
+// Recorded tells that the write of the last ActRecord is on disk.
+func (p *Plan) Recorded() {
+	end := p.write.End
+	p.write = nil
+	p.start = append(p.start, p.announced...)
+	settled := p.settled
+	p.announced, p.settled = nil, nil
+	for _, i := range settled {
+		p.close(i)
+	}
+	p.ended = end
+}
+
+// buildEnd makes the run's state final. Steps that began and did not end are
+// canceled; those that never began leave no row.
+func (p *Plan) buildEnd(now time.Time) {
+	state := RunSucceeded
+	if p.stop != nil {
+		state = p.endAs
+		p.cancelOpen(now)
+	} else if p.run.State != RunRunning {
+		p.startRun(now)
+	}
+	if state == RunFailed {
+		p.run.Error = p.stop
+	}
+	p.setState(state)
+	p.run.EndedAt = now
+	p.buildWrite()
+	p.write.End, p.write.Durable = true, true
+}
+
+func (p *Plan) cancelOpen(now time.Time) {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if (n.saved || n.dirty) && !n.step.State.Ended() {
+			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = StepCanceled, now, time.Time{}, nil
+			p.open--
+			p.mark(i)
+		}
+	}
+}

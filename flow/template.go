@@ -1,0 +1,207 @@
+package flow
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Template is a text with {{name}} and {{name.path}} places. It is substitution
+// only: no logic, and what is put in is never read as a template again.
+type Template struct{ parts []templatePart }
+
+// templatePart is literal text, or a place when path is not empty.
+type templatePart struct {
+	text string
+	path []string
+}
+
+var templatePath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+
+// ParseTemplate reads a template; \{{ writes a literal {{.
+func ParseTemplate(s string) (*Template, error) {
+	t := &Template{}
+	for rest := s; ; {
+		before, after, found := strings.Cut(rest, "{{")
+		if !found {
+			t.literal(rest)
+			return t, nil
+		}
+		if head, escaped := strings.CutSuffix(before, `\`); escaped {
+			t.literal(head + "{{")
+			rest = after
+			continue
+		}
+		inner, tail, closed := strings.Cut(after, "}}")
+		place := strings.TrimSpace(inner)
+		if !closed || !templatePath.MatchString(place) {
+			return nil, fmt.Errorf("%q at character %d is not a place: write {{name}} or {{name.path}}, or \\{{ for the two characters themselves",
+				"{{"+firstRunes(inner, 20), len(s)-len(rest)+len(before)+1)
+		}
+		t.literal(before)
+		t.parts = append(t.parts, templatePart{path: strings.Split(place, ".")})
+		rest = tail
+	}
+}
+
+func (t *Template) literal(s string) {
+	if n := len(t.parts); n > 0 && t.parts[n-1].path == nil {
+		t.parts[n-1].text += s
+	} else if s != "" {
+		t.parts = append(t.parts, templatePart{text: s})
+	}
+}
+
+// Names are the ports that the template grows, in order of appearance.
+func (t *Template) Names() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, p := range t.parts {
+		if p.path != nil && !seen[p.path[0]] {
+			seen[p.path[0]] = true
+			names = append(names, p.path[0])
+		}
+	}
+	return names
+}
+
+// Render puts the values in, once. The error says which place has no value.
+func (t *Template) Render(values map[string]any, escape Escape) (string, error) {
+	if len(t.parts) == 1 && t.parts[0].path == nil {
+		return t.parts[0].text, nil
+	}
+	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.path == nil {
+			position.pass(p.text)
+			b.WriteString(p.text)
+			continue
+		}
+		v, err := lookUp(values, p.path)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(escaped(v, escape, position))
+		if b.Len() > MaxTextBytes {
+			return "", fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
+		}
+	}
+	return b.String(), nil
+}
+
+func (t *Template) looksLikeJSON() bool {
+	if len(t.parts) == 0 || t.parts[0].path != nil {
+		return false
+	}
+	s := strings.TrimLeft(t.parts[0].text, " \t\r\n")
+	return s != "" && (s[0] == '{' || s[0] == '[')
+}
+
+func escaped(v any, escape Escape, at jsonPosition) string {
+	switch {
+	case escape == EscapeURL:
+		return strings.ReplaceAll(url.QueryEscape(Text(v)), "+", "%20")
+	case at.on && at.inString:
+		quoted := string(EncodeJSON(Text(v)))
+		return quoted[1 : len(quoted)-1]
+	case at.on:
+		return string(EncodeJSON(v))
+	}
+	return Text(v)
+}
+
+// jsonPosition follows literal JSON text to know whether a place stands inside
+// a string.
+type jsonPosition struct{ on, inString, afterBackslash bool }
+
+func (p *jsonPosition) pass(s string) {
+	for _, c := range []byte(s) {
+		switch {
+		case p.afterBackslash:
+			p.afterBackslash = false
+		case c == '\\' && p.inString:
+			p.afterBackslash = true
+		case c == '"':
+			p.inString = !p.inString
+		}
+	}
+}
+
+func lookUp(values map[string]any, path []string) (any, error) {
+	v, ok := values[path[0]]
+	if !ok {
+		return nil, fmt.Errorf("{{%s}} has no value", path[0])
+	}
+	for i, name := range path[1:] {
+		next, ok := member(v, name)
+		if !ok {
+			return nil, fmt.Errorf("{{%s}}: %s is %s without %q", strings.Join(path, "."), strings.Join(path[:i+1], "."), withArticle(KindOf(v)), name)
+		}
+		v = next
+	}
+	return v, nil
+}
+
+func member(v any, name string) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		m, ok := v[name]
+		return m, ok
+	case []any:
+		i, err := strconv.Atoi(name)
+		if err == nil && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+func withArticle(kind string) string {
+	if kind == "object" {
+		return "an object"
+	}
+	return "a " + kind
+}
+
+func firstRunes(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+// eachText calls visit for every text inside a config value, with its pointer
+// below at, and returns the value with the texts that visit gave.
+func eachText(v any, at string, visit func(s, at string) (any, error)) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return visit(v, at)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			item, err := eachText(v[i], at+Pointer(i), visit)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = item
+		}
+		return out, nil
+	case map[string]any:
+		if IsSecretRef(v) {
+			return v, nil // the name of a credential is not a template
+		}
+		out := make(map[string]any, len(v))
+		for _, name := range sortedNames(v) {
+			item, err := eachText(v[name], at+Pointer(name), visit)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = item
+		}
+		return out, nil
+	}
+	return v, nil
+}

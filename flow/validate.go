@@ -1,0 +1,402 @@
+package flow
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Validate reports everything that keeps a well-formed document from running,
+// all at once and each with its place: unknown kinds and fields, wrong types,
+// missing values, dangling edges, duplicate names, cycles.
+func Validate(d *Document, kinds *Registry) []Problem {
+	v := &validator{d: d, kinds: kinds, nodes: map[string]int{}}
+	v.limits()
+	v.ids()
+	v.edges()
+	for i := range d.Nodes {
+		v.node(i)
+	}
+	v.interfaceNames()
+	v.cycles()
+	v.groups()
+	return v.problems
+}
+
+type validator struct {
+	d        *Document
+	kinds    *Registry
+	nodes    map[string]int             // ID to place
+	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
+	problems []Problem
+}
+
+func (v *validator) add(pointer, code, node, format string, args ...any) {
+	v.problems = append(v.problems, Problem{Pointer: pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) limits() {
+	if len(v.d.Nodes) == 0 {
+		v.add("/nodes", "required", "", "a flow needs at least one node")
+	}
+	if len(v.d.Nodes) > MaxNodes {
+		v.add("/nodes", "too_many", "", "at most %d nodes, this flow has %d", MaxNodes, len(v.d.Nodes))
+	}
+}
+
+func (v *validator) ids() {
+	for i := range v.d.Nodes {
+		id := v.d.Nodes[i].ID
+		if first, twice := v.nodes[id]; twice && id != "" {
+			v.add(Pointer("nodes", i, "id"), "duplicate", id, "node %d has the ID %q already", first, id)
+			continue
+		}
+		v.nodes[id] = i
+	}
+}
+
+func (v *validator) edges() {
+	v.fed = map[string]map[string]bool{}
+	for i, e := range v.d.Edges {
+		from, okFrom := v.end(i, "from", e.From)
+		to, okTo := v.end(i, "to", e.To)
+		if okTo {
+			v.feed(i, e, to)
+		}
+		if okFrom && okTo && !convertible(from.Type, to.Type) {
+			v.add(Pointer("edges", i), "wrong_type", "", "%s gives %s, %s takes %s", e.From, from.Type, e.To, to.Type)
+		}
+	}
+}
+
+// end finds the port at one end of an edge. Nodes of unknown kinds are
+// reported elsewhere, so their ports are taken as they are.
+func (v *validator) end(i int, side, ref string) (Port, bool) {
+	at := Pointer("edges", i, side)
+	id, name := splitPort(ref)
+	place, ok := v.nodes[id]
+	if !ok || name == "" {
+		if ref != "" {
+			v.add(at, "dangling", "", "%q names no port; write node.port with the ID of a node of this flow", ref)
+		}
+		return Port{}, false
+	}
+	n := &v.d.Nodes[place]
+	k := v.kinds.Find(n.Kind)
+	if k == nil {
+		return Port{}, false
+	}
+	ports := OutputPorts(n, k)
+	if side == "to" {
+		ports = InputPorts(n, k)
+	}
+	if p := slices.IndexFunc(ports, func(p Port) bool { return p.Name == name }); p >= 0 {
+		return ports[p], true
+	}
+	known := map[string]bool{}
+	for _, p := range ports {
+		known[p.Name] = true
+	}
+	v.add(at, "dangling", id, "%s (%s) has no such port %q%s; it has %s", id, n.Kind, name, closest(name, known), orNone(sortedNames(known)))
+	return Port{}, false
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return names(list)
+}
+
+func (v *validator) feed(i int, e Edge, to Port) {
+	id, port := e.target()
+	if v.fed[id] == nil {
+		v.fed[id] = map[string]bool{}
+	}
+	if v.fed[id][port] && !to.List {
+		v.add(Pointer("edges", i, "to"), "duplicate", id, "%s has an edge already; this port takes one", e.To)
+	}
+	v.fed[id][port] = true
+}
+
+// convertible tells whether an edge between the types can ever work.
+func convertible(from, to Type) bool {
+	loose := func(t Type) bool { return t == TypeAny || t == TypeJSON || t == "" }
+	if from == to || loose(from) || loose(to) {
+		return true
+	}
+	scalar := func(t Type) bool { return t == TypeNumber || t == TypeBoolean }
+	return from == TypeText && scalar(to) || scalar(from) && to == TypeText
+}
+
+func (v *validator) node(i int) {
+	n := &v.d.Nodes[i]
+	k := v.kinds.Find(n.Kind)
+	if k == nil {
+		if n.Kind != "" {
+			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closest(n.Kind, v.kinds.kinds))
+		}
+		return
+	}
+	config := Pointer("nodes", i, "config")
+	before := len(v.problems)
+	v.fields(n, k, config)
+	v.templates(n, k, config)
+	v.onError(n, k, Pointer("nodes", i, "on_error"))
+	if len(v.problems) > before {
+		return // the kind's own checks may rely on well-formed fields
+	}
+	if k.Role == RoleInput {
+		in := readInput(n)
+		v.below(config, n.ID, in.problems())
+	}
+	if k.Check != nil {
+		v.below(config, n.ID, k.Check(n))
+	}
+	if !n.Disabled {
+		v.required(n, k, config)
+	}
+}
+
+func (v *validator) below(at, node string, list []Problem) {
+	for _, p := range list {
+		p.Pointer, p.Node = at+p.Pointer, node
+		v.problems = append(v.problems, p)
+	}
+}
+
+func (v *validator) fields(n *Node, k *Kind, at string) {
+	known := map[string]bool{}
+	for i := range k.Fields {
+		known[k.Fields[i].Name] = true
+	}
+	for _, name := range sortedNames(n.Config) {
+		f := k.Field(name)
+		if f == nil {
+			v.add(at+Pointer(name), "unknown_field", n.ID, "%s has no field %q%s", k.Name, name, closest(name, known))
+			continue
+		}
+		for _, p := range f.check(n.Config[name]) {
+			p.Pointer, p.Node = at+Pointer(name)+p.Pointer, n.ID
+			v.problems = append(v.problems, p)
+		}
+	}
+}
+
+// check holds a typed value against the field's declaration.
+func (f *Field) check(value any) []Problem {
+	one := func(code, format string, args ...any) []Problem {
+		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
+	}
+	if !f.takes(value) {
+		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), KindOf(value))
+	}
+	if s, ok := value.(string); ok && f.Type == FieldSelect && !slices.Contains(f.Options, s) {
+		return one("not_allowed", "%q wants one of %s", f.Name, names(f.Options))
+	}
+	if size, unit, ok := measure(value); ok {
+		if f.Min != nil && size < *f.Min {
+			return one("out_of_range", "%q wants at least %g%s", f.Name, *f.Min, unit)
+		}
+		if f.Max != nil && size > *f.Max {
+			return one("out_of_range", "%q wants at most %g%s", f.Name, *f.Max, unit)
+		}
+	}
+	return nil
+}
+
+func (f *Field) takes(value any) bool {
+	switch f.Type {
+	case FieldText, FieldArea:
+		return KindOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
+	case FieldSelect, FieldKind:
+		return KindOf(value) == "text"
+	case FieldNumber:
+		return KindOf(value) == "number"
+	case FieldInteger:
+		n, ok := Float(value)
+		return ok && n == math.Trunc(n)
+	case FieldBoolean:
+		return KindOf(value) == "boolean"
+	case FieldList:
+		return KindOf(value) == "list" || f.Value == TypeAny && KindOf(value) == "text"
+	case FieldMap:
+		return isMap(value)
+	case FieldSecret:
+		return IsSecretRef(value) || KindOf(value) == "text"
+	}
+	return true
+}
+
+func isMap(value any) bool {
+	m, ok := value.(map[string]any)
+	for _, item := range m {
+		_, scalar := scalarText(item)
+		ok = ok && (scalar || KindOf(item) == "text" || IsSecretRef(item))
+	}
+	return ok
+}
+
+func (f *Field) wants() string {
+	switch f.Type {
+	case FieldText, FieldArea, FieldSelect, FieldKind:
+		return "text"
+	case FieldInteger:
+		return "a whole number"
+	case FieldMap:
+		return "an object of names and texts"
+	case FieldSecret:
+		return `{"credential": "name"}`
+	}
+	return string(f.Type)
+}
+
+// IsSecretRef tells whether a value is {"credential": "name"}.
+func IsSecretRef(value any) bool { _, ok := SecretRef(value); return ok }
+
+// SecretRef is the credential name inside {"credential": "name"}.
+func SecretRef(value any) (name string, ok bool) {
+	m, isMap := value.(map[string]any)
+	if !isMap || len(m) != 1 {
+		return "", false
+	}
+	name, ok = m["credential"].(string)
+	return name, ok && name != ""
+}
+
+func (v *validator) templates(n *Node, k *Kind, at string) {
+	own := map[string]bool{}
+	for _, p := range k.Inputs {
+		own[p.Name] = true
+	}
+	for i := range k.Fields {
+		own[k.Fields[i].Name] = !k.Fields[i].Typed
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if !f.Template {
+			continue
+		}
+		_, _ = eachText(n.Config[f.Name], at+Pointer(f.Name), func(s, at string) (any, error) {
+			t, err := ParseTemplate(s)
+			if err != nil {
+				v.add(at, "template", n.ID, "%v", err)
+				return nil, nil
+			}
+			for _, name := range t.Names() {
+				if own[name] {
+					v.add(at, "reserved", n.ID, "{{%s}} has the name of a port that %s has itself; choose another name", name, k.Name)
+				}
+			}
+			return nil, nil
+		})
+	}
+}
+
+func (v *validator) onError(n *Node, k *Kind, at string) {
+	if n.OnError == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, p := range k.Outputs {
+		known[p.Name] = true
+	}
+	for _, port := range sortedNames(n.OnError.Continue) {
+		if !known[port] {
+			v.add(at+Pointer("continue", port), "unknown", n.ID, "%s has no output port %q%s", k.Name, port, closest(port, known))
+		}
+	}
+}
+
+// required reports ports that nothing feeds and fields that nobody typed.
+func (v *validator) required(n *Node, k *Kind, at string) {
+	fed := v.fed[n.ID]
+	for _, p := range InputPorts(n, k) {
+		if !p.Required || fed[p.Name] {
+			continue
+		}
+		switch {
+		case p.Template:
+			v.add(at, "required", n.ID, "nothing feeds {{%s}} of %s; connect an edge to %s.%s, or write \\{{ for the two characters themselves", p.Name, n.ID, n.ID, p.Name)
+		case k.Field(p.Name) != nil:
+			v.add(at+Pointer(p.Name), "required", n.ID, "%q of %s is missing; type it or connect an edge to %s.%s", p.Name, n.ID, n.ID, p.Name)
+		default:
+			v.add(at, "required", n.ID, "nothing feeds %s.%s; connect an edge to it", n.ID, p.Name)
+		}
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if f.Typed && f.Required && !n.typed(f) && f.Default == nil && k.Role != RoleInput {
+			v.add(at+Pointer(f.Name), "required", n.ID, "%q of %s is missing", f.Name, n.ID)
+		}
+	}
+}
+
+// interfaceNames reports input and output names that are used twice, output
+// names that are not names, and chosen outputs that do not exist.
+func (v *validator) interfaceNames() {
+	first := map[Role]map[string]string{RoleInput: {}, RoleOutput: {}}
+	for i := range v.d.Nodes {
+		n := &v.d.Nodes[i]
+		role, name := roleOf(v.kinds, n), nameOf(n)
+		if first[role] == nil || n.Disabled {
+			continue
+		}
+		at := Pointer("nodes", i, "config", "name")
+		if other, twice := first[role][name]; twice && name != "" {
+			v.add(at, "duplicate", n.ID, "%s has the name %q already", other, name)
+		}
+		if role == RoleOutput && name != "" && !inputName.MatchString(name) {
+			v.add(at, "invalid", n.ID, "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
+		}
+		first[role][name] = n.ID
+	}
+	for i := range v.d.Nodes {
+		v.chosenOutputs(i, first[RoleOutput])
+	}
+}
+
+func (v *validator) chosenOutputs(i int, outputs map[string]string) {
+	n := &v.d.Nodes[i]
+	k := v.kinds.Find(n.Kind)
+	if k == nil || k.Collects == "" || n.Disabled {
+		return
+	}
+	at := Pointer("nodes", i, "config", k.Collects)
+	if len(outputs) == 0 {
+		v.add(at, "required", n.ID, "%s sends outputs, but the flow has no output node", n.ID)
+	}
+	list, _ := n.Config[k.Collects].([]any)
+	for j, item := range list {
+		if name := Text(item); outputs[name] == "" {
+			v.add(at+Pointer(j), "unknown", n.ID, "there is no output %q%s", name, closest(name, outputs))
+		}
+	}
+}
+
+func (v *validator) cycles() {
+	for _, group := range cycles(dependents(v.d, v.kinds)) {
+		ids := make([]string, len(group))
+		for i, place := range group {
+			ids[i] = v.d.Nodes[place].ID
+		}
+		slices.Sort(ids)
+		v.add("/edges", "cycle", ids[0], "these nodes depend on each other in a circle: %s", strings.Join(ids, ", "))
+	}
+}
+
+func (v *validator) groups() {
+	seen := map[string]bool{}
+	for i, g := range v.d.Groups {
+		if seen[g.ID] && g.ID != "" {
+			v.add(Pointer("groups", i, "id"), "duplicate", "", "another group has the ID %q", g.ID)
+		}
+		seen[g.ID] = true
+		for j, id := range g.Nodes {
+			if _, ok := v.nodes[id]; !ok {
+				v.add(Pointer("groups", i, "nodes", j), "dangling", "", "there is no node %q", id)
+			}
+		}
+	}
+}
