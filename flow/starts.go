@@ -1,0 +1,71 @@
+package flow
+
+import "time"
+
+// Start asks for a run of a flow.
+type Start struct {
+	WorkspaceID, FlowID string
+	Key                 *Key // who asks; nil for a person
+	UserID              string
+	Trigger             Trigger
+	Given               map[string]any // values by input name, as they came
+	Coerce              bool           // given values are texts of a form or a command line
+	Options             RunOptions
+	IdempotencyKey      string
+	Fingerprint         string        // of method, path and body; compared when the key repeats
+	Wait                time.Duration // hold the answer until the run ends, at most this long
+}
+
+// Rerun asks for a new run of another run's document.
+type Rerun struct {
+	Start
+	ParentRunID string
+	From        string // node to run again with all that depends on it; empty: what did not succeed
+}
+
+// RunOptions are the reserved part of a start.
+type RunOptions struct {
+	Version  int64 // 0 means the live one
+	Draft    bool
+	Webhook  *RunWebhook
+	Metadata map[string]any
+	Timeout  time.Duration // 0 means RunTimeout
+	Discard  bool          // save: false
+}
+
+// RunWebhook is called when the run has ended.
+type RunWebhook struct{ URL, Secret string }
+
+// NewRun is a run to be accepted: the store writes it in one transaction with
+// its idempotency row and its job.
+type NewRun struct {
+	Run            Run
+	Document       []byte // stored when its hash is new; nil when it is known to be stored
+	IdempotencyKey string
+	Fingerprint    string
+	Webhook        *NewDelivery // URL and Secret of the per-run webhook
+	KeyConcurrency int64        // runs of this key that may be open at once; 0 means no limit
+}
+
+// Started is an accepted run. Replayed means that its idempotency key had
+// started it before.
+type Started struct {
+	Run      *Run
+	Replayed bool
+}
+
+// RunFilter selects runs, newest first.
+type RunFilter struct {
+	WorkspaceID, FlowID, KeyID  string
+	States                      []RunState
+	CreatedAfter, CreatedBefore time.Time
+	BeforeID                    string // continue below this ID
+	Limit                       int
+}
+
+// KeyUse is that a key was used.
+type KeyUse struct {
+	KeyID, IP string
+	At        time.Time
+	Count     int64
+}
