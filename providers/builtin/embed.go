@@ -14,7 +14,7 @@ const passTokens = 64
 // more than MaxTokens is split by sentence, and its vector is the mean of the parts, weighted by their length. Blank
 // text says nothing: its vector is all zeros.
 //
-// It returns ErrTooLong beyond MaxText or MaxBatch, and the context's error soon after the context ends.
+// It returns ErrTooLong beyond MaxText, MaxBatch or MaxTexts, and the context's error soon after the context ends.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := checkLength(texts...); err != nil {
 		return nil, err
@@ -140,13 +140,18 @@ func (m *Model) encodeParts(ctx context.Context, parts []part) error {
 // join averages the parts of each text, by their length in tokens.
 func join(parts []part, texts int) [][]float32 {
 	vectors := make([][]float32, texts)
-	for i := range vectors {
-		vectors[i] = make([]float32, Dimensions)
-	}
 	for _, p := range parts {
+		if vectors[p.text] == nil {
+			vectors[p.text] = multiply(p.vector, float32(len(p.tokens)))
+			continue
+		}
 		addScaled(vectors[p.text], p.vector, float32(len(p.tokens)))
 	}
-	for _, v := range vectors {
+	for i, v := range vectors {
+		if v == nil {
+			vectors[i] = make([]float32, Dimensions)
+			continue
+		}
 		normalise(v)
 	}
 	return vectors

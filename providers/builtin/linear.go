@@ -15,15 +15,24 @@ func newLinear(t *tensors, name string, in, out int) linear {
 func (l *linear) set(dst, src []float32, rows int) { l.apply(dst, src, rows, false) }
 func (l *linear) add(dst, src []float32, rows int) { l.apply(dst, src, rows, true) }
 
-// apply takes sixteen weight rows at a time past all input rows: the weights are read from memory once per call, and
-// the four input rows of a tile stay in the cache meanwhile.
 func (l *linear) apply(dst, src []float32, rows int, add bool) {
+	if accelerated {
+		l.applyFast(dst, src, rows, add)
+		return
+	}
+	l.applyPlain(dst, src, rows, add)
+}
+
+// applyFast takes sixteen weight rows at a time past all input rows: the weights come from memory once per call, and the
+// four input rows of a tile stay in the cache meanwhile.
+func (l *linear) applyFast(dst, src []float32, rows int, add bool) {
 	in, out := l.weight.cols, l.weight.rows
 	var products tile
 	for col := 0; col < out; col += tileCols {
 		w := l.weight.data[col*in : (col+tileCols)*in]
 		for row := 0; row < rows; row += tileRows {
-			multiplyTile(&products, src[row*in:(row+tileRows)*in], w, in)
+			x := src[row*in : (row+tileRows)*in]
+			multiplyTileFast(&products[0], &x[0], &w[0], in, tileCols/2)
 			for r := range tileRows {
 				l.store(dst[(row+r)*out+col:], &products, r, col, add)
 			}
@@ -35,11 +44,32 @@ func (l *linear) apply(dst, src []float32, rows int, add bool) {
 func (l *linear) store(dst []float32, products *tile, r, col int, add bool) {
 	dst = dst[:tileCols]
 	scale, bias := l.weight.scale[col:][:tileCols], l.bias[col:][:tileCols]
-	for c := range dst {
-		v := products[tileAt(r, c)]*scale[c] + bias[c]
+	for c, old := range dst {
+		dst[c] = products[tileAt(r, c)]*scale[c] + bias[c]
 		if add {
-			v += dst[c]
+			dst[c] += old
 		}
-		dst[c] = v
+	}
+}
+
+// applyPlain widens each weight row once and takes it past the input rows, four at a time.
+func (l *linear) applyPlain(dst, src []float32, rows int, add bool) {
+	in, out := l.weight.cols, l.weight.rows
+	var wide [feedSize]float32 // the longest row there is
+	for col := range out {
+		w, scale := wide[:in], l.weight.scale[col]
+		for i, q := range l.weight.row(col)[:len(w)] {
+			w[i] = scale * float32(int8(q))
+		}
+		for row := 0; row < rows; row += tileRows {
+			sums := multiplyFour(src[row*in:(row+tileRows)*in], w)
+			for r, sum := range sums {
+				at := &dst[(row+r)*out+col]
+				if !add {
+					*at = 0
+				}
+				*at += sum + l.bias[col]
+			}
+		}
 	}
 }

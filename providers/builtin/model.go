@@ -16,11 +16,14 @@ const (
 	MaxBatch = 1_000_000 // of all the texts of one call to Embed
 )
 
+// MaxTexts is the most texts, sentences or labels that one call takes: each vector holds 2 kB.
+const MaxTexts = 10_000
+
 var (
-	// ErrTooLong is returned for text beyond MaxText or MaxBatch.
+	// ErrTooLong is returned for text beyond MaxText, MaxBatch or MaxTexts.
 	ErrTooLong = errors.New("text is too long")
-	// ErrCount is returned when fewer than one sentence, passage or label is asked for.
-	ErrCount = errors.New("at least one is needed")
+	// ErrCount is returned when a number of sentences, passages or labels is out of range.
+	ErrCount = errors.New("number is out of range")
 )
 
 // Model is the built-in model. It may be used by several goroutines at once; together they occupy as many cores as Go
@@ -66,6 +69,9 @@ func (m *Model) pass(ctx context.Context, sequences [][]int32) ([][]float32, err
 
 // checkLength refuses texts beyond the limits.
 func checkLength(texts ...string) error {
+	if len(texts) > MaxTexts {
+		return fmt.Errorf("%d texts or sentences at once, at most %d are allowed: %w", len(texts), MaxTexts, ErrTooLong)
+	}
 	total := 0
 	for i, text := range texts {
 		n := utf8.RuneCountInString(text)

@@ -8,9 +8,13 @@ func normalise(v []float32) []float32 {
 	if length == 0 {
 		return v
 	}
-	factor := float32(1 / length)
+	return multiply(v, float32(1/length))
+}
+
+// multiply scales v by f in place.
+func multiply(v []float32, f float32) []float32 {
 	for i := range v {
-		v[i] *= factor
+		v[i] *= f
 	}
 	return v
 }

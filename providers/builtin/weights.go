@@ -12,11 +12,15 @@ import (
 //go:embed model/use-lite.bin
 var modelFile []byte
 
-//go:embed model/LICENSE
-var licenceText string
+//go:embed model/NOTICE
+var notice string
 
-// Licence returns the licence of the embedded weights, for a program that shows what it ships.
-func Licence() string { return licenceText }
+//go:embed model/LICENSE
+var licence string
+
+// Licence returns where the embedded weights come from, what was changed, and their licence: a program that ships them
+// must be able to show it.
+func Licence() string { return notice + licence }
 
 const (
 	magic         = "SLUICEQ1"

@@ -1,0 +1,110 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// openingBonus lifts the first sentence by this share, the second by half of it, and so on: news and reports say
+	// first what matters.
+	openingBonus = 0.15
+	// repetitionCost is what a sentence loses by being like one already chosen.
+	repetitionCost = 0.3
+)
+
+// MaxSentences is the longest summary; beyond it, sending the text itself is cheaper.
+const MaxSentences = 200
+
+// Summarize returns the given number of sentences, or all if there are fewer: those closest to what the whole text is
+// about, in their order, joined by spaces. Not a word is added.
+//
+// It returns ErrCount unless sentences is between 1 and MaxSentences, ErrTooLong as Embed does.
+func (m *Model) Summarize(ctx context.Context, text string, sentences int) (string, error) {
+	if sentences < 1 || sentences > MaxSentences {
+		return "", fmt.Errorf("summary of %d sentences: %w", sentences, ErrCount)
+	}
+	if err := checkLength(text); err != nil {
+		return "", err
+	}
+	candidates := summaryCandidates(text, sentences)
+	if len(candidates) <= sentences {
+		return strings.Join(candidates, " "), nil
+	}
+	vectors, err := m.Embed(ctx, candidates)
+	if err != nil {
+		return "", err
+	}
+	chosen, err := choose(ctx, vectors, sentences)
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(chosen)
+	var out []string
+	for _, i := range chosen {
+		out = append(out, candidates[i])
+	}
+	return strings.Join(out, " "), nil
+}
+
+// summaryCandidates returns the sentences, without headings and exclamations if enough others remain.
+func summaryCandidates(text string, enough int) []string {
+	var all, full []string
+	for _, s := range splitSentences(text) {
+		sentence := oneLine(s.in(text))
+		all = append(all, sentence)
+		if !isShort(sentence) {
+			full = append(full, sentence)
+		}
+	}
+	if len(full) >= enough {
+		return full
+	}
+	return all
+}
+
+// choose picks count sentences one by one, each the most central that does not repeat those before.
+func choose(ctx context.Context, vectors [][]float32, count int) ([]int, error) {
+	central := centrality(vectors)
+	nearest := make([]float64, len(vectors)) // likeness to the most similar one chosen
+	var chosen []int
+	for len(chosen) < count {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		best := -1
+		for i := range vectors {
+			if !slices.Contains(chosen, i) && (best < 0 || worth(central, nearest, i) > worth(central, nearest, best)) {
+				best = i
+			}
+		}
+		chosen = append(chosen, best)
+		for i, v := range vectors {
+			nearest[i] = max(nearest[i], cosine(v, vectors[best]))
+		}
+	}
+	return chosen, nil
+}
+
+func worth(central, nearest []float64, i int) float64 {
+	return central[i]*(1+openingBonus/float64(1+i)) - repetitionCost*nearest[i]
+}
+
+// centrality is the similarity of each sentence to the sum of all others, so that the cost grows with their number and
+// not with its square.
+func centrality(vectors [][]float32) []float64 {
+	sum := make([]float32, Dimensions)
+	for _, v := range vectors {
+		addScaled(sum, v, 1)
+	}
+	out := make([]float64, len(vectors))
+	others := make([]float32, Dimensions)
+	for i, v := range vectors {
+		copy(others, sum)
+		addScaled(others, v, -1)
+		out[i] = cosine(v, normalise(others))
+	}
+	return out
+}

@@ -1,0 +1,35 @@
+package builtin
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestNewEncoderRefusesBrokenFiles(t *testing.T) {
+	t.Parallel()
+	vocabularyEnd := bytes.Index(modelFile, []byte("\x09embedding")) - 4
+	renamed := bytes.Replace(modelFile, []byte("\x0boutput.bias"), []byte("\x0boutput.bios"), 1)
+	for name, file := range map[string][]byte{
+		"empty":       nil,
+		"other magic": []byte("PK\x03\x04 something else"),
+		"cut early":   modelFile[:100],
+		"no tensors":  append(bytes.Clone(modelFile[:vocabularyEnd]), 0, 0, 0, 0),
+		"cut late":    modelFile[:len(modelFile)-1],
+		"absent":      renamed,
+	} {
+		if _, err := newEncoder(file); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := newEncoder(renamed); err == nil || !strings.Contains(err.Error(), "output.bias") {
+		t.Errorf("error %v does not name what is missing", err)
+	}
+}
+
+func TestLicenceIsEmbedded(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(Licence(), "Apache License") || !strings.Contains(Licence(), "int8") {
+		t.Error("licence or notice of change is missing")
+	}
+}

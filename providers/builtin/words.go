@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"math"
+	"strings"
+	"unicode"
+)
+
+// stopWords say nothing about what a question is about.
+var stopWords = wordSet("a an the this that these those there here i you he she it we they me us him them my your his " +
+	"her its our their is are was were be been being am do does did done have has had can could will would should may " +
+	"might must what which who whom whose when where why how much many long often about of in on at to for from by " +
+	"with into and or but if as so than then not no any some get got")
+
+// keywords returns the words of s that carry meaning, cut to a crude stem so that "cracks" finds "cracked".
+func keywords(s string) map[string]bool {
+	found := map[string]bool{}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(s), isNotWord) {
+		if !stopWords[word] {
+			found[stem(word)] = true
+		}
+	}
+	return found
+}
+
+func isNotWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// stem drops an English ending where enough of the word remains.
+func stem(word string) string {
+	for _, ending := range []string{"ing", "ed", "es", "s", "e"} {
+		if root, ok := strings.CutSuffix(word, ending); ok && len(root) > 3 {
+			return root
+		}
+	}
+	return word
+}
+
+// overlap returns for each passage the share of the question's keywords found in it, from 0 to 1. Words that few
+// passages use weigh more.
+func overlap(question string, passages []string) []float64 {
+	wanted := keywords(question)
+	found := make([]map[string]bool, len(passages))
+	for i, p := range passages {
+		found[i] = keywords(p)
+	}
+	shares := make([]float64, len(passages))
+	total := 0.0
+	for word := range wanted {
+		total += addHits(shares, found, word)
+	}
+	for i := range shares {
+		shares[i] /= max(total, math.SmallestNonzeroFloat64)
+	}
+	return shares
+}
+
+// addHits adds the word's weight to the share of each passage that has it and returns the weight.
+func addHits(shares []float64, found []map[string]bool, word string) float64 {
+	n := 0
+	for _, words := range found {
+		if words[word] {
+			n++
+		}
+	}
+	weight := math.Log(1 + float64(len(found))/float64(1+n))
+	for i, words := range found {
+		if words[word] {
+			shares[i] += weight
+		}
+	}
+	return weight
+}
