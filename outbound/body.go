@@ -1,0 +1,71 @@
+package outbound
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// body counts what is read of an answer, after gunzip, and stops at the limit:
+// a compressed bomb costs what it yields up to there and no more.
+type body struct {
+	io.ReadCloser
+	ctx         context.Context
+	wait        *firstByte
+	host        string
+	limit, left int64 // bytes
+	err         error // what a read ended with, repeated ever after
+}
+
+// Read asks for one byte more than is left, to tell an answer of exactly the
+// limit from a longer one.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if int64(n) > b.left {
+		n, err = int(b.left), tooLarge(b.host, b.limit)
+	}
+	b.left -= int64(n)
+	if err != nil && err != io.EOF {
+		err = classify(b.ctx, err, b.host)
+	}
+	b.err = err
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.wait.end()
+	return err
+}
+
+func tooLarge(host string, limit int64) *Error {
+	return &Error{Kind: KindTooLarge, Message: fmt.Sprintf("The answer of %s is larger than %s.", host, byteSize(limit))}
+}
+
+func byteSize(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// readAll reads the body into memory. Short answers say their length and take
+// one allocation; a length above 64 KiB is not trusted with any.
+func readAll(resp *http.Response) ([]byte, error) {
+	n := resp.ContentLength
+	if n < 0 || n > 64<<10 {
+		return io.ReadAll(resp.Body)
+	}
+	var buf bytes.Buffer
+	buf.Grow(int(n) + bytes.MinRead) // MinRead: room for the read that finds the end
+	_, err := buf.ReadFrom(resp.Body)
+	return buf.Bytes(), err
+}

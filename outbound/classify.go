@@ -1,0 +1,122 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// classify turns whatever net/http reports into an Error. ctx is the request's
+// own: what ended it matters more than the words the transport found for it.
+func classify(ctx context.Context, err error, host string) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if errors.Is(err, errBlocked) {
+		return blocked()
+	}
+	if e := contextError(ctx, host); e != nil {
+		return e
+	}
+	if isHeaderLimit(err) {
+		return &Error{Kind: KindTooLarge, Message: "The headers " + host + " sent are larger than 64 KiB.", cause: err}
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return dnsError(e, host)
+	}
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+		return &Error{Kind: KindTimeout, Message: host + " could not be connected to in time.", retryable: true, cause: err}
+	}
+	if message := certificateMessage(err, host); message != "" {
+		return &Error{Kind: KindConnection, Message: message, cause: err}
+	}
+	return &Error{Kind: KindConnection, Message: connectionMessage(err, host), retryable: true, cause: err}
+}
+
+// contextError explains a request whose context has ended, nil if it has not.
+func contextError(ctx context.Context, host string) *Error {
+	cause := context.Cause(ctx)
+	if late, ok := errors.AsType[firstByteError](cause); ok {
+		message := host + " did not answer within " + time.Duration(late).String() + "."
+		return &Error{Kind: KindTimeout, Message: message, retryable: true, cause: cause}
+	}
+	switch ctx.Err() {
+	case nil:
+		return nil
+	case context.DeadlineExceeded:
+		message := "The request to " + host + " took longer than allowed."
+		return &Error{Kind: KindTimeout, Message: message, retryable: true, cause: ctx.Err()}
+	default:
+		return &Error{Kind: KindCanceled, Message: "The request to " + host + " was canceled.", cause: ctx.Err()}
+	}
+}
+
+// isHeaderLimit knows the header limit by its words: net/http exports no error
+// for it, in neither version of the protocol.
+func isHeaderLimit(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "response headers exceeded") ||
+		strings.Contains(text, "response header list larger")
+}
+
+func dnsError(err *net.DNSError, host string) *Error {
+	if err.IsTimeout {
+		return &Error{Kind: KindTimeout, Message: "The name " + host + " could not be looked up in time.", retryable: true, cause: err}
+	}
+	if err.IsNotFound {
+		return &Error{Kind: KindConnection, Message: "There is no host named " + host + ".", cause: err}
+	}
+	return &Error{Kind: KindConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
+}
+
+// certificateMessage is empty unless TLS failed in a way that trying again
+// within a minute does not mend.
+func certificateMessage(err error, host string) string {
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		return "The certificate of " + host + " has expired or is not valid yet."
+	}
+	if errors.As(err, new(x509.HostnameError)) {
+		return "The certificate of " + host + " is for another name."
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return "The certificate of " + host + " is not from an authority this machine trusts."
+	}
+	if errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch) {
+		return host + " does not speak HTTPS on this port."
+	}
+	return ""
+}
+
+func connectionMessage(err error, host string) string {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return host + " refused the connection."
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "There is no route to " + host + "."
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return host + " broke off the connection before the answer was complete."
+	}
+	return "The request to " + host + " failed on the way."
+}
+
+// asError brings what http.Client returns to an Error. All that reaches it from
+// our round trips is one already; what it adds itself is about a redirect it
+// could not read.
+func asError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // without the URL, whose query may hold a secret
+	}
+	return &Error{Kind: KindRedirect, Message: "The server redirected to an address that cannot be read.", cause: err}
+}

@@ -1,0 +1,71 @@
+package outbound
+
+import "errors"
+
+// Kind says what went wrong, in words a program can compare.
+type Kind string
+
+// The kinds of failure.
+const (
+	// KindBlocked: the address is private or reserved and not allowed.
+	KindBlocked Kind = "destination_blocked"
+	// KindBadURL: the URL is not one Sluice sends requests to.
+	KindBadURL Kind = "bad_url"
+	// KindBadRequest: the method or a header cannot be sent.
+	KindBadRequest Kind = "bad_request"
+	// KindTimeout: connecting, the first byte or the whole took too long.
+	KindTimeout Kind = "timeout"
+	// KindTooLarge: the body or the headers of the answer exceed their limit.
+	KindTooLarge Kind = "response_too_large"
+	// KindRedirect: a redirect that is not followed.
+	KindRedirect Kind = "redirect_refused"
+	// KindConnection: no connection, or it broke before the answer was complete.
+	KindConnection Kind = "connection_failed"
+	// KindCanceled: the caller gave up.
+	KindCanceled Kind = "canceled"
+)
+
+// blockedMessage is the same for every reason, so that nobody can map a private
+// network by comparing answers.
+const blockedMessage = "The address is private or reserved. An operator can allow ranges with SLUICE_ALLOW_PRIVATE."
+
+// errBlocked is what the dialers' control functions return; classify turns it
+// into an Error.
+var errBlocked = errors.New("outbound: address blocked")
+
+// Error is the only type of error this package returns from requests. Message
+// is one sentence for people: it names the host from the URL and never the
+// addresses behind it.
+type Error struct {
+	Kind    Kind
+	Message string
+
+	retryable bool
+	cause     error
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause as the standard library reported it, so that
+// errors.Is works with context.Canceled and its like. The cause can hold
+// addresses: it is for operators' logs, not for callers. A blocked destination
+// has none.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Retryable reports whether the same request could succeed later. It does not
+// say whether the first one was carried out.
+func (e *Error) Retryable() bool { return e.retryable }
+
+// Temporary is Retryable under the name net.Error gives it.
+func (e *Error) Temporary() bool { return e.retryable }
+
+// Timeout reports KindTimeout under the name net.Error gives it.
+func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
+
+func blocked() *Error              { return &Error{Kind: KindBlocked, Message: blockedMessage} }
+func badURL(message string) *Error { return &Error{Kind: KindBadURL, Message: message} }
+
+func badRequest(message string) *Error { return &Error{Kind: KindBadRequest, Message: message} }
+
+func redirectRefused(message string) *Error { return &Error{Kind: KindRedirect, Message: message} }

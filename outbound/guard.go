@@ -1,0 +1,134 @@
+package outbound
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// neverReachable holds even if a configured range covers it. The metadata
+// services hand out the machine's own cloud credentials to whoever asks.
+var neverReachable = prefixes(
+	"169.254.0.0/16",     // link-local (RFC 3927): AWS, Google, Azure, Oracle, DigitalOcean metadata, ECS and EKS roles
+	"fe80::/10",          // link-local (RFC 4291)
+	"fec0::/10",          // site-local, deprecated (RFC 3879)
+	"100.100.100.200/32", // Alibaba Cloud metadata
+	"168.63.129.16/32",   // Azure WireServer; lies in public space, so nothing else would stop it
+	"192.0.0.192/32",     // Oracle Cloud Classic metadata
+	"fd00:ec2::/32",      // AWS metadata, time and EKS roles over IPv6
+	"fd20:ce::254/128",   // Google Cloud metadata over IPv6
+	"fd00:42::42/128",    // Scaleway metadata over IPv6
+)
+
+// translated are IPv6 ranges that carry an IPv4 address inside. All but NAT64
+// are obsolete on the wire and only ever seen as a disguise.
+var translated = prefixes(
+	"::/96",           // IPv4-compatible (RFC 4291, deprecated)
+	"::ffff:0:0/96",   // IPv4-mapped
+	"::ffff:0:0:0/96", // IPv4-translated (RFC 2765)
+	"64:ff9b:1::/48",  // local NAT64 (RFC 8215)
+	"2001::/32",       // Teredo (RFC 4380)
+	"2002::/16",       // 6to4 (RFC 3056)
+)
+
+type controlFunc = func(network, address string, conn syscall.RawConn) error
+
+// guard judges addresses. Its control functions sit in the dialers, between
+// DNS and the socket.
+type guard struct {
+	ssrf      *ssrf.Guardian
+	endpoints atomic.Pointer[map[netip.AddrPort]bool]
+}
+
+func newGuard(allow []netip.Prefix) *guard {
+	var v4, v6 []netip.Prefix
+	for _, p := range allow {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	return &guard{ssrf: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
+}
+
+func (g *guard) setEndpoints(list []netip.AddrPort) {
+	set := make(map[netip.AddrPort]bool, len(list))
+	for _, e := range list {
+		set[netip.AddrPortFrom(e.Addr().Unmap(), e.Port())] = true
+	}
+	g.endpoints.Store(&set)
+}
+
+// control returns the hook for a dialer: TCP to a permitted address and nothing
+// else.
+func (g *guard) control(provider bool) controlFunc {
+	return func(network, address string, _ syscall.RawConn) error {
+		target, err := netip.ParseAddrPort(address)
+		if err != nil || (network != "tcp4" && network != "tcp6") || !g.permits(target, provider) {
+			return errBlocked
+		}
+		return nil
+	}
+}
+
+// permits reports whether an address may be reached at all.
+func (g *guard) permits(target netip.AddrPort, provider bool) bool {
+	ip := target.Addr()
+	if isNever(ip) {
+		return false
+	}
+	if provider && g.isEndpoint(target) {
+		return true
+	}
+	// In a network with IPv6 only, DNS64 gives NAT64 addresses for everything
+	// on the old Internet. An operator can allow the range; the IPv4 address
+	// inside is then judged as itself.
+	if inner, ok := nat64(ip); ok && !g.permits(netip.AddrPortFrom(inner, target.Port()), false) {
+		return false
+	}
+	return g.ssrf.SafeAddrPort(target) == nil
+}
+
+func (g *guard) isEndpoint(target netip.AddrPort) bool { return (*g.endpoints.Load())[target] }
+
+func isNever(ip netip.Addr) bool {
+	if ip.Zone() != "" { // only link-local addresses have zones, and Prefix.Contains never matches one
+		return true
+	}
+	return containsAddr(neverReachable, ip) || isTranslated(ip)
+}
+
+// isTranslated reports an IPv6 address standing for an IPv4 address. ::1 lies
+// in the same range as the IPv4-compatible ones and is not one.
+func isTranslated(ip netip.Addr) bool {
+	return ip.Is6() && ip != netip.IPv6Loopback() && containsAddr(translated, ip)
+}
+
+// nat64 returns the IPv4 address inside 64:ff9b::/96 (RFC 6052).
+func nat64(ip netip.Addr) (netip.Addr, bool) {
+	if !ssrf.IPv6NAT64Prefix.Contains(ip) {
+		return netip.Addr{}, false
+	}
+	b := ip.As16()
+	return netip.AddrFrom4([4]byte(b[12:])), true
+}
+
+func containsAddr(list []netip.Prefix, ip netip.Addr) bool {
+	for _, p := range list {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}

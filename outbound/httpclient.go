@@ -1,0 +1,32 @@
+package outbound
+
+import (
+	"net/http"
+	"time"
+)
+
+// ClientOptions are the limits of an http.Client; the fields mean what they
+// mean in Request. The whole of a call is bounded by its context alone: the
+// Timeout of http.Client would hide our errors behind one of its own.
+type ClientOptions struct {
+	Provider         bool
+	MaxRedirects     int
+	SecretHeaders    []string
+	FirstByteTimeout time.Duration
+	MaxBody          int64
+}
+
+// HTTPClient returns a client for code that wants one from net/http, such as
+// the providers' own packages. It passes the same guard, follows the same
+// redirects and shares the idle connections. Its errors are the *url.Error of
+// net/http around an *Error, and so are those of reading a body: use errors.As.
+func (c *Client) HTTPClient(opts ClientOptions) *http.Client {
+	h := c.newHop(Request{
+		Provider:         opts.Provider,
+		MaxRedirects:     opts.MaxRedirects,
+		SecretHeaders:    opts.SecretHeaders,
+		FirstByteTimeout: opts.FirstByteTimeout,
+		MaxBody:          opts.MaxBody,
+	})
+	return h.httpClient()
+}

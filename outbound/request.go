@@ -1,0 +1,157 @@
+package outbound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Request is one call. Only URL is required.
+type Request struct {
+	Method string // default GET
+	URL    string
+	// Header is sent as it is, except for the headers that steer the connection
+	// (Connection, Upgrade, Host, Accept-Encoding and their like), which are
+	// left out. It is not changed.
+	Header http.Header
+	// Body is sent if BodyReader is nil, and again on a 307 or 308 redirect.
+	Body []byte
+	// BodyReader streams a body of BodyLength bytes; 0 means unknown and sends
+	// it in chunks. It cannot be sent twice: a 307 or 308 is then returned as
+	// the answer. It is closed if it is an io.Closer.
+	BodyReader io.Reader
+	BodyLength int64
+
+	// MaxRedirects is how many redirects are followed, at most the constant
+	// MaxRedirects. With 0 a redirect is not an error: the 3xx is returned like
+	// any other answer, so a webhook delivery can log it and call it a failure.
+	// With more, one redirect too many is a KindRedirect error.
+	MaxRedirects int
+	// SecretHeaders are dropped when a redirect leaves the host, together with
+	// every header whose name tells that it is a credential.
+	SecretHeaders []string
+	// Provider lets the request reach Config.AllowEndpoints and forbids
+	// redirects. For requests to AI providers only.
+	Provider bool
+
+	// Timeout bounds the whole call, body included. Default: the context's
+	// deadline, or DefaultTimeout if it has none.
+	Timeout time.Duration
+	// FirstByteTimeout runs from the end of the request to the first byte of the
+	// answer, for each redirect anew. Default: DefaultFirstByteTimeout.
+	FirstByteTimeout time.Duration
+	// MaxBody is how many bytes of answer are accepted, after gunzip. Default:
+	// DefaultMaxBody. A longer answer is a KindTooLarge error, or is cut with
+	// Truncate.
+	MaxBody  int64
+	Truncate bool
+}
+
+// Response is an answer, read to its end. Any status is a Response: what a 404
+// means is the caller's to say.
+type Response struct {
+	Status    int
+	Header    http.Header
+	Body      []byte
+	Truncated bool   // the body was longer than MaxBody and has been cut
+	URL       string // the last one, after redirects
+}
+
+// Do sends the request and reads the answer. Every error is an *Error.
+func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
+	ctx, cancel := bound(ctx, req.Timeout)
+	defer cancel()
+	hreq, err := c.newRequest(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	h := c.newHop(req)
+	resp, err := h.httpClient().Do(hreq)
+	if err != nil {
+		return nil, asError(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read; closing only returns the connection
+	return readResponse(resp, h.maxBody, req.Truncate)
+}
+
+// bound never returns a context without an end.
+func bound(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		if _, ok := ctx.Deadline(); ok {
+			return ctx, func() {}
+		}
+		timeout = DefaultTimeout
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+func (c *Client) newHop(req Request) *hop {
+	h := &hop{
+		client:    c,
+		provider:  req.Provider,
+		redirects: min(max(req.MaxRedirects, 0), MaxRedirects),
+		firstByte: cmp.Or(max(req.FirstByteTimeout, 0), DefaultFirstByteTimeout),
+		maxBody:   cmp.Or(max(req.MaxBody, 0), DefaultMaxBody),
+		secret:    req.SecretHeaders,
+	}
+	if h.provider {
+		h.redirects = 0
+	}
+	return h
+}
+
+func (c *Client) newRequest(ctx context.Context, req Request) (*http.Request, error) {
+	u, err := ParseURL(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	method := cmp.Or(req.Method, http.MethodGet)
+	if err := checkMethod(method); err != nil {
+		return nil, err
+	}
+	header, err := c.newHeader(req.Header)
+	if err != nil {
+		return nil, err
+	}
+	hreq := &http.Request{Method: method, URL: u, Host: u.Host, Header: header}
+	setBody(hreq, req)
+	return hreq.WithContext(ctx), nil
+}
+
+func setBody(hreq *http.Request, req Request) {
+	switch {
+	case req.BodyReader != nil:
+		hreq.Body, hreq.ContentLength = io.NopCloser(req.BodyReader), req.BodyLength
+		if closer, ok := req.BodyReader.(io.ReadCloser); ok {
+			hreq.Body = closer
+		}
+		if req.BodyLength <= 0 {
+			hreq.ContentLength = -1
+		}
+	case len(req.Body) > 0:
+		hreq.ContentLength = int64(len(req.Body))
+		hreq.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(req.Body)), nil }
+		hreq.Body, _ = hreq.GetBody()
+	}
+}
+
+func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
+	head := resp.Request.Method == http.MethodHead // a length without a body
+	if resp.ContentLength > limit && !truncate && !head {
+		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // it says so itself; nothing to read
+	}
+	data, err := readAll(resp)
+	e, _ := errors.AsType[*Error](err)
+	cut := e != nil && e.Kind == KindTooLarge && truncate
+	if err != nil && !cut {
+		return nil, err
+	}
+	return &Response{
+		Status: resp.StatusCode, Header: resp.Header, Body: data, Truncated: cut,
+		URL: resp.Request.URL.String(),
+	}, nil
+}

@@ -1,0 +1,69 @@
+package outbound
+
+import (
+	"net/http"
+	"time"
+)
+
+// hop carries one request's limits through http.Client. It is the client's
+// transport and its redirect policy, so each hop of a redirect passes the same
+// door as the first.
+type hop struct {
+	client    *Client
+	provider  bool
+	redirects int
+	firstByte time.Duration
+	maxBody   int64
+	secret    []string
+}
+
+// RoundTrip judges the URL, sends the request and bounds the answer. Every
+// error is an *Error.
+func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := h.client.guard.checkTarget(req.URL, h.provider); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	ctx, wait := startFirstByte(req.Context(), h.firstByte)
+	resp, err := h.transport().RoundTrip(withoutEncoding(req.WithContext(ctx)))
+	wait.arrived()
+	if err != nil {
+		failure := classify(ctx, err, req.URL.Hostname())
+		wait.end()
+		return nil, failure
+	}
+	resp.Body = &body{
+		ReadCloser: resp.Body, ctx: ctx, wait: wait,
+		host: req.URL.Hostname(), limit: h.maxBody, left: h.maxBody,
+	}
+	resp.Request = req
+	return resp, nil
+}
+
+func (h *hop) transport() *http.Transport {
+	if h.provider {
+		return h.client.provider
+	}
+	return h.client.public
+}
+
+func (h *hop) httpClient() *http.Client {
+	return &http.Client{Transport: h, CheckRedirect: h.checkRedirect}
+}
+
+// withoutEncoding leaves compression to the transport, which asks for gzip and
+// undoes it as the body is read, so that the body limit counts what comes out.
+func withoutEncoding(req *http.Request) *http.Request {
+	if _, ok := req.Header["Accept-Encoding"]; ok {
+		req.Header = req.Header.Clone()
+		req.Header.Del("Accept-Encoding")
+	}
+	return req
+}
+
+// closeBody keeps http.RoundTripper's promise to close it on errors too.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close() // nothing was sent; there is nobody to tell
+	}
+}

@@ -1,0 +1,122 @@
+package outbound
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxURL is in bytes; common servers refuse request lines above 8 KiB.
+const maxURL = 8 << 10
+
+// ParseURL reads an absolute http or https URL and refuses every spelling of a
+// host that programs are known to read in different ways. It looks nothing up:
+// a name may still turn out to be private when it is dialled, and a plain
+// private address passes, because an operator may have allowed it. Use
+// Client.CheckURL to judge that too.
+//
+// Errors are *Error with KindBadURL, or KindBlocked for an address in disguise.
+func ParseURL(raw string) (*url.URL, error) {
+	if len(raw) > maxURL {
+		return nil, badURL("The URL is longer than " + strconv.Itoa(maxURL) + " characters.")
+	}
+	if strings.ContainsFunc(raw, isUnprintable) {
+		return nil, badURL("The URL contains a space or another character that must be percent-encoded.")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, badURL("This is not a URL Sluice can read. It should look like https://example.com/path.")
+	}
+	host, err := checkParsed(u)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(authority(raw), "%") {
+		return nil, badURL("The host in the URL must be written without percent signs.")
+	}
+	if host != u.Hostname() && !strings.HasPrefix(u.Host, "[") {
+		u.Host = host + strings.TrimPrefix(u.Host, u.Hostname())
+	}
+	return u, nil
+}
+
+// CheckURL is ParseURL for callers that only want to know, and it also refuses
+// plain addresses this client would not dial. It looks nothing up.
+func (c *Client) CheckURL(raw string) error {
+	u, err := ParseURL(raw)
+	if err != nil {
+		return err
+	}
+	return c.guard.checkTarget(u, false)
+}
+
+// checkTarget judges a parsed URL, and its host if that is an address. Refusing
+// here what the dialer would refuse anyway saves the dial.
+func (g *guard) checkTarget(u *url.URL, provider bool) error {
+	host, err := checkParsed(u)
+	if err != nil {
+		return err
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil // a name: judged after DNS
+	}
+	port, _ := strconv.ParseUint(effectivePort(u), 10, 16)
+	if !g.permits(netip.AddrPortFrom(ip, uint16(port)), provider) {
+		return blocked()
+	}
+	return nil
+}
+
+// checkParsed returns the host in the form it will be dialled.
+func checkParsed(u *url.URL) (string, error) {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", badURL("The URL must begin with http:// or https://.")
+	case u.User != nil:
+		return "", badURL("The URL must not contain a user name or password. Use a credential instead.")
+	case u.Opaque != "" || u.Hostname() == "":
+		return "", badURL("The URL has no host. It should look like https://example.com/path.")
+	}
+	if err := checkPort(u); err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(u.Host, "[") {
+		return checkIPv6(u.Hostname())
+	}
+	return checkName(u.Hostname())
+}
+
+func checkPort(u *url.URL) error {
+	port := u.Port()
+	if port == "" && !strings.HasSuffix(u.Host, ":") {
+		return nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || port[0] == '0' {
+		return badURL("The port in the URL must be a number from 1 to 65535.")
+	}
+	return nil
+}
+
+// authority is what stands between // and the path, undecoded.
+func authority(raw string) string {
+	_, rest, _ := strings.Cut(raw, "//")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest
+}
+
+func effectivePort(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+func isUnprintable(r rune) bool { return r <= ' ' || r == 0x7f || (r >= 0x80 && r <= 0xa0) }
