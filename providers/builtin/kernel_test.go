@@ -87,7 +87,7 @@ func TestVectorKernelsTakeAnyLength(t *testing.T) {
 	}
 }
 
-// The plain kernels must give the published vectors as well, on every processor.
+// GODEBUG=cpu.avx2=off runs all tests on the plain kernels; this one checks them on every processor.
 func TestPlainLinearEqualsDefinition(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))

@@ -12,7 +12,9 @@ const (
 	// first what matters.
 	openingBonus = 0.15
 	// repetitionCost is what a sentence loses by being like one already chosen.
-	repetitionCost = 0.3
+	repetitionCost = 0.5
+	// sameSentence is the likeness from which a sentence only says the same again, and is taken last.
+	sameSentence = 0.9
 )
 
 // MaxSentences is the longest summary; beyond it, sending the text itself is cheaper.
@@ -89,7 +91,11 @@ func choose(ctx context.Context, vectors [][]float32, count int) ([]int, error) 
 }
 
 func worth(central, nearest []float64, i int) float64 {
-	return central[i]*(1+openingBonus/float64(1+i)) - repetitionCost*nearest[i]
+	w := central[i]*(1+openingBonus/float64(1+i)) - repetitionCost*nearest[i]
+	if nearest[i] > sameSentence {
+		w -= 2 // below any other
+	}
+	return w
 }
 
 // centrality is the similarity of each sentence to the sum of all others, so that the cost grows with their number and

@@ -2,6 +2,9 @@ package builtin
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
 	"strings"
 	"testing"
 )
@@ -31,5 +34,18 @@ func TestLicenceIsEmbedded(t *testing.T) {
 	t.Parallel()
 	if !strings.Contains(Licence(), "Apache License") || !strings.Contains(Licence(), "int8") {
 		t.Error("licence or notice of change is missing")
+	}
+}
+
+// Whoever runs the converter again sees whether the weights are still the documented ones.
+func TestModelFileIsTheDocumentedOne(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("model/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(modelFile)
+	if !strings.Contains(string(readme), hex.EncodeToString(sum[:])) {
+		t.Errorf("model/README.md does not state the sum %x", sum)
 	}
 }
