@@ -90,6 +90,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Sentence is the message alone, made for people.
+func (e *Error) Sentence() string { return e.Message }
+
 // Is matches another Error of the same code, so errors.Is works with a
 // template such as &Error{Code: CodeNotFound}.
 func (e *Error) Is(target error) bool {

@@ -318,3 +318,9 @@ func (t *tarjan) visit(v int) {
 		t.found = append(t.found, group)
 	}
 }
+
+// Has tells whether a node takes part in runs.
+func (g *Graph) Has(id string) bool { _, ok := g.index[id]; return ok }
+
+// EmptyGraph has no nodes; a plan over it can only end.
+func EmptyGraph() *Graph { return &Graph{Document: &Document{}} }

@@ -47,6 +47,10 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Sentence is Error by the name under which callers that do not know this
+// package find a text made for people.
+func (e *Error) Sentence() string { return e.Message }
+
 // Unwrap returns the cause as the standard library reported it, so that
 // errors.Is works with context.Canceled and its like. The cause can hold
 // addresses: it is for operators' logs, not for callers. A blocked destination

@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"sluice/flow"
+)
+
+// graphs keeps compiled documents. Documents are immutable, so nothing in it
+// can be out of date.
+type graphs struct {
+	store Store
+	kinds *flow.Registry
+	cache *lru.Cache[string, *compiled]
+}
+
+// compiled is a document made ready to run and to be called.
+type compiled struct {
+	graph  *flow.Graph
+	inputs []flow.Input
+}
+
+const cachedGraphs = 512
+
+func newGraphs(store Store, kinds *flow.Registry) *graphs {
+	cache, err := lru.New[string, *compiled](cachedGraphs)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &graphs{store: store, kinds: kinds, cache: cache}
+}
+
+// find returns the compiled document of a hash in a workspace.
+func (g *graphs) find(ctx context.Context, ws, hash string) (*compiled, error) {
+	key := ws + "/" + hash
+	if c, ok := g.cache.Get(key); ok {
+		return c, nil
+	}
+	data, err := g.store.FindDocument(ctx, ws, hash)
+	if err != nil {
+		return nil, fmt.Errorf("find document %s: %w", hash, err)
+	}
+	c, err := g.compile(data)
+	if err == nil {
+		g.cache.Add(key, c)
+	}
+	return c, err
+}
+
+func (g *graphs) compile(data []byte) (*compiled, error) {
+	d, problems := flow.ParseDocument(data)
+	if len(problems) > 0 {
+		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow document is not well formed.", Fields: problems}
+	}
+	graph, err := flow.Compile(d, g.kinds)
+	if err != nil {
+		return nil, err
+	}
+	return &compiled{graph: graph, inputs: d.Inputs(g.kinds)}, nil
+}

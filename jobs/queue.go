@@ -1,0 +1,176 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"sluice/flow"
+)
+
+// Names of the queues and how many deliveries go out at once.
+const (
+	queueRuns       = "runs"
+	queueDeliveries = "deliveries"
+	deliveryWorkers = 64
+)
+
+// runArgs and deliveryArgs are what River keeps of a flow.Job.
+type (
+	runArgs      struct{ flow.Job }
+	deliveryArgs struct{ flow.Job }
+)
+
+// Kind is the name River keeps the job under.
+func (runArgs) Kind() string { return flow.JobRun }
+
+// Kind is the name River keeps the job under.
+func (deliveryArgs) Kind() string { return flow.JobDelivery }
+
+// Queue is River on either database: one job per run and one per delivery
+// attempt. It is the store's queue: jobs are inserted in the transaction that
+// causes them and workers are woken after its commit.
+type Queue struct {
+	client client
+	insert func(ctx context.Context, tx any, jobs []river.InsertManyParams) error
+	wake   func(queue string)
+	work   func(ctx context.Context, j flow.Job)
+}
+
+// client is what both instantiations of River's client share.
+type client interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	StopAndCancel(ctx context.Context) error
+}
+
+// QueueConfig says where River keeps its jobs. Exactly one of SQLite and
+// Postgres is set.
+type QueueConfig struct {
+	SQLite   *sql.DB // the pool of the one writer connection
+	Postgres *pgxpool.Pool
+	Workers  int // runs worked on at once
+	Instance string
+	Log      *slog.Logger
+}
+
+// NewQueue makes a queue that is not started yet; jobs can be inserted.
+func NewQueue(cfg QueueConfig) (*Queue, error) {
+	q := &Queue{wake: func(string) {}}
+	if cfg.Postgres != nil {
+		return q, q.usePostgres(cfg)
+	}
+	return q, q.useSQLite(cfg)
+}
+
+func (q *Queue) useSQLite(cfg QueueConfig) error {
+	driver := newWakeDriver(cfg.SQLite)
+	c, err := river.NewClient(driver, q.config(cfg))
+	if err != nil {
+		return fmt.Errorf("open the job queue: %w", err)
+	}
+	q.client, q.wake = c, driver.pilot.wake
+	q.insert = func(ctx context.Context, tx any, jobs []river.InsertManyParams) error {
+		_, err := c.InsertManyFastTx(ctx, tx.(*sql.Tx), jobs)
+		return err
+	}
+	return nil
+}
+
+func (q *Queue) usePostgres(cfg QueueConfig) error {
+	c, err := river.NewClient(riverpgxv5.New(cfg.Postgres), q.config(cfg))
+	if err != nil {
+		return fmt.Errorf("open the job queue: %w", err)
+	}
+	q.client = c
+	q.insert = func(ctx context.Context, tx any, jobs []river.InsertManyParams) error {
+		_, err := c.InsertManyFastTx(ctx, tx.(pgx.Tx), jobs)
+		return err
+	}
+	return nil
+}
+
+// config turns off what River would do about time limits and stuck jobs: runs
+// have limits of their own and recovery knows better who is dead.
+func (q *Queue) config(cfg QueueConfig) *river.Config {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, j *river.Job[runArgs]) error {
+		q.do(ctx, flow.JobRun, j.Args.Job)
+		return nil
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, j *river.Job[deliveryArgs]) error {
+		q.do(ctx, flow.JobDelivery, j.Args.Job)
+		return nil
+	}))
+	return &river.Config{
+		ID:      cfg.Instance,
+		Logger:  slog.New(riverLog{cfg.Log.Handler()}),
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{
+			queueRuns:       {MaxWorkers: cfg.Workers},
+			queueDeliveries: {MaxWorkers: deliveryWorkers},
+		},
+		// The inserting client's cooldown throttles its notifications as well.
+		FetchCooldown:               time.Millisecond,
+		FetchPollInterval:           250 * time.Millisecond,
+		JobTimeout:                  -1,
+		RescueStuckJobsAfter:        10 * 365 * 24 * time.Hour,
+		MaxAttempts:                 1,
+		CompletedJobRetentionPeriod: 5 * time.Minute,
+	}
+}
+
+func (q *Queue) do(ctx context.Context, kind string, j flow.Job) {
+	j.Kind = kind
+	q.work(ctx, j)
+}
+
+// InsertTx adds jobs in the caller's transaction: a *sql.Tx on SQLite, a
+// pgx.Tx on PostgreSQL.
+func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
+	params := make([]river.InsertManyParams, len(jobs))
+	for i, j := range jobs {
+		if j.Kind == flow.JobRun {
+			params[i] = river.InsertManyParams{Args: runArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueRuns}}
+		} else {
+			params[i] = river.InsertManyParams{Args: deliveryArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueDeliveries}}
+		}
+	}
+	return q.insert(ctx, tx, params)
+}
+
+// Wake tells idle workers, after the commit, that there are jobs.
+func (q *Queue) Wake(jobs []flow.Job) {
+	var runs, deliveries bool
+	for _, j := range jobs {
+		runs = runs || j.Kind == flow.JobRun
+		deliveries = deliveries || j.Kind == flow.JobDelivery
+	}
+	if runs {
+		q.wake(queueRuns)
+	}
+	if deliveries {
+		q.wake(queueDeliveries)
+	}
+}
+
+// riverLog passes on what River warns of; its routine lines are noise here.
+type riverLog struct{ slog.Handler }
+
+// Enabled keeps warnings and errors.
+func (h riverLog) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs keeps the filter.
+func (h riverLog) WithAttrs(a []slog.Attr) slog.Handler { return riverLog{h.Handler.WithAttrs(a)} }
+
+// WithGroup keeps the filter.
+func (h riverLog) WithGroup(n string) slog.Handler { return riverLog{h.Handler.WithGroup(n)} }

@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/flow"
+)
+
+// Config is what a Runner is made of.
+type Config struct {
+	Store    Store
+	Queue    *Queue
+	Kinds    *flow.Registry
+	HTTP     *http.Client // for webhooks: guarded, follows no redirect
+	Instance string       // names this process among those that share a database
+	Workers  int          // runs worked on at once
+	Shared   bool         // other processes may work on the same database
+	// Retention is how long an ended run keeps its content.
+	Retention time.Duration
+	Log       *slog.Logger
+	Now       func() time.Time
+	Jitter    func() float64 // in [0,1), for webhook pauses
+	Observe   func(Observation)
+}
+
+// Observation is one thing worth counting: a run or a delivery attempt that
+// ended.
+type Observation struct {
+	Run      *flow.Run
+	Delivery flow.DeliveryState
+	Latency  time.Duration
+}
+
+// Runner accepts runs and makes them happen. It keeps nothing that a restart
+// could not rebuild from the store.
+type Runner struct {
+	cfg    Config
+	store  Store
+	shared bool
+	ids    flow.IDs
+	graphs *graphs
+	hub    *hub
+	engine *flow.Engine
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	active   map[string]*activeRun
+	handBack map[string]int64
+
+	draining atomic.Bool
+	hold     chan struct{}
+	stop     context.CancelFunc
+	loops    sync.WaitGroup
+	unsaved  atomic.Bool // a run with save: false ended since the last look
+}
+
+// activeRun is a run that a worker of this process has in its hands.
+type activeRun struct {
+	cancel chan struct{}
+	once   sync.Once
+}
+
+// New makes a Runner; Start sets it to work.
+func New(cfg Config) *Runner {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = rand.Float64
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(Observation) {}
+	}
+	r := &Runner{
+		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
+		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
+		active: map[string]*activeRun{}, handBack: map[string]int64{}, hold: make(chan struct{}),
+	}
+	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
+	r.engine = &flow.Engine{Journal: r, Secret: r.secret, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.unsaved.Store(true)
+	cfg.Queue.work = r.work
+	return r
+}
+
+// now is the clock at the precision of the store, so that what is told from
+// memory equals what is read back.
+func (r *Runner) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// Start takes back what dead workers held, tries suspects alone, and then sets
+// workers and timers to work.
+func (r *Runner) Start(ctx context.Context) error {
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers); err != nil {
+		return fmt.Errorf("announce this instance: %w", err)
+	}
+	if err := r.recover(ctx); err != nil {
+		return err
+	}
+	if err := r.cfg.Queue.client.Start(ctx); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	r.loop(ctx, 250*time.Millisecond, r.takeDue)
+	r.loop(ctx, time.Second, r.tidy)
+	if r.shared {
+		r.loop(ctx, 5*time.Second, r.liveAmongOthers)
+		r.loop(ctx, time.Second, r.hearCancels)
+		r.loops.Go(func() { r.listen(ctx) })
+	}
+	return nil
+}
+
+// loop calls f again and again until the Runner stops.
+func (r *Runner) loop(ctx context.Context, every time.Duration, f func(context.Context) error) {
+	r.loops.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if err := f(ctx); err != nil && ctx.Err() == nil {
+				r.log.Error("background work", "error", err)
+			}
+		}
+	})
+}
+
+// Draining tells whether Drain has begun.
+func (r *Runner) Draining() bool { return r.draining.Load() }
+
+// Drain lets running steps finish, hands the rest of their runs back to the
+// queue and stops. Steps that ctx does not leave time for are aborted; they
+// run again elsewhere.
+func (r *Runner) Drain(ctx context.Context) error {
+	if r.draining.Swap(true) {
+		return nil
+	}
+	close(r.hold)
+	err := r.cfg.Queue.client.Stop(ctx)
+	if err != nil {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Second)
+		defer cancel()
+		err = r.cfg.Queue.client.StopAndCancel(grace)
+	}
+	r.stop()
+	r.loops.Wait()
+	done := context.WithoutCancel(ctx)
+	if e := r.store.HandBack(done, r.handedBack()); e != nil {
+		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
+	}
+	if e := r.store.LeaveInstance(done, r.cfg.Instance); e != nil {
+		err = errors.Join(err, fmt.Errorf("leave: %w", e))
+	}
+	return err
+}
+
+func (r *Runner) handedBack() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.handBack
+}
+
+// listen hears of runs that other processes wrote.
+func (r *Runner) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := r.store.Listen(ctx, func(runID string) { r.hub.poke(runID, nil) })
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("listening for runs of other instances was interrupted", "error", err)
+			pause(ctx, time.Second)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

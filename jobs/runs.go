@@ -1,0 +1,162 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+)
+
+// work does one job. It never fails towards the queue: runs record their own
+// end, deliveries their own next attempt.
+func (r *Runner) work(ctx context.Context, j flow.Job) {
+	var err error
+	if j.Kind == flow.JobDelivery {
+		err = r.deliver(ctx, j)
+	} else {
+		err = r.goOn(ctx, j.ID, j.Attempt)
+	}
+	if err != nil && !errors.Is(err, flow.ErrFenced) && ctx.Err() == nil {
+		r.log.Error("job", "kind", j.Kind, "id", j.ID, "error", err)
+	}
+}
+
+// goOn carries a run from where it stands until it ends, waits, or must be
+// handed back. A fenced job belongs to somebody else by now.
+func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
+	run, steps, err := r.load(ctx, runID, attempt)
+	if err != nil {
+		return err
+	}
+	active := r.take(run)
+	defer r.letGo(runID, active)
+	plan, err := r.plan(ctx, run, steps)
+	if err != nil {
+		return err
+	}
+	outcome, err := r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.hold})
+	if outcome == flow.HandedBack && !errors.Is(err, flow.ErrFenced) {
+		r.giveBack(runID, attempt)
+	}
+	return err
+}
+
+// load reads the run, again and again while the database cannot be read: the
+// job is the only thing that will bring the run on.
+func (r *Runner) load(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+	for {
+		run, steps, err := r.store.LoadRun(ctx, runID, attempt)
+		if err == nil || errors.Is(err, flow.ErrFenced) {
+			return run, steps, err
+		}
+		r.log.Error("a run cannot be read, trying again", "run", runID, "error", err)
+		pause(ctx, time.Second)
+		if ctx.Err() != nil {
+			r.giveBack(runID, attempt)
+			return nil, nil, fmt.Errorf("load %s: %w", runID, err)
+		}
+	}
+}
+
+// plan prepares a run to go on. A document that this version of Sluice cannot
+// run any more ends the run with a reason.
+func (r *Runner) plan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
+	c, err := r.graphs.find(ctx, run.WorkspaceID, run.DocumentHash)
+	if err != nil {
+		var refused *flow.Error
+		if !errors.As(err, &refused) {
+			r.giveBack(run.ID, run.Attempt)
+			return nil, err
+		}
+		p := flow.NewPlan(flow.EmptyGraph(), run, nil, nil)
+		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + refused.Message})
+		return p, nil
+	}
+	reuse, err := r.reuse(ctx, run, c.graph)
+	if err != nil {
+		return nil, err
+	}
+	return flow.NewPlan(c.graph, run, steps, reuse), nil
+}
+
+func (r *Runner) reuse(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow.Reuse, error) {
+	if run.ParentRunID == "" {
+		return nil, nil
+	}
+	steps, err := r.store.FindSteps(ctx, run.WorkspaceID, run.ParentRunID)
+	if err != nil {
+		return nil, fmt.Errorf("read the steps of %s: %w", run.ParentRunID, err)
+	}
+	return flow.NewReuse(g, steps, run.RerunFrom), nil
+}
+
+func (r *Runner) take(run *flow.Run) *activeRun {
+	a := &activeRun{cancel: make(chan struct{})}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active[run.ID] = a
+	return a
+}
+
+func (r *Runner) letGo(runID string, a *activeRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active[runID] == a {
+		delete(r.active, runID)
+	}
+}
+
+// giveBack remembers a run that is to be queued again when this process has
+// stopped working.
+func (r *Runner) giveBack(runID string, attempt int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.handBack[runID] = attempt
+}
+
+// WriteRun records progress and then tells those who wait. It is the journal
+// that the engine writes to.
+func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
+	if w.End {
+		w.Run.ExpiresAt = w.Run.EndedAt.Add(r.cfg.Retention)
+	}
+	if err := r.store.WriteRun(ctx, w); err != nil {
+		return err
+	}
+	if !w.End {
+		r.hub.poke(w.Run.ID, nil)
+		return nil
+	}
+	r.hub.poke(w.Run.ID, w.Run)
+	if !w.Run.Save {
+		r.unsaved.Store(true)
+	}
+	r.cfg.Observe(Observation{Run: w.Run, Latency: w.Run.EndedAt.Sub(w.Run.CreatedAt)})
+	return nil
+}
+
+// secret opens a credential for use against a host it is bound to.
+func (r *Runner) secret(ctx context.Context, ws, name, host string) (string, error) {
+	secret, hosts, err := r.store.ReadSecret(ctx, ws, name)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return "", flow.Errorf(flow.CodeProviderAuth, "There is no credential %q. Add it, or choose another one in the node.", name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read credential %q: %w", name, err)
+	}
+	if host != "" && !allowedHost(hosts, host) {
+		return "", flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", name, host)
+	}
+	return secret, nil
+}
+
+func allowedHost(hosts []string, host string) bool {
+	for _, h := range hosts {
+		if h == host {
+			return true
+		}
+	}
+	return len(hosts) == 0
+}

@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"sluice/flow"
+)
+
+// StartRun accepts a run: its version is found, its inputs are checked, and it
+// is written down together with its job before this returns. With Start.Wait
+// the answer is held until the run has ended.
+func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, error) {
+	if r.Draining() {
+		return flow.Started{}, draining()
+	}
+	run := r.newRun(s)
+	doc, c, err := r.choose(ctx, s, &run)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	values, problems := flow.CheckInputs(c.inputs, s.Given, s.Coerce)
+	if len(problems) > 0 {
+		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
+	}
+	run.Inputs = values
+	return r.accept(ctx, s, run, doc, c)
+}
+
+func draining() error {
+	return &flow.Error{Code: flow.CodeDraining, Message: "This instance is shutting down. Try again in a moment.", Retryable: true, After: time.Second}
+}
+
+func inputsMessage(problems []flow.Problem) string {
+	if len(problems) == 1 {
+		return "An input is not right: " + problems[0].Detail + "."
+	}
+	return fmt.Sprintf("%d inputs are not right; errors lists each of them.", len(problems))
+}
+
+func (r *Runner) newRun(s flow.Start) flow.Run {
+	run := flow.Run{
+		ID: r.ids.New(flow.PrefixRun), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
+		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata,
+		Timeout: s.Options.Timeout, Save: !s.Options.Discard, CreatedAt: r.now(), Seq: 1, RunSeq: 1,
+	}
+	if s.Key != nil {
+		run.KeyID = s.Key.ID
+	}
+	if run.Timeout <= 0 {
+		run.Timeout = flow.RunTimeout
+	}
+	return run
+}
+
+// choose finds the document to run: the live version, a numbered one, or the
+// draft as it is now, whose text must be stored with the run.
+func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run) (doc []byte, c *compiled, err error) {
+	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case s.Options.Draft:
+		run.Draft = true
+		doc, c, err = r.draft(f)
+		run.DocumentHash = flow.Hash(doc)
+		return doc, c, err
+	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
+		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return nil, nil, inputProblem(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
+		} else if err != nil {
+			return nil, nil, err
+		}
+		run.Version, run.DocumentHash = v.Number, v.DocumentHash
+	case f.LiveVersion == 0:
+		return nil, nil, flow.Errorf(flow.CodeNotPublished, "This flow has no published version. Publish it, then start it again.")
+	default:
+		run.Version, run.DocumentHash = f.LiveVersion, f.LiveHash
+	}
+	c, err = r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
+	return nil, c, err
+}
+
+func inputProblem(pointer, code, detail string) error {
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: "An option is not right: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
+}
+
+func (r *Runner) draft(f *flow.Flow) ([]byte, *compiled, error) {
+	c, err := r.graphs.compile(f.Draft)
+	if err != nil {
+		e := flow.AsError(err)
+		return nil, nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "The draft has problems that keep it from running.", Fields: e.Fields}
+	}
+	return f.Draft, c, nil
+}
+
+// accept writes the run down. Who waits for its end is registered first, so
+// that an end right after the commit is not missed.
+func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, doc []byte, c *compiled) (flow.Started, error) {
+	run.Progress.Total = c.graph.Len()
+	n := flow.NewRun{Run: run, Document: doc, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint}
+	if s.Key != nil {
+		n.KeyConcurrency = s.Key.Concurrency
+	}
+	if w := s.Options.Webhook; w != nil {
+		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
+	}
+	var w *watcher
+	if s.Wait > 0 {
+		w = r.hub.watch(run.ID)
+		defer r.hub.leave(run.ID, w)
+	}
+	started, err := r.store.StartRun(ctx, n)
+	if err != nil || s.Wait <= 0 {
+		return started, err
+	}
+	if started.Replayed {
+		started.Run, err = r.AwaitRun(ctx, started.Run.WorkspaceID, started.Run.FlowID, started.Run.ID, s.Wait)
+		return started, err
+	}
+	started.Run, err = r.await(ctx, w, started.Run, s.Wait)
+	return started, err
+}
+
+// Rerun starts a new run of another run's document, which takes over the
+// results that still hold.
+func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
+	if r.Draining() {
+		return flow.Started{}, draining()
+	}
+	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	if parent.Erased != "" {
+		return flow.Started{}, flow.Errorf(parent.Erased, "The content of this run is gone, so it cannot be run again. Start a new run.")
+	}
+	if !parent.State.Ended() {
+		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
+	}
+	c, err := r.graphs.find(ctx, s.WorkspaceID, parent.DocumentHash)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	run, err := r.rerun(s, parent, c)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return r.accept(ctx, s.Start, run, nil, c)
+}
+
+// rerun is the new run: the parent's document, metadata, time limit and, where
+// none are given, inputs. Its webhook is not inherited.
+func (r *Runner) rerun(s flow.Rerun, parent *flow.Run, c *compiled) (flow.Run, error) {
+	if s.From != "" && !c.graph.Has(s.From) {
+		return flow.Run{}, inputProblem("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
+	}
+	run := r.newRun(s.Start)
+	run.Trigger, run.ParentRunID, run.RerunFrom = flow.TriggerRerun, parent.ID, s.From
+	run.Version, run.Draft, run.DocumentHash = parent.Version, parent.Draft, parent.DocumentHash
+	run.Metadata, run.Timeout, run.Save = parent.Metadata, parent.Timeout, parent.Save
+	given := maps.Clone(parent.Inputs)
+	if s.Given != nil {
+		given = s.Given
+	}
+	values, problems := flow.CheckInputs(c.inputs, given, s.Coerce)
+	if len(problems) > 0 {
+		for i := range problems {
+			problems[i].Pointer = flow.Pointer("inputs") + problems[i].Pointer
+		}
+		return flow.Run{}, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
+	}
+	run.Inputs = values
+	return run, nil
+}

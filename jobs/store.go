@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"sluice/flow"
+)
+
+// Store is what this package needs of the database. Its transactions hand the
+// jobs they cause to the Queue, in the same commit.
+type Store interface {
+	flow.Journal
+
+	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+
+	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
+	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
+	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
+	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	CancelRequested(ctx context.Context, instance string) ([]string, error)
+	HandBack(ctx context.Context, attempts map[string]int64) error
+
+	Recover(ctx context.Context, instance string) (flow.Recovery, error)
+	TryAlone(ctx context.Context, runID string) (attempt int64, err error)
+	Heartbeat(ctx context.Context, instance string, workers int) error
+	LeaveInstance(ctx context.Context, instance string) error
+	AdmitRuns(ctx context.Context, limit int) (int, error)
+	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
+	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
+	EraseUnsaved(ctx context.Context, limit int) (int, error)
+	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
+
+	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
+	FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error)
+	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
+	SigningSecret(ctx context.Context, ws, flowID string) (string, error)
+	ReadSecret(ctx context.Context, ws, name string) (secret string, hosts []string, err error)
+
+	Listen(ctx context.Context, told func(runID string)) error
+}
