@@ -76,7 +76,7 @@ const (
 	FieldMap     FieldType = "map"    // names to texts, such as headers
 	FieldJSON    FieldType = "json"   // any JSON value
 	FieldSecret  FieldType = "secret" // {"credential": "name"}, never a literal at rest
-	FieldKind   FieldType = "type"   // a value type, such as the type of an input
+	FieldKind    FieldType = "type"   // a value type, such as the type of an input
 )
 
 // Escape is how template values are written into a field.

@@ -59,7 +59,7 @@ type Plan struct {
 
 	stop    *Error   // why nothing more is started
 	endAs   RunState // what the run becomes then
-	aborted bool // the started steps were told to stop
+	aborted bool     // the started steps were told to stop
 	ended   bool
 	suspend time.Time // set when the write under way lets the run wait
 }

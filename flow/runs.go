@@ -153,7 +153,7 @@ type Step struct {
 	Outputs          map[string]any
 	Error            *Error
 	Usage            Usage
-	Saved            any // what a suspension keeps
+	Saved            any   // what a suspension keeps
 	Seq              int64 // number of the event that tells the present state
 	OutputSeq        int64 // number of the output event, for output nodes
 	StartedAt        time.Time
@@ -178,7 +178,7 @@ type NewDelivery struct {
 	Node      string // the webhook node; empty for the per-run webhook
 	URL       string
 	Body      []byte
-	Secret    any // secret value; nil for the flow's own signing secret
+	Secret    any    // secret value; nil for the flow's own signing secret
 	Header    string // custom signature header
 	Signature any    // its value: secret reference or text
 }
