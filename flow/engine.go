@@ -69,6 +69,9 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 	defer c.drain()
 	defer stop()
 	for {
+		if err := ctx.Err(); err != nil { // what steps say from here on is about their ctx
+			return HandedBack, err
+		}
 		c.poll()
 		switch a := p.Next(e.Now()); a.Kind {
 		case ActInline:
@@ -84,12 +87,10 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 			}
 			p.Recorded()
 		case ActWait:
-			if err := c.wait(ctx, a.Until); err != nil {
-				return HandedBack, err
-			}
 			if p.Held() {
 				return HandedBack, nil
 			}
+			c.wait(ctx, a.Until)
 		case ActSuspend:
 			return Suspended, nil
 		case ActEnd:
@@ -113,10 +114,7 @@ func (c *carrier) poll() {
 func (c *carrier) cancel() { c.sig.Cancel = nil; c.plan.Cancel() }
 func (c *carrier) hold()   { c.sig.Hold = nil; c.plan.Hold() }
 
-func (c *carrier) wait(ctx context.Context, until time.Time) error {
-	if c.plan.Held() {
-		return nil
-	}
+func (c *carrier) wait(ctx context.Context, until time.Time) {
 	var timer <-chan time.Time
 	if !until.IsZero() {
 		t := time.NewTimer(until.Sub(c.Now()))
@@ -132,9 +130,7 @@ func (c *carrier) wait(ctx context.Context, until time.Time) error {
 	case <-c.sig.Hold:
 		c.hold()
 	case <-ctx.Done():
-		return ctx.Err()
 	}
-	return nil
 }
 
 func (c *carrier) finish(r result) {

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"maps"
 	"time"
 )
 
@@ -88,26 +89,29 @@ type Reuse struct {
 
 // NewPlan continues a run from its recorded steps; a fresh run has none.
 func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
-	p := &Plan{g: g, run: *run, reuse: reuse, nodes: make([]planNode, len(g.nodes)), open: len(g.nodes)}
-	if p.run.Outputs == nil {
+	p := &Plan{g: g, run: *run, reuse: reuse, nodes: make([]planNode, len(g.nodes)), open: len(g.nodes), ended: run.State.Ended()}
+	if p.run.Outputs = maps.Clone(run.Outputs); p.run.Outputs == nil {
 		p.run.Outputs = map[string]any{}
 	}
 	recorded := map[string]Step{}
 	for _, s := range steps {
 		recorded[s.Path] = s
 	}
-	p.run.Usage = Usage{}
 	for i := range p.nodes {
 		n := &g.nodes[i]
 		p.nodes[i].step = Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: StepPending, NodeHash: n.hash}
 		p.nodes[i].edges = make([]edgeState, len(n.in))
 		p.nodes[i].waits = len(n.in)
-	}
-	for i := range p.nodes {
-		if s, ok := recorded[g.nodes[i].ID]; ok {
+		if s, ok := recorded[n.ID]; ok {
 			p.restore(i, s)
 		}
-		p.decide(i)
+	}
+	for i := range p.nodes { // all are restored now: telling one's end may start another
+		if p.nodes[i].step.State.Ended() {
+			p.close(i)
+		} else {
+			p.decide(i)
+		}
 	}
 	if p.run.CancelRequested {
 		p.Cancel()
@@ -116,15 +120,19 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 }
 
 // restore takes over a recorded step. One that was running was cut: it starts
-// again under a new attempt number.
+// again under a new attempt number. One whose failure fails the run had
+// stopped it already, although the end was not recorded any more.
 func (p *Plan) restore(i int, s Step) {
 	n := &p.nodes[i]
-	p.run.Usage = p.run.Usage.Add(s.Usage)
 	n.step, n.saved = s, true
-	if s.State.Ended() {
+	switch {
+	case s.State.Ended():
 		n.decided = true
-		p.close(i)
-	} else if s.State == StepRunning {
+		p.open--
+		if s.State == StepFailed && p.g.nodes[i].OnError == nil {
+			p.halt(s.Error, RunFailed)
+		}
+	case s.State == StepRunning:
 		n.step.State = StepPending
 	}
 }
@@ -154,19 +162,24 @@ func (p *Plan) Next(now time.Time) Action {
 		}
 		p.wakeDue(now)
 		p.takeReady(now)
+		if p.stop == nil && len(p.inline) > 0 || p.stop != nil && !p.aborted {
+			continue
+		}
 		if p.mustRecord() {
 			p.buildWrite()
 			continue
 		}
-		if len(p.start) > 0 {
+		if len(p.start) > 0 && !p.held {
 			return p.nextStart()
 		}
-		if p.stop == nil && len(p.inline) > 0 {
+		if p.running == 0 && !(p.held && p.stop == nil && p.open > 0) && p.idle(now) {
 			continue
 		}
-		if p.running > 0 || p.held && p.stop == nil && p.open > 0 || !p.idle(now) {
-			return Action{Kind: ActWait, Until: p.nextTimer()}
+		if len(p.dirty) > 0 { // whoever watches the run need not wait with us
+			p.buildWrite()
+			continue
 		}
+		return Action{Kind: ActWait, Until: p.nextTimer()}
 	}
 }
 
@@ -195,8 +208,10 @@ func (p *Plan) idle(now time.Time) bool {
 	if !long {
 		return false
 	}
-	p.setState(RunWaiting)
-	p.run.WaitingSince = now
+	if p.run.State != RunWaiting { // or else it was woken before its time
+		p.setState(RunWaiting)
+		p.run.WaitingSince = now
+	}
 	p.buildWrite()
 	p.write.WakeAt, p.suspend = until, until
 	return true
@@ -266,7 +281,7 @@ func (p *Plan) startRun(now time.Time) {
 		p.run.DeadlineAt = now.Add(p.run.Timeout)
 	}
 	if !p.run.WaitingSince.IsZero() { // waiting does not count towards the time limit
-		p.run.DeadlineAt = p.run.DeadlineAt.Add(now.Sub(p.run.WaitingSince))
+		p.run.DeadlineAt = p.run.DeadlineAt.Add(max(0, now.Sub(p.run.WaitingSince)))
 		p.run.WaitingSince = time.Time{}
 	}
 	p.setState(RunRunning)
@@ -285,7 +300,11 @@ func (p *Plan) nextStart() Action {
 }
 
 // mustRecord tells whether something waits for a write before it can go on.
+// When nothing is left to do, the write of the end takes it all.
 func (p *Plan) mustRecord() bool {
+	if p.open == 0 || p.stop != nil && p.running == 0 {
+		return false
+	}
 	return len(p.announce) > 0 || len(p.settling) > 0 || len(p.deliveries) > 0 || p.durable || p.paused
 }
 
@@ -308,11 +327,12 @@ func (p *Plan) halt(err *Error, as RunState) {
 // running steps have finished.
 func (p *Plan) Hold() { p.held = true }
 
-// Held tells whether the run is held and nothing of it is running.
+// Held tells whether the run is held and nothing of it is running. When Next
+// says wait as well, everything is recorded and the run can be handed back.
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
 
 func (p *Plan) checkDeadline(now time.Time) {
-	if p.stop == nil && !p.run.DeadlineAt.IsZero() && p.run.State == RunRunning && !now.Before(p.run.DeadlineAt) {
+	if p.stop == nil && p.open > 0 && !p.run.DeadlineAt.IsZero() && p.run.State == RunRunning && !now.Before(p.run.DeadlineAt) {
 		p.Fail(&Error{Code: CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
 	}
 }

@@ -17,6 +17,9 @@ func (p *Plan) prepare(i int, now time.Time) (*In, bool) {
 		if step.StartedAt.IsZero() {
 			step.StartedAt = now
 		}
+		if p.run.State != RunRunning {
+			p.startRun(now)
+		}
 		p.failed(i, err, now)
 		return nil, false
 	}

@@ -17,7 +17,8 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	switch {
 	case err != nil && p.stop != nil:
-		p.end(i, StepCanceled, nil, now)
+		// Aborted: its row says canceled once the run's end does, so that a
+		// crash in between does not leave it canceled in a run that goes on.
 	case err != nil:
 		p.failed(i, AsError(err), now)
 	case out.Suspend != nil:
@@ -29,14 +30,17 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 }
 
 func (p *Plan) suspended(i int, s *Suspension, now time.Time) {
-	step := &p.nodes[i].step
+	step, until := &p.nodes[i].step, s.Until
+	if until.Before(now) {
+		until = now
+	}
 	step.Saved = s.State
 	p.durable = p.durable || s.State != nil // such as the ID of something that is being paid for
 	state := StepRunning
-	if s.Until.Sub(now) > HeldBackoff {
+	if until.Sub(now) > HeldBackoff {
 		state = StepWaiting
 	}
-	p.wait(i, state, s.Until)
+	p.wait(i, state, until)
 }
 
 // wait lets a step pause until a time.
@@ -72,11 +76,11 @@ func (p *Plan) failed(i int, e *Error, now time.Time) {
 	}
 }
 
-// backoff doubles after each failure, up to a day, and is never shorter than
-// what the other side asked for.
+// backoff doubles after each failure and is not shorter than what the other
+// side asked for; both up to a day, since every run must end.
 func backoff(r *Retry, failures int, after time.Duration) time.Duration {
 	s := r.BackoffS * math.Pow(2, float64(failures-1))
-	return max(after, time.Duration(min(s, MaxBackoffS)*float64(time.Second)))
+	return min(max(after, time.Duration(min(s, MaxBackoffS)*float64(time.Second))), MaxBackoffS*time.Second)
 }
 
 // end makes a step's state final.
@@ -92,7 +96,8 @@ func (p *Plan) end(i int, state StepState, outputs map[string]any, now time.Time
 	if v, ok := outputs["value"]; ok && n.kind.Role == RoleOutput {
 		p.run.Outputs[nameOf(n.Node)] = v
 	}
-	if n.kind.Class == Outside && len(n.out) > 0 && state != StepSkipped && state != StepReused {
+	if n.kind.Class == Outside && state != StepReused {
+		p.durable = true
 		p.settling = append(p.settling, i) // dependents start once this is on disk
 		return
 	}
@@ -157,8 +162,8 @@ func (p *Plan) firstDecided(i int) bool {
 }
 
 // isDead tells whether a node must be skipped: none of its edges brings a
-// value, or a port that needs one gets none, or an output that it collects
-// could not be produced.
+// value, or a port that needs one gets none, or all outputs that it collects
+// were skipped, or one of them could not be produced.
 func (p *Plan) isDead(i int) bool {
 	n := &p.g.nodes[i]
 	if len(n.in) == 0 {
@@ -170,13 +175,12 @@ func (p *Plan) isDead(i int) bool {
 		alive = alive || s.live
 		switch {
 		case e.collects != "":
-			if source := p.nodes[e.from].step.State; s.decided && !s.live && source != StepSkipped {
+			if source := p.nodes[e.from].step.State; !s.live && source != StepSkipped {
 				return true
 			}
+			missing[CollectedPort] = !s.live && missed(missing, CollectedPort)
 		case n.ports[e.toPort].Required:
-			if was, seen := missing[e.toPort]; !seen || was {
-				missing[e.toPort] = !s.live
-			}
+			missing[e.toPort] = !s.live && missed(missing, e.toPort)
 		}
 	}
 	for _, is := range missing {
@@ -185,4 +189,10 @@ func (p *Plan) isDead(i int) bool {
 		}
 	}
 	return !alive
+}
+
+// missed tells whether no value has come to a port so far.
+func missed(missing map[string]bool, port string) bool {
+	is, seen := missing[port]
+	return is || !seen
 }

@@ -9,7 +9,7 @@ import (
 // the next event number of the run; a replay after a crash gives the same.
 func (p *Plan) buildWrite() {
 	w := &RunWrite{Deliveries: p.deliveries, Progressed: p.progressed}
-	w.Durable = p.durable || len(p.settling) > 0 || len(p.deliveries) > 0
+	w.Durable = p.durable || len(p.deliveries) > 0
 	if p.stateDirty && !p.run.State.Ended() {
 		p.run.Seq++
 		p.run.RunSeq = p.run.Seq
@@ -78,7 +78,7 @@ func (p *Plan) buildEnd(now time.Time) {
 func (p *Plan) cancelOpen(now time.Time) {
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		if (n.saved || n.dirty) && !n.step.State.Ended() {
+		if (n.saved || n.step.State != StepPending) && !n.step.State.Ended() {
 			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = StepCanceled, now, time.Time{}, nil
 			p.open--
 			p.mark(i)
