@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -57,7 +58,10 @@ func (o OnError) MarshalJSON() ([]byte, error) {
 	if o.Route {
 		return []byte(`"route"`), nil
 	}
-	return json.Marshal(map[string]any{"continue": o.Continue})
+	if o.Continue == nil {
+		return []byte(`{"continue":{}}`), nil
+	}
+	return EncodeJSON(map[string]any{"continue": o.Continue}), nil
 }
 
 // Edge connects an output port to an input port, both written node.port.
@@ -90,11 +94,12 @@ var (
 // Encode writes the document as indented JSON with sorted config names, the
 // form that export gives and git keeps.
 func (d *Document) Encode() []byte {
-	data, err := json.MarshalIndent(json.RawMessage(EncodeJSON(d)), "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	if err := json.Indent(&b, EncodeJSON(d), "", "  "); err != nil {
 		panic("flow: encode document: " + err.Error())
 	}
-	return append(data, '\n')
+	b.WriteByte('\n')
+	return b.Bytes()
 }
 
 // Canonical writes the document compactly; equal documents give equal bytes.

@@ -71,7 +71,7 @@ func (r *reader) node(v any, at string) Node {
 		p.rest()
 	}
 	if p := o.child("retry"); p != nil {
-		n.Retry = &Retry{Attempts: int(p.number("attempts", 1, MaxRetryAttempts)), BackoffS: p.number("backoff_s", 0, MaxBackoffS)}
+		n.Retry = &Retry{Attempts: p.count("attempts", MaxRetryAttempts), BackoffS: p.number("backoff_s", 0, MaxBackoffS)}
 		p.rest()
 	}
 	n.OnError = o.onError()
@@ -225,6 +225,20 @@ func (o *object) number(name string, least, most float64) float64 {
 		o.problem(name, "out_of_range", fmt.Sprintf("wanted a number from %g to %g", least, most))
 	}
 	return f
+}
+
+// count reads a whole number from 1 to most that must be there.
+func (o *object) count(name string, most float64) int {
+	if _, ok := o.fields[name]; !ok {
+		o.seen[name] = true
+		o.problem(name, "required", fmt.Sprintf("%q is missing", name))
+		return 0
+	}
+	f := o.number(name, 1, most)
+	if f != math.Trunc(f) {
+		o.problem(name, "wrong_type", "wanted a whole number, got "+Text(o.fields[name]))
+	}
+	return int(f)
 }
 
 func (o *object) list(name string, required bool) []any {

@@ -2,6 +2,8 @@ package flow
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -136,6 +138,9 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	if !in.Type.Is(v) {
 		return v, fail("wrong_type", "wanted %s, got %s", in.Type, KindOf(v))
 	}
+	if _, ok := Float(v); !ok && in.Type == TypeNumber {
+		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
+	}
 	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return equal(e, v) }) {
 		return v, fail("not_allowed", "wanted one of %s", EncodeJSON(in.Enum))
 	}
@@ -165,7 +170,16 @@ func measure(v any) (size float64, unit string, ok bool) {
 	return size, "", ok
 }
 
+// equal compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
 func equal(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equal)
+	}
 	x, xNumber := Float(a)
 	y, yNumber := Float(b)
 	if xNumber && yNumber {
@@ -198,6 +212,13 @@ func (in *Input) problems() []Problem {
 	if in.Min != nil && in.Max != nil && *in.Min > *in.Max {
 		add("min", "invalid", "min is larger than max")
 	}
+	counts := func(b *float64) bool { return b == nil || in.Type == TypeNumber || *b >= 0 && *b == math.Trunc(*b) }
+	if !counts(in.Min) {
+		add("min", "invalid", "a number of characters or items is a whole number from 0 on")
+	}
+	if !counts(in.Max) {
+		add("max", "invalid", "a number of characters or items is a whole number from 0 on")
+	}
 	for i, e := range in.Enum {
 		if !in.Type.Is(e) {
 			add(fmt.Sprintf("enum/%d", i), "wrong_type", "wanted %s, got %s", in.Type, KindOf(e))
@@ -218,8 +239,11 @@ func (in *Input) JSONSchema() map[string]any {
 	if t := map[Type]string{TypeText: "string", TypeNumber: "number", TypeBoolean: "boolean", TypeList: "array", TypeFile: "object"}[in.Type]; t != "" {
 		s["type"] = t
 	}
-	if in.Type == TypeList {
+	switch in.Type {
+	case TypeList:
 		s["items"] = map[string]any{}
+	case TypeFile:
+		s["properties"], s["required"] = map[string]any{"file": map[string]any{"type": "string"}}, []string{"file"}
 	}
 	set := func(name string, v any, ok bool) {
 		if ok {
@@ -230,10 +254,12 @@ func (in *Input) JSONSchema() map[string]any {
 	set("default", in.Default, in.HasDefault)
 	set("examples", []any{in.Example}, in.HasExample)
 	set("enum", in.Enum, len(in.Enum) > 0)
-	set("pattern", in.Pattern, in.Pattern != "" && in.Type == TypeText)
-	suffix := map[Type]string{TypeText: "Length", TypeList: "Items", TypeNumber: "imum"}[in.Type]
-	set("min"+suffix, in.Min, in.Min != nil && suffix != "")
-	set("max"+suffix, in.Max, in.Max != nil && suffix != "")
+	set("pattern", in.Pattern, in.Pattern != "" && (in.Type == TypeText || in.Type == TypeJSON))
+	bounds := map[Type][]string{TypeText: {"Length"}, TypeList: {"Items"}, TypeNumber: {"imum"}, TypeJSON: {"Length", "Items", "imum"}}
+	for _, suffix := range bounds[in.Type] {
+		set("min"+suffix, in.Min, in.Min != nil)
+		set("max"+suffix, in.Max, in.Max != nil)
+	}
 	return s
 }
 
