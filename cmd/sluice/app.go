@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/jobs"
+	"sluice/nodes"
+	"sluice/outbound"
+	"sluice/providers/builtin"
+)
+
+// How long shutdown may take: steps are left to finish, then the rest is handed
+// back; the process is gone within 30 s.
+const (
+	drainPatience = 25 * time.Second
+	closePatience = 2 * time.Second
+)
+
+// app is a running Sluice: store, engine and HTTP server, wired together.
+type app struct {
+	cfg     *Config
+	log     *slog.Logger
+	store   *db.Store
+	runner  *jobs.Runner
+	library *flow.Library
+	server  *http.Server
+	api     *handlers.Server
+	client  *outbound.Client
+	metrics *metrics
+	url     string // how the outside reaches it
+	local   string // how this machine reaches it
+	token   string // lets the command line on this machine in
+	failed  chan error
+}
+
+// startApp opens the store, takes the engine's place on it, recovers what a
+// crash left and serves. It returns when the address answers.
+func startApp(ctx context.Context, cfg *Config, log *slog.Logger) (*app, error) {
+	a := &app{cfg: cfg, log: log, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
+	store, err := cfg.openStore(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	a.store = store
+	if err := a.start(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return a, nil
+}
+
+func (a *app) start(ctx context.Context) error {
+	listener, err := net.Listen("tcp", a.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? SLUICE_ADDR chooses another address", a.cfg.Addr, err)
+	}
+	a.addresses(listener.Addr())
+	if err := a.wire(ctx); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	a.server = handlers.NewHTTPServer(a.api)
+	go func() {
+		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
+		}
+	}()
+	return a.metrics.serve(a.cfg.MetricsAddr, a.failed)
+}
+
+func (a *app) addresses(bound net.Addr) {
+	_, port, _ := net.SplitHostPort(bound.String())
+	host, _, _ := net.SplitHostPort(a.cfg.Addr)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	a.local = "http://" + net.JoinHostPort(host, port)
+	a.url = a.local
+	if a.cfg.PublicURL != "" {
+		a.url = a.cfg.PublicURL
+	}
+}
+
+// wire makes everybody and introduces them to each other.
+func (a *app) wire(ctx context.Context) error {
+	var err error
+	if a.client, err = a.cfg.outbound(); err != nil {
+		return err
+	}
+	kinds := nodes.New(nodes.Deps{HTTP: a.client, Model: builtin.New()})
+	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
+	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
+		return err
+	}
+	instance := instanceName()
+	queue, err := jobs.NewQueue(jobs.QueueConfig{
+		SQLite: a.store.SQLite(), Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.store.UseQueue(queue)
+	a.metrics = newMetrics(a.store)
+	a.runner = jobs.New(jobs.Config{
+		Store: a.store, Queue: queue, Kinds: kinds, HTTP: a.client.HTTPClient(outbound.ClientOptions{}),
+		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
+		Retention: time.Duration(a.cfg.Retention), Log: a.log, Observe: a.metrics.observe,
+	})
+	a.api = handlers.New(handlers.Config{
+		Store: a.store, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Version: version(), Log: a.log,
+	})
+	a.store.RunEnded = a.api.RunEnded
+	if err := a.addStarters(ctx); err != nil {
+		return err
+	}
+	return a.runner.Start(ctx)
+}
+
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "sluice"
+	}
+	return fmt.Sprintf("%.40s-%d-%s", host, os.Getpid(), rand.Text()[:8])
+}
+
+// stop refuses new runs, lets running steps finish, hands the rest back, and
+// closes. Reads are answered until the end.
+func (a *app) stop() error {
+	drain, cancel := context.WithTimeout(context.Background(), drainPatience)
+	defer cancel()
+	err := a.runner.Drain(drain)
+	closing, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	if e := a.server.Shutdown(closing); e != nil {
+		e = a.server.Close()
+		err = errors.Join(err, e)
+	}
+	a.api.Close()
+	a.metrics.close()
+	a.client.Close()
+	return errors.Join(err, a.store.Close())
+}

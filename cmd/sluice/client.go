@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+)
+
+// apiClient speaks to the server on this machine, as any program would.
+type apiClient struct {
+	base, token string
+}
+
+// runObject is as much of the API's run object as the command line shows.
+type runObject struct {
+	ID      string            `json:"run_id"`
+	Status  string            `json:"status"`
+	Outputs map[string]any    `json:"-"`
+	Error   *flow.Error       `json:"error"`
+	URLs    map[string]string `json:"urls"`
+
+	raw []byte
+}
+
+type stepEvent struct {
+	Path  string `json:"path"`
+	State string `json:"state"`
+}
+
+func (c *apiClient) start(ctx context.Context, flowID string, given map[string]any) (*runObject, error) {
+	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
+}
+
+func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
+	return c.run(ctx, http.MethodGet, c.path(self), nil)
+}
+
+// await asks until the run has ended.
+func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) {
+	for {
+		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
+		if err != nil || flow.RunState(run.Status).Ended() {
+			return run, err
+		}
+	}
+}
+
+// path drops the public address, which need not lead here.
+func (c *apiClient) path(absolute string) string {
+	u, err := url.Parse(absolute)
+	if err != nil {
+		return absolute
+	}
+	return u.Path
+}
+
+func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (*runObject, error) {
+	raw, err := c.call(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	run := &runObject{raw: raw}
+	if err := json.Unmarshal(raw, run); err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	whole, err := flow.DecodeJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	run.Outputs, _ = whole.(map[string]any)["outputs"].(map[string]any)
+	return run, nil
+}
+
+// inputTypes are the flow's inputs by name, from its JSON Schema.
+func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]flow.Type, error) {
+	raw, err := c.call(ctx, http.MethodGet, "/v1/flow/"+flowID, nil)
+	if err != nil {
+		return nil, err
+	}
+	var described struct {
+		Inputs struct {
+			Properties map[string]struct {
+				Type string `json:"type"`
+			} `json:"properties"`
+		} `json:"inputs"`
+	}
+	if err := json.Unmarshal(raw, &described); err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList}
+	types := map[string]flow.Type{}
+	for name, p := range described.Inputs.Properties {
+		if types[name] = named[p.Type]; types[name] == "" {
+			types[name] = flow.TypeJSON
+		}
+	}
+	return types, nil
+}
+
+func (c *apiClient) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	resp, err := c.do(ctx, method, path, "application/json", body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
+
+// do sends a request; an error answer becomes its own sentence.
+func (c *apiClient) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Accept", accept)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil}}).Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the server at %s does not answer: %w", c.base, err)
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, problem(resp)
+}
+
+func problem(resp *http.Response) error {
+	var p struct {
+		Detail string         `json:"detail"`
+		Code   flow.Code      `json:"code"`
+		Errors []flow.Problem `json:"errors"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p); err != nil || p.Detail == "" {
+		return fmt.Errorf("the server answered %s", resp.Status)
+	}
+	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
+}
+
+// events calls told for each step event until the stream ends with the run.
+func (c *apiClient) events(ctx context.Context, events string, told func(stepEvent)) error {
+	resp, err := c.do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 32<<20)
+	name := ""
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			name = value
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && name == "step" {
+			var step stepEvent
+			if err := json.Unmarshal([]byte(data), &step); err != nil {
+				return fmt.Errorf("read the event stream: %w", err)
+			}
+			told(step)
+		}
+	}
+	return lines.Err()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"strconv"
+	"time"
+
+	"sluice/db"
+	"sluice/outbound"
+)
+
+// Config is what is in force: flags over environment over defaults.
+type Config struct {
+	Addr          string   `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
+	DataDir       string   `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
+	DatabaseURL   string   `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
+	PublicURL     string   `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
+	MasterKey     string   `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
+	MasterKeyFile string   `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
+	AllowPrivate  string   `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
+	MetricsAddr   string   `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
+	Workers       int      `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
+	Retention     days     `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
+	Log           logStyle `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
+	Signup        string   `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account." hidden:""`
+}
+
+type logStyle string
+
+// days is a duration that may also be written in days, such as 90d.
+type days time.Duration
+
+var daysForm = regexp.MustCompile(`^([0-9]{1,5})d$`)
+
+// UnmarshalText reads "90d" or a Go duration such as "36h".
+func (d *days) UnmarshalText(text []byte) error {
+	if m := daysForm.FindSubmatch(text); m != nil {
+		n, err := strconv.Atoi(string(m[1]))
+		*d = days(time.Duration(n) * 24 * time.Hour)
+		return err
+	}
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v <= 0 {
+		return fmt.Errorf("%q is not a time span; write 30d or 36h", text)
+	}
+	*d = days(v)
+	return nil
+}
+
+func (c *Config) logger(w io.Writer) *slog.Logger {
+	if c.Log == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// openStore opens the database as configured.
+func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
+	return db.Open(ctx, db.Config{
+		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
+		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
+		Retention: time.Duration(c.Retention), Capacity: c.Workers, Log: log,
+	})
+}
+
+func (c *Config) outbound() (*outbound.Client, error) {
+	private, err := outbound.ParseAllowPrivate(c.AllowPrivate)
+	if err != nil {
+		return nil, fmt.Errorf("SLUICE_ALLOW_PRIVATE: %w", err)
+	}
+	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
+}
+
+// platform is what `version` shows beside the number.
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH + " " + runtime.Version() }

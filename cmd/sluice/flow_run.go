@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+type flowRunCmd struct {
+	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
+	Input []string `short:"i" help:"A value for an input; @file reads it from a file." placeholder:"NAME=VALUE"`
+	JSON  bool     `help:"Print the run object as JSON."`
+}
+
+// errRunEnded is a run that did not succeed; its own error has been shown.
+var errRunEnded = errors.New("the run did not succeed")
+
+// Run runs a flow: by the running server if there is one, else by itself.
+func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	api, flowID, done, err := c.open(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	given, err := c.inputs(ctx, api, flowID)
+	if err != nil {
+		return err
+	}
+	run, err := api.start(ctx, flowID, given)
+	if err != nil {
+		return err
+	}
+	if err := c.follow(ctx, api, run, s); err != nil {
+		return err
+	}
+	if run, err = api.get(ctx, run.URLs["self"]); err != nil {
+		return err
+	}
+	return c.show(run, s)
+}
+
+// open finds who shall run the flow.
+func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
+	if _, statErr := os.Stat(c.Flow); statErr == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
+		return c.openFile(ctx, cfg, s)
+	}
+	info, running, err := db.ReadEngine(cfg.DataDir)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if running {
+		return &apiClient{base: info.Addr, token: info.Token}, c.Flow, func() {}, nil
+	}
+	if cfg.DatabaseURL != "" {
+		return nil, "", nil, errors.New("no server is running here; start 'sluice serve' and run the flow again")
+	}
+	api, done, err = ownApp(ctx, *cfg)
+	return api, c.Flow, done, err
+}
+
+// openFile publishes the document in a database of its own that lasts as long
+// as the run.
+func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
+	data, err := readDocument(s, c.Flow)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("%s is neither the ID of a flow nor a file: %w", c.Flow, err)
+	}
+	dir, err := os.MkdirTemp("", "sluice-run-")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	remove := func() { _ = os.RemoveAll(dir) }
+	own := *cfg
+	own.DataDir, own.DatabaseURL, own.MasterKeyFile = dir, "", ""
+	if flowID, err = publishInto(ctx, &own, s, data); err != nil {
+		remove()
+		return nil, "", nil, fmt.Errorf("%s: %w", c.Flow, err)
+	}
+	api, stop, err := ownApp(ctx, own)
+	if err != nil {
+		remove()
+		return nil, "", nil, err
+	}
+	return api, flowID, func() { stop(); remove() }, nil
+}
+
+func publishInto(ctx context.Context, cfg *Config, s *streams, data []byte) (string, error) {
+	quiet := *s
+	quiet.err = io.Discard
+	store, library, err := openLibrary(ctx, cfg, &quiet)
+	if err != nil {
+		return "", err
+	}
+	defer store.Close()
+	f, err := library.Import(ctx, flow.DefaultWorkspace, "", data)
+	if err != nil {
+		return "", err
+	}
+	_, _, err = library.Publish(ctx, flow.DefaultWorkspace, f.ID, "cli")
+	return f.ID, err
+}
+
+// ownApp starts Sluice inside this process, on a free port of this machine.
+func ownApp(ctx context.Context, cfg Config) (*apiClient, func(), error) {
+	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr = "127.0.0.1:0", "", ""
+	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, err
+	}
+	return &apiClient{base: a.local, token: a.token}, func() { _ = a.stop() }, nil
+}
+
+// inputs reads --input as the types that the flow declares.
+func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (map[string]any, error) {
+	types, err := api.inputTypes(ctx, flowID)
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]any{}
+	for _, pair := range c.Input {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usageError(fmt.Sprintf("--input %q is not name=value", pair))
+		}
+		if file, isFile := strings.CutPrefix(text, "@"); isFile {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("--input %s: %w", name, err)
+			}
+			text = string(data)
+		}
+		if given[name], err = types[name].Parse(text); err != nil {
+			return nil, fmt.Errorf("--input %s: %w", name, err)
+		}
+	}
+	return given, nil
+}
+
+// follow shows each step on a terminal as it goes on.
+func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, s *streams) error {
+	if !isTerminal(s.err) {
+		_, err := api.await(ctx, run.URLs["self"])
+		return err
+	}
+	began := map[string]time.Time{}
+	return api.events(ctx, run.URLs["events"], func(step stepEvent) {
+		if _, seen := began[step.Path]; !seen {
+			began[step.Path] = time.Now()
+		}
+		if flow.StepState(step.State).Ended() {
+			fmt.Fprintf(s.err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, spent(began[step.Path]))
+		} else {
+			fmt.Fprintf(s.err, "… %-24s %s\n", step.Path, step.State)
+		}
+	})
+}
+
+func spent(since time.Time) string {
+	if d := time.Since(since); d >= time.Millisecond {
+		return d.Round(time.Millisecond).String()
+	}
+	return ""
+}
+
+func mark(state string) string {
+	switch flow.StepState(state) {
+	case flow.StepSucceeded, flow.StepReused:
+		return "✓"
+	case flow.StepSkipped:
+		return "–"
+	}
+	return "✗"
+}
+
+// show prints what came out; a run that did not succeed is an error.
+func (c flowRunCmd) show(run *runObject, s *streams) error {
+	failed := run.Status != string(flow.RunSucceeded)
+	if c.JSON {
+		var pretty bytes.Buffer
+		pretty.Write(run.raw)
+		if _, err := fmt.Fprintln(s.out, strings.TrimSpace(pretty.String())); err != nil {
+			return err
+		}
+	} else {
+		names := []string{}
+		for name := range run.Outputs {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			fmt.Fprintf(s.out, "%s: %s\n", name, flow.Text(run.Outputs[name]))
+		}
+	}
+	if !failed {
+		return nil
+	}
+	if run.Error != nil {
+		fmt.Fprintf(s.err, "sluice: the run %s at %s: %s (%s)\n", run.Status, orRun(run.Error.Node), run.Error.Message, run.Error.Code)
+	} else {
+		fmt.Fprintf(s.err, "sluice: the run was %s\n", run.Status)
+	}
+	return errRunEnded
+}
+
+func orRun(node string) string {
+	if node == "" {
+		return "its end"
+	}
+	return node
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/nodes"
+)
+
+type flowCmd struct {
+	Import   flowImportCmd   `cmd:"" help:"Take flow documents in; prints each flow's ID."`
+	Publish  flowPublishCmd  `cmd:"" help:"Make the draft, or an older version, the live one."`
+	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
+	List     flowListCmd     `cmd:"" help:"List flows."`
+	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
+	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
+}
+
+// openLibrary opens the store with the means to take documents in.
+func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow.Library, error) {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs()}, nil
+}
+
+type flowImportCmd struct {
+	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
+	Publish bool     `help:"Publish as well."`
+	ID      string   `name:"id" help:"Replace the draft of this flow instead of making a new one."`
+	JSON    bool     `help:"Print as JSON."`
+}
+
+// Run imports every file; the first that is refused ends it, and what was
+// taken in before stays.
+func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if c.ID != "" && len(c.Files) > 1 {
+		return usageError("--id replaces one flow, so give one file")
+	}
+	store, library, err := openLibrary(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	results := []map[string]any{}
+	for _, name := range c.Files {
+		result, err := c.take(ctx, library, s, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results = append(results, result)
+		if !c.JSON {
+			fmt.Fprintln(s.out, result["id"])
+		}
+	}
+	if c.JSON {
+		return printJSON(s.out, results)
+	}
+	return nil
+}
+
+func (c flowImportCmd) take(ctx context.Context, l *flow.Library, s *streams, name string) (map[string]any, error) {
+	data, err := readDocument(s, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := l.Import(ctx, flow.DefaultWorkspace, c.ID, data)
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]any{"id": f.ID, "name": f.Name, "file": name}
+	if c.Publish {
+		v, _, err := l.Publish(ctx, flow.DefaultWorkspace, f.ID, "cli")
+		if err != nil {
+			return nil, err
+		}
+		result["version"] = v.Number
+	}
+	return result, nil
+}
+
+// readDocument reads a file, or standard input for "-", up to what a document
+// may have.
+func readDocument(s *streams, name string) ([]byte, error) {
+	in := s.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("it cannot be read: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
+}
+
+type flowPublishCmd struct {
+	ID      string `arg:"" help:"ID of the flow."`
+	Version int64  `help:"Make this version live again instead of publishing the draft." placeholder:"N"`
+	JSON    bool   `help:"Print as JSON."`
+}
+
+// Run publishes.
+func (c flowPublishCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, library, err := openLibrary(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	v, created := flow.Version{Number: c.Version}, false
+	if c.Version != 0 {
+		err = store.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
+	} else {
+		v, created, err = library.Publish(ctx, flow.DefaultWorkspace, c.ID, "cli")
+	}
+	if err != nil {
+		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
+	}
+	if c.JSON {
+		return printJSON(s.out, map[string]any{"id": c.ID, "version": v.Number, "created": created, "summary": v.Summary})
+	}
+	if created || c.Version != 0 {
+		fmt.Fprintf(s.out, "Version %d is live. %s\n", v.Number, v.Summary)
+	} else {
+		fmt.Fprintf(s.out, "Nothing changed since version %d, which is live.\n", v.Number)
+	}
+	return nil
+}
+
+// notFound replaces a missing row's error by what to do about it.
+func notFound(err error, sentence string) error {
+	if flow.AsError(err).Code == flow.CodeNotFound {
+		return fmt.Errorf("%s", sentence)
+	}
+	return err
+}
+
+type flowExportCmd struct {
+	ID      string `arg:"" help:"ID of the flow."`
+	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
+}
+
+// Run prints the document; secrets are names only.
+func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, library, err := openLibrary(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	data, err := library.Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
+	if err != nil {
+		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
+	}
+	_, err = s.out.Write(data)
+	return err
+}
+
+type flowListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// Run lists the flows.
+func (c flowListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, _, err := openLibrary(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	flows, err := allFlows(ctx, store)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		list := []map[string]any{}
+		for _, f := range flows {
+			var version any
+			if f.LiveVersion > 0 {
+				version = f.LiveVersion
+			}
+			list = append(list, map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": version, "updated_at": timeOrNil(f.UpdatedAt)})
+		}
+		return printJSON(s.out, list)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tLIVE\tCHANGED\tNAME")
+	for _, f := range flows {
+		live := "draft only"
+		if f.LiveVersion > 0 {
+			live = fmt.Sprintf("v%d", f.LiveVersion)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, live, shortTime(f.UpdatedAt), f.Name)
+	}
+	return w.Flush()
+}
+
+func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
+	const page = 200
+	var all []flow.Flow
+	for after := ""; ; after = all[len(all)-1].ID {
+		list, err := store.ListFlows(ctx, flow.DefaultWorkspace, after, page)
+		all = append(all, list...)
+		if err != nil || len(list) < page {
+			return all, err
+		}
+	}
+}
+
+type flowValidateCmd struct {
+	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
+	JSON  bool     `help:"Print the problems as JSON."`
+}
+
+// Run checks every file and reports all problems of all of them.
+func (c flowValidateCmd) Run(s *streams) error {
+	library := &flow.Library{Kinds: nodes.New(nodes.Deps{})}
+	bad := 0
+	results := []map[string]any{}
+	for _, name := range c.Files {
+		data, err := readDocument(s, name)
+		if err == nil {
+			_, err = library.Check(data)
+		}
+		if err != nil {
+			bad++
+		}
+		results = append(results, map[string]any{"file": name, "valid": err == nil, "problems": problemsOf(err)})
+		if !c.JSON {
+			printCheck(s, name, err)
+		}
+	}
+	if c.JSON {
+		if err := printJSON(s.out, results); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d documents cannot be published", bad, len(c.Files))
+	}
+	return nil
+}
+
+func printCheck(s *streams, name string, err error) {
+	if err == nil {
+		fmt.Fprintf(s.out, "%s: fine\n", name)
+	} else {
+		fmt.Fprintf(s.out, "%s: %v\n", name, err)
+	}
+}
+
+func problemsOf(err error) []flow.Problem {
+	if err == nil {
+		return []flow.Problem{}
+	}
+	if e := flow.AsError(err); len(e.Fields) > 0 {
+		return e.Fields
+	}
+	return []flow.Problem{{Code: "unreadable", Detail: err.Error()}}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"sluice/nodes"
+)
+
+type kindsCmd struct {
+	JSON bool `help:"Print the full declarations as JSON."`
+}
+
+// Run prints every node kind as it is declared.
+func (c kindsCmd) Run(s *streams) error {
+	list := nodes.Describe(nodes.New(nodes.Deps{}))
+	if c.JSON {
+		enc := json.NewEncoder(s.out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(list)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	for _, k := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Kind, k.Group, k.Summary)
+	}
+	return w.Flush()
+}

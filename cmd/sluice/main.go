@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"sluice/flow"
+)
+
+// Exit codes: all well, it did not work, it was called wrongly.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// cli is the whole command line; each command has a file of its own.
+type cli struct {
+	Config
+
+	Serve   serveCmd   `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
+	User    userCmd    `cmd:"" help:"People who may use the dashboard."`
+	Flow    flowCmd    `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
+	Key     keyCmd     `cmd:"" help:"API keys: create, list, revoke."`
+	Kinds   kindsCmd   `cmd:"" help:"Every node kind with its fields and ports."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database to this version's form, without starting."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run is main with everything passed in.
+func run(args []string, in io.Reader, out, errs io.Writer) int {
+	var c cli
+	exit := -1
+	parser, err := kong.New(&c,
+		kong.Name("sluice"),
+		kong.Description("Draw a flow of AI models. Call it as an API."),
+		kong.UsageOnError(),
+		kong.Writers(out, errs),
+		kong.Exit(func(code int) { exit = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err) // the declaration above is wrong
+	}
+	command, err := parser.Parse(args)
+	if exit >= 0 {
+		return exit // --help
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "sluice: %v. 'sluice --help' lists the commands.\n", err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	command.BindTo(ctx, (*context.Context)(nil))
+	command.Bind(&c.Config, &streams{in: in, out: out, err: errs})
+	return report(errs, command.Run())
+}
+
+// report says in one sentence what went wrong.
+func report(w io.Writer, err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "sluice: %v\n", err)
+		return exitUsage
+	case errors.Is(err, errRunEnded):
+		return exitError // the run's own error has been shown
+	}
+	var own *flow.Error
+	if errors.As(err, &own) {
+		err = own
+	}
+	fmt.Fprintf(w, "sluice: %v\n", err)
+	return exitError
+}
+
+// usageError is a command called wrongly.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// selfCommand is how the person started this program, for printed commands.
+func selfCommand() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/sluice"
+	}
+	if strings.ContainsRune(os.Args[0], filepath.Separator) {
+		return os.Args[0]
+	}
+	return "sluice"
+}

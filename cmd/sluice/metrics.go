@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+// metrics counts what an operator watches, for Prometheus.
+type metrics struct {
+	registry   *prometheus.Registry
+	runs       *prometheus.CounterVec
+	duration   prometheus.Histogram
+	deliveries *prometheus.CounterVec
+	server     *http.Server
+}
+
+func newMetrics(store *db.Store) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_runs_ended_total", Help: "Runs that ended, by state and error code."}, []string{"state", "code"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sluice_run_duration_seconds", Help: "Time from accepting a run to its end.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by what the delivery became."}, []string{"state"}),
+	}
+	depth := func(state flow.RunState) func() float64 {
+		return func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			defer cancel()
+			n, err := store.CountOpenRuns(ctx, state)
+			if err != nil {
+				return 0
+			}
+			return float64(n)
+		}
+	}
+	m.registry.MustRegister(m.runs, m.duration, m.deliveries, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}}, depth(state)))
+	}
+	return m
+}
+
+func (m *metrics) observe(o jobs.Observation) {
+	if o.Run == nil {
+		m.deliveries.WithLabelValues(string(o.Delivery)).Inc()
+		return
+	}
+	code := ""
+	if o.Run.Error != nil {
+		code = string(o.Run.Error.Code)
+	}
+	m.runs.WithLabelValues(string(o.Run.State), code).Inc()
+	m.duration.Observe(o.Latency.Seconds())
+}
+
+// serve answers /metrics on a listener of its own; an empty address is off.
+func (m *metrics) serve(addr string, failed chan<- error) error {
+	if addr == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("SLUICE_METRICS_ADDR: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := m.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("the metrics server stopped: %w", err)
+		}
+	}()
+	return nil
+}
+
+func (m *metrics) close() {
+	if m.server != nil {
+		_ = m.server.Close() // nothing is lost with it
+	}
+}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+type migrateCmd struct{}
+
+// Run migrates by opening: the store never works on an older form.
+func (migrateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, "The database is up to date.")
+	return store.Close()
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"sluice/flow"
+)
+
+type serveCmd struct{}
+
+// Run starts everything and serves until a signal or a failure.
+func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	a, err := startApp(ctx, cfg, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	a.greet(ctx, s.out)
+	select {
+	case <-ctx.Done():
+		a.log.Info("shutting down: running steps may finish, the rest goes back to the queue")
+	case err = <-a.failed:
+	}
+	if stopped := a.stop(); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// greet prints the address and, while nobody has made a key, what to do first.
+func (a *app) greet(ctx context.Context, w io.Writer) {
+	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
+	keys, err := a.store.ListKeys(ctx, flow.DefaultWorkspace)
+	if err != nil || len(keys) > 0 {
+		return
+	}
+	flows, err := a.store.ListFlows(ctx, flow.DefaultWorkspace, "", 20)
+	if err != nil || len(flows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nThese flows are ready to be called:\n")
+	var first flow.Flow
+	for _, f := range flows {
+		fmt.Fprintf(w, "  %s  %s\n", f.ID, f.Name)
+		if f.LiveVersion > 0 && (first.ID == "" || strings.HasPrefix(f.Name, "Route")) {
+			first = f
+		}
+	}
+	if first.ID != "" {
+		a.firstCall(w, first)
+	}
+}
+
+func (a *app) firstCall(w io.Writer, f flow.Flow) {
+	where := ""
+	if a.cfg.DataDir != "" && !isDefaultDataDir(a.cfg.DataDir) {
+		where = fmt.Sprintf("SLUICE_DATA_DIR=%s ", a.cfg.DataDir)
+	}
+	fmt.Fprintf(w, `
+Make a key in another terminal, from the same directory (it is shown once):
+  KEY=$(%s%s key create --name first)
+
+Call the first flow with it:
+  curl %s/v1/flow/%s/run \
+    -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Prefer: wait=30" \
+    -d '%s'
+
+`, where, selfCommand(), a.url, f.ID, a.exampleBody(f))
+}
+
+// exampleBody is a start body made of the flow's own examples.
+func (a *app) exampleBody(f flow.Flow) string {
+	d, _ := flow.ParseDocument(f.Draft)
+	body := map[string]any{}
+	for _, in := range d.Inputs(a.library.Kinds) {
+		if in.HasExample {
+			body[in.Name] = in.Example
+		}
+	}
+	return strings.ReplaceAll(string(flow.EncodeJSON(body)), "'", `'\''`)
+}
