@@ -1,0 +1,36 @@
+# `make` alone lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench generate crash fmt
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+run: ## start Sluice on ./data
+	go run ./cmd/sluice
+
+test: ## run all tests; what this machine cannot run is listed at the end
+	go run ./e2e/all
+
+check: ## what CI runs: formatting, vet, staticcheck, drift, all tests with the race detector
+	@files=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$files" || { echo "not formatted: $$files"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	$(MAKE) generate
+	git diff --exit-code -- db/gen docs/nodes.md
+	go run ./e2e/all -race -shuffle=on
+
+generate: ## make generated files anew: queries and the node reference
+	cd db && CGO_ENABLED=0 go run $(SQLC) generate
+	go generate ./nodes
+
+bench: ## measure speed and size; prints a table (docs/benchmarks.md keeps one)
+	go run ./bench
+
+crash: ## the long crash test: 200 rounds of kill -9 under load
+	go test ./e2e -run TestCrash -rounds 200 -timeout 60m -v
+
+fmt: ## format
+	gofmt -w $$(git ls-files '*.go')
