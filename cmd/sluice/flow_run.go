@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -139,7 +140,11 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 			}
 			text = string(data)
 		}
-		if given[name], err = types[name].Parse(text); err != nil {
+		kind, known := types[name]
+		if !known {
+			kind = flow.TypeText // the server names the closest input
+		}
+		if given[name], err = kind.Parse(text); err != nil {
 			return nil, fmt.Errorf("--input %s: %w", name, err)
 		}
 	}
@@ -186,18 +191,11 @@ func mark(state string) string {
 func (c flowRunCmd) show(run *runObject, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {
-		var pretty bytes.Buffer
-		pretty.Write(run.raw)
-		if _, err := fmt.Fprintln(s.out, strings.TrimSpace(pretty.String())); err != nil {
+		if _, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimSpace(run.raw)); err != nil {
 			return err
 		}
 	} else {
-		names := []string{}
-		for name := range run.Outputs {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
 			fmt.Fprintf(s.out, "%s: %s\n", name, flow.Text(run.Outputs[name]))
 		}
 	}

@@ -1,0 +1,149 @@
+// Package sluice_test holds the rules of the house: who may import whom, one
+// package comment each, and one way out of the machine.
+package sluice_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of ours a package may import. Everything points
+// at flow; only cmd knows everyone.
+var allowed = map[string][]string{
+	"sluice/flow":              {},
+	"sluice/outbound":          {},
+	"sluice/providers/builtin": {},
+	"sluice/nodes":             {"sluice/flow", "sluice/outbound", "sluice/providers/builtin"},
+	"sluice/db":                {"sluice/flow", "sluice/db/gen"},
+	"sluice/db/gen":            {},
+	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},
+	"sluice/jobs":              {"sluice/flow"},
+	"sluice/handlers":          {"sluice/flow"},
+	"sluice/e2e/need":          {},
+	"sluice/e2e/all":           {},
+}
+
+// knowsEveryone are the packages that wire or measure the others.
+var knowsEveryone = []string{"sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
+
+type goPackage struct {
+	ImportPath, Dir string
+	Imports         []string
+	GoFiles         []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var list []goPackage
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p goPackage
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		may, listed := allowed[p.ImportPath]
+		if slices.Contains(knowsEveryone, p.ImportPath) || generator(p) {
+			continue
+		}
+		if !listed {
+			t.Errorf("%s is not in the table of allowed imports; add it with what it may know", p.ImportPath)
+		}
+		for _, i := range p.Imports {
+			if strings.HasPrefix(i, "sluice/") && !slices.Contains(may, i) {
+				t.Errorf("%s imports %s, which it must not know", p.ImportPath, i)
+			}
+		}
+	}
+}
+
+// generator tells whether a package is a small program that makes files of the
+// package above it.
+func generator(p goPackage) bool {
+	return strings.HasSuffix(p.ImportPath, "/generate") || strings.HasSuffix(p.ImportPath, "/gen") && p.ImportPath != "sluice/db/gen" ||
+		strings.Contains(p.ImportPath, "/convert")
+}
+
+func TestPackageComments(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if p.ImportPath == "sluice/db/gen" || len(p.GoFiles) == 0 {
+			continue // generated, or tests alone
+		}
+		var with []string
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Doc != nil {
+				with = append(with, name)
+			}
+		}
+		if len(with) != 1 {
+			t.Errorf("%s has %d package comments (%s), wanted one", p.ImportPath, len(with), strings.Join(with, ", "))
+		}
+	}
+}
+
+// forbidden are ways out of the machine that pass by package outbound.
+var forbidden = map[string][]string{
+	"http": {"Get", "Post", "PostForm", "Head", "DefaultClient", "DefaultTransport"},
+	"net":  {"Dial", "DialTimeout", "DialTCP", "DialUDP"},
+}
+
+func TestOneWayOut(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || path == "outbound" || path == "bench" || path == "e2e") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			checkWayOut(t, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkWayOut(t *testing.T, path string) {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(forbidden[pkg.Name], sel.Sel.Name) {
+			t.Errorf("%s: %s.%s passes by package outbound", files.Position(n.Pos()), pkg.Name, sel.Sel.Name)
+		}
+		return true
+	})
+}
