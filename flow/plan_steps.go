@@ -19,6 +19,7 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 	case err != nil && p.stop != nil:
 		// Aborted: its row says canceled once the run's end does, so that a
 		// crash in between does not leave it canceled in a run that goes on.
+		p.mark(i)
 	case err != nil:
 		p.failed(i, AsError(err), now)
 	case out.Suspend != nil:

@@ -1,0 +1,148 @@
+package flow
+
+import (
+	"fmt"
+	"time"
+)
+
+// fakeDisk keeps what a run wrote, as a database does: rows as JSON, every
+// write fenced by the run's attempt. A crash of the machine may lose a suffix
+// of the writes that were not durable.
+type fakeDisk struct {
+	first    Run
+	log      []diskWrite
+	synced   int // writes that survive any crash
+	attempt  int64
+	canceled bool
+
+	rows map[string]diskRow // by path, what a reader sees
+	run  Run
+}
+
+type diskWrite struct {
+	run        Run
+	outputs    []byte
+	rows       []diskRow
+	deliveries []NewDelivery
+	wakeAt     time.Time
+	end        bool
+}
+
+// diskRow is a step with its values encoded.
+type diskRow struct {
+	step                          Step
+	input, outputs, saved, failed []byte
+	at                            int // place of its write in the log
+}
+
+func newDisk(run Run) *fakeDisk {
+	return &fakeDisk{first: run, run: run, rows: map[string]diskRow{}}
+}
+
+// claim hands the run to a worker: what it reads, under a new attempt.
+func (d *fakeDisk) claim() (*Run, []Step) {
+	d.attempt++
+	run := d.run
+	run.Attempt, run.CancelRequested = d.attempt, d.canceled
+	if len(d.log) > 0 {
+		run.Outputs = decoded(d.log[len(d.log)-1].outputs).(map[string]any)
+	}
+	steps := make([]Step, 0, len(d.rows))
+	for _, r := range d.rows {
+		steps = append(steps, r.decode())
+	}
+	return &run, steps
+}
+
+// write keeps one write, or refuses it.
+func (d *fakeDisk) write(w *RunWrite) error {
+	if w.Run.Attempt != d.attempt {
+		return ErrFenced
+	}
+	if d.run.State.Ended() {
+		return fmt.Errorf("a write after the end")
+	}
+	e := diskWrite{run: *w.Run, outputs: EncodeJSON(w.Run.Outputs), deliveries: w.Deliveries, wakeAt: w.WakeAt, end: w.End}
+	for i := range w.Steps {
+		e.rows = append(e.rows, encodeRow(w.Steps[i], len(d.log)))
+	}
+	d.log = append(d.log, e)
+	if w.Durable {
+		d.synced = len(d.log)
+	}
+	d.apply(e)
+	return nil
+}
+
+func (d *fakeDisk) apply(e diskWrite) {
+	d.run = e.run
+	for _, r := range e.rows {
+		d.rows[r.step.Path] = r
+	}
+}
+
+// lose forgets writes that were not durable, keeping the first n.
+func (d *fakeDisk) lose(n int) {
+	d.log = d.log[:max(n, d.synced)]
+	d.rows, d.run = map[string]diskRow{}, d.first
+	for _, e := range d.log {
+		d.apply(e)
+	}
+}
+
+// ended tells whether a recorded step is over, and whether for ever.
+func (d *fakeDisk) ended(path string) (is, synced bool) {
+	r, ok := d.rows[path]
+	is = ok && r.step.State.Ended()
+	return is, is && r.at < d.synced
+}
+
+func (d *fakeDisk) wakeAt() time.Time {
+	if len(d.log) == 0 || d.run.State != RunWaiting {
+		return time.Time{}
+	}
+	return d.log[len(d.log)-1].wakeAt
+}
+
+func (d *fakeDisk) deliveries() map[string]string {
+	m := map[string]string{}
+	for _, e := range d.log {
+		for _, delivery := range e.deliveries {
+			m[delivery.Node] += string(delivery.Body) // twice would show
+		}
+	}
+	return m
+}
+
+func encodeRow(s Step, at int) diskRow {
+	r := diskRow{step: s, input: EncodeJSON(s.Input), outputs: EncodeJSON(s.Outputs), saved: EncodeJSON(s.Saved), failed: EncodeJSON(s.Error), at: at}
+	r.step.Input, r.step.Outputs, r.step.Saved, r.step.Error = nil, nil, nil, nil
+	return r
+}
+
+func (r diskRow) decode() Step {
+	s := r.step
+	s.Input, _ = decoded(r.input).(map[string]any)
+	s.Outputs, _ = decoded(r.outputs).(map[string]any)
+	s.Saved = decoded(r.saved)
+	if e, ok := decoded(r.failed).(map[string]any); ok {
+		s.Error = &Error{Code: Code(Text(e["code"])), Message: Text(e["message"]), Node: Text(e["node"]), Retryable: e["retryable"] == true}
+	}
+	return s
+}
+
+func decoded(data []byte) any {
+	v, err := DecodeJSON(data)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func outputsOf(r diskRow) map[string]any {
+	if r.outputs == nil {
+		return nil
+	}
+	m, _ := decoded(r.outputs).(map[string]any)
+	return m
+}
