@@ -194,7 +194,9 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 		}
 		return c.Secret(ctx, a.In.WorkspaceID, name, host)
 	}
-	out, err = n.kind.Run(ctx, a.In)
+	if out, err = n.kind.Run(ctx, a.In); err == nil {
+		err = out.values()
+	}
 	if err == nil {
 		return out, nil
 	}

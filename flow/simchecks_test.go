@@ -19,8 +19,11 @@ func (w *world) checkStart(a Action) error {
 	if n.Disabled {
 		return fmt.Errorf("%s: started although disabled", key)
 	}
-	for _, e := range n.in {
-		if err := w.checkSource(n, e); err != nil {
+	for k, e := range n.in {
+		if n.ports[e.toPort].First && !w.plan.nodes[a.Node].edges[k].decided {
+			continue // it has its value and waits for no more
+		}
+		if err := w.checkSource(e); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -37,24 +40,18 @@ func (w *world) checkStart(a Action) error {
 }
 
 // checkSource: what a node depends on has ended, and with an outside effect it
-// is on disk for good. A port that takes the first value waits for no more.
-func (w *world) checkSource(n *graphNode, e graphEdge) error {
+// is on disk for good.
+func (w *world) checkSource(e graphEdge) error {
 	from, state := &w.g.nodes[e.from], w.plan.nodes[e.from].step.State
-	if n.ports[e.toPort].First && !state.Ended() {
-		return nil
-	}
 	if !state.Ended() {
 		return fmt.Errorf("started before %s ended (%s)", from.ID, state)
 	}
 	_, synced := w.disk.ended(from.ID)
-	if from.kind.Class == Outside && (state == StepSucceeded || state == StepFailed) && !synced && !w.plan.nodes[e.from].input() {
+	if from.kind.Class == Outside && (state == StepSucceeded || state == StepFailed) && !synced && w.plan.nodes[e.from].step.Attempt > 0 {
 		return fmt.Errorf("started before the effect of %s was on disk", from.ID)
 	}
 	return nil
 }
-
-// input tells whether a step failed before it began.
-func (n *planNode) input() bool { return n.step.Attempt == 0 }
 
 // checkAncestors: all that a step with a worker of its own depends on is
 // recorded when it starts.

@@ -1,0 +1,166 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// documentOf writes a document from lines: "id kind {config} {other fields}"
+// for a node, "a.port -> b.port" for an edge.
+func documentOf(lines string) []byte {
+	nodes, edges := []any{}, []any{}
+	for line := range strings.Lines(lines) {
+		if from, to, isEdge := strings.Cut(line, "->"); isEdge {
+			edges = append(edges, map[string]any{"from": strings.TrimSpace(from), "to": strings.TrimSpace(to)})
+			continue
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, words[1])
+		node := map[string]any{"id": words[0], "kind": words[1]}
+		var config map[string]any
+		values := json.NewDecoder(strings.NewReader(rest))
+		if values.Decode(&config) == nil {
+			node["config"] = config
+			_ = values.Decode(&node) // its other fields, when there are any
+		}
+		nodes = append(nodes, node)
+	}
+	return EncodeJSON(map[string]any{"schema": Schema, "name": "test", "nodes": nodes, "edges": edges})
+}
+
+func graphOf(t testing.TB, lines string, extra ...Kind) *Graph {
+	t.Helper()
+	d, problems := ParseDocument(documentOf(lines))
+	if len(problems) > 0 {
+		t.Fatalf("document: %v", problems)
+	}
+	g, err := Compile(d, kindsAnd(extra...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// kindsAnd are the test kinds and more.
+func kindsAnd(extra ...Kind) *Registry {
+	for _, k := range testKinds.List() {
+		extra = append(extra, *k)
+	}
+	return NewRegistry(extra...)
+}
+
+// station is an engine with a disk to write to and one run to carry out.
+type station struct {
+	t      testing.TB
+	g      *Graph
+	engine *Engine
+
+	mu       sync.Mutex
+	disk     *fakeDisk
+	reports  []string
+	busy     int  // writes to be refused as a busy database does
+	fenced   bool // somebody else has the run
+	writes   int
+	inputs   map[string]any
+	deadline time.Duration
+}
+
+func newStation(t testing.TB, lines string, extra ...Kind) *station {
+	s := &station{t: t, g: graphOf(t, lines, extra...)}
+	s.disk = newDisk(Run{ID: "run_1", State: RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: RunTimeout})
+	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secret: func(_ context.Context, _, name, host string) (string, error) {
+		return "secret of " + name + " for " + host, nil
+	}}
+	return s
+}
+
+func (s *station) report(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports = append(s.reports, err.Error())
+}
+
+// WriteRun is the Journal.
+func (s *station) WriteRun(_ context.Context, w RunWrite) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fenced {
+		return ErrFenced
+	}
+	if s.busy--; s.busy >= 0 {
+		return errors.New("the database is busy")
+	}
+	s.writes++
+	return s.disk.write(&w)
+}
+
+// carry hands the run to a new worker.
+func (s *station) carry(ctx context.Context, sig Signals) (Outcome, error) {
+	s.mu.Lock()
+	run, steps := s.disk.claim()
+	s.mu.Unlock()
+	return s.engine.Carry(ctx, NewPlan(s.g, run, steps, nil), sig)
+}
+
+// finish carries the run to its end and returns it.
+func (s *station) finish() *Run {
+	s.t.Helper()
+	outcome, err := s.carry(context.Background(), Signals{})
+	if err != nil || outcome != Ended {
+		s.t.Fatalf("outcome %d, error %v", outcome, err)
+	}
+	return &s.disk.run
+}
+
+func (s *station) step(id string) Step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.disk.rows[id]
+	if !ok {
+		return Step{}
+	}
+	return r.decode()
+}
+
+// states is a line of "node state" for every recorded step, in graph order.
+func (s *station) states() string {
+	var b bytes.Buffer
+	for i := range s.g.nodes {
+		if step := s.step(s.g.nodes[i].ID); step.Path != "" {
+			fmt.Fprintf(&b, "%s %s, ", step.Path, step.State)
+		}
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+func (s *station) wantStates(want string) {
+	s.t.Helper()
+	if got := s.states(); got != want {
+		s.t.Errorf("steps:\n got %s\nwant %s", got, want)
+	}
+}
+
+func (s *station) wantEnd(state RunState, code Code) {
+	s.t.Helper()
+	run := &s.disk.run
+	if got := codeOf(run.Error); run.State != state || got != code {
+		s.t.Errorf("the run is %s (%v), want %s %s", run.State, run.Error, state, code)
+	}
+}
+
+func codeOf(e *Error) Code {
+	if e == nil {
+		return ""
+	}
+	return e.Code
+}
