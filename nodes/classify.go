@@ -1,0 +1,89 @@
+package nodes
+
+import (
+	"context"
+
+	"sluice/flow"
+	"sluice/providers/builtin"
+)
+
+// maxLabels keeps one step from taking the model for minutes.
+const maxLabels = 200
+
+// The classify kind finds which of some labels fits a text, without training.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "classify", Title: "Classify", Group: groupBuiltin, Icon: "tags", Class: flow.Compute,
+		Summary: "Finds which of your labels fits a text best.",
+		Doc: "Scores each label by how close the text comes to what the label says, without any training. The scores add up to 1. " +
+			"A description after a colon, as in `billing: invoices, refunds, card charged twice`, makes labels much easier to tell apart; " +
+			"only what stands before the colon is the label.\n\n" + honest +
+			"Look at `score` before acting on `label`: led to a condition such as `value >= 0.5`, it sends doubtful texts to a person.",
+		Fields: []flow.Field{
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to classify: a sentence to a few paragraphs of English, at most 200,000 characters."},
+			{Name: "labels", Title: "Labels", Type: flow.FieldList, Value: flow.TypeAny, Required: true,
+				Help: "A list, or a text with one label per line: a name, or name: description. At most 200."},
+		},
+		Outputs: []flow.Port{
+			{Name: "label", Title: "Label", Type: flow.TypeText, Help: "The name of the label that fits best."},
+			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How well it fits compared with the others, from 0 to 1."},
+			{Name: "scores", Title: "Scores", Type: flow.TypeJSON, Help: "An object with the score of each label."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"labels": []any{"billing: invoices, refunds, charges", "delivery: parcels, shipping, tracking"}},
+			Ports:  map[string]any{"text": "I was charged twice this month."},
+		},
+		Check: checkLabels,
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return classify(ctx, d.Model, in) },
+	}
+})
+
+func checkLabels(n *flow.Node) []flow.Problem {
+	if labels := n.Config["labels"]; labels != nil {
+		if _, err := readLabels(labels); err != nil {
+			return []flow.Problem{{Pointer: "/labels", Code: "invalid", Detail: err.Error()}}
+		}
+	}
+	return nil
+}
+
+func classify(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
+	text, err := modelText(in, "text")
+	if err != nil {
+		return flow.Out{}, err
+	}
+	labels, err := readLabels(in.Config["labels"])
+	if err != nil {
+		return flow.Out{}, err
+	}
+	ranked, err := model.Classify(ctx, text, labels)
+	if err != nil {
+		return flow.Out{}, modelError(ctx, err)
+	}
+	scores := make(map[string]any, len(ranked))
+	for _, s := range ranked {
+		scores[s.Label] = flow.Number(s.Score)
+	}
+	return flow.Out{Outputs: map[string]any{
+		"label": ranked[0].Label, "score": flow.Number(ranked[0].Score), "scores": scores,
+	}}, nil
+}
+
+func readLabels(v any) ([]builtin.Label, error) {
+	list, ok := textList(v)
+	if !ok {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Labels must be a list of texts, or a text with one label per line; got %s.", kindWithArticle(v))
+	}
+	if len(list) == 0 || len(list) > maxLabels {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Wanted 1 to %d labels, got %d.", maxLabels, len(list))
+	}
+	labels, seen := make([]builtin.Label, len(list)), map[string]bool{}
+	for i, s := range list {
+		labels[i] = builtin.ParseLabel(s)
+		if seen[labels[i].Name] {
+			return nil, flow.Errorf(flow.CodeInputInvalid, "The label %q is there twice. Give each label one line.", labels[i].Name)
+		}
+		seen[labels[i].Name] = true
+	}
+	return labels, nil
+}

@@ -1,0 +1,68 @@
+package nodes
+
+import (
+	"context"
+	"strconv"
+
+	"sluice/flow"
+)
+
+// The condition kind sends a value one of two ways. What hangs only on the
+// other way is skipped.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "condition", Title: "Condition", Group: groupControl, Icon: "split",
+		Summary: "Sends a value one of two ways.",
+		Doc: "Evaluates an expression in CEL (Common Expression Language) over `value` and passes the value on through `true` or " +
+			"`false`. Only the taken port gives something; nodes that depend only on the other one are skipped. " +
+			"Join the two ways again with first_of.\n\n" +
+			"Examples: `value > 10`, `value == \"refund\"`, `value.score >= 0.5 && value.label != \"spam\"`, " +
+			"`\"urgent\" in value.tags`, `value.matches(\"^[A-Z]{2}[0-9]+$\")`, `size(value) > 200`, `has(value.email)`, " +
+			"`value.items.exists(i, i.price > 100)`. Whole numbers and numbers with decimals compare with each other; to calculate " +
+			"with both, write double(value). The computing that one expression may use is limited.",
+		Fields: []flow.Field{
+			{Name: "expression", Title: "Expression", Type: flow.FieldText, Typed: true, Required: true,
+				Help: "A CEL expression over value that gives true or false, such as value.score > 0.5."},
+		},
+		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "What the expression is about."}},
+		Outputs: []flow.Port{
+			{Name: "true", Title: "True", Type: flow.TypeAny, Help: "The value, when the expression is true."},
+			{Name: "false", Title: "False", Type: flow.TypeAny, Help: "The value, when it is false."},
+		},
+		Example: flow.Example{
+			Config:  map[string]any{"expression": `value.score >= 0.5`},
+			Ports:   map[string]any{"value": map[string]any{"label": "billing", "score": flow.Number(0.82)}},
+			Outputs: map[string]any{"true": map[string]any{"label": "billing", "score": flow.Number(0.82)}},
+		},
+		Check: checkCondition,
+		Run:   decide,
+	}
+})
+
+func checkCondition(n *flow.Node) []flow.Problem {
+	source, _ := n.Config["expression"].(string)
+	if source == "" {
+		return nil // missing, which is reported as such
+	}
+	e, err := compileExpression(source)
+	if err == nil {
+		err = e.boolean()
+	}
+	if err != nil {
+		return []flow.Problem{{Pointer: "/expression", Code: string(flow.CodeExpressionFailed), Detail: err.Error()}}
+	}
+	return nil
+}
+
+func decide(ctx context.Context, in *flow.In) (flow.Out, error) {
+	e, err := compileExpression(in.Text("expression"))
+	if err != nil {
+		return flow.Out{}, err
+	}
+	value := in.Ports["value"]
+	taken, err := e.test(ctx, value)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return flow.Out{Outputs: map[string]any{strconv.FormatBool(taken): value}}, nil
+}

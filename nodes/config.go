@@ -1,0 +1,81 @@
+package nodes
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/outbound"
+)
+
+// The palette's groups.
+const (
+	groupAPI     = "API"
+	groupBuiltin = "Built in"
+	groupText    = "Text and data"
+	groupSources = "Sources"
+	groupControl = "Flow control"
+	groupCanvas  = "Canvas"
+)
+
+func ptr(f float64) *float64 { return &f }
+
+// wholeNumber is a field that must be a whole number from low to high: what
+// arrives by an edge was not held against the declaration.
+func wholeNumber(in *flow.In, name string, low, high int) (int, error) {
+	f, ok := flow.Float(in.Config[name])
+	if !ok || f != math.Trunc(f) || f < float64(low) || f > float64(high) {
+		return 0, flow.Errorf(flow.CodeInputInvalid, "%q must be a whole number from %d to %d, got %s.",
+			name, low, high, truncate(flow.Text(in.Config[name]), 40))
+	}
+	return int(f), nil
+}
+
+// textList reads a list of texts, or a text with one item per line. Blank items
+// are left out. ok is false when an item is neither text, number nor boolean.
+func textList(v any) (list []string, ok bool) {
+	items, isList := v.([]any)
+	if s, isText := v.(string); isText {
+		for line := range strings.Lines(s) {
+			items = append(items, line)
+		}
+		isList = true
+	}
+	for _, item := range items {
+		text, err := flow.Coerce(item, flow.TypeText)
+		if err != nil {
+			return nil, false
+		}
+		if s := strings.TrimSpace(text.(string)); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list, isList || v == nil
+}
+
+// checkURL finds a typed URL that no request can be sent to. A template is
+// judged when it is filled in, except where it can never work.
+func checkURL(n *flow.Node, field string) []flow.Problem {
+	raw, _ := n.Config[field].(string)
+	raw = strings.TrimSpace(raw)
+	if strings.HasPrefix(raw, "{{") {
+		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: "a value that is put into a URL is percent-encoded, so it cannot be its beginning; " +
+			"connect an edge to " + n.ID + "." + field + " to give the whole URL"}}
+	}
+	if raw == "" || strings.Contains(raw, "{{") {
+		return nil
+	}
+	if _, err := outbound.ParseURL(raw); err != nil {
+		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: err.Error()}}
+	}
+	return nil
+}
+
+// truncate cuts a text to n characters and says so with an ellipsis.
+func truncate(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n]) + "…"
+}

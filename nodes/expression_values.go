@@ -1,0 +1,85 @@
+package nodes
+
+import (
+	"encoding/json"
+	"math"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"sluice/flow"
+)
+
+// toCEL turns a value into the language's own, once and completely: what the
+// language converts itself would be converted, and measured, at every use.
+func toCEL(value any) (ref.Val, error) {
+	c := converter{items: maxExpressionItems, text: maxExpressionText}
+	v := c.convert(value)
+	if c.items < 0 || c.text < 0 {
+		return nil, flow.Errorf(flow.CodeInputInvalid,
+			"The value is too large for an expression: wanted at most %d items and %d MiB of text. Give it only the part it needs.",
+			maxExpressionItems, maxExpressionText>>20)
+	}
+	return v, nil
+}
+
+// converter counts down what may still be converted.
+type converter struct{ items, text int }
+
+func (c *converter) convert(v any) ref.Val {
+	c.items--
+	if c.items < 0 || c.text < 0 {
+		return types.NullValue
+	}
+	switch v := v.(type) {
+	case string:
+		c.text -= len(v)
+		return types.String(v)
+	case bool:
+		return types.Bool(v)
+	case []any:
+		return c.list(v)
+	case map[string]any:
+		return c.object(v)
+	}
+	if f, ok := flow.Float(v); ok {
+		return celNumber(v, f)
+	}
+	return types.NullValue
+}
+
+func (c *converter) list(from []any) traits.Lister {
+	list := make([]ref.Val, 0, min(len(from), maxExpressionItems))
+	for _, item := range from {
+		if c.items < 0 {
+			break
+		}
+		list = append(list, c.convert(item))
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, list)
+}
+
+func (c *converter) object(from map[string]any) traits.Mapper {
+	m := make(map[ref.Val]ref.Val, min(len(from), maxExpressionItems))
+	for name, item := range from {
+		if c.items < 0 {
+			break
+		}
+		m[c.convert(name)] = c.convert(item)
+	}
+	return types.NewRefValMap(types.DefaultTypeAdapter, m)
+}
+
+// celNumber is an int where the number is whole and fits, else a double.
+func celNumber(v any, f float64) ref.Val {
+	if n, ok := v.(json.Number); ok {
+		if i, err := n.Int64(); err == nil {
+			return types.Int(i)
+		}
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return types.Int(int64(f))
+	}
+	return types.Double(f)
+}

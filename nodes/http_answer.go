@@ -1,0 +1,170 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/outbound"
+)
+
+// maxAnswerShown is how many characters of a failed answer its error quotes.
+const maxAnswerShown = 500
+
+// requestError words what kept a request from being answered.
+func requestError(err error) error {
+	e, ok := errors.AsType[*outbound.Error](err)
+	if !ok {
+		return err
+	}
+	failure := flow.Errorf(flow.CodeHTTPFailed, "%s", e.Message)
+	switch e.Kind {
+	case outbound.KindBlocked:
+		failure.Code = flow.CodeDestinationBlocked
+	case outbound.KindBadURL, outbound.KindBadRequest:
+		failure.Code = flow.CodeInputInvalid
+	}
+	failure.Retryable = e.Retryable()
+	return failure
+}
+
+// read judges the answer and makes the outputs of it.
+func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
+	text := c.redact(string(answer.Body))
+	if !expects(in, answer.Status) {
+		return flow.Out{}, c.refused(answer, text)
+	}
+	body, err := c.readBody(in.Text("response"), answer, text)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	headers := make(map[string]any, len(answer.Header))
+	for name, values := range answer.Header {
+		headers[strings.ToLower(name)] = c.redact(strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
+	}
+	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(answer.Status), "headers": headers}}, nil
+}
+
+// minSecret keeps a short value, which is no secret, from being hidden wherever
+// it happens to occur.
+const minSecret = 6
+
+// redact hides the values of credentials in what the service sent back.
+func (c *httpCall) redact(s string) string {
+	for _, secret := range c.secrets {
+		if len(secret) >= minSecret {
+			s = strings.ReplaceAll(s, secret, flow.Redacted)
+		}
+	}
+	return s
+}
+
+func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (any, error) {
+	if text == "" && (c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent) {
+		return nil, nil // there is none by design
+	}
+	mediaType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if as == "json" || as == "auto" && isJSONType(mediaType) {
+		v, err := flow.DecodeJSON([]byte(text))
+		if err == nil {
+			return v, nil
+		}
+		if as == "json" {
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v): %s", c.host, err, shown(text))
+		}
+	}
+	if !utf8.ValidString(text) && mediaType != "" && !strings.HasPrefix(mediaType, "text/") {
+		return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is %s, which is neither text nor JSON. Ask the service for one of these.", c.host, mediaType)
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+func isJSONType(mediaType string) bool {
+	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
+}
+
+// refused is the error of an answer with a status that does not succeed.
+func (c *httpCall) refused(answer *outbound.Response, text string) error {
+	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", c.host, strings.TrimSpace(fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))))
+	if s := shown(text); s != "" {
+		e.Message += ": " + s
+	} else {
+		e.Message += " and no text."
+	}
+	e.Retryable = answer.Status == http.StatusTooManyRequests || answer.Status >= 500
+	e.After = retryAfter(answer.Header)
+	return e
+}
+
+// shown is the beginning of an answer on one line.
+func shown(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
+}
+
+// maxRetryAfter keeps a server from putting a step off for longer than a step
+// may be put off.
+const maxRetryAfter = flow.MaxBackoffS * time.Second
+
+// retryAfter reads seconds or a date. A date is taken against the server's own
+// clock where it gives the time.
+func retryAfter(h http.Header) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(seconds, 0), flow.MaxBackoffS)) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+// expects tells whether a status succeeds.
+func expects(in *flow.In, status int) bool {
+	list, _ := in.Config["expect"].([]any)
+	for _, item := range list {
+		if low, high, ok := statusRange(item); ok && status >= low && status <= high {
+			return true
+		}
+	}
+	return len(list) == 0 && status/100 == 2
+}
+
+// expectsRedirect tells whether a 3xx answer is what the node wants, rather
+// than where it leads.
+func expectsRedirect(in *flow.In) bool {
+	list, _ := in.Config["expect"].([]any)
+	for _, item := range list {
+		if low, high, ok := statusRange(item); ok && low < 400 && high >= 300 {
+			return true
+		}
+	}
+	return false
+}
+
+// statusRange reads 404, "404", "2xx" or "200-299".
+func statusRange(item any) (low, high int, ok bool) {
+	s := strings.ToLower(strings.ReplaceAll(flow.Text(item), " ", ""))
+	if class, isClass := strings.CutSuffix(s, "xx"); isClass {
+		n, err := strconv.Atoi(class)
+		return n * 100, n*100 + 99, err == nil && n >= 1 && n <= 5
+	}
+	from, to, isRange := strings.Cut(s, "-")
+	if !isRange {
+		to = from
+	}
+	low, errLow := strconv.Atoi(from)
+	high, errHigh := strconv.Atoi(to)
+	return low, high, errLow == nil && errHigh == nil && low >= 100 && low <= high && high <= 599
+}

@@ -1,0 +1,102 @@
+package nodes
+
+import (
+	"net/url"
+
+	"sluice/flow"
+)
+
+// The content types of what is sent.
+const (
+	typeJSON = "application/json"
+	typeForm = "application/x-www-form-urlencoded"
+	typeText = "text/plain; charset=utf-8"
+)
+
+// setBody writes the body as body_type says. A content type of the node's own
+// headers wins.
+func (c *httpCall) setBody(in *flow.In) error {
+	value := in.Config["body"]
+	if value == nil || value == "" {
+		return nil
+	}
+	body, contentType, err := encodeBody(in, value)
+	if err != nil || contentType == "" {
+		return err
+	}
+	c.request.Body = body
+	if c.request.Header.Get("Content-Type") == "" {
+		c.request.Header.Set("Content-Type", contentType)
+	}
+	return nil
+}
+
+// encodeBody is empty-handed for the body type none.
+func encodeBody(in *flow.In, value any) (body []byte, contentType string, err error) {
+	text, isText := value.(string)
+	switch in.Text("body_type") {
+	case "none":
+		return nil, "", nil
+	case "text":
+		return []byte(flow.Text(value)), typeText, nil
+	case "form":
+		if isText {
+			return []byte(text), typeForm, nil
+		}
+		form, err := pairs(in, "body")
+		return []byte(form.Encode()), typeForm, err
+	case "json":
+		if isText && !isJSON(text) {
+			return nil, "", flow.Errorf(flow.CodeInputInvalid, "The body is not JSON, which body_type wants: %s. Send it as text, or put the text in quotes.", truncate(text, 60))
+		}
+	default:
+		if isText && !looksLikeJSON(text) {
+			return []byte(text), typeText, nil
+		}
+	}
+	if isText {
+		return []byte(text), typeJSON, nil
+	}
+	return flow.EncodeJSON(value), typeJSON, nil
+}
+
+func isJSON(s string) bool {
+	_, err := flow.DecodeJSON([]byte(s))
+	return err == nil
+}
+
+// looksLikeJSON takes a text for JSON when it is an object or a list. A number
+// or a word in quotes is more likely meant as text.
+func looksLikeJSON(s string) bool {
+	v, err := flow.DecodeJSON([]byte(s))
+	if err != nil {
+		return false
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// pairs reads a field as names and values of a query or a form.
+func pairs(in *flow.In, field string) (url.Values, error) {
+	value := in.Config[field]
+	named, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, kindWithArticle(value))
+	}
+	values := url.Values{}
+	for name, item := range named {
+		list, isList := item.([]any)
+		if !isList {
+			list = []any{item}
+		}
+		for _, v := range list {
+			if v != nil {
+				values.Add(name, flow.Text(v))
+			}
+		}
+	}
+	return values, nil
+}

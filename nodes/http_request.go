@@ -1,0 +1,174 @@
+package nodes
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/outbound"
+)
+
+// headersField names the headers whose values never stay in a document.
+var headersField = flow.Field{
+	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true,
+	Secret: []string{"authorization", "cookie", "proxy-authorization", "x-api-key", "*-token", "*-secret", "*-key"},
+	Help:   "Headers to send. Values of Authorization and the like are kept as credentials and sent as stored, so include a scheme such as Bearer.",
+}
+
+var httpMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
+
+// The http_request kind calls another service. Bodies are built in http_body.go
+// and answers judged in http_answer.go.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "http_request", Title: "HTTP request", Group: groupSources, Icon: "globe", Class: flow.Outside,
+		Summary: "Calls another service over HTTP.",
+		Doc: "Sends a request and gives the answer: its body (parsed when it is JSON), its status and its headers. " +
+			"A status outside of `expect` fails the step with the status and the beginning of the answer; 429, 5xx, timeouts and broken " +
+			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
+			"Private and reserved addresses are refused. An answer may have 10 MiB. Every request but GET carries an " +
+			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.",
+		Fields: []flow.Field{
+			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
+				Help: "What to do with what the URL names."},
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true,
+				Help: "Names and values added to the URL after the ?. A list gives its name several times, null none."},
+			headersField,
+			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON,
+				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text its value is escaped as its place needs."},
+			{Name: "body_type", Title: "Body type", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
+				Options: []string{"auto", "json", "form", "text", "none"},
+				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text."},
+			{Name: "response", Title: "Response", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
+				Options: []string{"auto", "json", "text"},
+				Help:    "How the answer is read. auto parses it when the server calls it JSON; json fails when it is none; text never parses."},
+			{Name: "expect", Title: "Expected status", Type: flow.FieldList, Typed: true, More: true, Default: []any{"2xx"},
+				Help: "The status codes that succeed: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
+		},
+		Outputs: []flow.Port{
+			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The answer: a JSON value when it is JSON, else text."},
+			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
+			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Help: "The answer's headers, names in lower case."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},
+			Ports:  map[string]any{"id": "T 17", "answer": "It arrives on \"Tuesday\"."},
+		},
+		Check: checkRequest,
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return callService(ctx, d.HTTP, in) },
+	}
+})
+
+func checkRequest(n *flow.Node) []flow.Problem {
+	problems := checkURL(n, "url")
+	headers, _ := n.Config["headers"].(map[string]any)
+	for name := range headers {
+		if !headerName.MatchString(name) {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("headers", name), Code: "invalid",
+				Detail: "this is not the name of a header: letters, digits and - make one"})
+		}
+	}
+	list, _ := n.Config["expect"].([]any)
+	for i, item := range list {
+		if _, _, ok := statusRange(item); !ok {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer("expect", i), Code: "invalid",
+				Detail: "wanted a status code such as 404, a class such as 2xx or a range such as 200-299"})
+		}
+	}
+	return problems
+}
+
+// httpCall is one request and what is needed to judge its answer.
+type httpCall struct {
+	request outbound.Request
+	host    string
+	secrets []string // values of credentials, which an answer may echo
+}
+
+func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+	call, err := newCall(ctx, in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	answer, err := client.Do(ctx, call.request)
+	if ctx.Err() != nil {
+		return flow.Out{}, ctx.Err()
+	}
+	if err != nil {
+		return flow.Out{}, requestError(err)
+	}
+	return call.read(in, answer)
+}
+
+func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
+	method := strings.ToUpper(in.Text("method"))
+	if !slices.Contains(httpMethods, method) {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", truncate(method, 20), strings.Join(httpMethods, ", "))
+	}
+	u, err := requestURL(in)
+	if err != nil {
+		return nil, err
+	}
+	call := &httpCall{host: u.Hostname(), request: outbound.Request{Method: method, URL: u.String(), MaxRedirects: outbound.MaxRedirects}}
+	if expectsRedirect(in) {
+		call.request.MaxRedirects = 0
+	}
+	if err := call.setHeaders(ctx, in); err != nil {
+		return nil, err
+	}
+	return call, call.setBody(in)
+}
+
+// requestURL is the URL with the query added to what it has already.
+func requestURL(in *flow.In) (*url.URL, error) {
+	u, err := outbound.ParseURL(strings.TrimSpace(in.Text("url")))
+	if err != nil {
+		return nil, requestError(err)
+	}
+	query, err := pairs(in, "query")
+	if err != nil {
+		return nil, err
+	}
+	if more := query.Encode(); more != "" && u.RawQuery != "" {
+		u.RawQuery += "&" + more
+	} else if more != "" {
+		u.RawQuery = more
+	}
+	return u, nil
+}
+
+// setHeaders resolves credentials for the host that is called, and marks their
+// headers so that no redirect takes them elsewhere.
+func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
+	headers, ok := in.Config["headers"].(map[string]any)
+	if !ok && in.Config["headers"] != nil {
+		return flow.Errorf(flow.CodeInputInvalid, "Headers must be an object of names and texts, got %s.", kindWithArticle(in.Config["headers"]))
+	}
+	c.request.Header = http.Header{}
+	for name, value := range headers {
+		if value == nil {
+			continue
+		}
+		text := flow.Text(value)
+		if flow.IsSecretRef(value) {
+			var err error
+			if text, err = in.Secret(ctx, value, c.host); err != nil {
+				return err
+			}
+		}
+		if flow.IsSecretRef(value) || headersField.IsSecretName(name) {
+			c.secrets = append(c.secrets, text)
+			c.request.SecretHeaders = append(c.request.SecretHeaders, name)
+		}
+		c.request.Header.Set(name, text)
+	}
+	if c.request.Method != http.MethodGet && c.request.Header.Get("Idempotency-Key") == "" {
+		c.request.Header.Set("Idempotency-Key", in.Key)
+	}
+	return nil
+}

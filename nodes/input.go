@@ -1,0 +1,61 @@
+package nodes
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// The input kind is one value that a run of the flow is started with: a field of
+// the API's request body, of the form page and of the command line. What is
+// declared here is checked by package flow before a run is accepted.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "input", Title: "Input", Group: groupAPI, Icon: "log-in", Role: flow.RoleInput,
+		Summary: "A value that each run of the flow is started with.",
+		Doc: "Every input node is one field of the request that starts a run, and one field of the flow's form. " +
+			"Its name, type and limits are checked before a run is accepted, with every problem reported at once, " +
+			"and they appear in the flow's OpenAPI document.\n\n" +
+			"An input without a default is required. Any default, even an empty text, makes it optional.",
+		Fields: []flow.Field{
+			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
+				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
+			{Name: "type", Title: "Type", Type: flow.FieldKind, Typed: true, Default: "text", Options: inputTypes(),
+				Help: "What kind of value is accepted. The API does not convert: a number must come as a number."},
+			{Name: "default", Title: "Default", Type: flow.FieldJSON, Typed: true,
+				Help: "Used where the request leaves the input out. With a default, even an empty one, the input is optional."},
+			{Name: "description", Title: "Description", Type: flow.FieldArea, Typed: true,
+				Help: "What the value is for, in a sentence. It is shown in the form and in the OpenAPI document."},
+			{Name: "example", Title: "Example", Type: flow.FieldJSON, Typed: true, More: true,
+				Help: "A typical value. The form and the code samples show it."},
+			{Name: "min", Title: "Minimum", Type: flow.FieldNumber, Typed: true, More: true,
+				Help: "The least a number may be, or the fewest characters of a text or items of a list."},
+			{Name: "max", Title: "Maximum", Type: flow.FieldNumber, Typed: true, More: true,
+				Help: "The most a number may be, or the most characters of a text or items of a list."},
+			{Name: "pattern", Title: "Pattern", Type: flow.FieldText, Typed: true, More: true,
+				Help: "A regular expression (RE2) that must match somewhere in a text. Begin it with ^ and end it with $ to match the whole."},
+			{Name: "enum", Title: "Allowed values", Type: flow.FieldList, Typed: true, More: true,
+				Help: "If given, only these values are accepted. The form offers them as a choice."},
+		},
+		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "What the run was started with, or the default."}},
+		Example: flow.Example{
+			Config:  map[string]any{"name": "ticket", "type": "text", "description": "What the customer wrote.", "max": flow.Number(5000)},
+			Ports:   map[string]any{"value": "My parcel has not arrived."},
+			Outputs: map[string]any{"value": "My parcel has not arrived."},
+		},
+		Run: passOn,
+	}
+})
+
+func inputTypes() []string {
+	list := make([]string, len(flow.InputTypes))
+	for i, t := range flow.InputTypes {
+		list[i] = string(t)
+	}
+	return list
+}
+
+// passOn gives the value that arrived.
+func passOn(_ context.Context, in *flow.In) (flow.Out, error) {
+	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
+}

@@ -1,0 +1,47 @@
+package nodes
+
+import (
+	"testing"
+
+	"sluice/flow"
+)
+
+func TestInput(t *testing.T) {
+	t.Parallel()
+	t.Run("gives what the run was started with", func(t *testing.T) {
+		t.Parallel()
+		for _, value := range []any{number("3.50"), []any{"a", nil}, map[string]any{"a": false}} {
+			got := use{kind: "input", config: map[string]any{"name": "v", "type": "json"}, ports: map[string]any{"value": value}}.succeeds(t, Deps{})
+			same(t, "value", got["value"], value)
+		}
+	})
+	t.Run("gives the default where the value is left out", func(t *testing.T) {
+		t.Parallel()
+		got := use{kind: "input", config: map[string]any{"name": "v", "default": ""}, ports: map[string]any{"value": nil}}.succeeds(t, Deps{})
+		same(t, "value", got["value"], "")
+	})
+	t.Run("is checked", func(t *testing.T) {
+		t.Parallel()
+		for pointer, config := range map[string]map[string]any{
+			"/nodes/0/config/name":    {"name": "1st"},
+			"/nodes/0/config/type":    {"name": "v", "type": "date"},
+			"/nodes/0/config/default": {"name": "v", "type": "number", "default": "3"},
+			"/nodes/0/config/pattern": {"name": "v", "pattern": "("},
+			"/nodes/0/config/min":     {"name": "v", "min": number("3"), "max": number("2")},
+			"/nodes/0/config/max":     {"name": "v", "max": "2"},
+			"/nodes/0/config/enum":    {"name": "v", "enum": "a, b"},
+		} {
+			problems := use{kind: "input", config: config}.problems(t)
+			if len(problems) == 0 || problems[0].Pointer != pointer {
+				t.Errorf("%v: got %v, want one at %s", config, problems, pointer)
+			}
+		}
+	})
+	t.Run("offers the types there are", func(t *testing.T) {
+		t.Parallel()
+		f := New(Deps{}).Find("input").Field("type")
+		if len(f.Options) != len(flow.InputTypes) || f.Options[0] != "text" {
+			t.Errorf("got %v", f.Options)
+		}
+	})
+}

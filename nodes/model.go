@@ -1,0 +1,49 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/providers/builtin"
+)
+
+// honest is what every kind on the built-in model says about itself.
+const honest = "This uses the small model inside Sluice: it needs no key and no network, selects and scores English text, and does not write any. "
+
+// modelText is a field the built-in model shall read, within its limit.
+func modelText(in *flow.In, name string) (string, error) {
+	s := in.Text(name)
+	if n := utf8.RuneCountInString(s); n > builtin.MaxText {
+		return "", flow.Errorf(flow.CodeInputInvalid,
+			"%q has %d characters; the built-in model reads at most %d. Shorten it or give it in parts.", name, n, builtin.MaxText)
+	}
+	return s, nil
+}
+
+// modelTexts is modelText of several fields.
+func modelTexts(in *flow.In, names ...string) ([]string, error) {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if texts[i], err = modelText(in, name); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// modelError words what the built-in model refused. The rest is the context's
+// end or a fault of ours.
+func modelError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, builtin.ErrTooLong):
+		return flow.Errorf(flow.CodeInputInvalid, "The texts are too long for the built-in model: together they may have at most %d characters. Shorten them or give them in parts.", builtin.MaxBatch)
+	case errors.Is(err, builtin.ErrCount):
+		return flow.Errorf(flow.CodeInputInvalid, "The built-in model was asked for a number of results it does not give. Ask for at least one.")
+	}
+	return err
+}

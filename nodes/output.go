@@ -1,0 +1,27 @@
+package nodes
+
+import "sluice/flow"
+
+// The output kind names a value as a result of the run. It passes the value on,
+// so that a result may also be used further.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "output", Title: "Output", Group: groupAPI, Icon: "log-out", Role: flow.RoleOutput,
+		Summary: "A result that a run of the flow gives.",
+		Doc: "Every output node is one field of the run's outputs, filled in as soon as its value is known. " +
+			"An output whose branch was not taken is absent from the result.\n\n" +
+			"The value is passed on unchanged, so an output can also feed other nodes.",
+		Fields: []flow.Field{
+			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
+				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
+		},
+		Inputs:  []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "What the run shall give under this name."}},
+		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The same value."}},
+		Example: flow.Example{
+			Config:  map[string]any{"name": "answer"},
+			Ports:   map[string]any{"value": "It arrives on Tuesday."},
+			Outputs: map[string]any{"value": "It arrives on Tuesday."},
+		},
+		Run: passOn,
+	}
+})

@@ -1,0 +1,237 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/outbound"
+	"sluice/providers/builtin"
+)
+
+// fakes are dependencies that work, in memory and at once.
+func fakes() Deps { return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}} }
+
+// fakeHTTP answers every request with what was asked.
+type fakeHTTP struct{}
+
+func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Response, error) {
+	if ctx.Err() != nil {
+		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+	}
+	body := flow.EncodeJSON(map[string]any{"url": req.URL, "method": req.Method, "body": string(req.Body)})
+	return &outbound.Response{Status: 200, Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body, URL: req.URL}, nil
+}
+
+// fakeModel compares texts by their words.
+type fakeModel struct{}
+
+func (fakeModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, 8)
+		for word := range strings.FieldsSeq(text) {
+			vectors[i][len(word)%8]++
+		}
+	}
+	return vectors, ctx.Err()
+}
+
+func (fakeModel) Similarity(ctx context.Context, a, b string) (float64, error) {
+	return shared(a, b), ctx.Err()
+}
+
+func (fakeModel) Classify(ctx context.Context, text string, labels []builtin.Label) ([]builtin.Score, error) {
+	scores := make([]builtin.Score, len(labels))
+	for i, l := range labels {
+		scores[i] = builtin.Score{Label: l.Name, Score: shared(text, l.Name+" "+l.Description)}
+	}
+	slices.SortStableFunc(scores, func(a, b builtin.Score) int { return int(1000 * (b.Score - a.Score)) })
+	return scores, ctx.Err()
+}
+
+func (fakeModel) Summarize(ctx context.Context, text string, sentences int) (string, error) {
+	list := strings.SplitAfter(text, ". ")
+	return strings.TrimSpace(strings.Join(list[:min(sentences, len(list))], "")), ctx.Err()
+}
+
+func (fakeModel) FindAnswer(ctx context.Context, text, question string, passages int) (builtin.Answer, error) {
+	var found []builtin.Passage
+	for s := range strings.SplitSeq(text, ". ") {
+		found = append(found, builtin.Passage{Text: s, Score: shared(s, question)})
+	}
+	slices.SortStableFunc(found, func(a, b builtin.Passage) int { return int(1000 * (b.Score - a.Score)) })
+	return builtin.Answer{Answer: found[0].Text, Score: found[0].Score, Passages: found[:min(passages, len(found))]}, ctx.Err()
+}
+
+// shared is the share of the words of a that b has too.
+func shared(a, b string) float64 {
+	words := strings.Fields(strings.ToLower(a))
+	n := 0
+	for _, w := range words {
+		if strings.Contains(strings.ToLower(b), w) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(words)))
+}
+
+// use is one node to try: its config and what arrives at its ports.
+type use struct {
+	kind   string
+	config map[string]any
+	ports  map[string]any
+}
+
+// document is a flow around the node: each port is fed by an input of its own.
+func (u use) document(k *flow.Kind) (doc *flow.Document, inputs map[string]any) {
+	doc, inputs = &flow.Document{Schema: flow.Schema, Name: "Test", Edges: []flow.Edge{}}, map[string]any{}
+	config := u.config
+	if config == nil {
+		config = map[string]any{}
+	}
+	doc.Nodes = append(doc.Nodes, flow.Node{ID: "n", Kind: u.kind, Config: config})
+	if k != nil && k.Role == flow.RoleInput {
+		inputs[fmt.Sprint(config["name"])] = u.ports["value"]
+		return doc, inputs
+	}
+	for _, port := range slices.Sorted(maps.Keys(u.ports)) {
+		values := []any{u.ports[port]}
+		if list, isList := values[0].([]any); isList && k != nil && slices.ContainsFunc(k.Inputs, func(p flow.Port) bool { return p.Name == port && p.List }) {
+			values = list
+		}
+		for _, value := range values {
+			i := len(inputs)
+			name, source := fmt.Sprintf("v%d", i), fmt.Sprintf("in%d", i)
+			inputs[name] = value
+			doc.Nodes = append(doc.Nodes, flow.Node{ID: source, Kind: "input", Config: map[string]any{"name": name, "type": "json"}})
+			to := "n." + port
+			if k != nil && k.Collects != "" && k.Field(port) == nil {
+				to = "out" + name + ".value"
+				doc.Nodes = append(doc.Nodes, flow.Node{ID: "out" + name, Kind: "output", Config: map[string]any{"name": port}})
+			}
+			doc.Edges = append(doc.Edges, flow.Edge{From: source + ".value", To: to})
+		}
+	}
+	return doc, inputs
+}
+
+// ran is what became of the node.
+type ran struct {
+	flow.Step
+	deliveries []flow.NewDelivery
+	run        *flow.Run
+}
+
+// journal keeps what the engine writes.
+type journal struct{ ran ran }
+
+func (j *journal) WriteRun(_ context.Context, w flow.RunWrite) error {
+	for _, s := range w.Steps {
+		if s.Node == "n" {
+			j.ran.Step = s
+		}
+	}
+	j.ran.run = w.Run
+	j.ran.deliveries = append(j.ran.deliveries, w.Deliveries...)
+	return nil
+}
+
+// carry runs the node in a flow of its own.
+func (u use) carry(t *testing.T, d Deps) ran {
+	t.Helper()
+	kinds := New(d)
+	doc, inputs := u.document(kinds.Find(u.kind))
+	return carryDocument(t, kinds, doc, inputs)
+}
+
+// carryDocument takes a flow through validation, planner and engine, and gives
+// what became of its node n.
+func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
+	t.Helper()
+	g, err := flow.Compile(doc, kinds)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	values, problems := flow.CheckInputs(doc.Inputs(kinds), inputs, false)
+	if len(problems) > 0 {
+		t.Fatalf("inputs: %v", problems)
+	}
+	now := time.Now()
+	run := &flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunRunning, Inputs: values, Timeout: time.Hour,
+		CreatedAt: now, StartedAt: now, DeadlineAt: now.Add(time.Hour)}
+	j := &journal{}
+	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) }, Secret: testSecret}
+	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), flow.Signals{}); err != nil {
+		t.Fatalf("carry: %v", err)
+	}
+	return j.ran
+}
+
+// testSecret says for whom it was asked.
+func testSecret(_ context.Context, workspace, name, host string) (string, error) {
+	if name == "missing" {
+		return "", flow.Errorf(flow.CodeProviderAuth, "There is no credential %q.", name)
+	}
+	return "secret-of-" + workspace + "-" + name + "-for-" + host, nil
+}
+
+// succeeds runs the node and returns its outputs.
+func (u use) succeeds(t *testing.T, d Deps) map[string]any {
+	t.Helper()
+	r := u.carry(t, d)
+	if r.State != flow.StepSucceeded {
+		t.Fatalf("%s: state %s, error %v", u.kind, r.State, r.Error)
+	}
+	return r.Outputs
+}
+
+// fails runs the node and returns its error, which must have the code.
+func (u use) fails(t *testing.T, d Deps, code flow.Code) *flow.Error {
+	t.Helper()
+	r := u.carry(t, d)
+	if r.State != flow.StepFailed || r.Error == nil || r.Error.Code != code {
+		t.Fatalf("%s: state %s, error %#v, outputs %v; want %s", u.kind, r.State, r.Error, r.Outputs, code)
+	}
+	if !strings.HasSuffix(r.Error.Message, ".") && !strings.HasSuffix(r.Error.Message, "…") && code != flow.CodeHTTPFailed {
+		t.Errorf("not a sentence: %q", r.Error.Message)
+	}
+	return r.Error
+}
+
+// problems validates a flow around the node and returns what is wrong with it.
+func (u use) problems(t *testing.T) []flow.Problem {
+	t.Helper()
+	kinds := New(Deps{})
+	doc, _ := u.document(kinds.Find(u.kind))
+	var own []flow.Problem
+	for _, p := range flow.Validate(doc, kinds) {
+		if p.Node == "n" {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// same compares values as JSON.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := string(flow.EncodeJSON(got)), string(flow.EncodeJSON(want)); g != w {
+		t.Errorf("%s: got %s, want %s", what, g, w)
+	}
+}
+
+// has checks that a text holds each part.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q does not hold %q", text, part)
+		}
+	}
+}

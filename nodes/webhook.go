@@ -1,0 +1,89 @@
+package nodes
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"sluice/flow"
+	"sluice/outbound"
+)
+
+// The webhook kind tells another program the outputs of a run as soon as they
+// are known. It sends nothing itself: its result holds a delivery, which is
+// written with the step and sent, signed and repeated from there.
+var _ = register(func(Deps) flow.Kind {
+	return flow.Kind{
+		Name: "webhook", Title: "Webhook", Group: groupAPI, Icon: "webhook", Class: flow.Outside, Collects: "outputs",
+		Summary: "Sends outputs to a URL as soon as they are known.",
+		Doc: "Posts a JSON object of output names and values to a URL. It needs no edges: it waits for the outputs chosen in it " +
+			"by itself and fires as soon as they are recorded, even if the run fails later. Outputs that were skipped are left out.\n\n" +
+			"The step succeeds when the message is safely on disk. It is then signed in the manner of Standard Webhooks and sent " +
+			"until the receiver answers with a 2xx status, ten times over about three days at most; a receiver that fails never fails the run.",
+		Fields: []flow.Field{
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+				Help: "Where to send the outputs. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
+				Help: "Names of the output nodes to send. Empty sends all of them."},
+			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true,
+				Help: "The whsec_ secret that the signature is made with. Empty uses the flow's own."},
+			{Name: "signature", Title: "Custom signature", Type: flow.FieldSecret, More: true,
+				Help: "A value sent as it is in a header of its own, for receivers that expect a fixed token. It may come by an edge, so that the caller can give it."},
+			{Name: "signature_header", Title: "Custom signature header", Type: flow.FieldText, Typed: true, More: true, Default: "X-Signature",
+				Help: "The header that carries the custom signature."},
+		},
+		Outputs: []flow.Port{{Name: "outputs", Title: "Outputs", Type: flow.TypeJSON, Help: "The object that is sent."}},
+		Example: flow.Example{
+			Config:  map[string]any{"url": "https://example.com/hooks/tickets", "outputs": []any{"answer"}},
+			Ports:   map[string]any{"answer": "It arrives on Tuesday."},
+			Outputs: map[string]any{"outputs": map[string]any{"answer": "It arrives on Tuesday."}},
+		},
+		Check: checkWebhook,
+		Run:   deliver,
+	}
+})
+
+var (
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	// ownHeaders are set by the delivery itself or steer the connection.
+	ownHeaders = regexp.MustCompile(`(?i)^(webhook-.*|content-(type|length|encoding)|host|connection|transfer-encoding|user-agent)$`)
+)
+
+func checkWebhook(n *flow.Node) []flow.Problem {
+	problems := checkURL(n, "url")
+	header, typed := n.Config["signature_header"].(string)
+	if typed && (!headerName.MatchString(header) || ownHeaders.MatchString(header)) {
+		problems = append(problems, flow.Problem{Pointer: "/signature_header", Code: "invalid",
+			Detail: "wanted a header of your own such as X-Signature: letters, digits and -, and none that the delivery sets itself"})
+	}
+	return problems
+}
+
+func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
+	target := strings.TrimSpace(in.Text("url"))
+	if _, err := outbound.ParseURL(target); err != nil {
+		return flow.Out{}, requestError(err)
+	}
+	outputs := in.Collected
+	if outputs == nil {
+		outputs = map[string]any{}
+	}
+	d := flow.NewDelivery{Node: in.Node, URL: target, Body: flow.EncodeJSON(outputs), Secret: secretValue(in, "secret")}
+	if d.Signature = secretValue(in, "signature"); d.Signature != nil {
+		d.Header = in.Text("signature_header")
+	}
+	return flow.Out{Outputs: map[string]any{"outputs": outputs}, Deliveries: []flow.NewDelivery{d}}, nil
+}
+
+// secretValue is a secret reference as it is, or a text that came by an edge;
+// nil when there is nothing in it.
+func secretValue(in *flow.In, name string) any {
+	v := in.Config[name]
+	if flow.IsSecretRef(v) {
+		return v
+	}
+	if s := flow.Text(v); s != "" {
+		return s
+	}
+	return nil
+}
