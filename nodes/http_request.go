@@ -14,7 +14,7 @@ import (
 // headersField names the headers whose values never stay in a document.
 var headersField = flow.Field{
 	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true,
-	Secret: []string{"authorization", "cookie", "proxy-authorization", "x-api-key", "*-token", "*-secret", "*-key"},
+	Secret: []string{"authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "*-api-key", "*-token", "*-secret", "*-access-key", "*-auth-key", "*-subscription-key"},
 	Help:   "Headers to send. Values of Authorization and the like are kept as credentials and sent as stored, so include a scheme such as Bearer.",
 }
 
