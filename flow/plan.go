@@ -106,15 +106,15 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 			p.restore(i, s)
 		}
 	}
+	if p.run.CancelRequested {
+		p.Cancel()
+	}
 	for i := range p.nodes { // all are restored now: telling one's end may start another
 		if p.nodes[i].step.State.Ended() {
 			p.close(i)
 		} else {
 			p.decide(i)
 		}
-	}
-	if p.run.CancelRequested {
-		p.Cancel()
 	}
 	return p
 }

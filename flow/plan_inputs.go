@@ -36,7 +36,7 @@ func (p *Plan) prepare(i int, now time.Time) (*In, bool) {
 // takeOver reuses the parent's result where node and input are the same.
 func (p *Plan) takeOver(i int, now time.Time) bool {
 	n, step := &p.g.nodes[i], &p.nodes[i].step
-	if p.reuse == nil || p.reuse.Forced[n.ID] || n.kind.Collects != "" {
+	if p.reuse == nil || p.reuse.Forced[n.ID] {
 		return false
 	}
 	old, ok := p.reuse.Steps[step.Path]

@@ -68,8 +68,8 @@ func (p *Plan) failed(i int, e *Error, now time.Time) {
 	}
 	switch {
 	case n.OnError == nil:
-		p.end(i, StepFailed, nil, now)
 		p.halt(e, RunFailed)
+		p.end(i, StepFailed, nil, now)
 	case n.OnError.Route:
 		p.end(i, StepFailed, map[string]any{ErrorPort: map[string]any{"code": string(e.Code), "message": e.Message, "node": e.Node}}, now)
 	default:
@@ -122,10 +122,11 @@ func (p *Plan) close(i int) {
 	}
 }
 
-// decide queues a node, or skips it, once its edges allow to tell.
+// decide queues a node, or skips it, once its edges allow to tell. When the
+// run stops, what never began is left as it is.
 func (p *Plan) decide(i int) {
 	n, state := &p.g.nodes[i], &p.nodes[i]
-	if state.decided || state.waits > 0 && !n.Disabled && !p.firstDecided(i) {
+	if p.stop != nil || state.decided || state.waits > 0 && !n.Disabled && !p.firstDecided(i) {
 		return
 	}
 	state.decided = true

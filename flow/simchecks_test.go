@@ -132,7 +132,7 @@ func (w *world) checkStep(s *Step, durable bool) error {
 	if k.Class == Outside && effect && !durable && s.Attempt > 0 {
 		return fmt.Errorf("%s is %s in a write that is not durable", s.Path, s.State)
 	}
-	if s.State == StepReused && (s.Usage != Usage{} || w.reuse.Forced[s.Node] || k.Collects != "") {
+	if s.State == StepReused && (s.Usage != Usage{} || w.reuse.Forced[s.Node]) {
 		return fmt.Errorf("%s is reused with %+v", s.Path, s.Usage)
 	}
 	if s.State.Ended() && (s.Saved != nil || !s.WaitUntil.IsZero()) {
