@@ -1,0 +1,199 @@
+package flow
+
+import (
+	"testing"
+	"time"
+)
+
+// rerunFlow has two branches that meet, one output of each and a webhook.
+const rerunFlow = `
+	x input {"name": "x"}
+	y input {"name": "y"}
+	a call
+	b call
+	c note_down
+	oa output {"name": "a"}
+	oc output {"name": "c"}
+	h hook {"url": "https://example.com", "outputs": ["a"]}
+	x.value -> a.values
+	y.value -> b.values
+	a.text -> c.values
+	b.text -> c.values
+	a.text -> oa.value
+	c.text -> oc.value
+	`
+
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		flow   string // of the parent
+		now    string // of the rerun, when it is another
+		from   string
+		inputs map[string]any
+		states string
+		sent   int
+	}{
+		{
+			name: "of a run that succeeded reuses everything, costs nothing and sends nothing", flow: rerunFlow,
+			states: "x reused, y reused, a reused, b reused, oa reused, c reused, h reused, oc reused",
+		}, {
+			name: "from a node runs it and all downstream of it again", flow: rerunFlow, from: "b",
+			states: "x reused, y reused, a reused, b succeeded, oa reused, c succeeded, h reused, oc succeeded",
+		}, {
+			name: "from a node whose output is sent sends it again", flow: rerunFlow, from: "oa", sent: 1,
+			states: "x reused, y reused, a reused, b reused, oa succeeded, c reused, h succeeded, oc reused",
+		}, {
+			name: "runs again what a changed input reaches", flow: rerunFlow, inputs: map[string]any{"x": "other", "y": "two"}, sent: 1,
+			states: "x succeeded, y reused, a succeeded, b reused, oa succeeded, c succeeded, h succeeded, oc succeeded",
+		}, {
+			name: "from a node that is not there forces nothing", flow: rerunFlow, from: "nobody",
+			states: "x reused, y reused, a reused, b reused, oa reused, c reused, h reused, oc reused",
+		}, {
+			name:   "runs again what did not succeed",
+			flow:   "x input {\"name\": \"x\"}\n a flaky {} {\"on_error\": {\"continue\": {\"text\": \"t\"}}}\n b call\n x.value -> a.values\n a.text -> b.values",
+			states: "x reused, a failed, b reused",
+		}, {
+			name: "runs a changed node again, and what depends on it only if its input changes",
+			flow: "a fill {\"template\": \"one\"}\n b gate {\"take\": \"yes\"}\n c call\n a.text -> b.value\n b.yes -> c.values",
+			now:  "a fill {\"template\": \"one\", \"style\": \"loud\"}\n b gate {\"take\": \"yes\"}\n c call\n a.text -> b.value\n b.yes -> c.values",
+
+			states: "a succeeded, b reused, c reused",
+		}, {
+			name:   "skips what is skipped",
+			flow:   "x input {\"name\": \"x\"}\n g gate {\"take\": \"no\"}\n a call\n x.value -> g.value\n g.yes -> a.values",
+			states: "x reused, g reused, a skipped",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ func() time.Duration) {
+				parent := planStation(t, tt.flow)
+				parent.disk.first.Inputs = map[string]any{"x": "one", "y": "two"}
+				parent.disk.run = parent.disk.first
+				parent.finish()
+				if tt.now == "" {
+					tt.now = tt.flow
+				}
+				child := planStation(t, tt.now)
+				child.disk.first.Inputs = tt.inputs
+				if tt.inputs == nil {
+					child.disk.first.Inputs = parent.disk.first.Inputs
+				}
+				child.disk.run = child.disk.first
+				_, steps := parent.disk.claim()
+				run, _ := child.disk.claim()
+				reuse := NewReuse(child.g, steps, tt.from)
+				if outcome, err := child.engine.Carry(t.Context(), NewPlan(child.g, run, nil, reuse), Signals{}); outcome != Ended || err != nil {
+					t.Fatal(outcome, err)
+				}
+				child.wantStates(tt.states)
+				if n := len(child.disk.deliveries()); n != tt.sent {
+					t.Errorf("%d deliveries, want %d", n, tt.sent)
+				}
+				if tt.inputs == nil && tt.now == tt.flow {
+					wantJSON(t, child.disk.run.Outputs, string(EncodeJSON(parent.disk.run.Outputs)))
+				}
+				for i := range child.g.nodes {
+					if s := child.step(child.g.nodes[i].ID); s.State == StepReused && s.Usage != (Usage{}) {
+						t.Errorf("%s is reused and cost %+v", s.Path, s.Usage)
+					}
+				}
+			})
+		})
+	}
+}
+
+// restored makes a plan over recorded steps, as after a crash.
+func restored(t *testing.T, lines string, run Run, steps ...Step) *Plan {
+	t.Helper()
+	g := graphOf(t, lines)
+	for i := range steps {
+		steps[i].Node = steps[i].Path
+	}
+	run.ID, run.Timeout = "run_1", RunTimeout
+	return NewPlan(g, &run, steps, nil)
+}
+
+func TestPlanRestores(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const two = "a call\n b call\n a.text -> b.values"
+	done := Step{Path: "a", State: StepSucceeded, Outputs: map[string]any{"text": "t"}}
+	refused := &Error{Code: CodeProviderAuth, Message: "refused", Node: "a"}
+	tests := []struct {
+		name  string
+		run   Run
+		steps []Step
+		want  ActionKind
+		state RunState
+		code  Code
+	}{
+		{"a recorded step does not run again", Run{State: RunRunning}, []Step{done}, ActRecord, RunRunning, ""},
+		{"a run whose steps all ended only ends", Run{State: RunRunning}, []Step{done, {Path: "b", State: StepSucceeded}}, ActRecord, RunSucceeded, ""},
+		{"a step that failed the run still does", Run{State: RunRunning}, []Step{{Path: "a", State: StepFailed, Error: refused}}, ActRecord, RunFailed, CodeProviderAuth},
+		{"a canceled run ends as canceled", Run{State: RunRunning, CancelRequested: true}, []Step{done}, ActRecord, RunCanceled, ""},
+		{"canceled while queued", Run{State: RunQueued, CancelRequested: true}, nil, ActRecord, RunCanceled, ""},
+		{"canceled while waiting", Run{State: RunWaiting, CancelRequested: true}, []Step{{Path: "a", State: StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, RunCanceled, ""},
+		{"woken too early it waits again", Run{State: RunWaiting, WaitingSince: now.Add(-time.Minute)}, []Step{{Path: "a", State: StepWaiting, WaitUntil: now.Add(time.Hour)}}, ActRecord, RunWaiting, ""},
+		{"a short pause is waited for", Run{State: RunRunning}, []Step{{Path: "a", State: StepRetrying, WaitUntil: now.Add(time.Second)}}, ActWait, RunRunning, ""},
+		{"a pause that is over goes on", Run{State: RunWaiting}, []Step{{Path: "a", State: StepWaiting, WaitUntil: now.Add(-time.Second)}}, ActRecord, RunRunning, ""},
+		{"an ended run has nothing to do", Run{State: RunCanceled}, []Step{{Path: "a", State: StepCanceled}}, ActEnd, RunCanceled, ""},
+		{"over its time limit it fails", Run{State: RunRunning, DeadlineAt: now}, []Step{done}, ActRecord, RunFailed, CodeRunTimeout},
+		{"but not when all has ended", Run{State: RunRunning, DeadlineAt: now}, []Step{done, {Path: "b", State: StepSucceeded}}, ActRecord, RunSucceeded, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := restored(t, two, tt.run, tt.steps...)
+			a := p.Next(now)
+			if a.Kind != tt.want || p.Run().State != tt.state || codeOf(p.Run().Error) != tt.code {
+				t.Errorf("action %d, run %s %v; want %d, %s %s", a.Kind, p.Run().State, p.Run().Error, tt.want, tt.state, tt.code)
+			}
+			if tt.state == RunWaiting && p.Run().WaitingSince != now.Add(-time.Minute) {
+				t.Errorf("the wait began anew at %s", p.Run().WaitingSince)
+			}
+		})
+	}
+}
+
+func TestPlanCutStepStartsUnderANewAttempt(t *testing.T) {
+	t.Parallel()
+	p := restored(t, "a call", Run{State: RunRunning, Seq: 7}, Step{Path: "a", State: StepRunning, Attempt: 3, Saved: Number(1), Usage: oneCall})
+	a := p.Next(time.Time{}.Add(time.Hour))
+	if a.Kind != ActRecord || len(a.Write.Steps) != 1 || a.Write.Steps[0].Attempt != 4 || a.Write.Steps[0].Seq != 8 {
+		t.Fatalf("%+v", a.Write)
+	}
+	p.Recorded()
+	if a = p.Next(time.Time{}.Add(time.Hour)); a.Kind != ActStart || a.In.Attempt != 4 || a.In.State != Number(1) || a.In.Key != "run_1:a" {
+		t.Errorf("%+v", a.In)
+	}
+}
+
+func TestPlanEmptyGraphOnlyEnds(t *testing.T) {
+	t.Parallel()
+	p := NewPlan(EmptyGraph(), &Run{ID: "run_1", State: RunRunning, Usage: oneCall}, nil, nil)
+	p.Fail(Errorf(CodeInternal, "unreadable"))
+	if a := p.Next(time.Now()); a.Kind != ActRecord || !a.Write.End || a.Write.Run.State != RunFailed || a.Write.Run.Usage != oneCall {
+		t.Errorf("%+v", a.Write)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		backoff  float64
+		failures int
+		after    time.Duration
+		want     time.Duration
+	}{
+		{2, 1, 0, 2 * time.Second}, {2, 2, 0, 4 * time.Second}, {2, 5, 0, 32 * time.Second},
+		{2, 1, time.Minute, time.Minute}, {90, 1, time.Minute, 90 * time.Second},
+		{3600, 20, 0, 24 * time.Hour}, {0, 3, 0, 0}, {0, 1, 1000 * time.Hour, 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		if got := backoff(&Retry{BackoffS: tt.backoff}, tt.failures, tt.after); got != tt.want {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
