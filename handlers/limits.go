@@ -1,0 +1,119 @@
+package handlers
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"sluice/flow"
+)
+
+// gate bounds how many requests are in the house. Those that only wait or
+// stream cost little and are counted apart, so that they keep nobody out.
+type gate struct {
+	busy, held       atomic.Int64
+	maxBusy, maxHeld int64
+}
+
+func (g *gate) enter() bool {
+	if g.busy.Add(1) > g.maxBusy {
+		g.busy.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (g *gate) leave() { g.busy.Add(-1) }
+
+// hold moves a request that has entered to those that wait; release moves it
+// back and is called before it leaves.
+func (g *gate) hold() (release func(), err error) {
+	if g.held.Add(1) > g.maxHeld {
+		g.held.Add(-1)
+		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting for runs. Ask again without waiting.")
+	}
+	g.busy.Add(-1)
+	return func() { g.busy.Add(1); g.held.Add(-1) }, nil
+}
+
+// rates are the token buckets of keys that have a limit. There are at most
+// maxRates; the bucket of a key that is pushed out starts full again.
+type rates struct {
+	byKey *lru.Cache[string, *rate.Limiter]
+}
+
+const maxRates = 20_000
+
+func newRates() *rates {
+	byKey, err := lru.New[string, *rate.Limiter](maxRates)
+	if err != nil {
+		panic("handlers: " + err.Error()) // only for a size below one
+	}
+	return &rates{byKey}
+}
+
+// bucket is the key's own, set to what the key says now.
+func (r *rates) bucket(key *flow.Key) *rate.Limiter {
+	per := rate.Limit(float64(key.RPM) / 60)
+	b, ok := r.byKey.Get(key.ID)
+	if !ok {
+		b = rate.NewLimiter(per, int(key.RPM))
+		if before, had, _ := r.byKey.PeekOrAdd(key.ID, b); had {
+			b = before
+		}
+	}
+	if b.Burst() != int(key.RPM) {
+		b.SetLimit(per)
+		b.SetBurst(int(key.RPM))
+	}
+	return b
+}
+
+// limitRate takes one request out of the key's minute and says what is left,
+// in the fields of draft-ietf-httpapi-ratelimit-headers.
+func (c *call) limitRate() error {
+	if c.key.RPM <= 0 {
+		return nil
+	}
+	now, b := c.s.Now(), c.s.rates.bucket(c.key)
+	ok := b.AllowN(now, 1)
+	left := max(b.TokensAt(now), 0)
+	full := (float64(c.key.RPM) - left) / float64(b.Limit())
+	h := c.Response().Header()
+	addLimit(h, fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, int(left), int(math.Ceil(full))))
+	if ok {
+		return nil
+	}
+	wait := time.Duration((1 - left) / float64(b.Limit()) * float64(time.Second))
+	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: wait}
+}
+
+func addLimit(h http.Header, policy, limit string) {
+	join := func(name, v string) {
+		h.Set(name, strings.TrimPrefix(h.Get(name)+", "+v, ", "))
+	}
+	join("RateLimit-Policy", policy)
+	join("RateLimit", limit)
+}
+
+// limitRuns says in the same fields why a start was refused for its number of
+// runs. How long a queue may get is the operator's; the quota shown is what is
+// to be had now, which is none.
+func (c *call) limitRuns(err error) error {
+	e := flow.AsError(err)
+	after := max(e.After, problemKinds[e.Code].after)
+	h := c.Response().Header()
+	switch e.Code {
+	case flow.CodeConcurrencyLimited:
+		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.key.Concurrency), `"runs";r=0;t=`+seconds(after))
+	case flow.CodeQueueFull:
+		addLimit(h, `"queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=`+seconds(after))
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+)
+
+// Time limits of a connection. There is no limit on a whole request: runs are
+// waited for and streamed. Instead each part that a slow or hostile peer could
+// stretch has its own.
+const (
+	headerTime = 10 * time.Second  // until the header is complete
+	bodyTime   = 30 * time.Second  // until the body is complete
+	answerTime = 60 * time.Second  // until one answer, or one piece of a stream, is taken
+	idleTime   = 120 * time.Second // between two requests
+	maxHeader  = 32 << 10
+)
+
+// NewHTTPServer makes a server that slow peers cannot exhaust. When it is shut
+// down, a handler of type *Server is drained.
+func NewHTTPServer(handler http.Handler) *http.Server {
+	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
+	if s, ok := handler.(*Server); ok {
+		srv.RegisterOnShutdown(s.Drain)
+	}
+	return srv
+}
+
+// limitArrival bounds the time that the request's body may take. The write
+// deadline is for "100 Continue": that of an earlier answer may have passed.
+func limitArrival(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // recorders of tests have none
+	_ = rc.SetWriteDeadline(time.Now().Add(answerTime))
+}
+
+// endArrival lifts the bound once the body is read: what follows may be long.
+func endArrival(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// limitAnswer bounds the time that a peer may take to read what comes next.
+func limitAnswer(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
+}

@@ -1,0 +1,81 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"sluice/flow"
+)
+
+// outline is what the API tells of a document: what goes in, what comes out,
+// and which nodes take part in a run.
+type outline struct {
+	name, description string
+	inputs            []flow.Input
+	outputs           []flow.Output
+	nodes             []outlineNode // in the order in which they can run
+}
+
+type outlineNode struct{ id, kind string }
+
+// outlines keeps outlines of documents by their hash. Documents never change,
+// so neither do these.
+type outlines struct {
+	store Store
+	kinds *flow.Registry
+	cache *lru.Cache[string, *outline]
+}
+
+const cachedOutlines = 512
+
+func newOutlines(store Store, kinds *flow.Registry) *outlines {
+	cache, err := lru.New[string, *outline](cachedOutlines)
+	if err != nil {
+		panic("handlers: " + err.Error()) // only for a size below one
+	}
+	return &outlines{store, kinds, cache}
+}
+
+// find reads the outline of a stored document.
+func (o *outlines) find(ctx context.Context, ws, hash string) (*outline, error) {
+	key := ws + "/" + hash
+	if found, ok := o.cache.Get(key); ok {
+		return found, nil
+	}
+	data, err := o.store.FindDocument(ctx, ws, hash)
+	if err != nil {
+		return nil, fmt.Errorf("find document %s: %w", hash, err)
+	}
+	found, err := o.read(data)
+	if err != nil {
+		return nil, fmt.Errorf("read document %s: %w", hash, err)
+	}
+	o.cache.Add(key, found)
+	return found, nil
+}
+
+// read outlines a document. One that cannot run, such as a draft or one whose
+// kinds this build lacks, keeps the order of its nodes.
+func (o *outlines) read(data []byte) (*outline, error) {
+	d, problems := flow.ParseDocument(data)
+	if d == nil {
+		return nil, fmt.Errorf("not a document: %v", problems)
+	}
+	out := &outline{name: d.Name, description: d.Description, inputs: d.Inputs(o.kinds), outputs: d.Outputs(o.kinds)}
+	ids := make([]string, 0, len(d.Nodes))
+	if g, err := flow.Compile(d, o.kinds); err == nil {
+		ids = g.NodeIDs()
+	} else {
+		for i := range d.Nodes {
+			if k := o.kinds.Find(d.Nodes[i].Kind); k == nil || k.Role != flow.RoleCanvas {
+				ids = append(ids, d.Nodes[i].ID)
+			}
+		}
+	}
+	for _, id := range ids {
+		out.nodes = append(out.nodes, outlineNode{id, d.Node(id).Kind})
+	}
+	return out, nil
+}

@@ -1,0 +1,88 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"sluice/flow"
+)
+
+// problemKind is what all problems of one code have in common.
+type problemKind struct {
+	status int
+	title  string
+	after  time.Duration // Retry-After when the error itself names none
+}
+
+// problemKinds are all codes that may leave as an HTTP problem.
+var problemKinds = map[flow.Code]problemKind{
+	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
+	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
+	flow.CodeKeyInURL:              {400, "Key in the URL", 0},
+	flow.CodeKeyMissing:            {401, "Key missing", 0},
+	flow.CodeKeyInvalid:            {401, "Key invalid", 0},
+	flow.CodeKeyExpired:            {401, "Key expired", 0},
+	flow.CodeKeyRevoked:            {401, "Key revoked", 0},
+	flow.CodeBudgetExceeded:        {402, "Budget exceeded", 0},
+	flow.CodeScopeMissing:          {403, "Scope missing", 0},
+	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
+	flow.CodeNotFound:              {404, "Not found", 0},
+	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
+	flow.CodeNotAcceptable:         {406, "Not acceptable", 0},
+	flow.CodeIdempotencyInProgress: {409, "Request in progress", time.Second},
+	flow.CodeNotPublished:          {409, "Flow not published", 0},
+	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
+	flow.CodeResultNotSaved:        {410, "Result not saved", 0},
+	flow.CodeRunExpired:            {410, "Run expired", 0},
+	flow.CodeBodyTooLarge:          {413, "Body too large", 0},
+	flow.CodeUnsupportedMediaType:  {415, "Unsupported media type", 0},
+	flow.CodeInputInvalid:          {422, "Input invalid", 0},
+	flow.CodeDestinationBlocked:    {422, "Destination blocked", 0},
+	flow.CodeDocumentInvalid:       {422, "Document invalid", 0},
+	flow.CodeIdempotencyMismatch:   {422, "Idempotency key used for another request", 0},
+	flow.CodeRunFailed:             {424, "Run failed", 0},
+	flow.CodeRunCanceled:           {424, "Run canceled", 0},
+	flow.CodeRateLimited:           {429, "Too many requests", time.Second},
+	flow.CodeConcurrencyLimited:    {429, "Too many open runs", time.Second},
+	flow.CodeQueueFull:             {429, "Queue full", 5 * time.Second},
+	flow.CodeInternal:              {500, "Internal error", 0},
+	flow.CodeDraining:              {503, "Shutting down", 5 * time.Second},
+	flow.CodeOverloaded:            {503, "Overloaded", time.Second},
+	flow.CodeStorageFull:           {503, "Storage full", 30 * time.Second},
+}
+
+// routerCodes are the codes of what the router itself answers.
+var routerCodes = map[int]flow.Code{
+	http.StatusNotFound:              flow.CodeNotFound,
+	http.StatusMethodNotAllowed:      flow.CodeMethodNotAllowed,
+	http.StatusRequestEntityTooLarge: flow.CodeBodyTooLarge,
+	http.StatusUnsupportedMediaType:  flow.CodeUnsupportedMediaType,
+}
+
+// problem is an RFC 9457 problem, media type application/problem+json.
+type problem struct {
+	Type      string         `json:"type"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail"`
+	Instance  string         `json:"instance"`
+	Code      flow.Code      `json:"code"`
+	RequestID string         `json:"request_id"`
+	Errors    []problemField `json:"errors,omitempty"`
+	Error     *errorObject   `json:"error,omitempty"` // of a run that failed
+}
+
+// problemField is one thing that is wrong with the request, and where.
+type problemField struct {
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+func problemFields(list []flow.Problem) []problemField {
+	out := make([]problemField, 0, len(list))
+	for _, p := range list {
+		out = append(out, problemField{p.Pointer, p.Code, p.Detail})
+	}
+	return out
+}

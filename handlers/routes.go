@@ -1,0 +1,109 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+)
+
+// access is what a request must show. The zero value is no class at all, so a
+// route that forgets to declare one is found out.
+type access int
+
+const (
+	accessUndeclared access = iota
+	accessOpen              // nobody is asked for a key
+	accessRun               // scope run
+	accessSee               // scope read, or run for what the key started itself
+	accessRead              // scope read
+	accessManage            // scope manage
+)
+
+// scopes of which a key needs one.
+func (a access) scopes() []flow.Scope {
+	switch a {
+	case accessRun:
+		return []flow.Scope{flow.ScopeRun}
+	case accessSee:
+		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
+	case accessRead:
+		return []flow.Scope{flow.ScopeRead}
+	case accessManage:
+		return []flow.Scope{flow.ScopeManage}
+	}
+	return nil
+}
+
+// route is one line of the table: everything that is known about a path.
+type route struct {
+	method, path string
+	access       access
+	handle       func(*call) error
+	doc          operation
+}
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	s   *Server
+	key *flow.Key // who asks; nil on open routes
+}
+
+// table is the only list of routes. Router, authorization and OpenAPI document
+// are all made from it.
+func (s *Server) table() []route {
+	return []route{
+		{"GET", "/", accessOpen, s.welcome, operation{}},
+		{"GET", "/livez", accessOpen, s.live, docLive},
+		{"GET", "/readyz", accessOpen, s.ready, docReady},
+		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
+		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
+		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
+		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
+		{"POST", "/v1/flow/:flow_id/run", accessRun, s.startRun, docStartRun},
+		{"GET", "/v1/flow/:flow_id/runs", accessSee, s.listRuns, docListRuns},
+		{"GET", "/v1/flow/:flow_id/run/:run_id", accessSee, s.showRun, docShowRun},
+		{"DELETE", "/v1/flow/:flow_id/run/:run_id", accessManage, s.eraseRun, docEraseRun},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/result", accessSee, s.showResult, docShowResult},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/steps", accessSee, s.listSteps, docListSteps},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
+		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
+		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
+		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},
+		{"POST", "/v1/deliveries/:delivery_id/redeliver", accessManage, s.redeliver, docRedeliver},
+	}
+}
+
+// serve is the way of every request: room, key, flow, handler. A panic becomes
+// an error here, where the answer can still be a problem.
+func (s *Server) serve(r *route) echo.HandlerFunc {
+	return func(ec echo.Context) (err error) {
+		defer func() {
+			if v := recover(); v != nil && v != http.ErrAbortHandler {
+				err = fmt.Errorf("panic in %s %s: %v\n%s", r.method, r.path, v, debug.Stack())
+			} else if v != nil {
+				panic(v)
+			}
+		}()
+		c := &call{Context: ec, s: s}
+		if r.access == accessOpen {
+			return r.handle(c)
+		}
+		if !s.gate.enter() {
+			return &flow.Error{Code: flow.CodeOverloaded, Message: "Too many requests are being worked on. Try again in a moment."}
+		}
+		defer s.gate.leave()
+		if err := c.authorize(r.access); err != nil {
+			return err
+		}
+		return r.handle(c)
+	}
+}
+
+func (c *call) flowID() string     { return c.Param("flow_id") }
+func (c *call) runID() string      { return c.Param("run_id") }
+func (c *call) deliveryID() string { return c.Param("delivery_id") }

@@ -1,0 +1,122 @@
+package handlers
+
+import (
+	"time"
+
+	"sluice/flow"
+)
+
+// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds; the zero
+// time is null.
+type stamp time.Time
+
+// MarshalJSON writes the time or null.
+func (t stamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"2006-01-02T15:04:05.000Z"`), nil
+}
+
+// runObject is a run as callers see it.
+type runObject struct {
+	RunID       string          `json:"run_id"`
+	FlowID      string          `json:"flow_id"`
+	Version     *int64          `json:"version"`
+	Status      flow.RunState   `json:"status"`
+	CreatedAt   stamp           `json:"created_at"`
+	StartedAt   stamp           `json:"started_at"`
+	EndedAt     stamp           `json:"ended_at"`
+	ExpiresAt   stamp           `json:"expires_at"`
+	Inputs      *map[string]any `json:"inputs,omitempty"` // nil leaves the name out, a nil map is null
+	Outputs     map[string]any  `json:"outputs"`
+	Error       *errorObject    `json:"error"`
+	Progress    flow.Progress   `json:"progress"`
+	Usage       flow.Usage      `json:"usage"`
+	Cost        costObject      `json:"cost"`
+	Draft       bool            `json:"draft"`
+	Trigger     flow.Trigger    `json:"trigger"`
+	ParentRunID *string         `json:"parent_run_id"`
+	Metadata    map[string]any  `json:"metadata"`
+	URLs        runURLs         `json:"urls"`
+}
+
+type costObject struct {
+	USD string `json:"usd"`
+}
+
+type runURLs struct {
+	Self      string `json:"self"`
+	Result    string `json:"result"`
+	Cancel    string `json:"cancel"`
+	Events    string `json:"events"`
+	Dashboard string `json:"dashboard"`
+}
+
+// errorObject is why a run or step failed. Of an erased run only the code is
+// left.
+type errorObject struct {
+	Code      flow.Code `json:"code"`
+	Message   *string   `json:"message"`
+	Node      *string   `json:"node"`
+	Retryable bool      `json:"retryable"`
+}
+
+// EncodeRun writes the run object, with URLs below publicURL. Whoever tells of
+// a run elsewhere, such as a webhook, uses it too.
+func EncodeRun(publicURL string, r *flow.Run) []byte {
+	o := newRunObject(publicURL, r)
+	return flow.EncodeJSON(&o)
+}
+
+func newRunObject(publicURL string, r *flow.Run) runObject {
+	o := runObject{
+		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
+		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), EndedAt: stamp(r.EndedAt), ExpiresAt: stamp(r.ExpiresAt),
+		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.USD()},
+		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: textOrNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+	}
+	if !r.Draft {
+		o.Version = &r.Version
+	}
+	var inputs map[string]any
+	if r.Erased == "" {
+		inputs, o.Metadata = orEmpty(r.Inputs), orEmpty(r.Metadata)
+		if len(r.Outputs) > 0 || r.State == flow.RunSucceeded {
+			o.Outputs = orEmpty(r.Outputs)
+		}
+	}
+	o.Inputs = &inputs
+	return o
+}
+
+func newRunURLs(publicURL string, r *flow.Run) runURLs {
+	self := publicURL + runPath(r)
+	return runURLs{
+		Self: self, Result: self + "/result", Cancel: self + "/cancel", Events: self + "/events",
+		Dashboard: publicURL + "/flows/" + r.FlowID + "/runs/" + r.ID,
+	}
+}
+
+func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
+
+func newErrorObject(e *flow.Error) *errorObject {
+	if e == nil {
+		return nil
+	}
+	return &errorObject{e.Code, textOrNull(e.Message), textOrNull(e.Node), e.Retryable}
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}

@@ -1,0 +1,145 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+)
+
+// Runner starts, follows and ends runs.
+type Runner interface {
+	// StartRun returns once the run is on disk; with Start.Wait it holds up to
+	// that long and returns the run as it then is.
+	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
+	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
+	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	// AwaitRun returns the run when it has ended or the limit is over.
+	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
+	// WatchRun pokes after the run was written; pokes that nobody took are one.
+	WatchRun(runID string) (changes <-chan struct{}, stop func())
+	// Draining tells that this process shuts down and accepts nothing more.
+	Draining() bool
+}
+
+// Store reads what the API shows. What is missing is an Error of CodeNotFound.
+type Store interface {
+	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
+	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
+
+	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
+	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
+	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+
+	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
+	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
+	EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error
+
+	ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
+	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
+	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
+}
+
+// Config says what the server stands on. Store, Runner and Kinds are needed.
+type Config struct {
+	Store     Store
+	Runner    Runner
+	Kinds     *flow.Registry
+	PublicURL string // scheme and host that answers name; never taken from the Host header
+	Version   string // of this build, shown in the OpenAPI document
+	// LocalToken lets the command line on the same machine in: a request
+	// bearing it acts as a key of the default workspace with every scope.
+	LocalToken string
+
+	MaxInFlight int // requests worked on at once; default 4096
+	MaxHeld     int // requests that wait or stream at once; default 8192
+
+	Log *slog.Logger     // default discards
+	Now func() time.Time // default time.Now
+}
+
+// Server is the HTTP API. It is an http.Handler; Close ends it.
+type Server struct {
+	Config
+	echo     *echo.Echo
+	routes   []route
+	gate     gate
+	rates    *rates
+	uses     *uses
+	outlines *outlines
+	api      []byte // the OpenAPI document of the whole API
+
+	ping    time.Duration // between comments that keep an event stream open
+	pace    time.Duration // least time between two looks at a streamed run
+	drained chan struct{}
+	drain   sync.Once
+}
+
+// New makes a server and starts recording the use of keys.
+func New(cfg Config) *Server {
+	s := &Server{Config: cfg.withDefaults(), ping: 15 * time.Second, pace: 20 * time.Millisecond, drained: make(chan struct{})}
+	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
+	s.rates = newRates()
+	s.uses = newUses(s.Store, s.Log)
+	s.outlines = newOutlines(s.Store, s.Kinds)
+	s.routes = s.table()
+	s.api = s.apiDocument()
+	s.echo = echo.New()
+	s.echo.HTTPErrorHandler = s.fail
+	for i := range s.routes {
+		r := &s.routes[i]
+		s.echo.Add(r.method, r.path, s.serve(r))
+	}
+	return s
+}
+
+func (c Config) withDefaults() Config {
+	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 4096
+	}
+	if c.MaxHeld == 0 {
+		c.MaxHeld = 8192
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Drain lets go of everything that waits: event streams end, held answers go
+// out with the run as it is. It may be called more than once.
+func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
+
+// Close drains and records the last use of keys.
+func (s *Server) Close() error {
+	s.Drain()
+	return s.uses.close()
+}
+
+// RunEnded is what the per-run webhook tells: the type of the message and the
+// run object as its data.
+func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) {
+	return "run." + string(run.State), EncodeRun(s.PublicURL, run)
+}
+
+// ServeHTTP gives the request its ID and its time to arrive, and routes it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Request-Id", requestID(r))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.ContentLength != 0 {
+		limitArrival(w)
+	}
+	s.echo.ServeHTTP(w, r)
+}
