@@ -1,10 +1,76 @@
 package db
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
+
+	"sluice/flow"
+)
 
 // ErrFenced refuses a write of a worker whose run or delivery went to another
 // hand-over, or has ended.
-var ErrFenced = errors.New("db: fenced: this attempt is no longer the present one")
+var ErrFenced = flow.ErrFenced
 
 // ErrEngineRunning refuses a second engine on one data directory.
 var ErrEngineRunning = errors.New("another sluice server is already running on this data directory")
+
+// ErrClosed refuses writes once the store is closing.
+var ErrClosed = errors.New("db: the store is closed")
+
+// retryAfter is when it is worth to come back to a busy or full database.
+const retryAfter = 5 * time.Second
+
+// storageError gives a full or busy database its public name and keeps the
+// cause for the log.
+func storageError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isFull(err):
+		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", err)
+	case isBusy(err):
+		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", err)
+	}
+	return err
+}
+
+func named(code flow.Code, sentence string, cause error) error {
+	e := flow.Errorf(code, "%s", sentence)
+	e.Retryable, e.After = true, retryAfter
+	return fmt.Errorf("%w (%w)", e, cause)
+}
+
+func isFull(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "53100" // disk_full
+	}
+	return errors.Is(err, syscall.ENOSPC)
+}
+
+func isBusy(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "53200", "53300", "55P03", "57P03": // memory, connections, lock, starting up
+			return true
+		}
+	}
+	return false
+}
+
+// isConflict tells whether PostgreSQL gave up a transaction that will succeed
+// when it is run again: serialization failure or deadlock.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "40001" || e.Code == "40P01")
+}

@@ -2,35 +2,145 @@ package db
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
 
+	"sluice/db/gen"
 	"sluice/flow"
 )
 
-// CreateFlow adds a flow and makes its signing secret. An empty ID is filled in.
-func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error { panic("unfinished") }
+// CreateFlow adds a flow and makes its signing secret. Empty ID and times are
+// filled in, and the revision is at least 1.
+func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
+	if f.ID == "" {
+		f.ID = s.ids.New(flow.PrefixFlow)
+	}
+	if f.CreatedAt.IsZero() {
+		f.CreatedAt = timeOf(s.now())
+	}
+	f.UpdatedAt, f.Rev = f.CreatedAt, max(f.Rev, 1)
+	signing, err := s.seal([]byte(newSigningSecret()), f.WorkspaceID, f.ID, "signing")
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.FindWorkspace(tx.ctx, f.WorkspaceID); err != nil {
+			return missing(err, "workspace")
+		}
+		return tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
+			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Draft: string(f.Draft),
+			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, Signing: signing, CreatedAt: micros(f.CreatedAt),
+		})
+	})
+}
+
+// newSigningSecret makes a Standard Webhooks secret of 256 bits.
+func newSigningSecret() string {
+	var raw [32]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw[:])
+}
 
 // UpdateDraft replaces the draft and counts its revision up.
 func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
-	panic("unfinished")
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
+			ID: flowID, WorkspaceID: ws, Name: clean(name), Description: clean(description), Draft: string(draft), UpdatedAt: s.now(),
+		})
+		return touched(n, err, "flow")
+	})
 }
 
 // SetFlowLimits bounds the flow's running and queued runs; 0 lifts a bound.
 func (s *Store) SetFlowLimits(ctx context.Context, ws, flowID string, maxRunning, maxQueued int64) error {
-	panic("unfinished")
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.SetFlowLimits(tx.ctx, gen.SetFlowLimitsParams{
+			ID: flowID, WorkspaceID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued, UpdatedAt: s.now(),
+		})
+		clear(tx.batch.room.limits)
+		return touched(n, err, "flow")
+	})
+}
+
+// SetWorkspaceLimits bounds the running and queued runs of all flows together;
+// 0 lifts the bound of running ones and gives queued ones the usual one.
+func (s *Store) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.SetWorkspaceLimits(tx.ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
+		clear(tx.batch.room.limits)
+		return touched(n, err, "workspace")
+	})
+}
+
+// CreateWorkspace adds a workspace, unless there is one of this ID.
+func (s *Store) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
+			ID: w.ID, Name: clean(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.now(),
+		})
+	})
+}
+
+// FindWorkspace returns a workspace.
+func (s *Store) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
+	w, err := s.read.FindWorkspace(ctx, id)
+	if err != nil {
+		return nil, missing(err, "workspace")
+	}
+	return &flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: timeOf(w.CreatedAt)}, nil
 }
 
 // ArchiveFlow takes the flow out of every list; its runs stay.
-func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error { panic("unfinished") }
+func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.ArchiveFlow(tx.ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.now()})
+		return touched(n, err, "flow")
+	})
+}
 
-// FindFlow returns a flow with the hash of its live version.
-func (s *Store) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) { panic("unfinished") }
+// FindFlow returns a flow with the hash of its live version, archived or not.
+func (s *Store) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
+	r, err := s.read.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "flow")
+	}
+	f := flowOf(gen.ListFlowsRow(r))
+	return &f, nil
+}
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
 func (s *Store) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
-	panic("unfinished")
+	rows, err := s.read.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list flows: %w", err)
+	}
+	return mapRows(rows, flowOf), nil
+}
+
+// HadFlows tells whether the workspace has or ever had a flow.
+func (s *Store) HadFlows(ctx context.Context, ws string) (bool, error) {
+	_, err := s.read.AnyFlow(ctx, ws)
+	if isNoRows(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // SigningSecret is the whsec_ secret that was generated with the flow.
 func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
-	panic("unfinished")
+	sealed, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+	if err != nil {
+		return "", missing(err, "flow")
+	}
+	text, err := s.open(sealed, ws, flowID, "signing")
+	return string(text), err
+}
+
+func flowOf(r gen.ListFlowsRow) flow.Flow {
+	return flow.Flow{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Draft: []byte(r.Draft), Rev: r.Rev,
+		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
+	}
 }

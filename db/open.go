@@ -1,14 +1,22 @@
 package db
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/tink-crypto/tink-go/v2/tink"
 
+	"sluice/db/gen"
 	"sluice/flow"
 )
 
@@ -28,30 +36,115 @@ type Config struct {
 	Random io.Reader        // of identifiers; default crypto/rand
 }
 
+func (c Config) withDefaults() Config {
+	c.DataDir = cmp.Or(c.DataDir, "data")
+	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
+	c.InstanceTimeout = cmp.Or(c.InstanceTimeout, 20*time.Second)
+	c.Capacity = cmp.Or(c.Capacity, 256)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	return c
+}
+
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	cfg Config
-	ids flow.IDs
+	cfg  Config
+	ids  flow.IDs
+	aead tink.AEAD
+
+	sqlite  *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
+	pool    *pgxpool.Pool // nil on SQLite
+	reader  *sql.DB
+	read    *gen.Queries
+	writer  writer
+	engine  *flock.Flock
+	queue   atomic.Pointer[Queue]
+	workers atomic.Int64 // capacity of this process
+	live    liveWorkers  // capacity of all instances, on PostgreSQL
+	turn    turn
+	self    atomic.Pointer[string] // the ID of this instance, once it is known
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.
 	RunEnded func(run *flow.Run) (typ string, data []byte)
 }
 
+// writer carries out write functions, each as if in its own transaction.
+type writer interface {
+	write(ctx context.Context, d durability, fn func(*Tx) error) error
+	close() error
+}
+
 // Open opens the store, migrates it and reads its master key. A key that does
 // not fit what the database was sealed with is refused.
-func Open(ctx context.Context, cfg Config) (*Store, error) { panic("unfinished") }
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	cfg = cfg.withDefaults()
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	s := &Store{cfg: cfg, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}}
+	s.workers.Store(int64(cfg.Capacity))
+	connect := s.openSQLite
+	if cfg.DatabaseURL != "" {
+		connect = s.openPostgres
+	}
+	if err := connect(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare brings a connected database to where the store can be used.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := s.unlock(ctx); err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: defaultMaxQueued, CreatedAt: s.now(),
+		})
+	})
+}
 
 // Close waits for writes under way and closes every connection.
-func (s *Store) Close() error { panic("unfinished") }
+func (s *Store) Close() error {
+	err := s.writer.close()
+	for _, db := range []*sql.DB{s.reader, s.sqlite} {
+		if db != nil {
+			err = cmp.Or(err, db.Close())
+		}
+	}
+	if s.pool != nil {
+		s.pool.Close()
+	}
+	if s.engine != nil {
+		err = cmp.Or(err, s.engine.Unlock())
+	}
+	return err
+}
 
 // SQLite is the pool of the one writer connection, nil on PostgreSQL.
-func (s *Store) SQLite() *sql.DB { panic("unfinished") }
+func (s *Store) SQLite() *sql.DB { return s.sqlite }
 
 // Pool is the connection pool of PostgreSQL, nil on SQLite.
-func (s *Store) Pool() *pgxpool.Pool { panic("unfinished") }
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// Listen calls told with the ID of every run that any instance writes, until
-// ctx ends. On SQLite it only waits: one process writes there, and wakes its
-// own waiters.
-func (s *Store) Listen(ctx context.Context, told func(runID string)) error { panic("unfinished") }
+// now is the present in microseconds, as the database keeps times.
+func (s *Store) now() int64 { return s.cfg.Now().UnixMicro() }
+
+// write runs fn in a transaction. fn may run more than once, so it must be
+// database work alone and publish nothing; it must not call write itself.
+func (s *Store) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+	return storageError(s.writer.write(ctx, d, fn))
+}

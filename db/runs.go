@@ -2,41 +2,125 @@ package db
 
 import (
 	"context"
-	"time"
+	"fmt"
+	"math"
 
+	"sluice/db/gen"
 	"sluice/flow"
 )
 
-// NewRun is a run to be started.
-type NewRun struct {
-	Run            flow.Run
-	Document       []byte // pinned when it is not stored yet; only draft runs need it
-	IdempotencyKey string
-	Fingerprint    string            // of the request, compared when the key is used again
-	Webhook        *flow.NewDelivery // URL and secret of the per-run webhook
-	KeyConcurrency int64             // open runs that the key may have; 0 means no limit
-}
-
-// Started is the run that a start led to. Replayed tells that an earlier start
-// with the same idempotency key made it.
-type Started struct {
-	Run      *flow.Run
-	Replayed bool
-}
-
-// RunFilter chooses runs. Zero fields choose all; WorkspaceID is needed.
-type RunFilter struct {
-	WorkspaceID, FlowID, KeyID  string
-	States                      []flow.RunState
-	CreatedAfter, CreatedBefore time.Time
-	BeforeID                    string // for the next page: the last ID of the one before
-	Limit                       int
-}
-
 // FindRun returns a run; an empty flowID means any flow of the workspace.
 func (s *Store) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
-	panic("unfinished")
+	return findRun(ctx, s.read, ws, flowID, runID)
+}
+
+func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
+	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	if err != nil {
+		return nil, missing(err, "run")
+	}
+	return runOf(&r)
 }
 
 // ListRuns returns the chosen runs, newest first.
-func (s *Store) ListRuns(ctx context.Context, f RunFilter) ([]flow.Run, error) { panic("unfinished") }
+func (s *Store) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
+	p := filterParams(f)
+	var rows []gen.Run
+	var err error
+	if f.FlowID == "" {
+		rows, err = s.read.ListRunsOfWorkspace(ctx, gen.ListRunsOfWorkspaceParams{
+			WorkspaceID: p.WorkspaceID, BeforeID: p.BeforeID, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, KeyID: p.KeyID,
+			State1: p.State1, State2: p.State2, State3: p.State3, State4: p.State4, State5: p.State5, State6: p.State6, MaxRows: p.MaxRows,
+		})
+	} else {
+		rows, err = s.read.ListRunsOfFlow(ctx, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	runs := make([]flow.Run, len(rows))
+	for i := range rows {
+		r, err := runOf(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		runs[i] = *r
+	}
+	return runs, nil
+}
+
+// filterParams fills the six places for states, as many as there are, whatever was chosen.
+func filterParams(f flow.RunFilter) gen.ListRunsOfFlowParams {
+	states := f.States
+	if len(states) == 0 {
+		states = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
+	}
+	state := func(i int) string { return string(states[min(i, len(states)-1)]) }
+	until := int64(math.MaxInt64)
+	if !f.CreatedBefore.IsZero() {
+		until = micros(f.CreatedBefore)
+	}
+	return gen.ListRunsOfFlowParams{
+		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, BeforeID: before(f.BeforeID), KeyID: f.KeyID,
+		CreatedAfter: micros(f.CreatedAfter), CreatedBefore: until, MaxRows: int32(f.Limit),
+		State1: state(0), State2: state(1), State3: state(2), State4: state(3), State5: state(4), State6: state(5),
+	}
+}
+
+// LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt
+// is no longer the present one. On PostgreSQL it also writes down which
+// instance holds the run.
+func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+	row, err := s.claim(ctx, runID, attempt)
+	if isNoRows(err) {
+		return nil, nil, ErrFenced
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("load %s: %w", runID, err)
+	}
+	run, err := runOf(&row)
+	if err != nil {
+		return nil, nil, err
+	}
+	if run.Attempt == 1 && run.StartedAt.IsZero() {
+		return run, nil, nil // nobody can have written a step yet
+	}
+	steps, err := s.FindSteps(ctx, run.WorkspaceID, run.ID)
+	return run, steps, err
+}
+
+func (s *Store) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
+	if self := s.self.Load(); s.pool != nil && self != nil {
+		return s.read.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+	}
+	return s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
+}
+
+func runOf(r *gen.Run) (*flow.Run, error) {
+	run := &flow.Run{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
+		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
+		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
+		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:      r.Seq, RunSeq: r.RunSeq, Save: r.Save != 0, Timeout: since(r.Timeout),
+		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
+		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt),
+		ExpiresAt: timeOf(r.ExpiresAt), DeadlineAt: timeOf(r.DeadlineAt), WaitingSince: timeOf(r.WaitingSince),
+		Erased: flow.Code(r.Erased),
+	}
+	var err error
+	if run.Error, err = decode[*flow.Error](r.Error); err != nil {
+		return nil, fmt.Errorf("error of %s: %w", r.ID, err)
+	}
+	for _, f := range []struct {
+		to   *map[string]any
+		text string
+	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
+		if *f.to, err = decode[map[string]any](f.text); err != nil {
+			return nil, fmt.Errorf("content of %s: %w", r.ID, err)
+		}
+	}
+	return run, nil
+}

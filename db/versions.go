@@ -2,32 +2,98 @@ package db
 
 import (
 	"context"
+	"fmt"
 
+	"sluice/db/gen"
 	"sluice/flow"
 )
 
 // PublishFlow makes the document live: as a new version, unless it equals the
-// latest one.
+// latest one. Two equal publishes at once make one version.
 func (s *Store) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
-	panic("unfinished")
+	hash := flow.Hash(document)
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		// The update comes first: on PostgreSQL it holds the flow's row, so that
+		// two publishes cannot take the same number.
+		if err := tx.goLive(ws, flowID, 0); err != nil {
+			return err
+		}
+		latest, err := tx.LatestVersion(tx.ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
+		if err != nil && !isNoRows(err) {
+			return fmt.Errorf("latest version of %s: %w", flowID, err)
+		}
+		if created = latest.DocumentHash != hash; created {
+			latest = gen.Version{
+				FlowID: flowID, Number: latest.Number + 1, WorkspaceID: ws, DocumentHash: hash,
+				Summary: clean(summary), CreatedBy: by, CreatedAt: s.now(),
+			}
+			if err := tx.addVersion(latest, document); err != nil {
+				return err
+			}
+		}
+		v = versionOf(latest)
+		return tx.goLive(ws, flowID, v.Number)
+	})
+	return v, created, err
 }
 
-// SetLiveVersion makes an existing version live.
+func (tx *Tx) addVersion(v gen.Version, document []byte) error {
+	doc := gen.PinDocumentParams{WorkspaceID: v.WorkspaceID, Hash: v.DocumentHash, Body: string(document)}
+	if err := tx.PinDocument(tx.ctx, doc); err != nil {
+		return fmt.Errorf("pin document: %w", err)
+	}
+	if err := tx.InsertVersion(tx.ctx, gen.InsertVersionParams(v)); err != nil {
+		return fmt.Errorf("insert version: %w", err)
+	}
+	return nil
+}
+
+func (tx *Tx) goLive(ws, flowID string, n int64) error {
+	rows, err := tx.SetLiveVersion(tx.ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.s.now()})
+	return touched(rows, err, "flow")
+}
+
+// SetLiveVersion makes an existing version live. Who did it is for the caller
+// to put into the audit log.
 func (s *Store) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
-	panic("unfinished")
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.FindVersion(tx.ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
+			return missing(err, "version")
+		}
+		return tx.goLive(ws, flowID, n)
+	})
 }
 
 // FindVersion returns one version of a flow.
 func (s *Store) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
-	panic("unfinished")
+	r, err := s.read.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "version")
+	}
+	v := versionOf(r)
+	return &v, nil
 }
 
 // ListVersions returns the versions of a flow, newest first.
 func (s *Store) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
-	panic("unfinished")
+	rows, err := s.read.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
+	}
+	return mapRows(rows, versionOf), nil
 }
 
 // FindDocument returns an immutable document by its hash.
 func (s *Store) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
-	panic("unfinished")
+	body, err := s.read.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
+	if err != nil {
+		return nil, missing(err, "document")
+	}
+	return []byte(body), nil
+}
+
+func versionOf(r gen.Version) flow.Version {
+	return flow.Version{
+		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, CreatedAt: timeOf(r.CreatedAt),
+	}
 }

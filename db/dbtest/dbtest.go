@@ -1,19 +1,136 @@
 package dbtest
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"sluice/db"
+	"sluice/e2e/need"
 )
 
 // Main runs the tests of a package and stops the PostgreSQL server after them.
-func Main(m *testing.M) { panic("unfinished") }
+func Main(m *testing.M) {
+	code := m.Run()
+	Stop()
+	os.Exit(code)
+}
+
+// Stop stops the PostgreSQL server, for a TestMain that does more than Main.
+func Stop() { server.stop() }
 
 // Each runs the test on a fresh SQLite store and on a fresh PostgreSQL store.
-func Each(t *testing.T, test func(t *testing.T, s *db.Store)) { panic("unfinished") }
+func Each(t *testing.T, test func(t *testing.T, s *db.Store)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, Postgres(t))
+	})
+}
 
 // SQLite opens a fresh store in a temporary directory.
-func SQLite(t testing.TB, set ...func(*db.Config)) *db.Store { panic("unfinished") }
+func SQLite(t testing.TB, set ...func(*db.Config)) *db.Store {
+	t.Helper()
+	return open(t, SQLiteConfig(t, set...))
+}
+
+// SQLiteConfig is the configuration of a fresh database, already migrated.
+func SQLiteConfig(t testing.TB, set ...func(*db.Config)) db.Config {
+	t.Helper()
+	cfg := db.Config{DataDir: t.TempDir()}
+	if err := copyTemplate(cfg.DataDir); err != nil {
+		t.Fatalf("copy the migrated SQLite database: %v", err)
+	}
+	return change(cfg, set)
+}
 
 // Postgres opens a fresh store on the private server.
-func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store { panic("unfinished") }
+func Postgres(t testing.TB, set ...func(*db.Config)) *db.Store {
+	t.Helper()
+	return open(t, PostgresConfig(t, set...))
+}
+
+// PostgresConfig is the configuration of a fresh database, already migrated.
+func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
+	t.Helper()
+	need.Tool(t, "PostgreSQL server binaries not found", server.installed())
+	if err := server.start(); err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	name := fmt.Sprintf("test%d", databases.Add(1))
+	if err := server.create(name); err != nil {
+		t.Fatalf("create a PostgreSQL database: %v", err)
+	}
+	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
+}
+
+// masterKey is known, so that templates fit every store.
+const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
+
+var databases atomic.Int64
+
+func change(cfg db.Config, set []func(*db.Config)) db.Config {
+	for _, f := range set {
+		f(&cfg)
+	}
+	return cfg
+}
+
+func open(t testing.TB, cfg db.Config) *db.Store {
+	t.Helper()
+	s, err := db.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// template is a migrated SQLite database and its master key, read once:
+// migrating it for every test would cost more than most tests.
+var template = sync.OnceValues(func() (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "sluice-template-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := db.Open(context.Background(), db.Config{DataDir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, name := range []string{db.DatabaseFile, db.KeyFile} {
+		if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+})
+
+func copyTemplate(dir string) error {
+	files, err := template()
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

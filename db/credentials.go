@@ -1,0 +1,66 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// SaveCredential adds a credential or replaces the one of its name. The ID and
+// the times are the store's to set.
+func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
+	// The name, which is unique and stays, says whose the secret is.
+	sealed, err := s.seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
+	if err != nil {
+		return err
+	}
+	id := s.ids.New(flow.PrefixCredential)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.SaveCredential(tx.ctx, gen.SaveCredentialParams{
+			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
+			Hosts: encodeList(c.Hosts), Value: sealed, Now: s.now(),
+		})
+	})
+}
+
+// FindCredential returns a credential without its secret.
+func (s *Store) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
+	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	return credentialOf(r), missing(err, "credential")
+}
+
+// ReadSecret opens the secret of a credential and says where it may be sent.
+func (s *Store) ReadSecret(ctx context.Context, ws, name string) (secret string, hosts []string, err error) {
+	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	if err != nil {
+		return "", nil, missing(err, "credential")
+	}
+	text, err := s.open(r.Value, ws, name, "secret")
+	return string(text), decodeList[string](r.Hosts), err
+}
+
+// ListCredentials returns the credentials of a workspace, by name.
+func (s *Store) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
+	rows, err := s.read.ListCredentials(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("list credentials: %w", err)
+	}
+	return mapRows(rows, credentialOf), nil
+}
+
+// RemoveCredential removes a credential.
+func (s *Store) RemoveCredential(ctx context.Context, ws, name string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.DeleteCredential(tx.ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
+		return touched(n, err, "credential")
+	})
+}
+
+func credentialOf(r gen.Credential) flow.Credential {
+	return flow.Credential{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Provider: r.Provider, Hosts: decodeList[string](r.Hosts),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}

@@ -1,0 +1,163 @@
+package dbtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/db"
+)
+
+// postgres is a private server of this test process: on a socket in a
+// temporary directory, without syncing, gone with the process.
+type postgres struct {
+	mu     sync.Mutex
+	tried  bool
+	err    error
+	dir    string
+	cmd    *exec.Cmd
+	admin  *pgx.Conn
+	output bytes.Buffer
+}
+
+var server postgres
+
+// templateName is the migrated database that every test's own is copied from.
+const templateName = "sluice_template"
+
+func (p *postgres) installed() bool { return binary("initdb") != "" && binary("postgres") != "" }
+
+// binary finds a server program where distributions put it, newest first.
+func binary(name string) string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	slices.Sort(found)
+	if len(found) > 0 {
+		return found[len(found)-1]
+	}
+	path, _ := exec.LookPath(name)
+	return path
+}
+
+func (p *postgres) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.tried {
+		p.tried, p.err = true, p.launch()
+	}
+	return p.err
+}
+
+func (p *postgres) launch() (err error) {
+	if p.dir, err = os.MkdirTemp("", "sluice-pg-"); err != nil {
+		return err
+	}
+	cred, err := unprivileged(p.dir)
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(p.dir, "data")
+	init := p.command(cred, "initdb", "-D", data, "-U", "sluice", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+	if out, err := init.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	p.cmd = p.command(cred, "postgres", "-D", data, "-k", p.dir, "-h", "",
+		"-F", "-c", "max_connections=500", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	return p.makeTemplate()
+}
+
+func (p *postgres) command(cred *syscall.Credential, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(binary(name), args...)
+	cmd.Dir = p.dir
+	// Should this process be killed, the server must not stay behind.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGQUIT}
+	return cmd
+}
+
+// unprivileged finds somebody to run the server as, since it refuses root, and
+// gives them the directory.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(dir, uid, gid)
+	}
+	return nil, fmt.Errorf("there is no user postgres or nobody to run the server as")
+}
+
+// makeTemplate waits for the server and migrates the template in it.
+func (p *postgres) makeTemplate() (err error) {
+	ctx := context.Background()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if p.admin, err = pgx.Connect(ctx, p.address("postgres")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no connection after 30 s: %w\n%s", err, p.output.String())
+		}
+	}
+	if _, err := p.admin.Exec(ctx, "CREATE DATABASE "+templateName); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "sluice-template-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := db.Open(ctx, db.Config{DataDir: dir, DatabaseURL: p.url(templateName), MasterKey: masterKey})
+	if err != nil {
+		return fmt.Errorf("migrate the template: %w", err)
+	}
+	return s.Close()
+}
+
+func (p *postgres) create(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := p.admin.Exec(context.Background(), "CREATE DATABASE "+name+" TEMPLATE "+templateName)
+	return err
+}
+
+func (p *postgres) address(database string) string {
+	return "postgres://sluice@/" + database + "?host=" + url.QueryEscape(p.dir)
+}
+
+// url is the address for a store, whose pool stays small: many tests share the server.
+func (p *postgres) url(database string) string { return p.address(database) + "&pool_max_conns=12" }
+
+func (p *postgres) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.admin != nil {
+		_ = p.admin.Close(context.Background())
+	}
+	if p.cmd != nil && p.cmd.Process != nil {
+		_ = p.cmd.Process.Signal(syscall.SIGINT) // fast shutdown
+		_ = p.cmd.Wait()
+	}
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
+	}
+}

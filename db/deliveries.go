@@ -1,0 +1,115 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// ListDeliveries returns deliveries of a flow with their attempts, newest first.
+func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error) {
+	rows, err := s.read.ListDeliveries(ctx, gen.ListDeliveriesParams{
+		WorkspaceID: ws, FlowID: flowID, BeforeID: before(beforeID), MaxRows: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	list := make([]flow.DeliveryRecord, len(rows))
+	for i := range rows {
+		attempts, err := s.read.ListAttempts(ctx, rows[i].ID)
+		if err != nil {
+			return nil, fmt.Errorf("list attempts of %s: %w", rows[i].ID, err)
+		}
+		list[i] = flow.DeliveryRecord{Delivery: deliveryOf(&rows[i]), Attempts: mapRows(attempts, attemptOf)}
+	}
+	return list, nil
+}
+
+// DeliveryFlow tells which flow a delivery belongs to.
+func (s *Store) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
+	d, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
+	return d.FlowID, missing(err, "delivery")
+}
+
+// Redeliver starts a new series of attempts now, under the same ID. What was
+// erased with its run cannot be sent again.
+func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
+	var d flow.Delivery
+	err := s.write(ctx, durable, func(tx *Tx) error {
+		row, err := tx.RestartDelivery(tx.ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.now()})
+		if err != nil {
+			return missing(err, "delivery")
+		}
+		if row.Erased != "" {
+			return flow.Errorf(flow.Code(row.Erased), "The content of this delivery has been erased.")
+		}
+		d = deliveryOf(&row)
+		_, err = tx.handDelivery(deliveryID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &d, nil
+}
+
+// handDelivery makes a job for a delivery that is due, if there is a queue.
+func (tx *Tx) handDelivery(id string) (bool, error) {
+	if tx.s.queueOrNil() == nil {
+		return false, nil
+	}
+	fence, err := tx.HandDelivery(tx.ctx, id)
+	if isNoRows(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("hand over %s: %w", id, err)
+	}
+	tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: id, Attempt: fence})
+	return true, nil
+}
+
+// addDelivery inserts a delivery that is due now.
+func (tx *Tx) addDelivery(d gen.InsertDeliveryParams) error {
+	d.DueAt = d.CreatedAt
+	if tx.s.queueOrNil() != nil {
+		d.DueAt, d.Fence = 0, 1
+		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: d.ID, Attempt: d.Fence})
+	}
+	if err := tx.InsertDelivery(tx.ctx, d); err != nil {
+		return fmt.Errorf("insert delivery: %w", err)
+	}
+	return nil
+}
+
+// deliveryRow is the row of a new delivery of a run.
+func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (gen.InsertDeliveryParams, error) {
+	id := s.ids.New(flow.PrefixDelivery)
+	row := gen.InsertDeliveryParams{
+		ID: id, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
+		Url: clean(n.URL), Header: clean(n.Header), CreatedAt: s.now(), Body: string(n.Body),
+	}
+	var err error
+	if row.Secret, err = s.sealValue(n.Secret, r.WorkspaceID, id, "secret"); err != nil {
+		return row, err
+	}
+	row.Signature, err = s.sealValue(n.Signature, r.WorkspaceID, id, "signature")
+	return row, err
+}
+
+func deliveryOf(r *gen.Delivery) flow.Delivery {
+	return flow.Delivery{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
+		Body: []byte(r.Body), Header: r.Header, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
+		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt),
+	}
+}
+
+func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
+	return flow.DeliveryAttempt{
+		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: timeOf(r.StartedAt), Latency: since(r.Latency),
+		Status: int(r.Status), Response: r.Response, Error: r.Error,
+	}
+}

@@ -1,0 +1,126 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// FindDelivery hands a delivery to a worker, its secrets opened, or ErrFenced
+// when the job's attempt is no longer the present one. Delivery.Attempt counts
+// the attempt about to be made.
+func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+	row, err := s.read.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
+	if isNoRows(err) {
+		return nil, ErrFenced
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find delivery %s: %w", id, err)
+	}
+	d := deliveryOf(&row)
+	d.Attempt++
+	if d.Secret, err = s.openValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
+		return nil, err
+	}
+	d.Signature, err = s.openValue(row.Signature, row.WorkspaceID, id, "signature")
+	return &d, err
+}
+
+// RecordAttempt records an attempt and what follows. The store numbers it.
+func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
+	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State)}
+	if next.State == flow.DeliveryPending {
+		row.DueAt, row.NextAt = micros(next.NextAt), micros(next.NextAt)
+	} else {
+		row.EndedAt = s.now()
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		done, err := tx.FinishAttempt(tx.ctx, row)
+		if isNoRows(err) {
+			return ErrFenced
+		}
+		if err != nil {
+			return fmt.Errorf("finish attempt of %s: %w", a.DeliveryID, err)
+		}
+		return tx.InsertAttempt(tx.ctx, gen.InsertAttemptParams{
+			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: micros(a.StartedAt),
+			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: clean(a.Error), Response: clean(a.Response),
+		})
+	})
+}
+
+// DueDeliveries hands deliveries that are due to the queue; next as in DueWakes.
+func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+	due := gen.ListDueDeliveriesParams{Now: micros(now), MaxRows: int32(limit)}
+	n, err = s.handDue(ctx, func(tx *Tx) (n int, err error) {
+		ids, err := tx.ListDueDeliveries(tx.ctx, due)
+		for _, id := range ids {
+			ok, err := tx.handDelivery(id)
+			if err != nil {
+				return 0, err
+			}
+			n += int(flag(ok))
+		}
+		return n, err
+	}, func() (bool, error) {
+		ids, err := s.read.ListDueDeliveries(ctx, gen.ListDueDeliveriesParams{Now: due.Now, MaxRows: 1})
+		return len(ids) > 0, err
+	})
+	if err != nil {
+		return n, next, fmt.Errorf("hand over deliveries: %w", err)
+	}
+	next, err = earliest(s.read.NextDelivery(ctx))
+	return n, next, err
+}
+
+// runWebhook is the sealed form of a per-run webhook.
+type runWebhook struct {
+	URL       string `json:"url"`
+	Secret    any    `json:"secret,omitempty"`
+	Header    string `json:"header,omitempty"`
+	Signature any    `json:"signature,omitempty"`
+}
+
+func (s *Store) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
+	if n == nil {
+		return []byte{}, nil
+	}
+	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
+}
+
+// addRunWebhook writes the delivery that speaks of the end of the run.
+func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
+	text, err := tx.s.open(sealed, r.WorkspaceID, r.ID, "webhook")
+	if err != nil {
+		return fmt.Errorf("webhook of %s: %w", r.ID, err)
+	}
+	hook, err := decode[runWebhook](string(text))
+	if err != nil {
+		return err
+	}
+	row, err := tx.s.deliveryRow(r, &flow.NewDelivery{
+		URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),
+	})
+	if err != nil {
+		return err
+	}
+	return tx.addDelivery(row)
+}
+
+// webhookBody is the message about the end of a run.
+func (s *Store) webhookBody(r *flow.Run) []byte {
+	typ := "run." + string(r.State)
+	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
+	if s.RunEnded != nil {
+		typ, data = s.RunEnded(r)
+	}
+	return flow.EncodeJSON(struct {
+		Type      string          `json:"type"`
+		Timestamp string          `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{typ, r.EndedAt.UTC().Format("2006-01-02T15:04:05.000Z"), data})
+}

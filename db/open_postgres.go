@@ -1,0 +1,82 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"sluice/db/gen"
+)
+
+// runChannel is where instances tell each other which run was written.
+const runChannel = "sluice_run"
+
+func (s *Store) openPostgres(ctx context.Context) error {
+	cfg, err := pgxpool.ParseConfig(s.cfg.DatabaseURL)
+	if err != nil {
+		// The error would repeat the URL and the password in it.
+		return fmt.Errorf("DATABASE_URL is not a usable postgres:// URL")
+	}
+	if !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns") {
+		cfg.MaxConns = max(cfg.MaxConns, 24)
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if err := migratePostgres(ctx, s.pool, s.cfg.Log); err != nil {
+		s.pool.Close()
+		return err
+	}
+	s.reader = stdlib.OpenDBFromPool(s.pool)
+	s.read = gen.New(s.reader)
+	s.writer = &postgresWriter{s: s}
+	return nil
+}
+
+// Listen calls told with the ID of every run that any instance writes, until
+// ctx ends. On SQLite it only waits: one process writes there, and wakes its
+// own waiters. After a lost connection an empty ID says that anything may have
+// been written meanwhile.
+func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
+	for s.pool != nil && ctx.Err() == nil {
+		if err := s.listen(ctx, told); ctx.Err() == nil {
+			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
+			pause(ctx, time.Second)
+			told("")
+		}
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *Store) listen(ctx context.Context, told func(string)) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	// A connection that listens must not serve others afterwards.
+	own := conn.Hijack()
+	defer own.Close(context.WithoutCancel(ctx))
+	if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{runChannel}.Sanitize()); err != nil {
+		return err
+	}
+	for {
+		n, err := own.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		told(n.Payload)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,56 @@
+-- "place > 0" is said beside "place = 1" because SQLite uses a partial index
+-- only when its condition stands in the query.
+
+-- name: CountAdmitted :one
+SELECT count(*) FROM runs WHERE place = 2 AND place > 0;
+
+-- name: CountAdmittedOfWorkspace :one
+SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @workspace_id;
+
+-- name: CountAdmittedOfFlow :one
+SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND workspace_id = @workspace_id AND flow_id = @flow_id;
+
+-- name: CountOpenOfKey :one
+SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id;
+
+-- name: NextWorkspace :one
+SELECT workspace_id FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id > @after
+ORDER BY workspace_id LIMIT 1;
+
+-- name: NextKey :one
+SELECT key_id FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND key_id > @after
+ORDER BY key_id LIMIT 1;
+
+-- name: FirstKey :one
+SELECT key_id FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id
+ORDER BY key_id LIMIT 1;
+
+-- name: NextFlow :one
+SELECT flow_id, id FROM runs
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id AND flow_id > @after
+ORDER BY flow_id, id LIMIT 1;
+
+-- name: AddQueueLength :exec
+INSERT INTO queue_lengths (workspace_id, flow_id, queued) VALUES (@workspace_id, @flow_id, @queued)
+ON CONFLICT (workspace_id, flow_id) DO UPDATE SET queued = queue_lengths.queued + excluded.queued;
+
+-- name: QueueLengthOfFlow :one
+SELECT queued FROM queue_lengths WHERE workspace_id = @workspace_id AND flow_id = @flow_id;
+
+-- name: QueueLengthOfWorkspace :one
+SELECT CAST(COALESCE(sum(queued), 0) AS BIGINT) AS queued FROM queue_lengths WHERE workspace_id = @workspace_id;
+
+-- name: QueueLength :one
+SELECT CAST(COALESCE(sum(queued), 0) AS BIGINT) AS queued FROM queue_lengths;
+
+-- name: CountWaiting :one
+SELECT count(*) FROM runs WHERE place IN (3, 4) AND place > 0;
+
+-- name: CountAdmittedIn :one
+SELECT count(*) FROM runs WHERE place = 2 AND place > 0 AND state = @state;
+
+-- name: CountPendingDeliveries :one
+SELECT count(*) FROM deliveries WHERE ended_at = 0;

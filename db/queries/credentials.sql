@@ -1,0 +1,14 @@
+-- name: SaveCredential :exec
+INSERT INTO credentials (id, workspace_id, name, provider, hosts, value, created_at, updated_at)
+VALUES (@id, @workspace_id, @name, @provider, @hosts, @value, @now, @now)
+ON CONFLICT (workspace_id, name) DO UPDATE
+SET provider = excluded.provider, hosts = excluded.hosts, value = excluded.value, updated_at = excluded.updated_at;
+
+-- name: FindCredential :one
+SELECT * FROM credentials WHERE workspace_id = @workspace_id AND name = @name;
+
+-- name: ListCredentials :many
+SELECT * FROM credentials WHERE workspace_id = @workspace_id ORDER BY name;
+
+-- name: DeleteCredential :execrows
+DELETE FROM credentials WHERE workspace_id = @workspace_id AND name = @name;

@@ -1,0 +1,40 @@
+-- name: EraseRun :exec
+UPDATE runs SET erased = @erased, error = @error, webhook = @webhook, metadata = '', inputs = '', outputs = ''
+WHERE id = @id AND place = 0;
+
+-- name: ListExpired :many
+SELECT id, workspace_id, error FROM runs
+WHERE expires_at > 0 AND erased = '' AND expires_at <= @now
+ORDER BY expires_at LIMIT @max_rows;
+
+-- name: ListUnsaved :many
+SELECT r.id, r.workspace_id, r.error FROM runs r
+WHERE r.save = 0 AND r.place = 0 AND r.erased = ''
+    AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = r.id AND d.ended_at = 0)
+ORDER BY r.id LIMIT @max_rows;
+
+-- name: ListTombstones :many
+SELECT id FROM runs WHERE erased <> '' AND ended_at < @older_than ORDER BY ended_at LIMIT @max_rows;
+
+-- name: DeleteRun :exec
+DELETE FROM runs WHERE id = @id;
+
+-- name: DeleteAttemptsOfRun :exec
+DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = @run_id);
+
+-- name: DeleteDeliveriesOfRun :exec
+DELETE FROM deliveries WHERE run_id = @run_id;
+
+-- name: DeletePendingAttempts :exec
+DELETE FROM delivery_attempts
+WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = @run_id AND d.ended_at = 0);
+
+-- name: DeletePendingDeliveries :exec
+DELETE FROM deliveries WHERE run_id = @run_id AND ended_at = 0;
+
+-- name: EraseAttempts :exec
+UPDATE delivery_attempts SET response = ''
+WHERE delivery_id IN (SELECT d.id FROM deliveries d WHERE d.run_id = @run_id);
+
+-- name: EraseDeliveries :exec
+UPDATE deliveries SET erased = @erased, body = '', secret = @sealed, signature = @sealed WHERE run_id = @run_id;

@@ -1,0 +1,62 @@
+-- name: InsertRun :exec
+INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
+    key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
+    seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
+    waiting_since, erased, webhook, error, metadata, inputs, outputs)
+VALUES (@id, @workspace_id, @flow_id, @version, @draft, @document_hash, @state, @place, @attempt, '', @run_trigger,
+    @key_id, @user_id, @parent_run_id, @rerun_from, 0, 0, 0, @progress_done, @progress_total,
+    @seq, @run_seq, @save, @timeout, 0, 0, @created_at, 0, 0, 0, @deadline_at,
+    0, '', @webhook, '', @metadata, @inputs, '');
+
+-- name: FindRun :one
+SELECT * FROM runs
+WHERE id = @id AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow_id = '');
+
+-- name: FindHeldRun :one
+SELECT * FROM runs WHERE id = @id AND attempt = @attempt AND place > 0;
+
+-- name: ClaimRun :one
+UPDATE runs SET instance_id = @instance_id WHERE id = @id AND attempt = @attempt AND place > 0
+RETURNING *;
+
+-- name: ListRunsOfFlow :many
+SELECT * FROM runs
+WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND id < @before_id
+    AND created_at >= @created_after AND created_at < @created_before
+    AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: ListRunsOfWorkspace :many
+SELECT * FROM runs
+WHERE workspace_id = @workspace_id AND id < @before_id
+    AND created_at >= @created_after AND created_at < @created_before
+    AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
+ORDER BY id DESC LIMIT @max_rows;
+
+-- name: UpdateRun :one
+UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @error,
+    input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
+    progress_done = @progress_done, progress_total = @progress_total, seq = @seq, run_seq = @run_seq,
+    started_at = @started_at, ended_at = @ended_at, expires_at = @expires_at, deadline_at = @deadline_at,
+    waiting_since = @waiting_since, crashes = crashes * @keep_crashes
+WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0
+RETURNING cancel_requested, webhook;
+
+-- name: MoveRun :one
+UPDATE runs SET place = @place, attempt = attempt + 1, instance_id = ''
+WHERE id = @id AND place = @from_place
+RETURNING workspace_id, flow_id, key_id, attempt;
+
+-- name: ParkRun :one
+UPDATE runs SET place = @place, instance_id = '' WHERE id = @id AND place = @from_place
+RETURNING flow_id;
+
+-- name: SetCancel :one
+UPDATE runs SET cancel_requested = 1
+WHERE id = @id AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow_id = '') AND place > 0
+RETURNING place;
+
+-- name: ListCancels :many
+SELECT id FROM runs
+WHERE cancel_requested = 1 AND place = 2 AND (instance_id = @instance_id OR instance_id = '')
+ORDER BY id;

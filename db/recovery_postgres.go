@@ -1,0 +1,120 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+)
+
+// recoveryLock lets one instance recover at a time.
+const recoveryLock = 0x536c7572
+
+// nothingSilent asks before a transaction is begun for it, since mostly there
+// is nothing to recover.
+func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
+	silent, err := s.read.ListSilent(ctx, s.silentSince())
+	if err != nil || len(silent) > 0 {
+		return false, err
+	}
+	suspects, err := s.read.ListSuspects(ctx)
+	return len(suspects) == 0, err
+}
+
+// silentSince is the heartbeat that a living instance must have passed.
+func (s *Store) silentSince() int64 { return micros(s.cfg.Now().Add(-s.cfg.InstanceTimeout)) }
+
+// afterSilence takes over from instances that have fallen silent. One that was
+// only frozen finds its writes fenced when it comes back.
+func (r *recovery) afterSilence(self string) error {
+	if _, err := r.tx.db.ExecContext(r.tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
+		return fmt.Errorf("lock recovery: %w", err)
+	}
+	silent, err := r.tx.ListSilent(r.tx.ctx, r.tx.s.silentSince())
+	if err != nil {
+		return fmt.Errorf("list silent instances: %w", err)
+	}
+	for _, id := range silent {
+		if id == self {
+			continue
+		}
+		if err := r.takeOver(id); err != nil {
+			return fmt.Errorf("take over from %s: %w", id, err)
+		}
+	}
+	r.tx.s.live.forget()
+	return nil
+}
+
+func (r *recovery) takeOver(instance string) error {
+	claimed, err := r.tx.ListClaimed(r.tx.ctx, instance)
+	if err != nil {
+		return err
+	}
+	for _, id := range claimed {
+		if err := r.cut(id, true); err != nil {
+			return err
+		}
+	}
+	if err := r.fetched(instance); err != nil {
+		return err
+	}
+	return r.tx.DeleteInstance(r.tx.ctx, instance)
+}
+
+// fetched takes over jobs that the dead instance had fetched, begun or not.
+// Jobs that nobody has fetched are for everybody and stay.
+func (r *recovery) fetched(instance string) error {
+	const theirs = `state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`
+	runs, err := r.tx.column(`SELECT args->>'id' FROM river_job WHERE kind = 'run' AND `+theirs, instance)
+	if err != nil {
+		return err
+	}
+	deliveries, err := r.tx.column(`SELECT args->>'id' FROM river_job WHERE kind = 'delivery' AND `+theirs, instance)
+	if err != nil {
+		return err
+	}
+	if _, err := r.tx.db.ExecContext(r.tx.ctx, `DELETE FROM river_job WHERE kind IN ('run', 'delivery') AND `+theirs, instance); err != nil {
+		return err
+	}
+	for _, id := range runs {
+		if err := r.refetch(id); err != nil {
+			return err
+		}
+	}
+	return r.resend(deliveries)
+}
+
+// refetch makes a fresh job for a run whose worker died before it claimed the
+// run. A run that was claimed has its job already, or another holder.
+func (r *recovery) refetch(runID string) error {
+	held, err := r.tx.FindHolder(r.tx.ctx, runID)
+	if isNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.cut(runID, false)
+}
+
+// queued tells whether this transaction has made a job for the run.
+func (r *recovery) queued(runID string) bool {
+	for _, j := range r.tx.batch.jobs {
+		if j.ID == runID {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *recovery) resend(deliveries []string) error {
+	for _, id := range deliveries {
+		n, err := r.tx.ReleaseDelivery(r.tx.ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.s.now()})
+		if err != nil {
+			return err
+		}
+		r.report.Deliveries += int(n)
+	}
+	return nil
+}

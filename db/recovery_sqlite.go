@@ -1,0 +1,57 @@
+package db
+
+import (
+	"fmt"
+	"slices"
+)
+
+// afterRestart takes back everything: the engine lock is ours, so whoever held
+// a run or a delivery is dead. The queue's jobs are made anew rather than
+// mended, which also heals a queue and rows that do not fit each other.
+func (r *recovery) afterRestart(string) error {
+	running, err := r.tx.column(`SELECT json_extract(args, '$.id') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	if err != nil {
+		return fmt.Errorf("list running jobs: %w", err)
+	}
+	slices.Sort(running)
+	if err := r.clearQueue(); err != nil {
+		return err
+	}
+	held, err := r.tx.ListHeld(r.tx.ctx)
+	if err != nil {
+		return fmt.Errorf("list held runs: %w", err)
+	}
+	for _, h := range held {
+		// Who holds a run by name tries it alone, without a job.
+		_, had := slices.BinarySearch(running, h.ID)
+		if err := r.cut(h.ID, had || h.InstanceID != ""); err != nil {
+			return err
+		}
+	}
+	return r.releaseDeliveries()
+}
+
+// clearQueue removes what the queue still had to do and its leader, for whose
+// absence it would wait.
+func (r *recovery) clearQueue() error {
+	for _, stmt := range []string{
+		`DELETE FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled') AND kind IN ('run', 'delivery')`,
+		`DELETE FROM river_leader`,
+	} {
+		if _, err := r.tx.db.ExecContext(r.tx.ctx, stmt); err != nil {
+			return fmt.Errorf("clear the queue: %w", err)
+		}
+	}
+	return nil
+}
+
+// releaseDeliveries hands over the deliveries whose jobs are gone: the
+// scheduler makes fresh jobs for whatever is due.
+func (r *recovery) releaseDeliveries() error {
+	n, err := r.tx.ReleaseDeliveries(r.tx.ctx, r.tx.s.now())
+	if err != nil {
+		return fmt.Errorf("release deliveries: %w", err)
+	}
+	r.report.Deliveries += int(n)
+	return nil
+}

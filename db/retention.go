@@ -1,0 +1,148 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// EraseRun erases the content of an ended run and leaves a tombstone. Erasing
+// it again changes nothing.
+func (s *Store) EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		run, err := findRun(tx.ctx, tx.Queries, ws, flowID, runID)
+		if err != nil || run.Erased != "" {
+			return err
+		}
+		if !run.State.Ended() {
+			return flow.Errorf(flow.CodeRunNotEnded, "This run has not ended. Cancel it first.")
+		}
+		return tx.erase(runID, encodeError(run.Error), code)
+	})
+}
+
+// erase removes what a run has taken in and given out. IDs, status, times,
+// error code, usage and cost stay.
+func (tx *Tx) erase(runID, failure string, code flow.Code) error {
+	reason, err := decode[*flow.Error](failure)
+	if err != nil {
+		return err
+	}
+	if reason != nil {
+		reason = &flow.Error{Code: reason.Code, Retryable: reason.Retryable}
+	}
+	return firstError(
+		func() error {
+			return tx.EraseRun(tx.ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: encodeError(reason), Webhook: []byte{}})
+		},
+		func() error { return tx.DeleteSteps(tx.ctx, runID) },
+		func() error { return tx.DeletePendingAttempts(tx.ctx, runID) },
+		func() error { return tx.DeletePendingDeliveries(tx.ctx, runID) },
+		func() error { return tx.EraseAttempts(tx.ctx, runID) },
+		func() error {
+			return tx.EraseDeliveries(tx.ctx, gen.EraseDeliveriesParams{RunID: runID, Erased: string(code), Sealed: []byte{}})
+		},
+		func() error {
+			return tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
+		},
+		func() error { return tx.UnlinkFiles(tx.ctx, runID) },
+	)
+}
+
+func firstError(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExpireRuns erases up to limit runs whose retention is over.
+func (s *Store) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	due := gen.ListExpiredParams{Now: micros(now), MaxRows: int32(limit)}
+	if rows, err := s.read.ListExpired(ctx, gen.ListExpiredParams{Now: due.Now, MaxRows: 1}); err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		rows, err := tx.ListExpired(tx.ctx, due)
+		if err != nil {
+			return err
+		}
+		n = len(rows)
+		for _, r := range rows {
+			if err := tx.erase(r.ID, r.Error, flow.CodeRunExpired); err != nil {
+				return fmt.Errorf("expire %s: %w", r.ID, err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// EraseUnsaved erases up to limit ended runs that were started with save=false
+// and whose deliveries have ended.
+func (s *Store) EraseUnsaved(ctx context.Context, limit int) (n int, err error) {
+	if rows, err := s.read.ListUnsaved(ctx, 1); err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		rows, err := tx.ListUnsaved(tx.ctx, int32(limit))
+		if err != nil {
+			return err
+		}
+		n = len(rows)
+		for _, r := range rows {
+			if err := tx.erase(r.ID, r.Error, flow.CodeResultNotSaved); err != nil {
+				return fmt.Errorf("erase %s: %w", r.ID, err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// DropTombstones removes up to limit erased runs that ended before olderThan.
+func (s *Store) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, relaxed, func(tx *Tx) error {
+		ids, err := tx.ListTombstones(tx.ctx, gen.ListTombstonesParams{OlderThan: micros(olderThan), MaxRows: int32(limit)})
+		if err != nil {
+			return err
+		}
+		n = len(ids)
+		for _, id := range ids {
+			if err := tx.drop(id); err != nil {
+				return fmt.Errorf("drop %s: %w", id, err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (tx *Tx) drop(runID string) error {
+	return firstError(
+		func() error { return tx.DeleteAttemptsOfRun(tx.ctx, runID) },
+		func() error { return tx.DeleteDeliveriesOfRun(tx.ctx, runID) },
+		func() error { return tx.DeleteRun(tx.ctx, runID) },
+	)
+}
+
+// DropStale removes up to limit idempotency keys older than a day, and the
+// sessions that are over.
+func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, relaxed, func(tx *Tx) error {
+		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
+		dropped, err := tx.DropIdempotency(tx.ctx, stale)
+		if err != nil {
+			return fmt.Errorf("drop idempotency keys: %w", err)
+		}
+		n = int(dropped)
+		_, err = tx.DropSessions(tx.ctx, micros(now))
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,170 @@
+package db
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sluice/db/gen"
+)
+
+// Places of a run: who holds it.
+const (
+	placeEnded   int64 = 0
+	placeQueue   int64 = 1
+	placeWorker  int64 = 2 // a worker holds it, or a job that waits for one
+	placeWaiting int64 = 3
+	placeSuspect int64 = 4
+)
+
+// move is a run that went from one place to another.
+type move struct {
+	ws, flow string
+	from, to int64
+}
+
+// flowKey names a flow; without flow a workspace, without both everything.
+type flowKey struct{ ws, flow string }
+
+// flowLimits bounds a flow and its workspace; 0 means no bound.
+type flowLimits = gen.FindFlowLimitsRow
+
+// room is what a transaction knows about free places. Each number is counted
+// at most once per transaction and kept right by the moves after that.
+type room struct {
+	admitted  map[flowKey]int64
+	queued    map[flowKey]int64 // as stored
+	joined    map[flowKey]int64 // more than stored, by moves of this transaction
+	limits    map[flowKey]flowLimits
+	lineEmpty bool // known to be; false means unknown
+	locked    bool
+}
+
+func newRoom() room {
+	return room{
+		admitted: map[flowKey]int64{}, queued: map[flowKey]int64{},
+		joined: map[flowKey]int64{}, limits: map[flowKey]flowLimits{},
+	}
+}
+
+// moved notes that a row of a run has just been written with another place.
+func (tx *Tx) moved(ws, flow string, from, to int64) {
+	m := move{ws, flow, from, to}
+	tx.batch.moves = append(tx.batch.moves, m)
+	tx.batch.room.apply(m)
+}
+
+func (r *room) apply(m move) {
+	if d := flag(m.to == placeWorker) - flag(m.from == placeWorker); d != 0 {
+		for _, k := range []flowKey{{}, {m.ws, ""}, {m.ws, m.flow}} {
+			if n, counted := r.admitted[k]; counted {
+				r.admitted[k] = n + d
+			}
+		}
+	}
+	if d := flag(m.to == placeQueue) - flag(m.from == placeQueue); d != 0 {
+		r.joined[flowKey{m.ws, ""}] += d
+		r.joined[flowKey{m.ws, m.flow}] += d
+	}
+	if m.to == placeQueue {
+		r.lineEmpty = false
+	}
+}
+
+// forgetLine is for a run that may be back in the queue without having joined it.
+func (r *room) forgetLine() { r.lineEmpty = false }
+
+// recount forgets what others may have changed before the lock was ours.
+func (r *room) recount() {
+	clear(r.admitted)
+	clear(r.queued)
+	r.lineEmpty = false
+}
+
+// count returns how many runs of the key are admitted.
+func (tx *Tx) count(k flowKey) (n int64, err error) {
+	if n, ok := tx.batch.room.admitted[k]; ok {
+		return n, nil
+	}
+	switch {
+	case k.ws == "":
+		n, err = tx.CountAdmitted(tx.ctx)
+	case k.flow == "":
+		n, err = tx.CountAdmittedOfWorkspace(tx.ctx, k.ws)
+	default:
+		n, err = tx.CountAdmittedOfFlow(tx.ctx, gen.CountAdmittedOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
+	}
+	if err == nil {
+		tx.batch.room.admitted[k] = n
+	}
+	return n, err
+}
+
+// flowLimits reads the limits of a flow; it also finds out whether it exists.
+func (tx *Tx) flowLimits(k flowKey) (flowLimits, error) {
+	if l, ok := tx.batch.room.limits[k]; ok {
+		return l, nil
+	}
+	l, err := tx.FindFlowLimits(tx.ctx, gen.FindFlowLimitsParams{ID: k.flow, WorkspaceID: k.ws})
+	if err != nil {
+		return l, missing(err, "flow")
+	}
+	tx.batch.room.limits[k] = l
+	return l, nil
+}
+
+// SetCapacity sets how many runs this process works on at once.
+func (s *Store) SetCapacity(n int) { s.workers.Store(int64(n)) }
+
+// liveWorkers caches the number of workers of all living instances for a
+// second: it changes when an instance comes or goes.
+type liveWorkers struct {
+	mu      sync.Mutex
+	n       int64
+	counted time.Time
+}
+
+// capacity is how many runs may be admitted at once.
+func (tx *Tx) capacity() (int64, error) {
+	if tx.s.pool == nil {
+		return tx.s.workers.Load(), nil
+	}
+	live := &tx.s.live
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	now := tx.s.cfg.Now()
+	if !live.counted.IsZero() && now.Sub(live.counted).Abs() < time.Second {
+		return live.n, nil
+	}
+	n, err := tx.CountWorkers(tx.ctx, micros(now.Add(-tx.s.cfg.InstanceTimeout)))
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 { // before the first heartbeat
+		n = tx.s.workers.Load()
+	}
+	live.n, live.counted = n, now
+	return n, nil
+}
+
+func (l *liveWorkers) forget() {
+	l.mu.Lock()
+	l.counted = time.Time{}
+	l.mu.Unlock()
+}
+
+// Heartbeat says that this instance lives and how many workers it has.
+func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) error {
+	s.self.Store(&instanceID)
+	s.SetCapacity(workers)
+	s.live.forget()
+	return s.write(ctx, relaxed, func(tx *Tx) error {
+		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now()})
+	})
+}
+
+// LeaveInstance says at shutdown that this instance is gone. What it should
+// still hold is taken over from it without waiting for it to count as dead.
+func (s *Store) LeaveInstance(ctx context.Context, instanceID string) error {
+	return s.write(ctx, relaxed, func(tx *Tx) error { return tx.SilenceInstance(tx.ctx, instanceID) })
+}

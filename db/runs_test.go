@@ -1,0 +1,165 @@
+package db_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+func TestStartRun(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.start()
+		wantEqual(t, "state", r.State, flow.RunQueued)
+		wantEqual(t, "attempt", r.Attempt, 1)
+		wantEqual(t, "jobs", w.queue.count(r.ID), 1)
+		got := w.find(r.ID)
+		if !reflect.DeepEqual(got, r) {
+			t.Fatalf("found %+v\nstarted %+v", got, r)
+		}
+	})
+}
+
+func TestStartRun_of_a_flow_elsewhere(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		_, err := w.tryStart(func(n *flow.NewRun) { n.Run.WorkspaceID = "ws_other" })
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+func TestStartRun_pins_the_draft(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		doc := []byte(`{"schema":"sluice.flow/v1","name":"draft"}`)
+		for range 2 {
+			w.start(func(n *flow.NewRun) { n.Document, n.Run.DocumentHash, n.Run.Draft = doc, flow.Hash(doc), true })
+		}
+		got, err := w.FindDocument(w.ctx, ws, flow.Hash(doc))
+		w.must(err)
+		wantEqual(t, "document", string(got), string(doc))
+	})
+}
+
+func TestWriteRun(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		r.Seq, r.RunSeq, r.Progress.Done = 2, 1, 1
+		r.Usage = flow.Usage{InputTokens: 3, OutputTokens: 4, CostNanoUSD: 5}
+		st := step("write")
+		st.Input = map[string]any{"model": "m", "deep": []any{json.Number("1"), nil, true}}
+		st.Usage, st.Seq, st.Error, st.Saved = r.Usage, 2, flow.Errorf(flow.CodeHTTPFailed, "no"), map[string]any{"id": "p1"}
+		st.StartedAt, st.EndedAt = w.clock.Now(), w.clock.Now()
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{st, step("map[0]/a")}}))
+
+		got, steps, err := w.LoadRun(w.ctx, r.ID, 1)
+		w.must(err)
+		if !reflect.DeepEqual(got, r) {
+			t.Fatalf("loaded %+v\nwrote %+v", got, r)
+		}
+		wantEqual(t, "steps", len(steps), 2)
+		if !reflect.DeepEqual(steps[1], st) {
+			t.Fatalf("loaded step %+v\nwrote %+v", steps[1], st)
+		}
+
+		st.State, st.Failures = flow.StepFailed, 1
+		w.must(w.finish(r, flow.RunFailed, st))
+		got = w.find(r.ID)
+		wantEqual(t, "state", got.State, flow.RunFailed)
+		wantEqual(t, "code", got.Error.Code, flow.CodeHTTPFailed)
+		wantEqual(t, "expires", got.ExpiresAt, r.EndedAt.Add(30*24*time.Hour))
+		wantEqual(t, "told expiry", r.ExpiresAt, got.ExpiresAt)
+		steps, err = w.FindSteps(w.ctx, ws, r.ID)
+		w.must(err)
+		wantEqual(t, "upserted step", steps[1].State, flow.StepFailed)
+	})
+}
+
+func TestWriteRun_many_steps(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		var steps []flow.Step
+		for i := range 150 {
+			steps = append(steps, step(string(rune('a'+i%26))+string(rune('a'+i/26))))
+		}
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: steps}))
+		got, err := w.FindSteps(w.ctx, ws, r.ID)
+		w.must(err)
+		wantEqual(t, "steps", len(got), 150)
+	})
+}
+
+func TestWriteRun_is_fenced(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		stale := w.take(w.start().ID)
+		w.must(w.HandBack(w.ctx, map[string]int64{stale.ID: stale.Attempt}))
+		err := w.WriteRun(w.ctx, flow.RunWrite{Run: stale, Steps: []flow.Step{step("a")}})
+		if !errors.Is(err, db.ErrFenced) {
+			t.Fatalf("a stale attempt wrote: %v", err)
+		}
+		if _, _, err := w.LoadRun(w.ctx, stale.ID, stale.Attempt); !errors.Is(err, db.ErrFenced) {
+			t.Fatalf("a stale attempt loaded: %v", err)
+		}
+		steps, err := w.FindSteps(w.ctx, ws, stale.ID)
+		w.must(err)
+		wantEqual(t, "steps written", len(steps), 0)
+
+		r := w.take(stale.ID)
+		wantEqual(t, "attempt", r.Attempt, 2)
+		w.must(w.finish(r, flow.RunSucceeded))
+		if err := w.finish(r, flow.RunFailed); !errors.Is(err, db.ErrFenced) {
+			t.Fatalf("an ended run was written: %v", err)
+		}
+		wantEqual(t, "state", w.find(r.ID).State, flow.RunSucceeded)
+	})
+}
+
+func TestListRuns(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		var ids []string
+		for i := range 5 {
+			w.clock.move(time.Second)
+			r := w.start(func(n *flow.NewRun) { n.Run.KeyID = []string{"key_a", "key_b"}[i%2] })
+			ids = append(ids, r.ID)
+		}
+		w.must(w.finish(w.take(ids[4]), flow.RunSucceeded))
+		list := func(f flow.RunFilter) (got []string) {
+			f.WorkspaceID = ws
+			runs, err := w.ListRuns(w.ctx, f)
+			w.must(err)
+			for _, r := range runs {
+				got = append(got, r.ID)
+			}
+			return got
+		}
+		base := w.clock.Now().Add(-4 * time.Second)
+		cases := map[string]struct {
+			filter flow.RunFilter
+			want   []string
+		}{
+			"newest first": {flow.RunFilter{FlowID: w.flow.ID, Limit: 9}, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}},
+			"all flows":    {flow.RunFilter{Limit: 2}, []string{ids[4], ids[3]}},
+			"next page":    {flow.RunFilter{FlowID: w.flow.ID, BeforeID: ids[3], Limit: 2}, []string{ids[2], ids[1]}},
+			"of a key":     {flow.RunFilter{FlowID: w.flow.ID, KeyID: "key_b", Limit: 9}, []string{ids[3], ids[1]}},
+			"by state":     {flow.RunFilter{States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 9}, []string{ids[4]}},
+			"by time":      {flow.RunFilter{CreatedAfter: base.Add(time.Second), CreatedBefore: base.Add(3 * time.Second), Limit: 9}, []string{ids[2], ids[1]}},
+		}
+		for name, c := range cases {
+			if got := list(c.filter); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: got %v, want %v", name, got, c.want)
+			}
+		}
+	})
+}
+
+func TestFindRun_elsewhere_is_missing(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.start()
+		_, foreign := w.FindRun(w.ctx, "ws_other", r.FlowID, r.ID)
+		_, none := w.FindRun(w.ctx, ws, r.FlowID, "run_none")
+		wantCode(t, foreign, flow.CodeNotFound)
+		wantEqual(t, "words", foreign.Error(), none.Error())
+	})
+}

@@ -1,0 +1,176 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// admitAtOnce is how many queued runs the end of one run may admit: the one
+// whose place it leaves, and one more, so that room that came otherwise fills.
+const admitAtOnce = 2
+
+// WriteRun records progress of a run in one transaction. It returns ErrFenced
+// when the run's attempt is no longer the present one or the run has ended.
+// Once it is committed Run.ExpiresAt and Run.CancelRequested tell what the row
+// says.
+func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
+	p, err := s.prepareWrite(&w)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, durability(w.Durable || w.End), p.apply)
+	if err != nil {
+		return err
+	}
+	w.Run.ExpiresAt, w.Run.CancelRequested = p.run.ExpiresAt, p.cancel
+	return nil
+}
+
+// runWrite is a write with everything encoded, so that the transaction itself
+// is statements alone.
+type runWrite struct {
+	flow.RunWrite
+	s          *Store
+	run        flow.Run // as it shall be
+	row        gen.UpdateRunParams
+	steps      []any
+	deliveries []gen.InsertDeliveryParams
+	cancel     bool // what the row says, set by apply
+}
+
+func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
+	p := &runWrite{RunWrite: *w, s: s, run: *w.Run}
+	r := &p.run
+	if w.End != r.State.Ended() {
+		return nil, fmt.Errorf("db: write of %s: state %s does not fit End=%v", r.ID, r.State, w.End)
+	}
+	if w.End {
+		if r.EndedAt.IsZero() {
+			r.EndedAt = s.cfg.Now()
+		}
+		r.ExpiresAt = r.EndedAt.Add(s.cfg.Retention)
+	}
+	p.row = updateRow(r, placeOf(r.State), w.Progressed)
+	p.steps = stepRows(r, w.Steps)
+	for i := range w.Deliveries {
+		d, err := s.deliveryRow(r, &w.Deliveries[i])
+		if err != nil {
+			return nil, err
+		}
+		p.deliveries = append(p.deliveries, d)
+	}
+	return p, nil
+}
+
+func placeOf(s flow.RunState) int64 {
+	switch {
+	case s.Ended():
+		return placeEnded
+	case s == flow.RunWaiting:
+		return placeWaiting
+	}
+	return placeWorker
+}
+
+func updateRow(r *flow.Run, place int64, progressed bool) gen.UpdateRunParams {
+	return gen.UpdateRunParams{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
+		Outputs: encodeMap(r.Outputs), Error: encodeError(r.Error),
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
+		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
+		StartedAt: micros(r.StartedAt), EndedAt: micros(r.EndedAt), ExpiresAt: micros(r.ExpiresAt),
+		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!progressed),
+	}
+}
+
+func (p *runWrite) apply(tx *Tx) error {
+	row, err := tx.UpdateRun(tx.ctx, p.row)
+	if isNoRows(err) {
+		return ErrFenced
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.run.ID, err)
+	}
+	p.cancel = row.CancelRequested != 0
+	if len(p.steps) > 0 {
+		if err := tx.writeSteps(p.steps); err != nil {
+			return err
+		}
+	}
+	for _, d := range p.deliveries {
+		if err := tx.addDelivery(d); err != nil {
+			return err
+		}
+	}
+	tx.batch.consumed(&p.run, p.Steps, p.s.cfg.Now())
+	tx.tell(p.run.ID)
+	switch p.row.Place {
+	case placeEnded:
+		return p.end(tx, row.Webhook)
+	case placeWaiting:
+		return p.wait(tx)
+	}
+	return nil
+}
+
+// end does what the end of a run entails, in the transaction that ends it.
+func (p *runWrite) end(tx *Tx, webhook []byte) error {
+	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeEnded)
+	tx.batch.ended(&p.run)
+	if len(webhook) > 0 {
+		if err := tx.addRunWebhook(&p.run, webhook); err != nil {
+			return err
+		}
+	}
+	return p.release(tx)
+}
+
+// wait lets go of the worker. A run that was asked to cancel meanwhile goes
+// straight back to one.
+func (p *runWrite) wait(tx *Tx) error {
+	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeWaiting)
+	if !p.WakeAt.IsZero() {
+		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: micros(p.WakeAt)}
+		if err := tx.SetWake(tx.ctx, wake); err != nil {
+			return fmt.Errorf("set wake: %w", err)
+		}
+	}
+	if p.cancel {
+		return tx.resume(p.run.WorkspaceID, p.run.ID, placeWaiting)
+	}
+	return p.release(tx)
+}
+
+// release gives the place of this run to the next in line.
+func (p *runWrite) release(tx *Tx) error {
+	if err := tx.lockIfCrowded(flowKey{p.run.WorkspaceID, p.run.FlowID}); err != nil {
+		return err
+	}
+	_, err := tx.admit(admitAtOnce)
+	return err
+}
+
+// lockIfCrowded makes sure on PostgreSQL that of a run that ends and one that
+// is just joining the queue for its place, the later one sees the other.
+func (tx *Tx) lockIfCrowded(k flowKey) error {
+	if tx.s.pool == nil {
+		return nil
+	}
+	l, err := tx.flowLimits(k)
+	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return err
+	}
+	limit, err := tx.capacity()
+	if err != nil {
+		return err
+	}
+	n, err := tx.count(flowKey{})
+	if err == nil && (n+2 >= limit || l.MaxRunning > 0 || l.AllRunning > 0) {
+		return tx.lockAdmission()
+	}
+	return err
+}

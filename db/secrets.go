@@ -1,0 +1,97 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+
+	"sluice/db/gen"
+)
+
+// sealCheck is the row of meta whose sealed value tells whether a master key
+// is the one that this database was sealed with.
+const sealCheck = "seal_check"
+
+// ErrWrongKey refuses a master key that does not fit the database.
+var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
+
+// unlock reads or makes the master key and checks that it fits.
+func (s *Store) unlock(ctx context.Context) error {
+	check, err := s.read.FindMeta(ctx, sealCheck)
+	if err != nil && !isNoRows(err) {
+		return fmt.Errorf("read seal: %w", err)
+	}
+	fresh := isNoRows(err)
+	handle, err := s.masterKey(fresh)
+	if err != nil {
+		return err
+	}
+	if s.aead, err = aead.New(handle); err != nil {
+		return fmt.Errorf("use master key: %w", err)
+	}
+	if fresh {
+		if err := s.storeSeal(ctx); err != nil {
+			return err
+		}
+		// Another process may have been first, with another key.
+		if check, err = s.read.FindMeta(ctx, sealCheck); err != nil {
+			return fmt.Errorf("read seal: %w", err)
+		}
+	}
+	if text, err := s.open(check, "meta", "seal", "check"); err != nil || string(text) != sealCheck {
+		return ErrWrongKey
+	}
+	return nil
+}
+
+func (s *Store) storeSeal(ctx context.Context) error {
+	sealed, err := s.seal([]byte(sealCheck), "meta", "seal", "check")
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		_, err := tx.InsertMeta(tx.ctx, gen.InsertMetaParams{Name: sealCheck, Value: sealed})
+		return err
+	})
+}
+
+// place of a secret: what it belongs to is authenticated with it, so a sealed
+// value moved to another row does not open.
+func associated(ws, owner, field string) []byte { return []byte(ws + "|" + owner + "|" + field) }
+
+func (s *Store) seal(text []byte, ws, owner, field string) ([]byte, error) {
+	sealed, err := s.aead.Encrypt(text, associated(ws, owner, field))
+	if err != nil {
+		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
+	}
+	return sealed, nil
+}
+
+func (s *Store) open(sealed []byte, ws, owner, field string) ([]byte, error) {
+	text, err := s.aead.Decrypt(sealed, associated(ws, owner, field))
+	if err != nil {
+		return nil, fmt.Errorf("open %s of %s: %w", field, owner, err)
+	}
+	return text, nil
+}
+
+// sealValue seals a JSON value; nil stays nothing at all.
+func (s *Store) sealValue(v any, ws, owner, field string) ([]byte, error) {
+	if v == nil {
+		return []byte{}, nil
+	}
+	return s.seal([]byte(encodeAny(v)), ws, owner, field)
+}
+
+func (s *Store) openValue(sealed []byte, ws, owner, field string) (any, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	text, err := s.open(sealed, ws, owner, field)
+	if err != nil {
+		return nil, err
+	}
+	return decode[any](string(text))
+}

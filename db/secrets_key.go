@@ -1,0 +1,110 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+)
+
+// KeyFile is the master key that is made at first start, in the data directory.
+const KeyFile = "master.key"
+
+// masterKey reads the key from where the configuration says. Only for a fresh
+// database it is made: beside an old one a new key would open nothing.
+func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
+	if s.cfg.MasterKey != "" {
+		return parseKey(s.cfg.MasterKey)
+	}
+	path := cmp.Or(s.cfg.MasterKeyFile, filepath.Join(s.cfg.DataDir, KeyFile))
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && fresh && s.cfg.MasterKeyFile == "" {
+		return s.makeKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read master key: %w", err)
+	}
+	return parseKey(string(text))
+}
+
+// makeKey writes a fresh key for its owner alone.
+func (s *Store) makeKey(path string) (*keyset.Handle, error) {
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fmt.Errorf("make master key: %w", err)
+	}
+	var text bytes.Buffer
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&text)); err != nil {
+		return nil, fmt.Errorf("write master key: %w", err)
+	}
+	// Exclusive, so that of two first starts one makes the key and the other reads it.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return s.masterKey(false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make master key file: %w", err)
+	}
+	_, err = f.Write(text.Bytes())
+	if err := cmp.Or(err, f.Sync(), f.Close()); err != nil {
+		return nil, fmt.Errorf("write master key file: %w", err)
+	}
+	s.cfg.Log.Warn("A MASTER KEY WAS MADE. Back it up, apart from the database: without it no stored secret can ever be read again.", "file", path)
+	return handle, nil
+}
+
+// parseKey reads a key in either of its two forms: a Tink keyset in JSON, which
+// may hold several keys and so allows rotation, or 32 bytes in base64.
+func parseKey(text string) (*keyset.Handle, error) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(raw) != 32 {
+			return nil, errors.New("the master key must be 32 bytes in base64 (make one with: openssl rand -base64 32) or a Tink keyset in JSON")
+		}
+		text = rawKeyset(raw)
+	}
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(text)))
+	if err != nil {
+		// What Tink says could repeat a part of the key.
+		return nil, errors.New("the master key is not a usable Tink keyset")
+	}
+	return handle, nil
+}
+
+// rawKeyset puts a bare AES-256 key into a keyset. The key ID is taken from
+// the key itself, so that the same bytes always give the same keyset and, in a
+// keyset that rotation extends later, can be told from other keys.
+func rawKeyset(raw []byte) string {
+	sum := sha256.Sum256(raw)
+	id := binary.BigEndian.Uint32(sum[:4]) | 1
+	// The message AesGcmKey with its one field, 3: the key as bytes.
+	message := append([]byte{3<<3 | 2, byte(len(raw))}, raw...)
+	type data struct {
+		TypeURL string `json:"typeUrl"`
+		Value   []byte `json:"value"`
+		Kind    string `json:"keyMaterialType"`
+	}
+	type key struct {
+		Data   data   `json:"keyData"`
+		Status string `json:"status"`
+		ID     uint32 `json:"keyId"`
+		Prefix string `json:"outputPrefixType"`
+	}
+	text, _ := json.Marshal(struct {
+		Primary uint32 `json:"primaryKeyId"`
+		Keys    []key  `json:"key"`
+	}{id, []key{{data{"type.googleapis.com/google.crypto.tink.AesGcmKey", message, "SYMMETRIC"}, "ENABLED", id, "TINK"}}})
+	return string(text)
+}

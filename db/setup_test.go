@@ -1,0 +1,235 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// ws is the workspace of most tests.
+const ws = flow.DefaultWorkspace
+
+// world is a store with a clock that stands still, a queue that remembers, and
+// one published flow.
+type world struct {
+	*db.Store
+	t     *testing.T
+	ctx   context.Context
+	clock *clock
+	queue *queue
+	flow  *flow.Flow
+}
+
+// setup runs the test on both databases.
+func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*db.Config)) {
+	t.Helper()
+	t.Parallel()
+	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &clock{now: c.now}
+			s := open(t, append([]func(*db.Config){func(cfg *db.Config) { cfg.Now = c.Now }}, set...)...)
+			test(t, newWorld(t, s, c))
+		})
+	}
+}
+
+var openers = map[string]func(testing.TB, ...func(*db.Config)) *db.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres}
+
+func newWorld(t *testing.T, s *db.Store, c *clock) *world {
+	t.Helper()
+	w := &world{Store: s, t: t, ctx: t.Context(), clock: c, queue: &queue{}}
+	s.UseQueue(w.queue)
+	w.flow = w.newFlow(ws)
+	return w
+}
+
+func (w *world) newFlow(ws string) *flow.Flow {
+	w.t.Helper()
+	f := &flow.Flow{WorkspaceID: ws, Name: "Answer", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
+	w.must(w.CreateFlow(w.ctx, f))
+	return f
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// start starts a run of the world's flow, changed by change.
+func (w *world) start(change ...func(*flow.NewRun)) *flow.Run {
+	w.t.Helper()
+	s, err := w.tryStart(change...)
+	w.must(err)
+	return s.Run
+}
+
+func (w *world) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
+	n := flow.NewRun{Run: flow.Run{
+		WorkspaceID: ws, FlowID: w.flow.ID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
+		Inputs: map[string]any{"ticket": "help"}, Metadata: map[string]any{"n": "1"}, Save: true, Timeout: time.Hour,
+		Progress: flow.Progress{Total: 3},
+	}}
+	for _, f := range change {
+		f(&n)
+	}
+	return w.StartRun(w.ctx, n)
+}
+
+// take is what a worker does first with a job.
+func (w *world) take(runID string) *flow.Run {
+	w.t.Helper()
+	j, ok := w.queue.last(runID)
+	if !ok {
+		w.t.Fatalf("there is no job for %s", runID)
+	}
+	r, _, err := w.LoadRun(w.ctx, runID, j.Attempt)
+	w.must(err)
+	r.State = flow.RunRunning
+	if r.StartedAt.IsZero() {
+		r.StartedAt = w.clock.Now()
+	}
+	return r
+}
+
+// finish ends a run that was taken.
+func (w *world) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) error {
+	r.State, r.EndedAt = state, w.clock.Now()
+	r.Outputs = map[string]any{"answer": "42"}
+	if state == flow.RunFailed {
+		r.Error = flow.Errorf(flow.CodeHTTPFailed, "It said secret things.")
+	}
+	return w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: steps, End: true, Durable: true})
+}
+
+// startAndFinish takes a run from start to end.
+func (w *world) startAndFinish(change ...func(*flow.NewRun)) *flow.Run {
+	w.t.Helper()
+	r := w.take(w.start(change...).ID)
+	w.must(w.finish(r, flow.RunSucceeded, step("a"), step("b")))
+	return r
+}
+
+// wait makes a run that was taken wait until a time.
+func (w *world) wait(r *flow.Run, until time.Time) {
+	w.t.Helper()
+	r.State, r.WaitingSince = flow.RunWaiting, w.clock.Now()
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, WakeAt: until, Durable: true}))
+}
+
+func (w *world) find(runID string) *flow.Run {
+	w.t.Helper()
+	r, err := w.FindRun(w.ctx, ws, "", runID)
+	w.must(err)
+	return r
+}
+
+func step(path string) flow.Step {
+	return flow.Step{
+		Path: path, Node: path, Kind: "template", State: flow.StepSucceeded, Attempt: 1,
+		Input: map[string]any{"text": "in"}, Outputs: map[string]any{"text": "out"},
+	}
+}
+
+func wantCode(t *testing.T, err error, code flow.Code) {
+	t.Helper()
+	if !errors.Is(err, &flow.Error{Code: code}) {
+		t.Fatalf("got error %v, want %s", err, code)
+	}
+}
+
+func wantEqual[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
+}
+
+// queue remembers jobs. Those of a transaction that did not commit never wake.
+type queue struct {
+	mu   sync.Mutex
+	jobs []flow.Job
+	fail error
+	in   func(tx any, jobs []flow.Job) error
+}
+
+func (q *queue) InsertTx(_ context.Context, tx any, jobs []flow.Job) error {
+	q.mu.Lock()
+	fail, in := q.fail, q.in
+	q.mu.Unlock()
+	if in != nil {
+		return in(tx, jobs)
+	}
+	return fail
+}
+
+func (q *queue) Wake(jobs []flow.Job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = append(q.jobs, jobs...)
+}
+
+// last is the newest job for a run or delivery.
+func (q *queue) last(id string) (flow.Job, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := len(q.jobs) - 1; i >= 0; i-- {
+		if q.jobs[i].ID == id {
+			return q.jobs[i], true
+		}
+	}
+	return flow.Job{}, false
+}
+
+func (q *queue) count(id string) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.ID == id {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *queue) ids(kind string) (list []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range q.jobs {
+		if j.Kind == kind {
+			list = append(list, j.ID)
+		}
+	}
+	return list
+}
+
+var _ = fmt.Sprint

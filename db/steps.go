@@ -1,0 +1,121 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// stepColumns are the columns of a step in the order of stepRow.
+var stepColumns = []string{
+	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
+	"input_tokens", "output_tokens", "cost_nano_usd", "seq", "output_seq", "started_at", "ended_at", "wait_until",
+	"error", "saved", "input", "outputs",
+}
+
+// maxStepRows bounds the rows of one statement, well below the 32,766
+// parameters that SQLite takes.
+const maxStepRows = 64
+
+// stepStatements holds the upsert of 1, 2, 3 … rows. sqlc cannot write one for
+// a varying number of rows, and one statement per step costs three times more.
+var stepStatements = func() (list [maxStepRows + 1]string) {
+	for n := 1; n <= maxStepRows; n++ {
+		list[n] = stepStatement(n)
+	}
+	return list
+}()
+
+func stepStatement(rows int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "INSERT INTO steps (%s) VALUES ", strings.Join(stepColumns, ", "))
+	for i := range rows * len(stepColumns) {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%len(stepColumns) == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(i+1))
+	}
+	b.WriteString(") ON CONFLICT (run_id, path) DO UPDATE SET ")
+	for i, c := range stepColumns[3:] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(c + " = excluded." + c)
+	}
+	return b.String()
+}
+
+// stepRows flattens steps into parameters.
+func stepRows(run *flow.Run, steps []flow.Step) []any {
+	args := make([]any, 0, len(steps)*len(stepColumns))
+	for i := range steps {
+		s := &steps[i]
+		args = append(args, run.ID, s.Path, run.WorkspaceID, s.Node, s.Kind, string(s.State),
+			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
+			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
+			micros(s.StartedAt), micros(s.EndedAt), micros(s.WaitUntil),
+			encodeError(s.Error), encodeAny(s.Saved), encodeMap(s.Input), encodeMap(s.Outputs))
+	}
+	return args
+}
+
+// writeSteps upserts flattened steps.
+func (tx *Tx) writeSteps(args []any) error {
+	for chunk := range slices.Chunk(args, maxStepRows*len(stepColumns)) {
+		if _, err := tx.db.ExecContext(tx.ctx, stepStatements[len(chunk)/len(stepColumns)], chunk...); err != nil {
+			return fmt.Errorf("write steps: %w", err)
+		}
+	}
+	return nil
+}
+
+// FindSteps returns the steps of a run, by path.
+func (s *Store) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error) {
+	rows, err := s.read.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list steps of %s: %w", runID, err)
+	}
+	steps := make([]flow.Step, len(rows))
+	for i := range rows {
+		if steps[i], err = stepOf(&rows[i]); err != nil {
+			return nil, fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err)
+		}
+	}
+	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
+	return steps, nil
+}
+
+func stepOf(r *gen.Step) (s flow.Step, err error) {
+	s = flow.Step{
+		Path: r.Path, Node: r.Node, Kind: r.Kind, State: flow.StepState(r.State),
+		Attempt: int(r.Attempt), Failures: int(r.Failures), NodeHash: r.NodeHash, InputHash: r.InputHash,
+		Usage: flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Seq:   r.Seq, OutputSeq: r.OutputSeq,
+		StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt), WaitUntil: timeOf(r.WaitUntil),
+	}
+	if s.Error, err = decode[*flow.Error](r.Error); err != nil {
+		return s, err
+	}
+	if s.Saved, err = decode[any](r.Saved); err != nil {
+		return s, err
+	}
+	if s.Input, err = decode[map[string]any](r.Input); err != nil {
+		return s, err
+	}
+	s.Outputs, err = decode[map[string]any](r.Outputs)
+	return s, err
+}
+
+// since is the length of time that a database column in microseconds holds.
+func since(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

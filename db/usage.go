@@ -1,0 +1,131 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// UsageDay is what one flow used on one UTC day by one key and model. The
+// fields of runs are filled where Model is empty, tokens and cost where they
+// arose, so sums over any selection are right.
+type UsageDay struct {
+	Day                               string // 2006-01-02
+	FlowID, KeyID, Model              string
+	Runs, Succeeded, Failed, Canceled int64
+	Steps                             int64
+	Usage                             flow.Usage
+	Duration                          time.Duration // sum from start to end of the runs
+}
+
+// usageEntry is one addition to a row of usage_daily.
+type usageEntry struct {
+	ws string
+	UsageDay
+}
+
+// ended counts a run that has ended.
+func (b *batch) ended(r *flow.Run) {
+	e := usageEntry{r.WorkspaceID, UsageDay{Day: dayOf(r.EndedAt), FlowID: r.FlowID, KeyID: r.KeyID, Runs: 1, Steps: int64(r.Progress.Done)}}
+	switch r.State {
+	case flow.RunSucceeded:
+		e.Succeeded = 1
+	case flow.RunFailed:
+		e.Failed = 1
+	case flow.RunCanceled:
+		e.Canceled = 1
+	}
+	if !r.StartedAt.IsZero() {
+		e.Duration = r.EndedAt.Sub(r.StartedAt)
+	}
+	b.usage = append(b.usage, e)
+}
+
+// consumed counts what the ended steps of a write cost, under the model that
+// was asked for. A step is written as ended once.
+func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
+	for i := range steps {
+		st := &steps[i]
+		if !st.State.Ended() || st.State == flow.StepReused || st.Usage == (flow.Usage{}) {
+			continue
+		}
+		model, _ := st.Input["model"].(string)
+		b.usage = append(b.usage, usageEntry{r.WorkspaceID, UsageDay{
+			Day: dayOf(now), FlowID: r.FlowID, KeyID: r.KeyID, Model: clean(model), Usage: st.Usage,
+		}})
+	}
+}
+
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func compareUsage(a, b usageEntry) int {
+	return compareTexts(a.ws, b.ws, a.Day, b.Day, a.FlowID, b.FlowID, a.KeyID, b.KeyID, a.Model, b.Model)
+}
+
+// compareTexts compares pairs until two differ.
+func compareTexts(pairs ...string) int {
+	for i := 0; i < len(pairs); i += 2 {
+		if c := cmp.Compare(pairs[i], pairs[i+1]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// flushUsage adds up the entries of all members and stores each row once, in
+// one order everywhere so that transactions cannot wait in a circle.
+func (tx *Tx) flushUsage() error {
+	list := tx.batch.usage
+	slices.SortStableFunc(list, compareUsage)
+	for i := 0; i < len(list); {
+		sum := list[i]
+		for i++; i < len(list) && compareUsage(sum, list[i]) == 0; i++ {
+			sum.add(&list[i].UsageDay)
+		}
+		if err := tx.addUsage(&sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *UsageDay) add(e *UsageDay) {
+	d.Runs += e.Runs
+	d.Succeeded += e.Succeeded
+	d.Failed += e.Failed
+	d.Canceled += e.Canceled
+	d.Steps += e.Steps
+	d.Usage = d.Usage.Add(e.Usage)
+	d.Duration += e.Duration
+}
+
+func (tx *Tx) addUsage(e *usageEntry) error {
+	return tx.AddUsage(tx.ctx, gen.AddUsageParams{
+		WorkspaceID: e.ws, Day: e.Day, FlowID: e.FlowID, KeyID: e.KeyID, Model: e.Model,
+		Runs: e.Runs, Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, Steps: e.Steps,
+		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,
+		Duration: e.Duration.Microseconds(),
+	})
+}
+
+// Usage returns the days from and to which the times belong, both included.
+func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]UsageDay, error) {
+	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
+	return mapRows(rows, func(r gen.UsageDaily) UsageDay {
+		return UsageDay{
+			Day: r.Day, FlowID: r.FlowID, KeyID: r.KeyID, Model: r.Model,
+			Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
+			Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+			Duration: time.Duration(r.Duration) * time.Microsecond,
+		}
+	}), err
+}
+
+// KeySpent is what a key has cost on the UTC day of a time, in nano-dollars.
+func (s *Store) KeySpent(ctx context.Context, ws, keyID string, day time.Time) (int64, error) {
+	return s.read.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: keyID, Day: dayOf(day)})
+}

@@ -1,0 +1,68 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// DueWakes hands waiting runs whose time has come to the queue. next is when
+// the earliest of the others is due, zero when there is none.
+func (s *Store) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+	due := gen.ListDueWakesParams{Now: micros(now), MaxRows: int32(limit)}
+	n, err = s.handDue(ctx, func(tx *Tx) (int, error) {
+		ids, err := tx.ListDueWakes(tx.ctx, due)
+		for _, id := range ids {
+			if err := tx.resume("", id, placeWaiting); err != nil {
+				return 0, err
+			}
+		}
+		return len(ids), err
+	}, func() (bool, error) {
+		ids, err := s.read.ListDueWakes(ctx, gen.ListDueWakesParams{Now: due.Now, MaxRows: 1})
+		return len(ids) > 0, err
+	})
+	if err != nil {
+		return n, next, fmt.Errorf("wake runs: %w", err)
+	}
+	next, err = earliest(s.read.NextWake(ctx))
+	return n, next, err
+}
+
+// handDue runs hand in a transaction if there is anything due at all, which is
+// asked beside the writer, since it mostly is not.
+func (s *Store) handDue(ctx context.Context, hand func(*Tx) (int, error), any func() (bool, error)) (n int, err error) {
+	if s.queueOrNil() == nil {
+		return 0, nil
+	}
+	if due, err := any(); err != nil || !due {
+		return 0, err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		n, err = hand(tx)
+		return err
+	})
+	return n, err
+}
+
+func earliest(us int64, err error) (time.Time, error) {
+	if isNoRows(err) {
+		return time.Time{}, nil
+	}
+	return timeOf(us), err
+}
+
+// WakeRun makes a waiting run go on at once, for what it waits for has come.
+// A run that does not wait is left as it is.
+func (s *Store) WakeRun(ctx context.Context, ws, runID string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		run, err := findRun(tx.ctx, tx.Queries, ws, "", runID)
+		if err != nil || run.State != flow.RunWaiting {
+			return err
+		}
+		return tx.resume(ws, runID, placeWaiting)
+	})
+}

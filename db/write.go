@@ -1,0 +1,98 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// durability says whether a write must be on disk before it counts.
+type durability bool
+
+const (
+	durable durability = true
+	// relaxed writes are lost together when the machine (not the process)
+	// stops; nothing is left half done, and a later durable write brings them
+	// to disk with it.
+	relaxed durability = false
+)
+
+// Tx is one member of a transaction. What all members need once, such as the
+// insert of their jobs, is gathered in the batch and written before the commit.
+type Tx struct {
+	*gen.Queries
+	s     *Store
+	ctx   context.Context // never ends: cutting a statement would cut the neighbours' too
+	db    gen.DBTX
+	batch *batch
+}
+
+// Enqueue hands a job to the queue when the transaction commits.
+func (tx *Tx) Enqueue(job flow.Job) { tx.batch.jobs = append(tx.batch.jobs, job) }
+
+// tell announces that a run was written to whoever waits for it.
+func (tx *Tx) tell(runID string) { tx.batch.told = append(tx.batch.told, runID) }
+
+// batch is what the members of one transaction share.
+type batch struct {
+	jobs  []flow.Job
+	usage []usageEntry
+	moves []move
+	told  []string
+	room  room
+}
+
+// mark remembers how far a batch was filled before a member.
+type mark struct{ jobs, usage, moves, told int }
+
+func newBatch() *batch { return &batch{room: newRoom()} }
+
+func (b *batch) mark() mark { return mark{len(b.jobs), len(b.usage), len(b.moves), len(b.told)} }
+
+// undo forgets what was gathered since the mark, for a member that failed.
+func (b *batch) undo(m mark) {
+	for _, mv := range b.moves[m.moves:] {
+		b.room.apply(move{mv.ws, mv.flow, mv.to, mv.from})
+	}
+	b.room.forgetLine()
+	b.jobs, b.usage, b.moves, b.told = b.jobs[:m.jobs], b.usage[:m.usage], b.moves[:m.moves], b.told[:m.told]
+}
+
+// flush writes what was gathered. handle is the transaction as the queue knows it.
+func (tx *Tx) flush(handle any) error {
+	if err := tx.flushLengths(); err != nil {
+		return fmt.Errorf("write queue lengths: %w", err)
+	}
+	if q := tx.s.queueOrNil(); q != nil && len(tx.batch.jobs) > 0 {
+		if err := q.InsertTx(tx.ctx, handle, tx.batch.jobs); err != nil {
+			return fmt.Errorf("insert %d jobs: %w", len(tx.batch.jobs), err)
+		}
+	}
+	// Last, since on PostgreSQL the rows of a busy flow are shared by many
+	// transactions and should be held as short as can be.
+	if err := tx.flushUsage(); err != nil {
+		return fmt.Errorf("write usage: %w", err)
+	}
+	return nil
+}
+
+// wake tells the queue about the jobs of a committed batch.
+func (s *Store) wake(b *batch) {
+	if q := s.queueOrNil(); q != nil && len(b.jobs) > 0 {
+		q.Wake(b.jobs)
+	}
+}
+
+// safely runs a member and turns a panic into its error, since a panic must
+// not take the neighbours of the transaction with it.
+func safely(fn func(*Tx) error, tx *Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("db: write function panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(tx)
+}

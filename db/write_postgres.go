@@ -1,0 +1,116 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"sluice/db/gen"
+)
+
+const (
+	// writeTimeout bounds a transaction whose server has stopped answering.
+	writeTimeout = time.Minute
+	// maxConflicts is how often a write is repeated that lost a deadlock.
+	maxConflicts = 5
+)
+
+// postgresWriter runs every write in a transaction of its own, side by side.
+type postgresWriter struct{ s *Store }
+
+func (w *postgresWriter) close() error { return nil }
+
+func (w *postgresWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := w.once(ctx, d, fn)
+		if !isConflict(err) || try == maxConflicts {
+			return err
+		}
+	}
+}
+
+// once opens one transaction for both: database/sql, which the generated
+// queries use, and pgx, which the queue inserts through. It is begun on the
+// pgx connection beneath the *sql.Conn, so both speak inside it.
+func (w *postgresWriter) once(ctx context.Context, d durability, fn func(*Tx) error) error {
+	conn, err := w.s.reader.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("take connection: %w", err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	t, err := begin(ctx, conn)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer t.Rollback(ctx)
+	tx := &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
+	if err := w.carryOut(tx, t, d, fn); err != nil {
+		return err
+	}
+	if err := t.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.s.wake(tx.batch)
+	return nil
+}
+
+func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) error) error {
+	if d == relaxed {
+		if _, err := t.Exec(tx.ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
+			return fmt.Errorf("relax synchronous commit: %w", err)
+		}
+	}
+	if err := safely(fn, tx); err != nil {
+		return err
+	}
+	if err := tx.flush(t); err != nil {
+		return err
+	}
+	return tx.notify(t)
+}
+
+// notify tells the other instances which runs this transaction has written.
+func (tx *Tx) notify(t pgx.Tx) error {
+	slices.Sort(tx.batch.told)
+	for _, id := range slices.Compact(tx.batch.told) {
+		if _, err := t.Exec(tx.ctx, "SELECT pg_notify($1, $2)", runChannel, id); err != nil {
+			return fmt.Errorf("notify: %w", err)
+		}
+	}
+	return nil
+}
+
+func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
+	err = conn.Raw(func(c any) error {
+		t, err = c.(*stdlib.Conn).Conn().Begin(ctx)
+		return err
+	})
+	return t, err
+}
+
+// admissionLock is held by PostgreSQL transactions that decide about the last
+// free places, until they end.
+const admissionLock = 0x536c7570
+
+// lockAdmission waits until no other instance decides; SQLite has one writer.
+func (tx *Tx) lockAdmission() error {
+	if tx.s.pool == nil || tx.batch.room.locked {
+		return nil
+	}
+	if _, err := tx.db.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(admissionLock)); err != nil {
+		return fmt.Errorf("lock admission: %w", err)
+	}
+	tx.batch.room.recount()
+	tx.batch.room.locked = true
+	return nil
+}

@@ -1,0 +1,242 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"sluice/db/gen"
+)
+
+// maxGroup bounds the members of one transaction, and so the wait of the first.
+const maxGroup = 128
+
+// groupWriter runs the writes of many callers in one transaction, a savepoint
+// each, so that they share one sync of the disk.
+type groupWriter struct {
+	s       *Store
+	waiting chan *member
+	closing chan struct{}
+	once    sync.Once
+	done    chan struct{}
+	groups  atomic.Int64 // transactions, for tests
+	synced  atomic.Int64 // those that were synced, for tests
+}
+
+// member is one caller's write function.
+type member struct {
+	fn    func(*Tx) error
+	d     durability
+	begun atomic.Bool // from then on the caller's context no longer matters
+	err   error
+	done  chan struct{}
+}
+
+func newGroupWriter(s *Store) *groupWriter {
+	w := &groupWriter{s: s, waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+	go w.loop()
+	return w
+}
+
+func (w *groupWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+	m := &member{fn: fn, d: d, done: make(chan struct{})}
+	select {
+	case <-w.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case w.waiting <- m:
+	case <-w.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-m.done:
+		return m.err
+	case <-w.done:
+		return w.closedWhile(m)
+	case <-ctx.Done():
+		if m.begun.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-m.done
+		return m.err
+	}
+}
+
+// closedWhile tells what became of a member that was waiting when the writer
+// stopped: it may have been the last to be run, or come too late.
+func (w *groupWriter) closedWhile(m *member) error {
+	select {
+	case <-m.done:
+		return m.err
+	default:
+		return ErrClosed
+	}
+}
+
+func (w *groupWriter) close() error {
+	w.once.Do(func() { close(w.closing) })
+	<-w.done
+	return nil
+}
+
+func (w *groupWriter) loop() {
+	defer close(w.done)
+	group := make([]*member, 0, maxGroup)
+	for {
+		select {
+		case m := <-w.waiting:
+			group = w.gather(append(group[:0], m))
+			w.run(group)
+		case <-w.closing:
+			if group = w.gather(group[:0]); len(group) == 0 {
+				return
+			}
+			w.run(group)
+		}
+	}
+}
+
+// gather adds whoever is waiting already and drops those who have left.
+func (w *groupWriter) gather(group []*member) []*member {
+	for len(group) < maxGroup {
+		select {
+		case m := <-w.waiting:
+			group = append(group, m)
+			continue
+		default:
+		}
+		break
+	}
+	stay := group[:0]
+	for _, m := range group {
+		if m.begun.CompareAndSwap(false, true) {
+			stay = append(stay, m)
+		}
+	}
+	return stay
+}
+
+// run commits the group, or, when a member or the end took the transaction
+// down with it, each member in a transaction of its own.
+func (w *groupWriter) run(group []*member) {
+	if len(group) == 0 {
+		return
+	}
+	err := w.commit(group)
+	if lost, ok := errors.AsType[*lostError](err); ok && len(group) > 1 {
+		w.s.cfg.Log.Warn("a group of writes is repeated one by one", "members", len(group), "error", lost.cause)
+		for _, m := range group {
+			m.err = nil
+			w.run([]*member{m})
+		}
+		return
+	}
+	for _, m := range group {
+		if m.err == nil {
+			m.err = err
+		}
+		close(m.done)
+	}
+}
+
+// lostError says that the whole transaction is gone, not one member alone.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+// commit runs the group in one transaction. The connection is taken for just
+// that long, because the queue writes through the same one.
+func (w *groupWriter) commit(group []*member) (err error) {
+	ctx := context.Background()
+	conn, err := w.s.sqlite.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("take writer connection: %w", err)
+	}
+	defer conn.Close()
+	if !needsSync(group) {
+		// Inside a transaction SQLite refuses to change this.
+		if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+			return fmt.Errorf("relax synchronous: %w", err)
+		}
+		defer w.restore(conn)
+	} else {
+		w.synced.Add(1)
+	}
+	w.groups.Add(1)
+	t, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer t.Rollback()
+	return w.members(ctx, t, group)
+}
+
+func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
+	db := numbered{t}
+	tx := &Tx{Queries: gen.New(db), s: w.s, ctx: ctx, db: db, batch: newBatch()}
+	for _, m := range group {
+		if err := w.member(tx, m, len(group) > 1); err != nil {
+			return &lostError{err}
+		}
+	}
+	if len(group) == 1 && group[0].err != nil {
+		return nil // the rollback is enough
+	}
+	if err := tx.flush(t); err != nil {
+		return &lostError{err}
+	}
+	if err := t.Commit(); err != nil {
+		return &lostError{fmt.Errorf("commit: %w", err)}
+	}
+	w.s.wake(tx.batch)
+	return nil
+}
+
+// member runs one member. Its own failure is undone and kept in it; an error
+// of this function means that the transaction cannot go on.
+func (w *groupWriter) member(tx *Tx, m *member, many bool) error {
+	if !many {
+		m.err = safely(m.fn, tx)
+		return nil
+	}
+	if _, err := tx.db.ExecContext(tx.ctx, "SAVEPOINT member"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	at := tx.batch.mark()
+	if m.err = safely(m.fn, tx); m.err != nil {
+		tx.batch.undo(at)
+		if _, err := tx.db.ExecContext(tx.ctx, "ROLLBACK TO member"); err != nil {
+			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)
+		}
+	}
+	if _, err := tx.db.ExecContext(tx.ctx, "RELEASE member"); err != nil {
+		return fmt.Errorf("release savepoint: %w", err)
+	}
+	return nil
+}
+
+// restore makes the connection safe again for whoever takes it next.
+func (w *groupWriter) restore(conn *sql.Conn) {
+	if _, err := conn.ExecContext(context.Background(), "PRAGMA synchronous = FULL"); err != nil {
+		w.s.cfg.Log.Error("the writer could not return to full synchronisation", "error", err)
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}
+
+func needsSync(group []*member) bool {
+	for _, m := range group {
+		if m.d == durable {
+			return true
+		}
+	}
+	return false
+}
