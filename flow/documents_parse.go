@@ -56,7 +56,7 @@ func ParseDocumentValue(v any) (*Document, []Problem) {
 func (r *reader) node(v any, at string) Node {
 	o := r.object(v, at)
 	if o == nil {
-		return Node{}
+		return Node{Config: map[string]any{}}
 	}
 	n := Node{ID: o.text("id", true)}
 	o.node = n.ID
@@ -115,7 +115,7 @@ func (r *reader) edge(v any, at string) Edge {
 func (r *reader) group(v any, at string) Group {
 	o := r.object(v, at)
 	if o == nil {
-		return Group{}
+		return Group{Nodes: []string{}}
 	}
 	g := Group{ID: o.text("id", true), Label: o.label("label", false, 200), Color: o.label("color", false, 40), Nodes: []string{}}
 	for i, n := range o.list("nodes", true) {

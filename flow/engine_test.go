@@ -451,3 +451,28 @@ func TestEngineTakesValuesOnly(t *testing.T) {
 		})
 	}
 }
+
+// TestEngineWrites counts them: each is a wait for the disk.
+func TestEngineWrites(t *testing.T) {
+	tests := []struct {
+		name, flow string
+		writes     int
+	}{
+		{"inline steps are recorded with the end", "x input {\"name\": \"x\"}\n o output {\"name\": \"o\"}\n x.value -> o.value", 1},
+		{"a last effect is recorded with the end", "a call", 2},
+		{"an effect is recorded before what depends on it", "a call\n o output {\"name\": \"o\"}\n a.text -> o.value", 3},
+		{"a computation is recorded with what it leads to", "a think\n b think\n a.text -> b.values", 3},
+		{"but not later than others go on", "a think {\"takes_s\": 1}\n b think {\"takes_s\": 3}", 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ func() time.Duration) {
+				s := newStation(t, tt.flow)
+				s.finish()
+				if s.wantEnd(RunSucceeded, ""); s.writes != tt.writes {
+					t.Errorf("%d writes, want %d", s.writes, tt.writes)
+				}
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -64,7 +65,7 @@ func compile(d *Document, kinds *Registry) *Graph {
 		k := kinds.Find(n.Kind)
 		g.index[n.ID] = len(g.nodes)
 		g.nodes = append(g.nodes, graphNode{
-			Node: n, kind: k, ports: portsByName(n, k), templates: parseTemplates(n, k),
+			Node: n, kind: k, ports: byName(InputPorts(n, k)), templates: parseTemplates(n, k),
 			hash: Hash(EncodeJSON([]any{n.Kind, n.Config})),
 		})
 	}
@@ -108,7 +109,11 @@ func InputPorts(n *Node, k *Kind) []Port {
 			ports = append(ports, Port{Name: f.Name, Title: f.Title, Help: f.Help, Type: f.PortType(), Required: f.Required && !n.typed(f) && f.Default == nil})
 		}
 	}
+	own := len(ports)
 	for _, name := range templateNames(n, k) {
+		if slices.ContainsFunc(ports[:own], func(p Port) bool { return p.Name == name }) {
+			continue // refused by Validate
+		}
 		ports = append(ports, Port{Name: name, Title: name, Type: TypeAny, Required: true, Template: true})
 	}
 	return ports
@@ -132,9 +137,9 @@ func OutputPorts(n *Node, k *Kind) []Port {
 // ErrorPort carries what went wrong on a node that routes its errors.
 const ErrorPort = "error"
 
-func portsByName(n *Node, k *Kind) map[string]Port {
-	m := map[string]Port{}
-	for _, p := range InputPorts(n, k) {
+func byName(ports []Port) map[string]Port {
+	m := make(map[string]Port, len(ports))
+	for _, p := range ports {
 		m[p.Name] = p
 	}
 	return m
@@ -218,7 +223,9 @@ func textSet(v any) map[string]bool {
 func dependents(d *Document, kinds *Registry) [][]int {
 	place := map[string]int{}
 	for i := range d.Nodes {
-		place[d.Nodes[i].ID] = i
+		if id := d.Nodes[i].ID; id != "" {
+			place[id] = i
+		}
 	}
 	out := make([][]int, len(d.Nodes))
 	add := func(from, to string) {

@@ -192,9 +192,11 @@ func equal(a, b any) bool {
 func (in *Input) problems() []Problem {
 	var list []Problem
 	add := func(field, code, format string, args ...any) {
-		list = append(list, Problem{Pointer: Pointer(field), Code: code, Detail: fmt.Sprintf(format, args...)})
+		list = append(list, Problem{Pointer: "/" + field, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
-	if !inputName.MatchString(in.Name) {
+	if in.Name == "" {
+		add("name", "required", `"name" of %s is missing`, in.Node)
+	} else if !inputName.MatchString(in.Name) {
 		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
 	} else if in.Name == ReservedInput {
 		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)

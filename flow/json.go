@@ -63,8 +63,11 @@ func jsonProblem(d *jsontext.Decoder, err error) error {
 	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		p.Pointer = string(syn.JSONPointer)
 		p.Detail = fmt.Sprintf("%v, at byte %d", syn.Err, syn.ByteOffset)
-		if errors.Is(err, jsontext.ErrDuplicateName) {
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
 			p.Code, p.Detail = "duplicate_name", "this name appears twice in the same object"
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			p.Detail = "the JSON ends too early"
 		}
 		return &ProblemError{p}
 	}

@@ -51,7 +51,6 @@ type Plan struct {
 	settling   []int // ended with an outside effect: told to dependents once recorded
 	deliveries []NewDelivery
 	durable    bool
-	paused     bool // a step began to wait, which is worth a record of its own
 	progressed bool
 	stateDirty bool // the run's own state changed since the last record
 	write      *RunWrite
@@ -305,7 +304,7 @@ func (p *Plan) mustRecord() bool {
 	if p.open == 0 || p.stop != nil && p.running == 0 {
 		return false
 	}
-	return len(p.announce) > 0 || len(p.settling) > 0 || len(p.deliveries) > 0 || p.durable || p.paused
+	return len(p.announce) > 0 || len(p.settling) > 0 || len(p.deliveries) > 0 || p.durable
 }
 
 // Cancel stops the run: running steps are aborted and nothing more starts.

@@ -49,7 +49,6 @@ func (p *Plan) wait(i int, state StepState, until time.Time) {
 	step := &p.nodes[i].step
 	step.State, step.WaitUntil = state, until
 	p.pausing++
-	p.paused = true
 	p.mark(i)
 }
 

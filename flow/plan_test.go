@@ -112,6 +112,14 @@ var errorCases = []planCase{
 			a.text -> b.values`,
 		states: "a failed", code: CodeProviderAuth,
 	}, {
+		name: "what a failed step leaves unreached leaves no trace, whatever class it is of",
+		flow: `x input {"name": "x"}
+			a broken {"name": "o"}
+			b note_down
+			x.value -> a.value
+			a.value -> b.values`,
+		states: "x succeeded, a failed", code: CodeExpressionFailed,
+	}, {
 		name: "route: an error port carries what went wrong, the others are not taken",
 		flow: `a flaky {} {"on_error": "route"}
 			b note_down

@@ -28,7 +28,7 @@ func (p *Plan) buildWrite() {
 	w.Run = &run
 	p.write, p.announced, p.settled = w, p.announce, p.settling
 	p.dirty, p.announce, p.settling, p.deliveries = nil, nil, nil, nil
-	p.durable, p.paused, p.progressed, p.stateDirty = false, false, false, false
+	p.durable, p.progressed, p.stateDirty = false, false, false
 }
 
 func (p *Plan) row(i int) Step {

@@ -60,6 +60,10 @@ func TestRerun(t *testing.T) {
 
 			states: "a succeeded, b reused, c reused",
 		}, {
+			name: "runs a node of another kind again",
+			flow: "a call\n b think\n", now: "a think\n b think\n",
+			states: "a succeeded, b reused",
+		}, {
 			name:   "skips what is skipped",
 			flow:   "x input {\"name\": \"x\"}\n g gate {\"take\": \"no\"}\n a call\n x.value -> g.value\n g.yes -> a.values",
 			states: "x reused, g reused, a skipped",
@@ -167,6 +171,46 @@ func TestPlanCutStepStartsUnderANewAttempt(t *testing.T) {
 	p.Recorded()
 	if a = p.Next(time.Time{}.Add(time.Hour)); a.Kind != ActStart || a.In.Attempt != 4 || a.In.State != Number(1) || a.In.Key != "run_1:a" {
 		t.Errorf("%+v", a.In)
+	}
+}
+
+func TestPlanHeldStartsNothingAnnounced(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := restored(t, "a call", Run{State: RunQueued})
+	if a := p.Next(now); a.Kind != ActRecord {
+		t.Fatal(a)
+	}
+	p.Hold()
+	p.Recorded()
+	if a := p.Next(now); a.Kind != ActWait || !p.Held() {
+		t.Errorf("%+v, held %v", a, p.Held())
+	}
+}
+
+func TestPlanCancelWhileItsWaitIsWritten(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := restored(t, "a call", Run{State: RunRunning}, Step{Path: "a", State: StepWaiting, WaitUntil: now.Add(time.Hour)})
+	if a := p.Next(now); a.Kind != ActRecord || a.Write.Run.State != RunWaiting || a.Write.WakeAt != now.Add(time.Hour) {
+		t.Fatal(a)
+	}
+	p.Cancel()
+	p.Recorded()
+	if a := p.Next(now); a.Kind != ActRecord || a.Write.Run.State != RunCanceled || a.Write.Steps[0].State != StepCanceled {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestPlanSuspensionWithoutTimeGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := restored(t, "a note_down", Run{State: RunRunning})
+	for range 2 {
+		if a := p.Next(now); a.Kind != ActInline {
+			t.Fatalf("%+v", a)
+		}
+		p.Finish(0, Out{Suspend: &Suspension{}}, nil, now)
 	}
 }
 

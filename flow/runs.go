@@ -13,6 +13,7 @@ const (
 	ModelTimeout = 10 * time.Minute
 	StepParallel = 16
 	MaxNodes     = 1000
+	MaxEdges     = 10_000
 	// HeldBackoff is the longest back-off that keeps its worker; a longer one
 	// releases it and the run waits.
 	HeldBackoff = 30 * time.Second

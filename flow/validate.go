@@ -11,9 +11,12 @@ import (
 // all at once and each with its place: unknown kinds and fields, wrong types,
 // missing values, dangling edges, duplicate names, cycles.
 func Validate(d *Document, kinds *Registry) []Problem {
-	v := &validator{d: d, kinds: kinds, nodes: map[string]int{}}
-	v.limits()
+	v := &validator{d: d, kinds: kinds, nodes: map[string]int{}, suggestions: 100}
+	if v.limits(); len(d.Nodes) > MaxNodes || len(d.Edges) > MaxEdges {
+		return v.problems // the time that the rest takes grows with their product
+	}
 	v.ids()
+	v.ports()
 	v.edges()
 	for i := range d.Nodes {
 		v.node(i)
@@ -28,12 +31,38 @@ type validator struct {
 	d        *Document
 	kinds    *Registry
 	nodes    map[string]int             // ID to place
+	in, out  []map[string]Port          // by place
 	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
 	problems []Problem
+	// suggestions is how many more names are looked for that may have been
+	// meant: a document full of mistakes would take long.
+	suggestions int
 }
 
 func (v *validator) add(pointer, code, node, format string, args ...any) {
 	v.problems = append(v.problems, Problem{Pointer: pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+// closestOf suggests a known name.
+func closestOf[V any](v *validator, name string, known map[string]V) string {
+	if v.suggestions--; v.suggestions < 0 || len(known) > 1000 {
+		return ""
+	}
+	return closest(name, known)
+}
+
+// choices says which names there are, as far as a person reads it.
+func (v *validator) choices(known map[string]Port) string {
+	if v.suggestions < 0 {
+		return ""
+	}
+	switch {
+	case len(known) == 0:
+		return "; it has none"
+	case len(known) > 20:
+		return fmt.Sprintf("; it has %d", len(known))
+	}
+	return "; it has " + names(sortedNames(known))
 }
 
 func (v *validator) limits() {
@@ -43,16 +72,33 @@ func (v *validator) limits() {
 	if len(v.d.Nodes) > MaxNodes {
 		v.add("/nodes", "too_many", "", "at most %d nodes, this flow has %d", MaxNodes, len(v.d.Nodes))
 	}
+	if len(v.d.Edges) > MaxEdges {
+		v.add("/edges", "too_many", "", "at most %d edges, this flow has %d", MaxEdges, len(v.d.Edges))
+	}
 }
 
 func (v *validator) ids() {
 	for i := range v.d.Nodes {
 		id := v.d.Nodes[i].ID
-		if first, twice := v.nodes[id]; twice && id != "" {
+		if id == "" {
+			continue // reported by ParseDocument
+		}
+		if first, twice := v.nodes[id]; twice {
 			v.add(Pointer("nodes", i, "id"), "duplicate", id, "node %d has the ID %q already", first, id)
 			continue
 		}
 		v.nodes[id] = i
+	}
+}
+
+// ports finds the ports of every node once; nodes of unknown kinds have none.
+func (v *validator) ports() {
+	v.in, v.out = make([]map[string]Port, len(v.d.Nodes)), make([]map[string]Port, len(v.d.Nodes))
+	for i := range v.d.Nodes {
+		if n := &v.d.Nodes[i]; v.kinds.Find(n.Kind) != nil {
+			k := v.kinds.Find(n.Kind)
+			v.in[i], v.out[i] = byName(InputPorts(n, k)), byName(OutputPorts(n, k))
+		}
 	}
 }
 
@@ -83,30 +129,18 @@ func (v *validator) end(i int, side, ref string) (Port, bool) {
 		return Port{}, false
 	}
 	n := &v.d.Nodes[place]
-	k := v.kinds.Find(n.Kind)
-	if k == nil {
+	known := v.out[place]
+	if side == "to" {
+		known = v.in[place]
+	}
+	if known == nil {
 		return Port{}, false
 	}
-	ports := OutputPorts(n, k)
-	if side == "to" {
-		ports = InputPorts(n, k)
+	p, ok := known[name]
+	if !ok {
+		v.add(at, "dangling", id, "%s (%s) has no such port %q%s%s", id, n.Kind, name, v.choices(known), closestOf(v, name, known))
 	}
-	if p := slices.IndexFunc(ports, func(p Port) bool { return p.Name == name }); p >= 0 {
-		return ports[p], true
-	}
-	known := map[string]bool{}
-	for _, p := range ports {
-		known[p.Name] = true
-	}
-	v.add(at, "dangling", id, "%s (%s) has no such port %q%s; it has %s", id, n.Kind, name, closest(name, known), orNone(sortedNames(known)))
-	return Port{}, false
-}
-
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return names(list)
+	return p, ok
 }
 
 func (v *validator) feed(i int, e Edge, to Port) {
@@ -135,7 +169,7 @@ func (v *validator) node(i int) {
 	k := v.kinds.Find(n.Kind)
 	if k == nil {
 		if n.Kind != "" {
-			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closest(n.Kind, v.kinds.kinds))
+			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.kinds))
 		}
 		return
 	}
@@ -143,15 +177,13 @@ func (v *validator) node(i int) {
 	before := len(v.problems)
 	v.fields(n, k, config)
 	v.templates(n, k, config)
+	wellFormed := len(v.problems) == before
 	v.onError(n, k, Pointer("nodes", i, "on_error"))
-	if len(v.problems) > before {
-		return // the kind's own checks may rely on well-formed fields
-	}
 	if k.Role == RoleInput {
 		in := readInput(n)
 		v.below(config, n.ID, in.problems())
 	}
-	if k.Check != nil {
+	if k.Check != nil && wellFormed { // a kind's own check may rely on that
 		v.below(config, n.ID, k.Check(n))
 	}
 	if !n.Disabled {
@@ -159,10 +191,15 @@ func (v *validator) node(i int) {
 	}
 }
 
+// below adds what further checks of a node found. A place that is known to be
+// wrong is not reported again.
 func (v *validator) below(at, node string, list []Problem) {
+	known := v.problems
 	for _, p := range list {
 		p.Pointer, p.Node = at+p.Pointer, node
-		v.problems = append(v.problems, p)
+		if !slices.ContainsFunc(known, func(q Problem) bool { return q.Pointer == p.Pointer }) {
+			v.problems = append(v.problems, p)
+		}
 	}
 }
 
@@ -174,7 +211,7 @@ func (v *validator) fields(n *Node, k *Kind, at string) {
 	for _, name := range sortedNames(n.Config) {
 		f := k.Field(name)
 		if f == nil {
-			v.add(at+Pointer(name), "unknown_field", n.ID, "%s has no field %q%s", k.Name, name, closest(name, known))
+			v.add(at+Pointer(name), "unknown_field", n.ID, "%s has no field %q%s", k.Name, name, closestOf(v, name, known))
 			continue
 		}
 		for _, p := range f.check(n.Config[name]) {
@@ -189,8 +226,15 @@ func (f *Field) check(value any) []Problem {
 	one := func(code, format string, args ...any) []Problem {
 		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
 	}
+	if named, ok := value.(map[string]any); ok && f.Type == FieldMap {
+		return f.checkMap(named)
+	}
 	if !f.takes(value) {
-		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), KindOf(value))
+		got := KindOf(value)
+		if got == "number" && f.Type != FieldSecret {
+			got = Text(value)
+		}
+		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), got)
 	}
 	if s, ok := value.(string); ok && f.Type == FieldSelect && !slices.Contains(f.Options, s) {
 		return one("not_allowed", "%q wants one of %s", f.Name, names(f.Options))
@@ -222,20 +266,23 @@ func (f *Field) takes(value any) bool {
 	case FieldList:
 		return KindOf(value) == "list" || f.Value == TypeAny && KindOf(value) == "text"
 	case FieldMap:
-		return isMap(value)
+		return false
 	case FieldSecret:
 		return IsSecretRef(value) || KindOf(value) == "text"
 	}
 	return true
 }
 
-func isMap(value any) bool {
-	m, ok := value.(map[string]any)
-	for _, item := range m {
-		_, scalar := scalarText(item)
-		ok = ok && (scalar || KindOf(item) == "text" || IsSecretRef(item))
+// checkMap finds the names whose values are neither texts nor secrets.
+func (f *Field) checkMap(named map[string]any) []Problem {
+	var list []Problem
+	for _, name := range sortedNames(named) {
+		item := named[name]
+		if _, scalar := scalarText(item); !scalar && KindOf(item) != "text" && !IsSecretRef(item) {
+			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, KindOf(item))})
+		}
 	}
-	return ok
+	return list
 }
 
 func (f *Field) wants() string {
@@ -304,7 +351,7 @@ func (v *validator) onError(n *Node, k *Kind, at string) {
 	}
 	for _, port := range sortedNames(n.OnError.Continue) {
 		if !known[port] {
-			v.add(at+Pointer("continue", port), "unknown", n.ID, "%s has no output port %q%s", k.Name, port, closest(port, known))
+			v.add(at+Pointer("continue", port), "unknown", n.ID, "%s has no output port %q%s", k.Name, port, closestOf(v, port, known))
 		}
 	}
 }
@@ -370,7 +417,7 @@ func (v *validator) chosenOutputs(i int, outputs map[string]string) {
 	list, _ := n.Config[k.Collects].([]any)
 	for j, item := range list {
 		if name := Text(item); outputs[name] == "" {
-			v.add(at+Pointer(j), "unknown", n.ID, "there is no output %q%s", name, closest(name, outputs))
+			v.add(at+Pointer(j), "unknown", n.ID, "there is no output %q%s", name, closestOf(v, name, outputs))
 		}
 	}
 }
