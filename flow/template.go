@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Template is a text with {{name}} and {{name.path}} places. It is substitution
@@ -38,7 +39,7 @@ func ParseTemplate(s string) (*Template, error) {
 		place := strings.TrimSpace(inner)
 		if !closed || !templatePath.MatchString(place) {
 			return nil, fmt.Errorf("%q at character %d is not a place: write {{name}} or {{name.path}}, or \\{{ for the two characters themselves",
-				"{{"+firstRunes(inner, 20), len(s)-len(rest)+len(before)+1)
+				"{{"+firstRunes(inner, 20), utf8.RuneCountInString(s[:len(s)-len(rest)+len(before)])+1)
 		}
 		t.literal(before)
 		t.parts = append(t.parts, templatePart{path: strings.Split(place, ".")})
@@ -75,16 +76,17 @@ func (t *Template) Render(values map[string]any, escape Escape) (string, error) 
 	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
 	var b strings.Builder
 	for _, p := range t.parts {
+		text := p.text
 		if p.path == nil {
-			position.pass(p.text)
-			b.WriteString(p.text)
-			continue
+			position.pass(text)
+		} else {
+			v, err := lookUp(values, p.path)
+			if err != nil {
+				return "", err
+			}
+			text = escaped(v, escape, position)
 		}
-		v, err := lookUp(values, p.path)
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(escaped(v, escape, position))
+		b.WriteString(text)
 		if b.Len() > MaxTextBytes {
 			return "", fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
 		}

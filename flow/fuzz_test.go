@@ -1,0 +1,231 @@
+package flow
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzDocument: whatever is read, nothing panics, every problem has a place,
+// what is read is written and read as the same, and what is valid compiles and
+// plans.
+func FuzzDocument(f *testing.F) {
+	files, _ := filepath.Glob("testdata/documents/*.json")
+	for _, file := range files {
+		var c documentCase
+		data, err := os.ReadFile(file)
+		if err != nil || json.Unmarshal(data, &c) != nil {
+			f.Fatal(file, err)
+		}
+		f.Add([]byte(c.Document))
+	}
+	f.Add(documentOf(rerunFlow))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, problems := ParseDocument(data)
+		if d == nil && len(problems) == 0 {
+			t.Fatal("neither a document nor a problem")
+		}
+		if d == nil {
+			return
+		}
+		more := Validate(d, testKinds)
+		for _, p := range append(problems, more...) {
+			if p.Code == "" || p.Detail == "" || p.Pointer != "" && p.Pointer[0] != '/' {
+				t.Errorf("%+v", p)
+			}
+		}
+		if len(problems) == 0 {
+			wantRoundTrip(t, d)
+		}
+		InputsSchema(d.Inputs(testKinds))
+		if len(problems)+len(more) == 0 {
+			carryCalmly(t, d)
+		}
+	})
+}
+
+// carryCalmly runs a valid document to its end.
+func carryCalmly(t *testing.T, d *Document) {
+	g, err := Compile(d, testKinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range g.nodes {
+		for _, e := range g.nodes[i].in {
+			if e.from >= i {
+				t.Fatalf("the edge from %d to %d goes backwards", e.from, i)
+			}
+		}
+	}
+	inputs, _ := CheckInputs(d.Inputs(testKinds), nil, false)
+	s := &station{t: t, g: g, disk: newDisk(Run{ID: "run_1", State: RunQueued, Inputs: inputs, Timeout: RunTimeout})}
+	p := NewPlan(g, &s.disk.run, nil, nil)
+	p.Cancel()
+	if a := p.Next(p.run.CreatedAt); a.Kind != ActRecord || !a.Write.End {
+		t.Fatalf("%+v", a)
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	values := map[string]any{
+		"name": "Ann", "n": json.Number("1.50"), "yes": true, "nothing": nil, "list": []any{"a", json.Number("2")},
+		"deep": map[string]any{"er": map[string]any{"est": "x"}}, "trick": "{{name}}", "quote": `say "hi" \ ` + "\n",
+	}
+	tests := []struct {
+		name, template string
+		escape         Escape
+		want           string
+	}{
+		{"text", "Hello {{name}}!", EscapeNone, "Hello Ann!"},
+		{"spaces inside", "{{ name }}", EscapeNone, "Ann"},
+		{"number, boolean, null", "{{n}} {{yes}} [{{nothing}}]", EscapeNone, "1.50 true []"},
+		{"list and object as JSON", "{{list}} {{deep}}", EscapeNone, `["a",2] {"er":{"est":"x"}}`},
+		{"path", "{{deep.er.est}} {{list.1}}", EscapeNone, "x 2"},
+		{"literal braces", `\{{name}} {{name}}`, EscapeNone, "{{name}} Ann"},
+		{"single braces", "{name} }} }", EscapeNone, "{name} }} }"},
+		{"a value is no template", "{{trick}}", EscapeNone, "{{name}}"},
+		{"nothing to fill in", "plain", EscapeNone, "plain"},
+		{"empty", "", EscapeNone, ""},
+		{"URL", "https://e.com/{{quote}}?q={{name}}", EscapeURL, "https://e.com/say%20%22hi%22%20%5C%20%0A?q=Ann"},
+		{"JSON text", `{"a": "{{quote}}!"}`, EscapeJSON, `{"a": "say \"hi\" \\ \n!"}`},
+		{"JSON value", `{"a": {{quote}}, "b": {{list}}, "c": {{nothing}}}`, EscapeJSON, `{"a": "say \"hi\" \\ \n", "b": ["a",2], "c": null}`},
+		{"JSON after an escaped quote", `["\"{{name}}", {{n}}]`, EscapeJSON, `["\"Ann", 1.50]`},
+		{"no JSON", `Dear {{quote}}`, EscapeJSON, "Dear say \"hi\" \\ \n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tpl, err := ParseTemplate(tt.template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := tpl.Render(values, tt.escape); err != nil || got != tt.want {
+				t.Errorf("got %q %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{{":       `"{{" at character 1`,
+		"a {{b c}": `"{{b c}" at character 3`,
+		"é {{1}}":  `"{{1" at character 3`,
+		"{{a..b}}": "is not a place", "{{}}": "is not a place", "{{a.}}": "is not a place", "{{{a}}}": "is not a place",
+	} {
+		if _, err := ParseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	values := map[string]any{"a": map[string]any{"b": nil}, "l": []any{}, "s": "text", "big": strings.Repeat("x", MaxTextBytes/2)}
+	for text, want := range map[string]string{
+		"{{gone}}":         "{{gone}} has no value",
+		"{{a.c}}":          `{{a.c}}: a is an object without "c"`,
+		"{{a.b.c}}":        `{{a.b.c}}: a.b is a null without "c"`,
+		"{{l.0}}":          `{{l.0}}: l is a list without "0"`,
+		"{{l.-1}}":         `without "-1"`,
+		"{{s.x}}":          `{{s.x}}: s is a text without "x"`,
+		"{{big}}{{big}}xx": "grows beyond 16 MiB",
+	} {
+		tpl, err := ParseTemplate(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tpl.Render(values, EscapeNone); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzTemplate: rendering never panics, what is put in is never read as a
+// template again, and a JSON text stays one.
+func FuzzTemplate(f *testing.F) {
+	f.Add("Hello {{a}} {{b.c}} \\{{", `"}}{{a}}`)
+	f.Add(`{"a": "{{a}}", "b": {{b}}}`, "\\\" \n\u2028\x00")
+	f.Add(`["\\{{a}}"]`, `\`)
+	f.Fuzz(func(t *testing.T, text, value string) {
+		if !utf8.ValidString(text) || !utf8.ValidString(value) {
+			t.Skip()
+		}
+		tpl, err := ParseTemplate(text)
+		if err != nil {
+			return
+		}
+		values, marks := map[string]any{}, map[string]any{}
+		for _, name := range tpl.Names() {
+			values[name], marks[name] = value, "\x01"
+		}
+		got, err := tpl.Render(values, EscapeNone)
+		marked, _ := tpl.Render(marks, EscapeNone)
+		if err == nil && !strings.Contains(text, "\x01") && got != strings.ReplaceAll(marked, "\x01", value) {
+			t.Errorf("%q with %q gave %q", text, value, got)
+		}
+		if _, err := url.PathUnescape(value); len(tpl.parts) == 1 && len(tpl.Names()) == 1 && err == nil {
+			s, err := tpl.Render(values, EscapeURL)
+			if back, bad := url.PathUnescape(s); err == nil && (bad != nil || back != value || strings.ContainsAny(s, " /?#&=+\"{}")) {
+				t.Errorf("%q in a URL is %q", value, s)
+			}
+		}
+		wantValidJSON(t, tpl, values, marks)
+	})
+}
+
+// wantValidJSON: when harmless values give valid JSON, all do.
+func wantValidJSON(t *testing.T, tpl *Template, values, marks map[string]any) {
+	for name := range marks {
+		marks[name] = "x"
+	}
+	if !tpl.looksLikeJSON() {
+		return
+	}
+	harmless, err := tpl.Render(marks, EscapeJSON)
+	if err != nil || !json.Valid([]byte(harmless)) {
+		return
+	}
+	got, err := tpl.Render(values, EscapeJSON)
+	if err != nil || !json.Valid([]byte(got)) {
+		t.Errorf("%v: %s", err, got)
+	}
+}
+
+func TestKeyText(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 100 {
+		s := NewKeyText()
+		if !ValidKeyText(s) || len(s) != 40 || seen[s] {
+			t.Fatal(s)
+		}
+		seen[s] = true
+		changed := []byte(s)
+		if changed[10]++; ValidKeyText(string(changed)) {
+			t.Errorf("%s is accepted for %s", changed, s)
+		}
+		for _, bad := range []string{s[1:], s + "0", s[:39], strings.ToUpper(s), " " + s, s[:39] + "!"} {
+			if ValidKeyText(bad) {
+				t.Errorf("%s is accepted for %s", bad, s)
+			}
+		}
+	}
+}
+
+// FuzzKeyText: nothing panics, and no text that is not a key's passes.
+func FuzzKeyText(f *testing.F) {
+	f.Add(NewKeyText())
+	f.Add("slu_" + strings.Repeat("0", 36))
+	f.Fuzz(func(t *testing.T, s string) {
+		if !ValidKeyText(s) {
+			return
+		}
+		rest := strings.TrimPrefix(s, "slu_")
+		if len(s) != 40 || len(rest) != 36 || strings.Trim(rest, base62) != "" || checksum(rest[:30]) != rest[30:] {
+			t.Error(s)
+		}
+	})
+}
