@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	typeJSON   = "application/json"
-	typeStream = "text/event-stream"
+	typeJSON    = "application/json"
+	typeStream  = "text/event-stream"
+	typeProblem = "application/problem+json"
 )
 
 // chooseType returns the offer that the Accept header likes best, or "" when

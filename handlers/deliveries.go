@@ -9,25 +9,25 @@ import (
 
 // deliveryObject is a webhook message as callers see it.
 type deliveryObject struct {
-	DeliveryID string             `json:"delivery_id"`
+	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
 	FlowID     string             `json:"flow_id"`
 	RunID      string             `json:"run_id"`
-	Node       *string            `json:"node"` // null for the webhook of the run itself
+	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
 	URL        string             `json:"url"`
 	Status     flow.DeliveryState `json:"status"`
 	CreatedAt  stamp              `json:"created_at"`
-	NextAt     stamp              `json:"next_attempt_at"`
-	EndedAt    stamp              `json:"ended_at"`
-	Body       json.RawMessage    `json:"body"`
+	NextAt     maybeStamp         `json:"next_attempt_at"`
+	EndedAt    maybeStamp         `json:"ended_at"`
+	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased."`
 	Attempts   []attemptObject    `json:"attempts"`
 }
 
 type attemptObject struct {
-	Number    int64   `json:"number"`
+	Number    int64   `json:"number" doc:"1, 2, 3 … over all series of attempts."`
 	StartedAt stamp   `json:"started_at"`
 	LatencyMS int64   `json:"latency_ms"`
-	Status    *int    `json:"status"` // null when there was no answer
-	Response  string  `json:"response"`
+	Status    *int    `json:"status" doc:"HTTP status; null when there was no answer."`
+	Response  string  `json:"response" doc:"At most the first 4 KiB of the answer."`
 	Error     *string `json:"error"`
 }
 
@@ -89,7 +89,7 @@ func (s *Server) redeliver(c *call) error {
 func newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: d.RunID, Node: textOrNull(d.Node), URL: d.URL, Status: d.State,
-		CreatedAt: stamp(d.CreatedAt), NextAt: stamp(d.NextAt), EndedAt: stamp(d.EndedAt), Attempts: []attemptObject{},
+		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {
 		o.Body = d.Body

@@ -48,7 +48,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	h := c.Response().Header()
 	problemHeaders(h, e)
-	if err := writeBody(c, p.Status, "application/problem+json", flow.EncodeJSON(p)); err != nil {
+	if err := writeBody(c, p.Status, typeProblem, flow.EncodeJSON(p)); err != nil {
 		s.Log.Debug("answer not taken", "request_id", id, "error", err)
 	}
 }

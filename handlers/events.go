@@ -131,7 +131,7 @@ func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
 	return run.State.Ended(), e.send(b.Bytes())
 }
 
-// stepEvent tells where a step stands.
+// stepEvent tells where a step stands. It is the data of a step event.
 type stepEvent struct {
 	Path    string         `json:"path"`
 	State   flow.StepState `json:"state"`

@@ -11,23 +11,21 @@ import (
 
 // flowObject is a flow as callers see it: what they need to call it.
 type flowObject struct {
-	FlowID      string     `json:"flow_id"`
-	Name        string     `json:"name"`
-	Description string     `json:"description"`
-	Version     *int64     `json:"version"` // the live one; null when never published
-	Inputs      any        `json:"inputs"`  // a JSON Schema object, as outputs
-	Outputs     any        `json:"outputs"`
-	Limits      flowLimits `json:"limits"`
-	URLs        flowURLs   `json:"urls"`
+	FlowID      string         `json:"flow_id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Version     *int64         `json:"version" doc:"The live version; null when the flow was never published."`
+	Inputs      map[string]any `json:"inputs" doc:"A JSON Schema object; null when never published."`
+	Outputs     map[string]any `json:"outputs" doc:"A JSON Schema object; null when never published."`
+	Limits      flowLimits     `json:"limits"`
+	URLs        flowURLs       `json:"urls"`
 }
 
-// flowLimits are the bounds of a flow's runs; null where there is none of its
-// own.
 type flowLimits struct {
-	MaxRunning *int64 `json:"max_running"`
-	MaxQueued  *int64 `json:"max_queued"`
-	TimeoutS   int64  `json:"timeout_s"`
-	BodyBytes  int64  `json:"body_bytes"`
+	MaxRunning *int64 `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
+	MaxQueued  *int64 `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
+	TimeoutS   int64  `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
+	BodyBytes  int64  `json:"body_bytes" doc:"Bytes that the body of a start may have."`
 }
 
 type flowURLs struct {

@@ -61,20 +61,20 @@ var routerCodes = map[int]flow.Code{
 
 // problem is an RFC 9457 problem, media type application/problem+json.
 type problem struct {
-	Type      string         `json:"type"`
+	Type      string         `json:"type" doc:"The page that explains this code."`
 	Title     string         `json:"title"`
 	Status    int            `json:"status"`
-	Detail    string         `json:"detail"`
-	Instance  string         `json:"instance"`
-	Code      flow.Code      `json:"code"`
+	Detail    string         `json:"detail" doc:"A sentence for a person."`
+	Instance  string         `json:"instance" doc:"The path that was asked for."`
+	Code      flow.Code      `json:"code" doc:"What a program should look at."`
 	RequestID string         `json:"request_id"`
-	Errors    []problemField `json:"errors,omitempty"`
-	Error     *errorObject   `json:"error,omitempty"` // of a run that failed
+	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
+	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
 }
 
 // problemField is one thing that is wrong with the request, and where.
 type problemField struct {
-	Pointer string `json:"pointer"`
+	Pointer string `json:"pointer" doc:"A JSON pointer into the body, or / and the name of a query parameter."`
 	Code    string `json:"code"`
 	Detail  string `json:"detail"`
 }

@@ -6,43 +6,51 @@ import (
 	"sluice/flow"
 )
 
-// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds; the zero
-// time is null.
+// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds.
 type stamp time.Time
 
-// MarshalJSON writes the time or null.
+// MarshalJSON writes the time.
 func (t stamp) MarshalJSON() ([]byte, error) {
-	if time.Time(t).IsZero() {
-		return []byte("null"), nil
-	}
 	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-// runObject is a run as callers see it.
+// maybeStamp is a stamp that is null until its time has come.
+type maybeStamp time.Time
+
+// MarshalJSON writes the time or null.
+func (t maybeStamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return stamp(t).MarshalJSON()
+}
+
+// runObject is a run as callers see it. The doc tags of this and the other
+// wire types are their descriptions in the OpenAPI document.
 type runObject struct {
 	RunID       string          `json:"run_id"`
 	FlowID      string          `json:"flow_id"`
-	Version     *int64          `json:"version"`
+	Version     *int64          `json:"version" doc:"The published version that runs; null for a draft."`
 	Status      flow.RunState   `json:"status"`
 	CreatedAt   stamp           `json:"created_at"`
-	StartedAt   stamp           `json:"started_at"`
-	EndedAt     stamp           `json:"ended_at"`
-	ExpiresAt   stamp           `json:"expires_at"`
-	Inputs      *map[string]any `json:"inputs,omitempty"` // nil leaves the name out, a nil map is null
-	Outputs     map[string]any  `json:"outputs"`
+	StartedAt   maybeStamp      `json:"started_at"`
+	EndedAt     maybeStamp      `json:"ended_at"`
+	ExpiresAt   maybeStamp      `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
+	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
+	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, filled as they become known; a skipped output is absent."`
 	Error       *errorObject    `json:"error"`
 	Progress    flow.Progress   `json:"progress"`
 	Usage       flow.Usage      `json:"usage"`
 	Cost        costObject      `json:"cost"`
 	Draft       bool            `json:"draft"`
 	Trigger     flow.Trigger    `json:"trigger"`
-	ParentRunID *string         `json:"parent_run_id"`
+	ParentRunID *string         `json:"parent_run_id" doc:"The run that this one is a rerun of."`
 	Metadata    map[string]any  `json:"metadata"`
 	URLs        runURLs         `json:"urls"`
 }
 
 type costObject struct {
-	USD string `json:"usd"`
+	USD string `json:"usd" doc:"Dollars as a decimal text, so that no digit is lost."`
 }
 
 type runURLs struct {
@@ -59,7 +67,7 @@ type errorObject struct {
 	Code      flow.Code `json:"code"`
 	Message   *string   `json:"message"`
 	Node      *string   `json:"node"`
-	Retryable bool      `json:"retryable"`
+	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
 }
 
 // EncodeRun writes the run object, with URLs below publicURL. Whoever tells of
@@ -72,7 +80,7 @@ func EncodeRun(publicURL string, r *flow.Run) []byte {
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
-		CreatedAt: stamp(r.CreatedAt), StartedAt: stamp(r.StartedAt), EndedAt: stamp(r.EndedAt), ExpiresAt: stamp(r.ExpiresAt),
+		CreatedAt: stamp(r.CreatedAt), StartedAt: maybeStamp(r.StartedAt), EndedAt: maybeStamp(r.EndedAt), ExpiresAt: maybeStamp(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.USD()},
 		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: textOrNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
 	}

@@ -10,19 +10,23 @@ import (
 
 // stepObject is a step as callers see it.
 type stepObject struct {
-	Path      string         `json:"path"`
+	Path      string         `json:"path" doc:"The node, or map[3]/node for one that ran inside another."`
 	Node      string         `json:"node"`
 	Kind      string         `json:"kind"`
 	State     flow.StepState `json:"state"`
-	Attempts  int            `json:"attempts"`
-	StartedAt stamp          `json:"started_at"`
-	EndedAt   stamp          `json:"ended_at"`
-	WaitUntil stamp          `json:"wait_until"`
+	Attempts  int            `json:"attempts" doc:"How often it was started."`
+	StartedAt maybeStamp     `json:"started_at"`
+	EndedAt   maybeStamp     `json:"ended_at"`
+	WaitUntil maybeStamp     `json:"wait_until" doc:"When a waiting step goes on, if a time is known."`
 	Input     map[string]any `json:"input"`
-	Output    map[string]any `json:"output"`
+	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`
 	Cost      costObject     `json:"cost"`
 	Error     *errorObject   `json:"error"`
+}
+
+type stepList struct {
+	Steps []stepObject `json:"steps"`
 }
 
 // listSteps is GET steps: every node of the document, whether its step began
@@ -47,11 +51,11 @@ func (s *Server) listSteps(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := []stepObject{}
+	list := stepList{Steps: []stepObject{}}
 	for _, step := range mergeSteps(run, out, rows) {
-		list = append(list, newStepObject(&step))
+		list.Steps = append(list.Steps, newStepObject(&step))
 	}
-	return c.writeJSON(http.StatusOK, map[string]any{"steps": list})
+	return c.writeJSON(http.StatusOK, list)
 }
 
 // mergeSteps puts the rows in the order of the document and adds the nodes
@@ -88,7 +92,7 @@ func topNode(path string) string {
 func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,
-		StartedAt: stamp(s.StartedAt), EndedAt: stamp(s.EndedAt), WaitUntil: stamp(s.WaitUntil),
+		StartedAt: maybeStamp(s.StartedAt), EndedAt: maybeStamp(s.EndedAt), WaitUntil: maybeStamp(s.WaitUntil),
 		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costObject{s.Usage.USD()}, Error: newErrorObject(s.Error),
 	}
 }

@@ -1,0 +1,77 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+
+	"sluice/flow"
+)
+
+// gates let a test decide when a hold node goes on.
+type gates struct {
+	mu     sync.Mutex
+	opened map[string]chan struct{}
+}
+
+func (g *gates) gate(name string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opened == nil {
+		g.opened = map[string]chan struct{}{}
+	}
+	if g.opened[name] == nil {
+		g.opened[name] = make(chan struct{})
+	}
+	return g.opened[name]
+}
+
+// open lets every run go on whose hold node was given this text.
+func (g *gates) open(name string) { close(g.gate(name)) }
+
+func typed(name string, t flow.FieldType) flow.Field {
+	return flow.Field{Name: name, Type: t, Typed: true}
+}
+
+func pass(_ context.Context, in *flow.In) (flow.Out, error) {
+	return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
+}
+
+// newKinds are kinds that do as little as the API needs to show.
+func newKinds(g *gates) *flow.Registry {
+	value := []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}
+	out := []flow.Port{{Name: "value", Type: flow.TypeAny}}
+	return flow.NewRegistry(
+		flow.Kind{Name: "input", Title: "Input", Group: "Test", Summary: "Takes a value.", Role: flow.RoleInput, Run: pass, Outputs: out,
+			Fields: []flow.Field{
+				{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, typed("type", flow.FieldKind),
+				typed("default", flow.FieldJSON), typed("description", flow.FieldText), typed("example", flow.FieldJSON),
+				typed("min", flow.FieldNumber), typed("max", flow.FieldNumber), typed("pattern", flow.FieldText), typed("enum", flow.FieldList),
+			}},
+		flow.Kind{Name: "output", Title: "Output", Group: "Test", Summary: "Gives a value.", Role: flow.RoleOutput, Run: pass, Inputs: value, Outputs: out,
+			Fields: []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}}},
+		flow.Kind{Name: "think", Title: "Think", Group: "Test", Summary: "Costs a little.", Class: flow.Outside, Inputs: value, Outputs: out, Run: think},
+		flow.Kind{Name: "hold", Title: "Hold", Group: "Test", Summary: "Waits for the test.", Class: flow.Compute, Inputs: value, Outputs: out, Run: g.hold},
+		flow.Kind{Name: "fail", Title: "Fail", Group: "Test", Summary: "Fails.", Class: flow.Compute, Inputs: value, Outputs: out, Run: fail},
+		flow.Kind{Name: "note", Title: "Note", Group: "Test", Summary: "Lies on the canvas.", Role: flow.RoleCanvas,
+			Fields: []flow.Field{typed("text", flow.FieldArea)}},
+	)
+}
+
+func think(ctx context.Context, in *flow.In) (flow.Out, error) {
+	out, err := pass(ctx, in)
+	out.Usage = flow.Usage{InputTokens: 120, OutputTokens: 40, CostNanoUSD: 1_300_000}
+	return out, err
+}
+
+func (g *gates) hold(ctx context.Context, in *flow.In) (flow.Out, error) {
+	select {
+	case <-g.gate(flow.Text(in.Ports["value"])):
+		return pass(ctx, in)
+	case <-ctx.Done():
+		return flow.Out{}, ctx.Err()
+	}
+}
+
+func fail(_ context.Context, in *flow.In) (flow.Out, error) {
+	return flow.Out{}, &flow.Error{Code: flow.CodeProviderRejected, Message: "The model refused the prompt.", Retryable: false}
+}
