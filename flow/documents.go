@@ -108,7 +108,9 @@ func (d *Document) Canonical() []byte { return EncodeJSON(d) }
 // Hash identifies a canonical document or any other content.
 func Hash(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // Node returns the node of an ID, or nil.

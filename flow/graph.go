@@ -12,6 +12,7 @@ type Graph struct {
 	Document *Document
 	nodes    []graphNode
 	index    map[string]int // node ID to place in nodes
+	edges    int            // of all nodes
 }
 
 // graphNode is one node that runs. Edges refer to places in Graph.nodes; in
@@ -81,6 +82,7 @@ func compile(d *Document, kinds *Registry) *Graph {
 }
 
 func (g *Graph) connect(from, to int, e graphEdge) {
+	g.edges++
 	e.from = from
 	g.nodes[to].in = append(g.nodes[to].in, e)
 	for _, known := range g.nodes[from].out {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,14 +37,89 @@ func DecodeJSON(data []byte) (any, error) {
 // EncodeJSON writes a value as compact JSON with sorted names and without
 // HTML escapes. Values come from DecodeJSON or are built from its types, so
 // failing to encode is a programming error and panics.
-func EncodeJSON(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+func EncodeJSON(v any) []byte { return appendJSON(make([]byte, 0, 128), v) }
+
+// appendJSON writes what values mostly are by itself, since every step is
+// encoded to be hashed, and leaves the rest to encoding/json.
+func appendJSON(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case string:
+		if isPlain(v) {
+			return append(append(append(b, '"'), v...), '"')
+		}
+	case json.Number:
+		if isNumber(string(v)) {
+			return append(b, v...)
+		}
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case float64:
+		if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 { // beyond, JSON has an exponent
+			return strconv.AppendFloat(b, v, 'f', -1, 64)
+		}
+	case []any:
+		if v != nil {
+			return appendList(b, v)
+		}
+	case map[string]any:
+		if v != nil {
+			return appendObject(b, v)
+		}
+	}
+	return appendReflected(b, v)
+}
+
+func appendList(b []byte, list []any) []byte {
+	b = append(b, '[')
+	for i, item := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSON(b, item)
+	}
+	return append(b, ']')
+}
+
+func appendObject(b []byte, m map[string]any) []byte {
+	var few [16]string
+	names := few[:0]
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendJSON(b, name), ':')
+		b = appendJSON(b, m[name])
+	}
+	return append(b, '}')
+}
+
+// isPlain tells whether a text stands in JSON as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func appendReflected(b []byte, v any) []byte {
+	w := bytes.NewBuffer(b)
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		panic(fmt.Sprintf("flow: encode JSON: %v", err))
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n"))
 }
 
 type jsonError struct{ at, msg string }

@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,11 +36,36 @@ func TestEncodeJSONPanicsOnWhatIsNoValue(t *testing.T) {
 	EncodeJSON(func() {})
 }
 
+func TestEncodeJSONIsThatOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		0.0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e20, 1e21, -1.5, 1.0 / 3, 100.0, math.MaxFloat64, 5, -7, int64(8), true, nil, "", "\x7f", "é", "\u2028", "<&>\"\\\n\x00",
+		num("-0"), num("1.5e+3"), []any(nil), map[string]any(nil), []any{[]any{}, map[string]any{"b": nil, "a": []any{1.0}}}, []string{"x"},
+	} {
+		if ours, theirs := EncodeJSON(v), appendReflected(nil, v); !bytes.Equal(ours, theirs) {
+			t.Errorf("%#v: %s, want %s", v, ours, theirs)
+		}
+	}
+}
+
 func TestPointer(t *testing.T) {
 	t.Parallel()
 	if got := Pointer("a/b", 3, "~c", ""); got != "/a~1b/3/~0c/" {
 		t.Error(got)
 	}
+}
+
+// FuzzNumber: a number is what JSON says it is.
+func FuzzNumber(f *testing.F) {
+	for _, s := range []string{"-0", "0.10", "1e+5", "01", "-", "1.", ".5", "1e", "+1", "1 ", "0x1", "-01", "1E-05", "00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want := json.Valid([]byte(s)) && s == strings.TrimSpace(s) && (s[0] == '-' || s[0] >= '0' && s[0] <= '9')
+		if isNumber(s) != want {
+			t.Errorf("%q: %v", s, !want)
+		}
+	})
 }
 
 // FuzzDecodeJSON: what is accepted reads the same as with encoding/json, and
@@ -65,6 +91,9 @@ func FuzzDecodeJSON(f *testing.F) {
 		d.UseNumber()
 		if err := d.Decode(&std); err != nil || !reflect.DeepEqual(v, std) {
 			t.Fatalf("%v: %#v, encoding/json %#v", err, v, std)
+		}
+		if ours, theirs := EncodeJSON(v), appendReflected(nil, v); !bytes.Equal(ours, theirs) {
+			t.Fatalf("encoded as %s, by encoding/json as %s", ours, theirs)
 		}
 		again, err := DecodeJSON(EncodeJSON(v))
 		if err != nil || !reflect.DeepEqual(v, again) {

@@ -96,10 +96,11 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 	for _, s := range steps {
 		recorded[s.Path] = s
 	}
+	edges := make([]edgeState, g.edges)
 	for i := range p.nodes {
 		n := &g.nodes[i]
 		p.nodes[i].step = Step{Path: n.ID, Node: n.ID, Kind: n.Kind, State: StepPending, NodeHash: n.hash}
-		p.nodes[i].edges = make([]edgeState, len(n.in))
+		p.nodes[i].edges, edges = edges[:len(n.in):len(n.in)], edges[len(n.in):]
 		p.nodes[i].waits = len(n.in)
 		if s, ok := recorded[n.ID]; ok {
 			p.restore(i, s)

@@ -117,12 +117,30 @@ func scalarText(v any) (string, bool) {
 
 // isNumber tells whether s is a number as JSON writes it.
 func isNumber(s string) bool {
-	if s == "" || !(s[0] == '-' || s[0] >= '0' && s[0] <= '9') {
+	s = strings.TrimPrefix(s, "-")
+	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
 		return false
 	}
-	v, err := DecodeJSON([]byte(s))
-	_, ok := v.(json.Number)
-	return err == nil && ok
+	s, ok := digits(s)
+	if ok && strings.HasPrefix(s, ".") {
+		s, ok = digits(s[1:])
+	}
+	if ok && s != "" && (s[0] == 'e' || s[0] == 'E') {
+		if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		s, ok = digits(s)
+	}
+	return ok && s == ""
+}
+
+// digits cuts at least one digit off the start of s.
+func digits(s string) (rest string, ok bool) {
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	return s[i:], i > 0
 }
 
 // Text is a value as it appears inside a text: text as it is, null as nothing,
