@@ -54,7 +54,8 @@ type client interface {
 // QueueConfig says where River keeps its jobs. Exactly one of SQLite and
 // Postgres is set.
 type QueueConfig struct {
-	SQLite   *sql.DB // the pool of the one writer connection
+	SQLite   *sql.DB                                                 // the pool of the one writer connection
+	Write    func(ctx context.Context, fn func(*sql.Tx) error) error // joins the next group of writes on SQLite
 	Postgres *pgxpool.Pool
 	Workers  int // runs worked on at once
 	Instance string
@@ -71,7 +72,7 @@ func NewQueue(cfg QueueConfig) (*Queue, error) {
 }
 
 func (q *Queue) useSQLite(cfg QueueConfig) error {
-	driver := newWakeDriver(cfg.SQLite)
+	driver := newWakeDriver(cfg.SQLite, cfg.Write)
 	c, err := river.NewClient(driver, q.config(cfg))
 	if err != nil {
 		return fmt.Errorf("open the job queue: %w", err)

@@ -53,6 +53,7 @@ type Runner struct {
 
 	mu       sync.Mutex
 	active   map[string]*activeRun
+	fresh    map[string]*flow.Run // accepted here a moment ago; a cache, the truth is in the store
 	handBack map[string]int64
 
 	draining atomic.Bool
@@ -82,7 +83,7 @@ func New(cfg Config) *Runner {
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
-		active: map[string]*activeRun{}, handBack: map[string]int64{}, hold: make(chan struct{}),
+		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
 	r.engine = &flow.Engine{Journal: r, Secret: r.secret, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}

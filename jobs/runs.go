@@ -26,12 +26,15 @@ func (r *Runner) work(ctx context.Context, j flow.Job) {
 // goOn carries a run from where it stands until it ends, waits, or must be
 // handed back. A fenced job belongs to somebody else by now.
 func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
-	run, steps, err := r.load(ctx, runID, attempt)
-	if err != nil {
-		return err
-	}
-	active := r.take(run)
+	active, run := r.take(runID, attempt) // before the run is read, so that no cancel falls in between
 	defer r.letGo(runID, active)
+	var steps []flow.Step
+	if run == nil {
+		var err error
+		if run, steps, err = r.load(ctx, runID, attempt); err != nil {
+			return err
+		}
+	}
 	plan, err := r.plan(ctx, run, steps)
 	if err != nil {
 		return err
@@ -92,12 +95,38 @@ func (r *Runner) reuse(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow
 	return flow.NewReuse(g, steps, run.RerunFrom), nil
 }
 
-func (r *Runner) take(run *flow.Run) *activeRun {
+// take notes that a worker has the run in its hands. A run that was accepted a
+// moment ago by this very process comes with it and need not be read back.
+func (r *Runner) take(runID string, attempt int64) (*activeRun, *flow.Run) {
 	a := &activeRun{cancel: make(chan struct{})}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.active[run.ID] = a
-	return a
+	r.active[runID] = a
+	run := r.fresh[runID]
+	delete(r.fresh, runID)
+	if run != nil {
+		run.Attempt = attempt
+	}
+	if attempt != 1 {
+		run = nil // it has been elsewhere in the meantime
+	}
+	return a, run
+}
+
+// keepFresh remembers a run while it is being accepted, as many as may begin
+// right away. On a shared database any process may get it, so none is kept.
+func (r *Runner) keepFresh(run *flow.Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.shared && len(r.fresh) < 2*r.cfg.Workers {
+		r.fresh[run.ID] = run
+	}
+}
+
+func (r *Runner) forget(runID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.fresh, runID)
 }
 
 func (r *Runner) letGo(runID string, a *activeRun) {

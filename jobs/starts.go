@@ -115,7 +115,12 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, doc []b
 		w = r.hub.watch(run.ID)
 		defer r.hub.leave(run.ID, w)
 	}
+	fresh := run
+	r.keepFresh(&fresh)
 	started, err := r.store.StartRun(ctx, n)
+	if err != nil || started.Replayed || started.Run.Attempt == 0 {
+		r.forget(run.ID) // not started, or not started yet: it waits in the queue
+	}
 	if err != nil || s.Wait <= 0 {
 		return started, err
 	}

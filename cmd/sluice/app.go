@@ -103,7 +103,7 @@ func (a *app) wire(ctx context.Context) error {
 	}
 	instance := instanceName()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: a.store.SQLite(), Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
+		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,7 +70,8 @@ func (m *metrics) observe(o jobs.Observation) {
 	m.duration.Observe(o.Latency.Seconds())
 }
 
-// serve answers /metrics on a listener of its own; an empty address is off.
+// serve answers /metrics, and Go's profiles beside it, on a listener of its own
+// that is meant for operators alone; an empty address is off.
 func (m *metrics) serve(addr string, failed chan<- error) error {
 	if addr == "" {
 		return nil
@@ -80,6 +82,8 @@ func (m *metrics) serve(addr string, failed chan<- error) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		if err := m.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
