@@ -50,8 +50,8 @@ type carrier struct {
 	*Engine
 	plan    *Plan
 	sig     Signals
-	results chan result
-	aborts  map[int]context.CancelFunc
+	results chan result                // made when the first step is started, as is aborts
+	aborts  map[int]context.CancelFunc // of started steps, by node
 }
 
 type result struct {
@@ -64,7 +64,7 @@ type result struct {
 // ends, started steps are aborted and nothing more is recorded: what was not
 // recorded runs again elsewhere.
 func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
-	c := &carrier{Engine: e, plan: p, sig: sig, results: make(chan result, StepParallel), aborts: map[int]context.CancelFunc{}}
+	c := &carrier{Engine: e, plan: p, sig: sig}
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
 	defer stop()
@@ -140,6 +140,9 @@ func (c *carrier) finish(r result) {
 }
 
 func (c *carrier) start(ctx context.Context, a Action) {
+	if c.results == nil {
+		c.results, c.aborts = make(chan result, StepParallel), map[int]context.CancelFunc{}
+	}
 	ctx, c.aborts[a.Node] = context.WithTimeout(ctx, c.plan.TimeLimit(a.Node))
 	go func() {
 		out, err := c.run(ctx, a)

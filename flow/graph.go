@@ -25,7 +25,12 @@ type graphNode struct {
 	hash      string         // of kind and config: what decides the result
 	in        []graphEdge
 	out       []int // places of the nodes that depend on this one, without repeats
+	ends      []edgeEnd
 }
+
+// edgeEnd is where an edge arrives: the place of the node, and the place of
+// the edge among those that arrive there.
+type edgeEnd struct{ node, edge int }
 
 type graphEdge struct {
 	from     int
@@ -84,6 +89,7 @@ func compile(d *Document, kinds *Registry) *Graph {
 func (g *Graph) connect(from, to int, e graphEdge) {
 	g.edges++
 	e.from = from
+	g.nodes[from].ends = append(g.nodes[from].ends, edgeEnd{to, len(g.nodes[to].in)})
 	g.nodes[to].in = append(g.nodes[to].in, e)
 	for _, known := range g.nodes[from].out {
 		if known == to {

@@ -107,16 +107,16 @@ func (p *Plan) end(i int, state StepState, outputs map[string]any, now time.Time
 // close tells the dependents what a step gave.
 func (p *Plan) close(i int) {
 	from := &p.nodes[i].step
-	for _, t := range p.g.nodes[i].out {
-		n := &p.nodes[t]
-		for k, e := range p.g.nodes[t].in {
-			if e.from != i || n.edges[k].decided {
-				continue
-			}
-			v, live := from.Outputs[e.fromPort]
-			n.edges[k] = edgeState{decided: true, live: live && from.State != StepSkipped, value: v}
-			n.waits--
+	for _, end := range p.g.nodes[i].ends {
+		n := &p.nodes[end.node]
+		if n.edges[end.edge].decided {
+			continue
 		}
+		v, live := from.Outputs[p.g.nodes[end.node].in[end.edge].fromPort]
+		n.edges[end.edge] = edgeState{decided: true, live: live && from.State != StepSkipped, value: v}
+		n.waits--
+	}
+	for _, t := range p.g.nodes[i].out {
 		p.decide(t)
 	}
 }
