@@ -1,0 +1,40 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+
+	"sluice/flow"
+)
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	get := func(path string) *reply { return w.send(request{method: "GET", path: path, key: "-"}) }
+	get("/livez").want(t, 200)
+	get("/readyz").want(t, 200)
+	if a := get("/"); a.status != 200 || !strings.Contains(string(a.raw), publicURL+"/v1/openapi.json") {
+		t.Errorf("the front page is %d %s", a.status, a.raw)
+	}
+	path := w.endedRun(w.echo, `{"ticket": "a"}`)
+	w.runner.draining.Store(true)
+	get("/livez").want(t, 200)
+	ready := get("/readyz")
+	ready.wantCode(t, 503, flow.CodeDraining)
+	if ready.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a"}`).wantCode(t, 503, flow.CodeDraining)
+	w.post(path+"/rerun", `{}`).wantCode(t, 503, flow.CodeDraining)
+	w.get(path).want(t, 200)
+	w.get(path+"/result").want(t, 200)
+}
+
+func TestRunEnded(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	typ, data := w.server.RunEnded(&flow.Run{ID: "run_1", FlowID: "flow_1", State: flow.RunFailed, Error: &flow.Error{Code: flow.CodeRunTimeout, Message: "Too slow."}})
+	if typ != "run.failed" || !strings.Contains(string(data), `"self":"`+publicURL+`/v1/flow/flow_1/run/run_1"`) {
+		t.Errorf("%s %s", typ, data)
+	}
+}

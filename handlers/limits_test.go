@@ -1,0 +1,148 @@
+package handlers
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	w.now = func() time.Time { return now }
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}, RPM: 3})
+	get := func() *reply { return w.send(request{method: "GET", path: "/v1/flow", key: key}) }
+	for i, want := range []string{`"requests";r=2;t=20`, `"requests";r=1;t=40`, `"requests";r=0;t=60`} {
+		a := get()
+		a.want(t, 200)
+		if a.header.Get("RateLimit") != want || a.header.Get("RateLimit-Policy") != `"requests";q=3;w=60` {
+			t.Errorf("request %d: RateLimit %s, RateLimit-Policy %s", i, a.header.Get("RateLimit"), a.header.Get("RateLimit-Policy"))
+		}
+	}
+	a := get()
+	a.wantCode(t, 429, flow.CodeRateLimited)
+	if a.header.Get("Retry-After") != "20" || a.header.Get("RateLimit") != `"requests";r=0;t=60` {
+		t.Errorf("Retry-After %s, RateLimit %s", a.header.Get("Retry-After"), a.header.Get("RateLimit"))
+	}
+	now = now.Add(20 * time.Second)
+	get().want(t, 200)
+	get().want(t, 429)
+	if a := w.get("/v1/flow"); a.status != 200 || a.header.Get("RateLimit") != "" {
+		t.Errorf("a key without a limit: %d, RateLimit %q", a.status, a.header.Get("RateLimit"))
+	}
+}
+
+func TestRateLimitFollowsTheKey(t *testing.T) {
+	t.Parallel()
+	r := newRates()
+	key := &flow.Key{ID: "key_1", RPM: 3}
+	r.bucket(key)
+	key.RPM = 600
+	if b := r.bucket(key); b.Burst() != 600 || b.Limit() != 10 {
+		t.Errorf("the bucket still holds %d at %v", b.Burst(), b.Limit())
+	}
+}
+
+func TestRefusedStartsSayWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun}, Concurrency: 5, RPM: 60})
+	tests := []struct {
+		err            *flow.Error
+		status         int
+		retry          string
+		policy, limits string
+	}{
+		{&flow.Error{Code: flow.CodeConcurrencyLimited, Message: "x"}, 429, "1", `"requests";q=60;w=60, "runs";q=5;qu="concurrent-requests"`, `"runs";r=0;t=1`},
+		{&flow.Error{Code: flow.CodeQueueFull, Message: "x", After: 7 * time.Second}, 429, "7", `"requests";q=60;w=60, "queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=7`},
+		{&flow.Error{Code: flow.CodeStorageFull, Message: "x"}, 503, "30", `"requests";q=60;w=60`, ""},
+		{&flow.Error{Code: flow.CodeDraining, Message: "x"}, 503, "5", `"requests";q=60;w=60`, ""},
+		{&flow.Error{Code: flow.CodeOverloaded, Message: "x", After: 1500 * time.Millisecond}, 503, "2", `"requests";q=60;w=60`, ""},
+		{&flow.Error{Code: flow.CodeIdempotencyInProgress, Message: "x"}, 409, "1", `"requests";q=60;w=60`, ""},
+		{&flow.Error{Code: flow.CodeBudgetExceeded, Message: "x"}, 402, "", `"requests";q=60;w=60`, ""},
+		{&flow.Error{Code: flow.CodeDestinationBlocked, Message: "x"}, 422, "", `"requests";q=60;w=60`, ""},
+	}
+	for _, test := range tests {
+		w.runner.mu.Lock()
+		w.runner.refuse = test.err
+		w.runner.mu.Unlock()
+		a := w.send(request{method: "POST", path: "/v1/flow/" + w.echo + "/run", key: key, body: `{"ticket": "a"}`})
+		a.wantCode(t, test.status, test.err.Code)
+		if h := a.header; h.Get("Retry-After") != test.retry || h.Get("RateLimit-Policy") != test.policy || !strings.HasSuffix(h.Get("RateLimit"), test.limits) {
+			t.Errorf("%s: Retry-After %s, RateLimit-Policy %s, RateLimit %s", test.err.Code, h.Get("Retry-After"), h.Get("RateLimit-Policy"), h.Get("RateLimit"))
+		}
+	}
+}
+
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *Config) { c.MaxInFlight, c.MaxHeld = 2, 1 })
+	path := w.heldRun("never")
+	s := w.stream(request{method: "GET", path: path + "/events"})
+	s.next()
+	w.get(path).want(t, 200)
+	a := w.get(path + "?wait=1") // the stream has the only place for those that wait
+	a.wantCode(t, 503, flow.CodeOverloaded)
+	if a.header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+	}
+	w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a"}`, "Prefer", "wait=1").wantCode(t, 503, flow.CodeOverloaded)
+	if len(w.store.runs) != 1 {
+		t.Error("a refused start was stored")
+	}
+	w.server.gate.busy.Add(2)
+	w.send(request{method: "GET", path: path, key: "-"}).wantCode(t, 503, flow.CodeOverloaded)
+	w.send(request{method: "GET", path: "/livez", key: "-"}).want(t, 200)
+	w.server.gate.busy.Add(-2)
+	w.get(path).want(t, 200)
+}
+
+// TestSlowLoris: many connections that send a little and then nothing keep
+// nobody from being answered.
+func TestSlowLoris(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	halves := []string{
+		"GET /v1/flow HT",
+		"GET /v1/flow HTTP/1.1\r\nHost: x\r\nX-A: b\r\n",
+		"POST /v1/flow/" + w.echo + "/run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + w.key + "\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{",
+		"POST /v1/flow/" + w.echo + "/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{",
+	}
+	var conns sync.WaitGroup
+	for i := range 300 {
+		conns.Go(func() {
+			c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := io.WriteString(c, halves[i%len(halves)]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	conns.Wait()
+	begun := time.Now()
+	w.get("/v1/flow").want(t, 200)
+	if d := time.Since(begun); d > 2*time.Second {
+		t.Errorf("an honest request took %s", d)
+	}
+}
+
+func TestServerHasTimeLimits(t *testing.T) {
+	t.Parallel()
+	srv := NewHTTPServer(nil)
+	if srv.ReadHeaderTimeout == 0 || srv.IdleTimeout == 0 || srv.MaxHeaderBytes == 0 {
+		t.Errorf("server is %+v", srv)
+	}
+	if srv.ReadTimeout != 0 || srv.WriteTimeout != 0 {
+		t.Error("a limit on whole requests would cut streams")
+	}
+}
