@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+var (
+	rounds = flag.Int("rounds", 10, "how often TestCrash kills the server")
+	seed   = flag.Uint64("seed", 0, "of the random choices of TestCrash; 0 takes one from the clock")
+)
+
+// sluice is the path of the binary under test.
+var sluice string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(buildAndRun(m))
+}
+
+// buildAndRun builds the binary once, as the tests themselves were built.
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sluice-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	sluice = filepath.Join(dir, "sluice")
+	args := []string{"build", "-o", sluice}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "sluice/cmd/sluice")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the binary under test: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
