@@ -132,6 +132,9 @@ func (r diskRow) decode() Step {
 }
 
 func decoded(data []byte) any {
+	if string(data) == "null" {
+		return nil // as most columns are
+	}
 	v, err := DecodeJSON(data)
 	if err != nil {
 		panic(err)
