@@ -29,13 +29,30 @@ type LibraryStore interface {
 // Check parses and validates a document and reports all problems at once.
 func (l *Library) Check(data []byte) (*Document, error) {
 	d, problems := ParseDocument(data)
-	if len(problems) == 0 {
-		problems = Validate(d, l.Kinds)
+	if d != nil {
+		problems = union(problems, Validate(d, l.Kinds))
 	}
 	if len(problems) > 0 {
 		return nil, &Error{Code: CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", count(len(problems), "problem")), Fields: problems}
 	}
 	return d, nil
+}
+
+// union adds what further checks found; a place is blamed once.
+func union(problems, more []Problem) []Problem {
+	if len(problems) == 0 || len(more) == 0 {
+		return append(problems, more...)
+	}
+	blamed := map[string]bool{}
+	for _, p := range problems {
+		blamed[p.Pointer] = true
+	}
+	for _, p := range more {
+		if !blamed[p.Pointer] {
+			problems = append(problems, p)
+		}
+	}
+	return problems
 }
 
 func count(n int, noun string) string {

@@ -194,13 +194,10 @@ func (v *validator) node(i int) {
 // below adds what further checks of a node found. A place that is known to be
 // wrong is not reported again.
 func (v *validator) below(at, node string, list []Problem) {
-	known := v.problems
-	for _, p := range list {
-		p.Pointer, p.Node = at+p.Pointer, node
-		if !slices.ContainsFunc(known, func(q Problem) bool { return q.Pointer == p.Pointer }) {
-			v.problems = append(v.problems, p)
-		}
+	for i := range list {
+		list[i].Pointer, list[i].Node = at+list[i].Pointer, node
 	}
+	v.problems = union(v.problems, list)
 }
 
 func (v *validator) fields(n *Node, k *Kind, at string) {
