@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -59,6 +60,7 @@ type QueueConfig struct {
 	Postgres *pgxpool.Pool
 	Workers  int // runs worked on at once
 	Instance string
+	Poll     time.Duration // bound on how long a job can be overlooked; default 250 ms
 	Log      *slog.Logger
 }
 
@@ -120,7 +122,7 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 		},
 		// The inserting client's cooldown throttles its notifications as well.
 		FetchCooldown:               time.Millisecond,
-		FetchPollInterval:           250 * time.Millisecond,
+		FetchPollInterval:           cmp.Or(cfg.Poll, 250*time.Millisecond),
 		JobTimeout:                  -1,
 		RescueStuckJobsAfter:        10 * 365 * 24 * time.Hour,
 		MaxAttempts:                 1,

@@ -45,6 +45,9 @@ func (r *Runner) tidy(ctx context.Context) error {
 	if err := r.batches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) }); err != nil {
 		return err
 	}
+	if err := r.batches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }); err != nil {
+		return err
+	}
 	return r.batches(ctx, func() (int, error) {
 		return r.store.DropTombstones(ctx, r.now().Add(-tombstoneAge), expireBatch)
 	})

@@ -17,6 +17,9 @@ func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 	if r.Draining() {
 		return flow.Started{}, draining()
 	}
+	if started, found, err := r.replay(ctx, s); found || err != nil {
+		return started, err
+	}
 	run := r.newRun(s)
 	doc, c, err := r.choose(ctx, s, &run)
 	if err != nil {
@@ -28,6 +31,23 @@ func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 	}
 	run.Inputs = values
 	return r.accept(ctx, s, run, doc, c)
+}
+
+// replay answers a repeated request with the run that the first one started,
+// whatever became of the flow since.
+func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started, found bool, err error) {
+	if s.IdempotencyKey == "" {
+		return started, false, nil
+	}
+	run, err := r.store.FindStarted(ctx, s.WorkspaceID, s.IdempotencyKey, s.Fingerprint)
+	if err != nil || run == nil {
+		return started, false, err
+	}
+	started = flow.Started{Run: run, Replayed: true}
+	if s.Wait > 0 {
+		started.Run, err = r.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, s.Wait)
+	}
+	return started, true, err
 }
 
 func draining() error {
@@ -137,6 +157,9 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, doc []b
 func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
 	if r.Draining() {
 		return flow.Started{}, draining()
+	}
+	if started, found, err := r.replay(ctx, s.Start); found || err != nil {
+		return started, err
 	}
 	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
 	if err != nil {

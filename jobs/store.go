@@ -16,6 +16,7 @@ type Store interface {
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 
+	FindStarted(ctx context.Context, ws, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
 	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
@@ -32,6 +33,7 @@ type Store interface {
 	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
 	EraseUnsaved(ctx context.Context, limit int) (int, error)
+	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
 
 	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)

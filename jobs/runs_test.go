@@ -1,0 +1,358 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+// The poll of these queues is an hour: a run that ends was woken by the commit.
+func TestRunBeginsAtTheCommit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, passing).start()
+		for range 20 {
+			run := w.begin(func(s *flow.Start) { s.Wait = 20 * time.Second })
+			if run.State != flow.RunSucceeded || run.Outputs["y"] != "hello" {
+				t.Fatalf("the run is %s with %v", run.State, run.Outputs)
+			}
+		}
+	})
+}
+
+func TestAnswerFromMemoryEqualsTheStore(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, passing).start()
+		told := w.begin(func(s *flow.Start) { s.Wait = 20 * time.Second })
+		kept := w.ended(told)
+		if a, b := told.ExpiresAt, kept.ExpiresAt; !a.Equal(b) {
+			t.Errorf("expires at %s in the answer, %s in the store", a, b)
+		}
+		if !told.EndedAt.Equal(kept.EndedAt) || !told.StartedAt.Equal(kept.StartedAt) || told.Seq != kept.Seq {
+			t.Errorf("told %+v, kept %+v", told, kept)
+		}
+	})
+}
+
+func TestCompletedJobsAreRemoved(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), passing).start()
+	w.ended(w.begin())
+	deadline := time.Now().Add(20 * time.Second)
+	for left := -1; left != 0; {
+		if err := w.store.SQLite().QueryRow(`SELECT count(*) FROM river_job WHERE kind IN ('run', 'delivery')`).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d jobs are left", left)
+		}
+	}
+}
+
+func TestStartRunRefuses(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), passing).start()
+	draft := w.flowID
+	library := &flow.Library{Store: w.store, Kinds: w.kinds, IDs: flow.NewIDs()}
+	unpublished, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(passing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		flowID string
+		set    func(*flow.Start)
+		want   flow.Code
+	}{
+		"an unknown flow":          {"flow_unknown", func(*flow.Start) {}, flow.CodeNotFound},
+		"a flow never published":   {unpublished.ID, func(*flow.Start) {}, flow.CodeNotPublished},
+		"a version that never was": {draft, func(s *flow.Start) { s.Options.Version = 7 }, flow.CodeInputInvalid},
+		"a missing input":          {draft, func(s *flow.Start) { s.Given = nil }, flow.CodeInputInvalid},
+		"another workspace":        {draft, func(s *flow.Start) { s.WorkspaceID = "ws_other" }, flow.CodeNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: c.flowID, Given: map[string]any{"x": "hello"}}
+			c.set(&s)
+			_, err := w.runner.StartRun(context.Background(), s)
+			if !errors.Is(err, &flow.Error{Code: c.want}) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestDraftRunKeepsItsDocument(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, passing).start()
+		run := w.ended(w.begin(func(s *flow.Start) { s.Options.Draft = true }))
+		if run.State != flow.RunSucceeded || !run.Draft || run.Version != 0 {
+			t.Errorf("the draft run is %+v", run)
+		}
+	})
+}
+
+func TestIdempotencyOutlivesTheFlow(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, passing).start()
+		repeat := func(s *flow.Start) { s.IdempotencyKey, s.Fingerprint, s.Wait = "k", "f", 20*time.Second }
+		first := w.begin(repeat)
+		if err := w.store.ArchiveFlow(context.Background(), flow.DefaultWorkspace, w.flowID); err != nil {
+			t.Fatal(err)
+		}
+		if again := w.begin(repeat); again.ID != first.ID || again.State != flow.RunSucceeded {
+			t.Errorf("the repeated request found %s (%s), wanted %s", again.ID, again.State, first.ID)
+		}
+	})
+}
+
+func TestCancelReachesTheStep(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, gated).start()
+		run := w.begin()
+		<-w.gate.begun
+		got, err := w.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		if err != nil || got.State != flow.RunCanceled {
+			t.Fatalf("canceled: %+v, %v", got, err)
+		}
+		again, err := w.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		if err != nil || again.State != flow.RunCanceled || !again.EndedAt.Equal(got.EndedAt) {
+			t.Errorf("a second cancel changed the run: %+v, %v", again, err)
+		}
+	})
+}
+
+// A cancel that comes while a worker takes the run must not get lost.
+func TestCancelAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, gated).start()
+		for range 30 {
+			run := w.begin()
+			if _, err := w.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID); err != nil {
+				t.Fatal(err)
+			}
+			if end := w.ended(run); end.State != flow.RunCanceled {
+				t.Fatalf("the run is %s", end.State)
+			}
+		}
+	})
+}
+
+func TestDrainHandsBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, gated).start()
+		run := w.begin()
+		<-w.gate.begun
+		if err := drain(w.runner, 50*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		back, err := w.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		if err != nil || back.State.Ended() || back.Attempt != 2 || back.Crashes != 0 {
+			t.Fatalf("handed back as %+v, %v", back, err)
+		}
+		w.wire()
+		w.start()
+		<-w.gate.begun
+		w.gate.let <- nil
+		if end := w.ended(run); end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
+			t.Errorf("went on to %s with %v", end.State, end.Outputs)
+		}
+	})
+}
+
+func TestDrainLetsStepsFinish(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, gated).start()
+		run := w.begin()
+		<-w.gate.begun
+		drained := make(chan error)
+		go func() { drained <- drain(w.runner, 20*time.Second) }()
+		for !w.runner.Draining() {
+			time.Sleep(time.Millisecond)
+		}
+		if _, err := w.runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID}); !errors.Is(err, &flow.Error{Code: flow.CodeDraining}) {
+			t.Errorf("a start while draining gave %v", err)
+		}
+		w.gate.let <- nil
+		if err := <-drained; err != nil {
+			t.Fatal(err)
+		}
+		steps, err := w.store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			if s.Node == "g" && s.State != flow.StepSucceeded {
+				t.Errorf("the step that was let finish is %s", s.State)
+			}
+		}
+	})
+}
+
+func TestLongBackOffReleasesTheWorker(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, `{"schema":"sluice.flow/v1","name":"Retry","nodes":[
+			{"id":"a","kind":"input","config":{"name":"x"}},
+			{"id":"g","kind":"gate","retry":{"attempts":2,"backoff_s":60},"config":{}},
+			{"id":"o","kind":"output","config":{"name":"y"}}],
+			"edges":[{"from":"a.value","to":"g.value"},{"from":"g.value","to":"o.value"}]}`).start()
+		w.gate.let <- &flow.Error{Code: flow.CodeHTTPFailed, Message: "Not now.", Retryable: true}
+		run := w.begin()
+		w.until(run, func(r *flow.Run) bool { return r.State == flow.RunWaiting })
+		w.gate.let <- nil
+		w.clock.advance(61 * time.Second)
+		end := w.ended(run)
+		if end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
+			t.Errorf("went on to %s with %v", end.State, end.Outputs)
+		}
+	})
+}
+
+func TestRetentionErases(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		cfg.Retention = time.Hour
+		w := open(t, cfg, passing).start()
+		run := w.ended(w.begin())
+		w.clock.advance(2 * time.Hour)
+		gone := w.until(run, func(r *flow.Run) bool { return r.Erased != "" })
+		if gone.Erased != flow.CodeRunExpired || gone.Inputs != nil || gone.Outputs != nil || gone.State != flow.RunSucceeded {
+			t.Errorf("the tombstone is %+v", gone)
+		}
+	})
+}
+
+func TestDiscardedRunIsErasedAtItsEnd(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, passing).start()
+		run := w.begin(func(s *flow.Start) { s.Options.Discard, s.Wait = true, 20*time.Second })
+		if run.Outputs["y"] != "hello" {
+			t.Errorf("the answer has %v", run.Outputs)
+		}
+		if gone := w.until(run, func(r *flow.Run) bool { return r.Erased != "" }); gone.Erased != flow.CodeResultNotSaved {
+			t.Errorf("erased as %s", gone.Erased)
+		}
+	})
+}
+
+func TestSuspectIsTriedAloneThenPoisoned(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gated)
+	run := w.begin()
+	for range 2 { // two crashes with the run in a worker's hands
+		if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run'`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := make(chan error)
+	runner := w.runner
+	go func() { began <- runner.Start(context.Background()) }()
+	<-w.gate.begun // alone: Start has not returned
+	select {
+	case err := <-began:
+		t.Fatalf("Start did not wait for the suspect: %v", err)
+	default:
+	}
+	w.gate.let <- nil
+	if err := <-began; err != nil {
+		t.Fatal(err)
+	}
+	defer drain(runner, 5*time.Second)
+	if end := w.ended(run); end.State != flow.RunSucceeded || end.Crashes != 0 {
+		t.Errorf("an innocent suspect is %s with %d crashes", end.State, end.Crashes)
+	}
+}
+
+func TestPoisonedRunEnds(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gated)
+	run, neighbour := w.begin(), w.begin()
+	for range 2 {
+		crash(t, w, run.ID)
+	}
+	if _, err := w.store.TryAlone(context.Background(), run.ID); err != nil {
+		t.Fatal(err) // and the process is gone while it is tried alone
+	}
+	w.gate.let <- nil
+	w.start()
+	if end := w.ended(run); end.State != flow.RunFailed || end.Error == nil || end.Error.Code != flow.CodePoisoned {
+		t.Errorf("the poisoned run is %s: %+v", end.State, end.Error)
+	}
+	if end := w.ended(neighbour); end.State != flow.RunSucceeded {
+		t.Errorf("its neighbour is %s: %+v", end.State, end.Error)
+	}
+}
+
+// crash recovers as after a crash that cut this run alone.
+func crash(t *testing.T, w *world, runID string) {
+	t.Helper()
+	if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run' AND json_extract(args, '$.id') = ?`, runID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRerunReusesWhatSucceeded(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		w := open(t, cfg, gated).start()
+		w.gate.let <- &flow.Error{Code: flow.CodeHTTPFailed, Message: "Broken."}
+		failed := w.ended(w.begin())
+		if failed.State != flow.RunFailed || failed.Error.Node != "g" {
+			t.Fatalf("the parent is %s: %+v", failed.State, failed.Error)
+		}
+		w.gate.let <- nil
+		second := w.rerun(t, w.runner, failed, "")
+		if got := w.states(second); got["a"] != flow.StepReused || got["g"] != flow.StepSucceeded {
+			t.Errorf("after the failure: %v", got)
+		}
+		third := w.rerun(t, w.runner, second, "o")
+		if got := w.states(third); got["a"] != flow.StepReused || got["g"] != flow.StepReused || got["o"] != flow.StepSucceeded {
+			t.Errorf("from the output: %v", got)
+		}
+	})
+}
+
+func (w *world) rerun(t *testing.T, r *jobs.Runner, parent *flow.Run, from string) *flow.Run {
+	t.Helper()
+	started, err := r.Rerun(context.Background(), flow.Rerun{
+		Start: flow.Start{WorkspaceID: parent.WorkspaceID, FlowID: parent.FlowID}, ParentRunID: parent.ID, From: from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := w.ended(started.Run)
+	if end.State != flow.RunSucceeded || end.ParentRunID != parent.ID || end.Outputs["y"] != "hello" {
+		t.Fatalf("the rerun is %s: %+v", end.State, end)
+	}
+	return end
+}
+
+func (w *world) states(run *flow.Run) map[string]flow.StepState {
+	w.t.Helper()
+	steps, err := w.store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m := map[string]flow.StepState{}
+	for _, s := range steps {
+		m[s.Path] = s.State
+	}
+	return m
+}

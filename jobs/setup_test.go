@@ -1,0 +1,210 @@
+package jobs_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// clock is a time that a test sets.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// gate is a kind's work that begins, tells so, and ends when it is let.
+type gate struct {
+	begun chan string
+	let   chan error
+}
+
+func newGate() *gate { return &gate{begun: make(chan string, 100), let: make(chan error, 100)} }
+
+// world is a Runner with kinds of its own on a real database.
+type world struct {
+	t      *testing.T
+	store  *db.Store
+	runner *jobs.Runner
+	clock  *clock
+	gate   *gate
+	kinds  *flow.Registry
+	flowID string
+}
+
+// onBoth runs a test on SQLite and on PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, cfg db.Config)) {
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, dbtest.SQLiteConfig(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, dbtest.PostgresConfig(t)) })
+}
+
+// open makes a world that is not started; document is published in it.
+func open(t *testing.T, cfg db.Config, document string) *world {
+	t.Helper()
+	w := &world{t: t, clock: &clock{t: time.Now()}, gate: newGate()}
+	cfg.Now, cfg.Capacity = w.clock.now, 16
+	store, err := db.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = store
+	t.Cleanup(func() { store.Close() })
+	w.kinds = kinds(w.gate)
+	w.wire()
+	w.publish(document)
+	return w
+}
+
+func (w *world) wire() {
+	w.t.Helper()
+	instance := "test-" + rand.Text()
+	queue, err := jobs.NewQueue(jobs.QueueConfig{
+		SQLite: w.store.SQLite(), Write: w.store.WriteQueue, Postgres: w.store.Pool(), Workers: 16,
+		Instance: instance, Poll: time.Hour, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.store.UseQueue(queue)
+	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	w.runner = jobs.New(jobs.Config{
+		Store: w.store, Queue: queue, Kinds: w.kinds, HTTP: noRedirect, Instance: instance, Workers: 16,
+		Shared: w.store.Pool() != nil, Retention: time.Hour, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
+		Jitter: func() float64 { return 0 },
+	})
+	w.store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
+}
+
+func (w *world) start() *world {
+	w.t.Helper()
+	if err := w.runner.Start(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
+	runner := w.runner
+	w.t.Cleanup(func() { drain(runner, 5*time.Second) })
+	return w
+}
+
+func drain(r *jobs.Runner, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return r.Drain(ctx)
+}
+
+func (w *world) publish(document string) {
+	w.t.Helper()
+	library := &flow.Library{Store: w.store, Kinds: w.kinds, IDs: flow.NewIDs()}
+	f, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(document))
+	if err == nil {
+		_, _, err = library.Publish(context.Background(), flow.DefaultWorkspace, f.ID, "test")
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.flowID = f.ID
+}
+
+// begin starts a run.
+func (w *world) begin(set ...func(*flow.Start)) *flow.Run {
+	w.t.Helper()
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+	for _, f := range set {
+		f(&s)
+	}
+	started, err := w.runner.StartRun(context.Background(), s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return started.Run
+}
+
+// ended waits for a run's end.
+func (w *world) ended(run *flow.Run) *flow.Run {
+	w.t.Helper()
+	return w.until(run, func(r *flow.Run) bool { return r.State.Ended() })
+}
+
+// until follows a run until a condition holds.
+func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
+	w.t.Helper()
+	changes, stop := w.runner.WatchRun(run.ID)
+	defer stop()
+	late := time.After(20 * time.Second)
+	for {
+		now, err := w.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if holds(now) {
+			return now
+		}
+		select {
+		case <-changes:
+		case <-time.After(50 * time.Millisecond): // written by somebody whom this runner does not hear
+		case <-late:
+			w.t.Fatalf("the run is still %s after 20 s: %+v", now.State, now.Error)
+		}
+	}
+}
+
+// kinds are an input, an output, a step that waits at the gate, one that fails
+// until it is let, and one that sends a message.
+func kinds(g *gate) *flow.Registry {
+	value := []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}
+	pass := func(_ context.Context, in *flow.In) (flow.Out, error) {
+		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
+	}
+	name := []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true}}
+	k := func(kind flow.Kind) flow.Kind {
+		kind.Title, kind.Group, kind.Summary, kind.Outputs = kind.Name, "test", "For tests.", []flow.Port{{Name: "value", Type: flow.TypeAny}}
+		return kind
+	}
+	return flow.NewRegistry(
+		k(flow.Kind{Name: "input", Role: flow.RoleInput, Fields: name, Run: pass}),
+		k(flow.Kind{Name: "output", Role: flow.RoleOutput, Fields: name, Inputs: value, Run: pass}),
+		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: value, Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
+			g.begun <- in.Key
+			select {
+			case err := <-g.let:
+				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, err
+			case <-ctx.Done():
+				return flow.Out{}, ctx.Err()
+			}
+		}}),
+		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}},
+			Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom"}
+				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}, Deliveries: []flow.NewDelivery{d}}, nil
+			}}),
+	)
+}
+
+const passing = `{"schema":"sluice.flow/v1","name":"Pass","nodes":[
+ {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],
+ "edges":[{"from":"a.value","to":"o.value"}]}`
+
+const gated = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
+ {"id":"a","kind":"input","config":{"name":"x"}},{"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
+ "edges":[{"from":"a.value","to":"g.value"},{"from":"g.value","to":"o.value"}]}`
