@@ -29,7 +29,9 @@ func (tx *Tx) decide(k flowKey) (int64, error) {
 	return placeQueue, tx.checkQueue(k, limits)
 }
 
-// free tells whether one more run of the flow may be admitted.
+// free tells whether one more run of the flow may be admitted. Limits are kept
+// to exactly. On PostgreSQL the capacity is not: starts that come together do
+// not wait for each other, and the jobs over it wait for a worker instead.
 func (tx *Tx) free(k flowKey, l flowLimits) (bool, error) {
 	limit, err := tx.capacity()
 	if err != nil {

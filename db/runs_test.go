@@ -120,7 +120,6 @@ func TestListRuns(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		var ids []string
 		for i := range 5 {
-			w.clock.move(time.Second)
 			r := w.start(func(n *flow.NewRun) { n.Run.KeyID = []string{"key_a", "key_b"}[i%2] })
 			ids = append(ids, r.ID)
 		}
@@ -134,7 +133,7 @@ func TestListRuns(t *testing.T) {
 			}
 			return got
 		}
-		base := w.clock.Now().Add(-4 * time.Second)
+		created := func(i int) time.Time { return w.find(ids[i]).CreatedAt }
 		cases := map[string]struct {
 			filter flow.RunFilter
 			want   []string
@@ -144,7 +143,7 @@ func TestListRuns(t *testing.T) {
 			"next page":    {flow.RunFilter{FlowID: w.flow.ID, BeforeID: ids[3], Limit: 2}, []string{ids[2], ids[1]}},
 			"of a key":     {flow.RunFilter{FlowID: w.flow.ID, KeyID: "key_b", Limit: 9}, []string{ids[3], ids[1]}},
 			"by state":     {flow.RunFilter{States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 9}, []string{ids[4]}},
-			"by time":      {flow.RunFilter{CreatedAfter: base.Add(time.Second), CreatedBefore: base.Add(3 * time.Second), Limit: 9}, []string{ids[2], ids[1]}},
+			"by time":      {flow.RunFilter{CreatedAfter: created(1), CreatedBefore: created(3), Limit: 9}, []string{ids[2], ids[1]}},
 		}
 		for name, c := range cases {
 			if got := list(c.filter); !reflect.DeepEqual(got, c.want) {

@@ -3,7 +3,6 @@ package db_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +68,7 @@ func (w *world) must(err error) {
 // start starts a run of the world's flow, changed by change.
 func (w *world) start(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
+	w.clock.move(time.Millisecond) // identifiers are in order from one to the next
 	s, err := w.tryStart(change...)
 	w.must(err)
 	return s.Run
@@ -231,5 +231,3 @@ func (q *queue) ids(kind string) (list []string) {
 	}
 	return list
 }
-
-var _ = fmt.Sprint

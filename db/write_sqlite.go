@@ -15,9 +15,15 @@ import (
 // maxGroup bounds the members of one transaction, and so the wait of the first.
 const maxGroup = 128
 
-// groupWriter runs the writes of many callers in one transaction, a savepoint
-// each, so that they share one sync of the disk.
+// carefulGroups is for how many groups savepoints are used after one of them
+// had a member that failed.
+const carefulGroups = 64
+
+// groupWriter runs the writes of many callers in one transaction, so that they
+// share one sync of the disk. Members seldom fail; when one does, the group is
+// repeated with a savepoint around each, so that it fails alone.
 type groupWriter struct {
+	careful int // groups for which savepoints are used
 	s       *Store
 	waiting chan *member
 	closing chan struct{}
@@ -131,6 +137,10 @@ func (w *groupWriter) run(group []*member) {
 		return
 	}
 	err := w.commit(group)
+	if errors.Is(err, errSpoiled) {
+		w.careful = carefulGroups
+		err = w.commit(group)
+	}
 	if lost, ok := errors.AsType[*lostError](err); ok && len(group) > 1 {
 		w.s.cfg.Log.Warn("a group of writes is repeated one by one", "members", len(group), "error", lost.cause)
 		for _, m := range group {
@@ -146,6 +156,9 @@ func (w *groupWriter) run(group []*member) {
 		close(m.done)
 	}
 }
+
+// errSpoiled says that a member failed in a group without savepoints.
+var errSpoiled = errors.New("a member failed")
 
 // lostError says that the whole transaction is gone, not one member alone.
 type lostError struct{ cause error }
@@ -185,9 +198,10 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	tx := &Tx{Queries: gen.New(db), s: w.s, ctx: ctx, db: db, batch: newBatch()}
 	for _, m := range group {
 		if err := w.member(tx, m, len(group) > 1); err != nil {
-			return &lostError{err}
+			return err
 		}
 	}
+	w.careful = max(0, w.careful-1)
 	if len(group) == 1 && group[0].err != nil {
 		return nil // the rollback is enough
 	}
@@ -204,10 +218,23 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 // member runs one member. Its own failure is undone and kept in it; an error
 // of this function means that the transaction cannot go on.
 func (w *groupWriter) member(tx *Tx, m *member, many bool) error {
-	if !many {
+	switch {
+	case !many:
 		m.err = safely(m.fn, tx)
 		return nil
+	case w.careful == 0:
+		if safely(m.fn, tx) != nil {
+			return errSpoiled
+		}
+		return nil
 	}
+	if err := w.guarded(tx, m); err != nil {
+		return &lostError{err}
+	}
+	return nil
+}
+
+func (w *groupWriter) guarded(tx *Tx, m *member) error {
 	if _, err := tx.db.ExecContext(tx.ctx, "SAVEPOINT member"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}

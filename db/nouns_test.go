@@ -1,0 +1,214 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+func TestFlows(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.clock.move(time.Minute)
+		w.must(w.UpdateDraft(w.ctx, ws, w.flow.ID, "New", "What it does", []byte(`{"name":"New"}`)))
+		f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
+		w.must(err)
+		wantEqual(t, "rev", f.Rev, 2)
+		wantEqual(t, "draft", string(f.Draft), `{"name":"New"}`)
+		wantEqual(t, "updated", f.UpdatedAt, w.clock.Now())
+		wantCode(t, w.UpdateDraft(w.ctx, "ws_other", w.flow.ID, "", "", nil), flow.CodeNotFound)
+
+		second := w.newFlow(ws)
+		list, err := w.ListFlows(w.ctx, ws, w.flow.ID, 10)
+		w.must(err)
+		wantEqual(t, "next page", len(list), 1)
+		wantEqual(t, "on it", list[0].ID, second.ID)
+		w.must(w.ArchiveFlow(w.ctx, ws, second.ID))
+		list, err = w.ListFlows(w.ctx, ws, "", 10)
+		w.must(err)
+		wantEqual(t, "not archived", len(list), 1)
+		had, err := w.HadFlows(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "had flows", had, true)
+		_, err = w.FindWorkspace(w.ctx, ws)
+		w.must(err)
+	})
+}
+
+func TestPublishFlow(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		publish := func(doc string) (flow.Version, bool) {
+			v, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(doc), "first", "me")
+			w.must(err)
+			return v, created
+		}
+		live := func() (int64, string) {
+			f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
+			w.must(err)
+			return f.LiveVersion, f.LiveHash
+		}
+		for _, c := range []struct {
+			doc     string
+			number  int64
+			created bool
+		}{{"a", 1, true}, {"a", 1, false}, {"b", 2, true}, {"a", 3, true}} {
+			v, created := publish(c.doc)
+			wantEqual(t, "number", v.Number, c.number)
+			wantEqual(t, "created", created, c.created)
+			n, hash := live()
+			wantEqual(t, "live", n, c.number)
+			wantEqual(t, "live hash", hash, flow.Hash([]byte(c.doc)))
+		}
+		w.must(w.SetLiveVersion(w.ctx, ws, w.flow.ID, 2, "me"))
+		n, _ := live()
+		wantEqual(t, "live again", n, 2)
+		v, created := publish("a")
+		wantEqual(t, "the latest goes live", v.Number, 3)
+		wantEqual(t, "as it is", created, false)
+		wantCode(t, w.SetLiveVersion(w.ctx, ws, w.flow.ID, 9, "me"), flow.CodeNotFound)
+		list, err := w.ListVersions(w.ctx, ws, w.flow.ID)
+		w.must(err)
+		wantEqual(t, "versions", len(list), 3)
+		wantEqual(t, "newest first", list[0].Number, 3)
+		_, err = w.FindVersion(w.ctx, "ws_other", w.flow.ID, 1)
+		wantCode(t, err, flow.CodeNotFound)
+		doc, err := w.FindDocument(w.ctx, ws, list[1].DocumentHash)
+		w.must(err)
+		wantEqual(t, "document", string(doc), "b")
+		_, _, err = w.PublishFlow(w.ctx, "ws_other", w.flow.ID, []byte("a"), "", "")
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+func TestKeys(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		k := &flow.Key{
+			WorkspaceID: ws, Name: "Site", Prefix: "slu_abc", Hash: "hash", Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
+			Flows: []string{w.flow.ID}, RPM: 1, Concurrency: 2, USDPerDay: 3, CreatedBy: "me", ExpiresAt: w.clock.Now(),
+		}
+		w.must(w.CreateKey(w.ctx, k))
+		got, err := w.FindKeyByHash(w.ctx, "hash")
+		w.must(err)
+		wantEqual(t, "scopes", got.Has(flow.ScopeRead) && got.Allows(w.flow.ID) && !got.Allows("flow_b"), true)
+		wantEqual(t, "limits", got.RPM+10*got.Concurrency+100*got.USDPerDay, 321)
+		_, err = w.FindKeyByHash(w.ctx, "none")
+		wantCode(t, err, flow.CodeNotFound)
+
+		used := w.clock.Now().Add(time.Hour)
+		w.must(w.TouchKeys(w.ctx, []flow.KeyUse{{KeyID: k.ID, At: used, IP: "::1", Count: 3}, {KeyID: k.ID, At: used, IP: "::2", Count: 1}}))
+		w.must(w.RevokeKey(w.ctx, ws, k.ID))
+		revoked := w.clock.Now()
+		w.clock.move(time.Hour)
+		w.must(w.RevokeKey(w.ctx, ws, k.ID))
+		wantCode(t, w.RevokeKey(w.ctx, "ws_other", k.ID), flow.CodeNotFound)
+		list, err := w.ListKeys(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "uses", list[0].Uses, 4)
+		wantEqual(t, "last use", list[0].LastUsedAt, used)
+		wantEqual(t, "revoked", list[0].RevokedAt, revoked)
+	})
+}
+
+func TestUsage(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		chat := step("write")
+		chat.Input, chat.Usage = map[string]any{"model": "openai/gpt-x"}, flow.Usage{InputTokens: 10, OutputTokens: 2, CostNanoUSD: 5}
+		reused := chat
+		reused.Path, reused.State = "again", flow.StepReused
+		for _, state := range []flow.RunState{flow.RunSucceeded, flow.RunFailed} {
+			r := w.take(w.start().ID)
+			w.clock.move(2 * time.Second)
+			r.Progress.Done = 3
+			w.must(w.finish(r, state, chat, reused))
+		}
+		spent, err := w.KeySpent(w.ctx, ws, "key_a", w.clock.Now())
+		w.must(err)
+		wantEqual(t, "spent", spent, 10)
+		days, err := w.Usage(w.ctx, ws, w.clock.Now(), w.clock.Now())
+		w.must(err)
+		wantEqual(t, "rows", len(days), 2)
+		wantEqual(t, "runs", days[0], db.UsageDay{
+			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Runs: 2, Succeeded: 1, Failed: 1, Steps: 6, Duration: 4 * time.Second,
+		})
+		wantEqual(t, "model", days[1], db.UsageDay{
+			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Model: "openai/gpt-x",
+			Usage: flow.Usage{InputTokens: 20, OutputTokens: 4, CostNanoUSD: 10},
+		})
+	})
+}
+
+func TestUsers(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		u, err := w.CreateUser(w.ctx, " Ada@Example.com ", "hash", "owner")
+		w.must(err)
+		got, err := w.FindUserByEmail(w.ctx, "ada@example.COM")
+		w.must(err)
+		wantEqual(t, "user", *got, *u)
+		_, err = w.CreateUser(w.ctx, "ada@example.com", "x", "viewer")
+		wantCode(t, err, flow.CodeInputInvalid)
+		w.must(w.SetPassword(w.ctx, u.ID, "other"))
+		got, err = w.FindUser(w.ctx, u.ID)
+		w.must(err)
+		wantEqual(t, "hash", got.PasswordHash, "other")
+		n, err := w.CountUsers(w.ctx)
+		w.must(err)
+		wantEqual(t, "users", n, 1)
+	})
+}
+
+func TestSessions(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.must(w.SaveSession(w.ctx, "h", "user_a", []byte{0, 1}, w.clock.Now().Add(time.Hour)))
+		data, found, err := w.FindSession(w.ctx, "h")
+		w.must(err)
+		wantEqual(t, "found", found && data[1] == 1, true)
+		w.clock.move(time.Hour)
+		_, found, err = w.FindSession(w.ctx, "h")
+		w.must(err)
+		wantEqual(t, "over", found, false)
+		w.must(w.DropSession(w.ctx, "h"))
+	})
+}
+
+func TestAudit(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		for _, action := range []string{"key.create", "key.revoke"} {
+			w.clock.move(time.Second)
+			w.must(w.Audit(w.ctx, ws, "me", action, "key_a", "Site"))
+		}
+		list, err := w.ListAudit(w.ctx, ws, "", 1)
+		w.must(err)
+		wantEqual(t, "newest", list[0].Action, "key.revoke")
+		list, err = w.ListAudit(w.ctx, ws, list[0].ID, 1)
+		w.must(err)
+		wantEqual(t, "before", list[0].Action, "key.create")
+	})
+}
+
+func TestFiles(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		own, shared := &db.File{WorkspaceID: ws, Name: "a.txt", MIME: "text/plain", Size: 3, Hash: "h"}, &db.File{WorkspaceID: ws, Name: "b"}
+		w.must(w.CreateFile(w.ctx, own))
+		w.must(w.CreateFile(w.ctx, shared))
+		a, b := w.startAndFinish(), w.startAndFinish()
+		w.must(w.LinkFiles(w.ctx, ws, a.ID, own.ID, shared.ID))
+		w.must(w.LinkFiles(w.ctx, ws, b.ID, shared.ID))
+		got, err := w.FindFile(w.ctx, ws, own.ID)
+		w.must(err)
+		wantEqual(t, "file", *got, *own)
+
+		w.must(w.EraseRun(w.ctx, ws, a.FlowID, a.ID, flow.CodeResultNotSaved))
+		_, err = w.FindFile(w.ctx, ws, own.ID)
+		wantCode(t, err, flow.CodeNotFound)
+		_, err = w.FindFile(w.ctx, ws, shared.ID)
+		w.must(err)
+		erased, err := w.ErasedFiles(w.ctx, 10)
+		w.must(err)
+		wantEqual(t, "erased", len(erased), 1)
+		wantEqual(t, "hash to remove", erased[0].Hash, "h")
+		w.must(w.DropFiles(w.ctx, own.ID))
+		w.must(w.EraseFile(w.ctx, ws, shared.ID))
+		wantCode(t, w.EraseFile(w.ctx, ws, shared.ID), flow.CodeNotFound)
+	})
+}

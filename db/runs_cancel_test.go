@@ -1,0 +1,136 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+func (w *world) cancel(r *flow.Run) *flow.Run {
+	w.t.Helper()
+	got, err := w.RequestCancel(w.ctx, ws, r.FlowID, r.ID)
+	w.must(err)
+	return got
+}
+
+func TestRequestCancel_of_a_running_run(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.must(w.Heartbeat(w.ctx, "me", 5))
+		r := w.take(w.start().ID)
+		w.start() // not asked to cancel
+		for range 2 {
+			wantEqual(t, "requested", w.cancel(r).CancelRequested, true)
+		}
+		wantEqual(t, "jobs", w.queue.count(r.ID), 1)
+		ids, err := w.CancelRequested(w.ctx, "me")
+		w.must(err)
+		if len(ids) != 1 || ids[0] != r.ID {
+			t.Fatalf("asked to cancel: %v", ids)
+		}
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r}))
+		wantEqual(t, "told with a write", r.CancelRequested, true)
+		w.must(w.finish(r, flow.RunCanceled))
+		wantEqual(t, "state", w.cancel(r).State, flow.RunCanceled)
+		ids, err = w.CancelRequested(w.ctx, "me")
+		w.must(err)
+		wantEqual(t, "left", len(ids), 0)
+	})
+}
+
+func TestRequestCancel_of_a_queued_run(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.start()
+		r := w.start()
+		w.cancel(r)
+		got := w.take(r.ID)
+		wantEqual(t, "attempt", got.Attempt, 1)
+		wantEqual(t, "requested", got.CancelRequested, true)
+		w.cancel(r)
+		wantEqual(t, "jobs", w.queue.count(r.ID), 1)
+		d, err := w.QueueDepth(w.ctx)
+		w.must(err)
+		wantEqual(t, "left in the queue", d.Queued, 0)
+	}, capacity(1))
+}
+
+func TestRequestCancel_of_a_waiting_run(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		w.wait(r, w.clock.Now().Add(time.Hour))
+		w.cancel(r)
+		wantEqual(t, "attempt", w.take(r.ID).Attempt, 2)
+		n, next, err := w.DueWakes(w.ctx, w.clock.Now().Add(2*time.Hour), 10)
+		w.must(err)
+		wantEqual(t, "wakes", n, 0)
+		wantEqual(t, "next", next, time.Time{})
+	})
+}
+
+func TestRequestCancel_just_before_it_waits(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		w.cancel(r)
+		w.wait(r, w.clock.Now().Add(time.Hour))
+		wantEqual(t, "attempt", w.take(r.ID).Attempt, 2)
+	})
+}
+
+func TestRequestCancel_without_a_queue(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.start()
+		queued := w.start()
+		w.UseQueue(nil)
+		w.cancel(queued)
+		w.UseQueue(w.queue)
+		n, _, err := w.DueWakes(w.ctx, w.clock.Now(), 10)
+		w.must(err)
+		wantEqual(t, "woken", n, 1)
+		wantEqual(t, "requested", w.take(queued.ID).CancelRequested, true)
+		d, err := w.QueueDepth(w.ctx)
+		w.must(err)
+		wantEqual(t, "left in the queue", d.Queued, 0)
+	}, capacity(1))
+}
+
+func TestRequestCancel_elsewhere_is_missing(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.start()
+		_, err := w.RequestCancel(w.ctx, "ws_other", r.FlowID, r.ID)
+		wantCode(t, err, flow.CodeNotFound)
+		wantEqual(t, "requested", w.find(r.ID).CancelRequested, false)
+	})
+}
+
+func TestDueWakes(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		ids := []string{w.start().ID, w.start().ID, w.start().ID}
+		now := w.clock.Now()
+		for i, id := range ids {
+			w.wait(w.take(id), now.Add(time.Duration(i+1)*time.Minute))
+		}
+		n, next, err := w.DueWakes(w.ctx, now, 10)
+		w.must(err)
+		wantEqual(t, "due at first", n, 0)
+		wantEqual(t, "next at first", next, now.Add(time.Minute).UTC())
+		n, next, err = w.DueWakes(w.ctx, now.Add(2*time.Minute), 10)
+		w.must(err)
+		wantEqual(t, "due", n, 2)
+		wantEqual(t, "next", next, now.Add(3*time.Minute).UTC())
+		wantEqual(t, "jobs", len(w.queue.ids(flow.JobRun)), 5)
+		woken := w.take(w.queue.ids(flow.JobRun)[3])
+		wantEqual(t, "attempt", woken.Attempt, 2)
+		wantEqual(t, "waiting since", woken.WaitingSince, now)
+	})
+}
+
+func TestWakeRun(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		w.must(w.WakeRun(w.ctx, ws, r.ID))
+		wantEqual(t, "jobs of a running one", w.queue.count(r.ID), 1)
+		w.wait(r, time.Time{})
+		w.must(w.WakeRun(w.ctx, ws, r.ID))
+		wantEqual(t, "attempt", w.take(r.ID).Attempt, 2)
+	})
+}

@@ -1,0 +1,155 @@
+package db_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+func TestCredentials(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		c := flow.Credential{WorkspaceID: ws, Name: "main", Provider: "openai", Hosts: []string{"api.openai.com"}}
+		w.must(w.SaveCredential(w.ctx, c, "sk-one"))
+		w.must(w.SaveCredential(w.ctx, c, "sk-two"))
+		secret, hosts, err := w.ReadSecret(w.ctx, ws, "main")
+		w.must(err)
+		wantEqual(t, "secret", secret, "sk-two")
+		wantEqual(t, "hosts", strings.Join(hosts, " "), "api.openai.com")
+		list, err := w.ListCredentials(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "credentials", len(list), 1)
+		_, _, err = w.ReadSecret(w.ctx, "ws_other", "main")
+		wantCode(t, err, flow.CodeNotFound)
+		w.must(w.RemoveCredential(w.ctx, ws, "main"))
+		wantCode(t, w.RemoveCredential(w.ctx, ws, "main"), flow.CodeNotFound)
+		_, err = w.FindCredential(w.ctx, ws, "main")
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+// A sealed value that somebody moves to another row does not open there.
+func TestSecrets_are_bound_to_their_place(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a"}, "secret of a"))
+		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b"}, "secret of b"))
+		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
+			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
+			return err
+		}))
+		if secret, _, err := w.ReadSecret(w.ctx, ws, "b"); err == nil {
+			t.Fatalf("it opened: %q", secret)
+		}
+	})
+}
+
+func TestSecrets_never_lie_in_clear(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.SQLiteConfig(t)
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s, &clock{})
+	const canary = "canary-5f2c"
+	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, canary+"-credential"))
+	r := w.take(w.start(func(n *flow.NewRun) {
+		n.Webhook = &flow.NewDelivery{URL: "https://example.com", Secret: canary + "-run-webhook"}
+	}).ID)
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Deliveries: []flow.NewDelivery{{
+		URL: "https://example.com", Secret: canary + "-secret", Signature: canary + "-signature",
+	}}}))
+	w.must(w.finish(r, flow.RunSucceeded))
+	signing, err := w.SigningSecret(w.ctx, ws, w.flow.ID)
+	w.must(err)
+	if !strings.HasPrefix(signing, "whsec_") {
+		t.Fatalf("signing secret %q", signing)
+	}
+	w.must(s.Close())
+	err = filepath.WalkDir(cfg.DataDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(canary)) || bytes.Contains(data, []byte(signing)) {
+			t.Errorf("%s holds a secret in clear", d.Name())
+		}
+		if info, _ := d.Info(); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", d.Name(), info.Mode())
+		}
+		return err
+	})
+	w.must(err)
+}
+
+func TestMasterKey(t *testing.T) {
+	t.Parallel()
+	raw := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
+	cases := map[string]struct {
+		first, second func(*db.Config)
+		want          string // in the error; empty: it opens
+	}{
+		"made and found again":  {none, none, ""},
+		"given in base64":       {key(raw(1)), key(raw(1)), ""},
+		"another one":           {key(raw(1)), key(raw(2)), "not the one"},
+		"lost":                  {none, func(c *db.Config) { os.Remove(filepath.Join(c.DataDir, db.KeyFile)) }, "read master key"},
+		"none where one was":    {key(raw(1)), none, "read master key"},
+		"too short":             {key("c2hvcnQ="), nil, "32 bytes"},
+		"a broken keyset":       {key(`{"key":[]}`), nil, "not a usable"},
+		"moved to its own file": {none, move, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := db.Config{DataDir: t.TempDir()}
+			c.first(&cfg)
+			err := openAndClose(t, cfg)
+			if c.second != nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg = db.Config{DataDir: cfg.DataDir}
+				c.second(&cfg)
+				err = openAndClose(t, cfg)
+			}
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func none(*db.Config) {}
+
+func key(text string) func(*db.Config) { return func(c *db.Config) { c.MasterKey = text } }
+
+func move(c *db.Config) {
+	c.MasterKeyFile = filepath.Join(c.DataDir, "elsewhere")
+	os.Rename(filepath.Join(c.DataDir, db.KeyFile), c.MasterKeyFile)
+}
+
+func openAndClose(t *testing.T, cfg db.Config) error {
+	t.Helper()
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func TestMasterKey_of_another_database(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	cfg.MasterKey = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
+	if err := openAndClose(t, cfg); !errors.Is(err, db.ErrWrongKey) {
+		t.Fatalf("got %v", err)
+	}
+}
