@@ -21,7 +21,7 @@ type event struct {
 
 // stream reads events until it ends; more tells whether the first n are enough.
 type stream struct {
-	t       *testing.T
+	t       testing.TB
 	resp    *http.Response
 	lines   *bufio.Reader
 	comment int

@@ -66,7 +66,6 @@ func TestRefusedStartsSayWhenToComeBack(t *testing.T) {
 		{&flow.Error{Code: flow.CodeOverloaded, Message: "x", After: 1500 * time.Millisecond}, 503, "2", `"requests";q=60;w=60`, ""},
 		{&flow.Error{Code: flow.CodeIdempotencyInProgress, Message: "x"}, 409, "1", `"requests";q=60;w=60`, ""},
 		{&flow.Error{Code: flow.CodeBudgetExceeded, Message: "x"}, 402, "", `"requests";q=60;w=60`, ""},
-		{&flow.Error{Code: flow.CodeDestinationBlocked, Message: "x"}, 422, "", `"requests";q=60;w=60`, ""},
 	}
 	for _, test := range tests {
 		w.runner.mu.Lock()

@@ -37,7 +37,6 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeBodyTooLarge:          {413, "Body too large", 0},
 	flow.CodeUnsupportedMediaType:  {415, "Unsupported media type", 0},
 	flow.CodeInputInvalid:          {422, "Input invalid", 0},
-	flow.CodeDestinationBlocked:    {422, "Destination blocked", 0},
 	flow.CodeDocumentInvalid:       {422, "Document invalid", 0},
 	flow.CodeIdempotencyMismatch:   {422, "Idempotency key used for another request", 0},
 	flow.CodeRunFailed:             {424, "Run failed", 0},

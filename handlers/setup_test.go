@@ -48,7 +48,7 @@ const (
 
 // world is a server on a real address with everything behind it in memory.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	store  *memory
 	runner *runner
 	gates  *gates
@@ -80,7 +80,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-func setup(t *testing.T, set ...func(*Config)) *world {
+func setup(t testing.TB, set ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
 	kinds := newKinds(w.gates)
@@ -185,6 +185,7 @@ func (w *world) send(r request) *reply {
 			w.t.Fatalf("%s %s: %v in %s", r.method, r.path, err, raw)
 		}
 	}
+	wholeAPI().check(w.t, r.method, r.path, a)
 	return a
 }
 
@@ -255,14 +256,14 @@ func (w *world) endedRun(flowID, body string) string {
 	return w.start(flowID, body, 200, "Prefer", "wait=60").header.Get("Location")
 }
 
-func (a *reply) want(t *testing.T, status int) {
+func (a *reply) want(t testing.TB, status int) {
 	t.Helper()
 	if a.status != status {
 		t.Fatalf("status %d, wanted %d: %s", a.status, status, a.raw)
 	}
 }
 
-func (a *reply) wantCode(t *testing.T, status int, code flow.Code) {
+func (a *reply) wantCode(t testing.TB, status int, code flow.Code) {
 	t.Helper()
 	if a.status != status || a.body["code"] != string(code) {
 		t.Fatalf("answer %d %v, wanted %d %s: %s", a.status, a.body["code"], status, code, a.raw)
@@ -279,7 +280,7 @@ func (a *reply) field(path string) any {
 	return v
 }
 
-func (a *reply) wantFields(t *testing.T, want map[string]any) {
+func (a *reply) wantFields(t testing.TB, want map[string]any) {
 	t.Helper()
 	for path, v := range want {
 		got, _ := json.Marshal(a.field(path))
