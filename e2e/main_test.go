@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"sluice/db/dbtest"
 )
 
 var (
@@ -40,5 +42,6 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the binary under test: %v\n%s", err, out)
 		return 1
 	}
+	defer dbtest.Stop()
 	return m.Run()
 }

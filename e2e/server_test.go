@@ -69,6 +69,7 @@ func (s *server) start() {
 	p.cmd = exec.Command(sluice, "serve")
 	p.cmd.Dir, p.cmd.Env = s.cwd, environment(s.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errs
+	dieWithTests(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatalf("start the server: %v", err)
 	}

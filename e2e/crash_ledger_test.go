@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// ledger is what the outside world knows of the steps that call it: how often
+// each was called and whether its result was seen to be recorded. Steps go by
+// their execution key, run_id:path.
+type ledger struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	calls    map[string]int
+	recorded map[string]bool
+	doubts   map[string]int // kills that came between a call and the sight of its record
+	total    int
+	faults   []string
+}
+
+func newLedger(t testing.TB) *ledger {
+	l := &ledger{calls: map[string]int{}, recorded: map[string]bool{}, doubts: map[string]int{}}
+	l.Server = httptest.NewServer(http.HandlerFunc(l.serve))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// serve is the service that flows call. It takes 20 to 50 ms, as services do,
+// and answers with the key it was called with. A call of step b is proof that
+// step a was recorded, for b depends on it.
+func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return // the caller was killed before it had said all
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if runID, isB := strings.CutSuffix(key, ":b"); isB {
+		l.observe(runID + ":a")
+	}
+	l.call(key)
+	h := fnv.New32()
+	_, _ = h.Write([]byte(key))
+	select {
+	case <-time.After(time.Duration(20+h.Sum32()%30) * time.Millisecond):
+	case <-r.Context().Done():
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"key": %q}`, key)
+}
+
+func (l *ledger) call(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total++
+	l.calls[key]++
+	if l.recorded[key] {
+		l.faults = append(l.faults, "called again after its result was recorded: "+key)
+	}
+}
+
+// observe notes that a step is recorded, so that no call may come any more.
+func (l *ledger) observe(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.recorded[key] = true
+}
+
+// killed is told that the server is dead. It returns the steps that were
+// called and not seen recorded: they alone may be called again.
+func (l *ledger) killed() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var open []string
+	for key := range l.calls {
+		if !l.recorded[key] {
+			l.doubts[key]++
+			open = append(open, key)
+		}
+	}
+	return open
+}
+
+// seen is how many calls have come so far.
+func (l *ledger) seen() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}
+
+// check wants no step called more often than kills left in doubt, and returns
+// how many calls were repeats.
+func (l *ledger) check(t testing.TB) (repeats int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, n := range l.calls {
+		repeats += n - 1
+		if n-1 > l.doubts[key] {
+			l.faults = append(l.faults, fmt.Sprintf("%s was called %d times although %d kills left it in doubt", key, n, l.doubts[key]))
+		}
+	}
+	reportSome(t, l.faults)
+	return repeats
+}
+
+// reportSome fails the test with the first of many faults.
+func reportSome(t testing.TB, faults []string) {
+	t.Helper()
+	for i, f := range faults {
+		if i == 10 {
+			t.Errorf("… and %d more", len(faults)-10)
+			break
+		}
+		t.Error(f)
+	}
+}
+
+// inbox receives webhooks and wants one ID and one body per event, however
+// often a message comes.
+type inbox struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	ids    map[string]string // event to webhook-id
+	bodies map[string]string // webhook-id to body
+	again  int
+	faults []string
+}
+
+func newInbox(t testing.TB) *inbox {
+	b := &inbox{ids: map[string]string{}, bodies: map[string]string{}}
+	b.Server = httptest.NewServer(http.HandlerFunc(b.receive))
+	t.Cleanup(b.Close)
+	return b
+}
+
+// receive takes a message; the last part of the path names the event.
+func (b *inbox) receive(_ http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	id, event := r.Header.Get("Webhook-Id"), r.URL.Path
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if before, known := b.ids[event]; known && before != id {
+		b.faults = append(b.faults, fmt.Sprintf("%s came as %s and as %s", event, before, id))
+	}
+	before, known := b.bodies[id]
+	if known && before != string(body) {
+		b.faults = append(b.faults, fmt.Sprintf("%s came with another body: %s, then %s", id, before, body))
+	}
+	if known {
+		b.again++
+	}
+	b.ids[event], b.bodies[id] = id, string(body)
+}
+
+func (b *inbox) has(event string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.ids[event]
+	return ok
+}

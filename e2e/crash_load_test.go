@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+)
+
+const crashCallers = 32
+
+// load is many callers who start runs of three flows without pause, each under
+// an idempotency key of its own, and go on asking when the server dies.
+type load struct {
+	t      testing.TB
+	seed   uint64
+	any    []*client // the servers that can be asked
+	ledger *ledger
+	inbox  *inbox
+	flows  map[string]string // what is run, by the kind of load
+	gate   gate
+
+	mu       sync.Mutex
+	accepted map[string]string // run ID by what was asked for
+	recent   []*run            // some that were accepted lately and call the ledger
+	faults   []string
+	callers  sync.WaitGroup
+	stop     context.CancelFunc
+}
+
+func newLoad(t testing.TB, seed uint64, servers ...*server) *load {
+	l := &load{t: t, seed: seed, ledger: newLedger(t), inbox: newInbox(t), flows: map[string]string{}, accepted: map[string]string{}}
+	s := servers[0]
+	l.flows["call"] = s.publish(document("Two calls", []object{
+		input("n"), post("a", l.ledger.URL),
+		node("b", "http_request", object{"method": "POST", "url": l.ledger.URL, "body": object{"n": "{{n}}"}}), output("got"),
+	}, "n.value > a.n", "a.body > b.n", "b.body > out_got.value"))
+	l.flows["pure"] = s.publish(document("Pure", []object{input("n"), node("say", "template", object{"template": "said {{n}}"}), output("got")},
+		"n.value > say.n", "say.text > out_got.value"))
+	l.flows["hook"] = s.publish(document("Hook", []object{
+		input("n"), output("got"), node("hook", "webhook", object{"url": l.inbox.URL + "/node/{{n}}"}),
+	}, "n.value > out_got.value", "n.value > hook.n"))
+	key := s.key()
+	for _, s := range servers {
+		l.any = append(l.any, s.client(key))
+	}
+	return l
+}
+
+// begin sets callers and lookers to work; they wait at the gate.
+func (l *load) begin() {
+	var ctx context.Context
+	ctx, l.stop = context.WithCancel(context.Background())
+	l.t.Cleanup(l.end)
+	for i := range crashCallers {
+		random := rand.New(rand.NewPCG(l.seed, uint64(i)))
+		l.callers.Go(func() {
+			for n := 0; l.gate.wait(ctx); n++ {
+				l.one(ctx, random, fmt.Sprintf("%d-%d", i, n))
+			}
+		})
+	}
+	l.callers.Go(func() { l.look(ctx) })
+}
+
+// end lets the callers finish what they ask for, and returns when they have.
+func (l *load) end() {
+	l.stop()
+	l.gate.open()
+	l.callers.Wait()
+}
+
+// one starts one run and, now and then, asks for it again under the same key,
+// waits for it, or both.
+func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
+	kind := []string{"call", "call", "pure", "hook"}[random.IntN(4)]
+	body, headers := object{"n": n}, []string{"Idempotency-Key: " + n}
+	if kind == "hook" {
+		body["run_options"] = object{"webhook": object{"url": l.inbox.URL + "/run/" + n}}
+	}
+	if random.IntN(2) == 0 {
+		headers = append(headers, "Prefer: wait=10")
+	}
+	for range 1 + random.IntN(8)/7 {
+		if r := l.insist(ctx, random, "/v1/flow/"+l.flows[kind]+"/run", body, headers); r != nil {
+			l.note(kind, n, r)
+		}
+	}
+}
+
+// insist asks until there is an answer, as a caller with an idempotency key
+// may: no answer, 409 and 503 say to ask again.
+func (l *load) insist(ctx context.Context, random *rand.Rand, path string, body object, headers []string) *run {
+	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
+		l.gate.wait(context.WithoutCancel(ctx))
+		a, err := l.any[random.IntN(len(l.any))].try("POST", path, body, headers...)
+		if err != nil || a.status == 409 || a.status == 503 {
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		r, err := a.tryRun()
+		if err != nil {
+			l.fault("a start was refused: %v", err)
+		}
+		return r
+	}
+	l.fault("a start was not answered for %s", 2*patience)
+	return nil
+}
+
+func (l *load) note(kind, n string, r *run) {
+	if r.ended() && kind == "call" && r.Status == "succeeded" {
+		l.ledger.observe(r.ID + ":a")
+		l.ledger.observe(r.ID + ":b")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before, known := l.accepted[kind+" "+n]; known && before != r.ID {
+		l.faults = append(l.faults, fmt.Sprintf("one idempotency key, two runs: %s and %s", before, r.ID))
+	}
+	l.accepted[kind+" "+n] = r.ID
+	if kind == "call" && !r.ended() {
+		l.recent = append(l.recent[max(0, len(l.recent)-63):], r)
+	}
+}
+
+func (l *load) fault(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = append(l.faults, fmt.Sprintf(format, args...))
+}
+
+// look reads the steps of runs under way and remembers which are recorded.
+func (l *load) look(ctx context.Context) {
+	random := rand.New(rand.NewPCG(l.seed, crashCallers))
+	for l.gate.wait(ctx) {
+		l.mu.Lock()
+		var r *run
+		if len(l.recent) > 0 {
+			r = l.recent[random.IntN(len(l.recent))]
+		}
+		l.mu.Unlock()
+		if r == nil || !l.lookAt(l.any[random.IntN(len(l.any))], r.ID) {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// lookAt notes which steps of a run are recorded; false without an answer.
+func (l *load) lookAt(c *client, runID string) bool {
+	a, err := c.try("GET", runPath(l.flows["call"], runID)+"/steps", nil)
+	if err != nil || a.status != 200 {
+		return false
+	}
+	list, _ := a.object(l.t)["steps"].([]any)
+	for _, item := range list {
+		if st, _ := item.(object); st["state"] == "succeeded" {
+			l.ledger.observe(fmt.Sprintf("%s:%s", runID, st["path"]))
+		}
+	}
+	return true
+}
+
+// gate holds callers back while the server is down.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil while open
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut == nil {
+		g.shut = make(chan struct{})
+	}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// wait returns when the gate is open, or false when there is nothing more to do.
+func (g *gate) wait(ctx context.Context) bool {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut != nil {
+		select {
+		case <-shut:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCrash kills the server again and again under load, at moments chosen by
+// the seed, and wants every accepted run to end once and rightly.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	from := *seed
+	if from == 0 {
+		from = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", from)
+	s := newServer(t)
+	l := newLoad(t, from, s)
+	random := rand.New(rand.NewPCG(from, 1<<32))
+	l.begin()
+	var slowest recovery
+	for range *rounds {
+		pause := 200 + random.IntN(1300)
+		time.Sleep(time.Duration(pause) * time.Millisecond) // the random moment itself
+		l.gate.close()
+		slowest.worst(l.crash(s))
+		l.gate.open()
+	}
+	l.end()
+	l.check(patience)
+	t.Logf("%d kills; ready at most %s after start, going on at most %s after start", *rounds, slowest.ready, slowest.resumed)
+	slack := time.Duration(1)
+	if raceEnabled {
+		slack = 5
+	}
+	if slowest.ready > slack*time.Second || slowest.resumed > slack*2*time.Second {
+		t.Errorf("recovery is too slow: %+v", slowest)
+	}
+}
+
+// recovery is how long after its start a server was ready, and went on with
+// runs that the crash had cut.
+type recovery struct{ ready, resumed time.Duration }
+
+func (r *recovery) worst(o recovery) {
+	r.ready, r.resumed = max(r.ready, o.ready), max(r.resumed, o.resumed)
+}
+
+// crash kills the server, starts it again and returns when it has gone on with
+// what it was doing.
+func (l *load) crash(s *server) recovery {
+	s.kill()
+	l.awaitSilence()
+	cut, before := l.ledger.killed(), l.ledger.seen()
+	s.start()
+	p := s.life()
+	c := s.client(l.any[0].key)
+	waitUntil(l.t, "cut runs go on", func() bool { return l.ledger.seen() > before || l.allEnded(c, cut) })
+	resumed := time.Since(p.begun)
+	for i, key := range cut {
+		if runID, _, _ := strings.Cut(key, ":"); i < 50 {
+			l.lookAt(c, runID)
+		}
+	}
+	return recovery{p.ready, resumed}
+}
+
+// awaitSilence waits until calls that the dead server left behind have been
+// taken in, so that the ledger knows of all: none came at ten looks in a row.
+func (l *load) awaitSilence() {
+	seen, looks := -1, 0
+	waitUntil(l.t, "the ledger is silent", func() bool {
+		if now := l.ledger.seen(); now != seen {
+			seen, looks = now, 0
+		}
+		looks++
+		return looks > 10
+	})
+}
+
+func (l *load) allEnded(c *client, keys []string) bool {
+	for _, key := range keys {
+		runID, _, _ := strings.Cut(key, ":")
+		a, err := c.try("GET", runPath(l.flows["call"], runID), nil)
+		if err != nil {
+			return false
+		}
+		if r, err := a.tryRun(); err != nil || !r.ended() {
+			return false
+		}
+	}
+	return true
+}
