@@ -2,11 +2,9 @@ package dbtest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"sluice/db"
@@ -65,17 +63,16 @@ func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 	if err := server.start(); err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
-	name := fmt.Sprintf("test%d", databases.Add(1))
-	if err := server.create(name); err != nil {
+	name, err := server.take()
+	if err != nil {
 		t.Fatalf("create a PostgreSQL database: %v", err)
 	}
+	t.Cleanup(func() { server.giveBack(name) })
 	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
 }
 
 // masterKey is known, so that templates fit every store.
 const masterKey = "c2x1aWNlIHRlc3QgbWFzdGVyIGtleSBvZiAzMiBieXQ="
-
-var databases atomic.Int64
 
 func change(cfg db.Config, set []func(*db.Config)) db.Config {
 	for _, f := range set {

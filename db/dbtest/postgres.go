@@ -30,6 +30,8 @@ type postgres struct {
 	cmd    *exec.Cmd
 	admin  *pgx.Conn
 	output bytes.Buffer
+	made   int
+	free   []string // databases that are empty again
 }
 
 var server postgres
@@ -133,12 +135,46 @@ func (p *postgres) makeTemplate() (err error) {
 	return s.Close()
 }
 
-func (p *postgres) create(name string) error {
+// take gives a test an empty database. One that another test is done with is
+// emptied and used again, since making one takes longer than most tests.
+func (p *postgres) take() (name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := p.admin.Exec(context.Background(), "CREATE DATABASE "+name+" TEMPLATE "+templateName)
-	return err
+	if n := len(p.free); n > 0 {
+		name, p.free = p.free[n-1], p.free[:n-1]
+		return name, nil
+	}
+	p.made++
+	name = fmt.Sprintf("test%d", p.made)
+	_, err = p.admin.Exec(context.Background(), "CREATE DATABASE "+name+" TEMPLATE "+templateName)
+	return name, err
 }
+
+// giveBack empties a database. One that cannot be emptied is left alone.
+func (p *postgres) giveBack(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, p.address(name))
+	if err != nil {
+		return
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, emptyAll); err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, name)
+}
+
+// emptyAll deletes everything but what migrations and the master key left.
+const emptyAll = `SET lock_timeout = '2s';
+DO $$ DECLARE t text; BEGIN
+	FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public'
+		AND tablename NOT IN ('meta', 'goose_db_version', 'river_migration') LOOP
+		EXECUTE 'DELETE FROM ' || quote_ident(t);
+	END LOOP;
+END $$`
 
 func (p *postgres) address(database string) string {
 	return "postgres://sluice@/" + database + "?host=" + url.QueryEscape(p.dir)
