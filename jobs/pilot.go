@@ -10,14 +10,16 @@ import (
 	"github.com/riverqueue/river/rivershared/baseservice"
 	"github.com/riverqueue/river/rivershared/riverpilot"
 	"github.com/riverqueue/river/rivertype"
+
+	"sluice/flow"
 )
 
-// pilot is River's way to let others write its queries. On SQLite two of them
-// cost more than the runs themselves: a fetch, and the completion of each job
-// in a statement of its own, each with a sync of the disk while everybody else
-// waits for the one writer. Here both are one statement that joins the next
-// group of writes, and a completed job is removed at once: the record of what
-// was done is the run, not its job.
+// pilot is River's way to let others write its queries. On SQLite three of them
+// cost more than the runs themselves: the insert, the fetch, and the completion
+// of each job in a statement of its own, the latter two with a sync of the disk
+// while everybody else waits for the one writer. Here each is one statement that
+// joins a group of writes, and a completed job is removed at once: the record
+// of what was done is the run, not its job.
 type pilot struct {
 	riverpilot.StandardPilot
 	write  func(ctx context.Context, fn func(*sql.Tx) error) error
@@ -33,6 +35,23 @@ func (p *pilot) PilotInit(a *baseservice.Archetype, params *riverpilot.PilotInit
 // wake tells the producer of a queue that jobs were committed.
 func (p *pilot) wake(queue string) {
 	p.notify(context.Background(), []*rivertype.JobInsertResult{{Job: &rivertype.JobRow{Queue: queue}}})
+}
+
+const insertJobs = `INSERT INTO river_job (args, kind, queue, max_attempts) SELECT jsonb(value), ?2, ?3, 1 FROM json_each(?1)`
+
+// insert adds jobs of one kind; River's own way costs several times as much,
+// for features that these jobs do not use.
+func insert(ctx context.Context, tx *sql.Tx, kind, queue string, jobs []flow.Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	list := make([]byte, 0, 64*len(jobs))
+	for _, j := range jobs {
+		list = fmt.Appendf(list, `,{"id":%q,"attempt":%d}`, j.ID, j.Attempt)
+	}
+	list[0] = '['
+	_, err := tx.ExecContext(ctx, insertJobs, string(append(list, ']')), kind, queue)
+	return err
 }
 
 // riverTime is how River writes times on SQLite.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -40,7 +41,7 @@ func (deliveryArgs) Kind() string { return flow.JobDelivery }
 // causes them and workers are woken after its commit.
 type Queue struct {
 	client client
-	insert func(ctx context.Context, tx any, jobs []river.InsertManyParams) error
+	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
 	wake   func(queue string)
 	work   func(ctx context.Context, j flow.Job)
 }
@@ -80,9 +81,10 @@ func (q *Queue) useSQLite(cfg QueueConfig) error {
 		return fmt.Errorf("open the job queue: %w", err)
 	}
 	q.client, q.wake = c, driver.pilot.wake
-	q.insert = func(ctx context.Context, tx any, jobs []river.InsertManyParams) error {
-		_, err := c.InsertManyFastTx(ctx, tx.(*sql.Tx), jobs)
-		return err
+	q.insert = func(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
+		return errors.Join(
+			insert(ctx, tx.(*sql.Tx), flow.JobRun, queueRuns, runs),
+			insert(ctx, tx.(*sql.Tx), flow.JobDelivery, queueDeliveries, deliveries))
 	}
 	return nil
 }
@@ -93,8 +95,15 @@ func (q *Queue) usePostgres(cfg QueueConfig) error {
 		return fmt.Errorf("open the job queue: %w", err)
 	}
 	q.client = c
-	q.insert = func(ctx context.Context, tx any, jobs []river.InsertManyParams) error {
-		_, err := c.InsertManyFastTx(ctx, tx.(pgx.Tx), jobs)
+	q.insert = func(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
+		params := make([]river.InsertManyParams, 0, len(runs)+len(deliveries))
+		for _, j := range runs {
+			params = append(params, river.InsertManyParams{Args: runArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueRuns}})
+		}
+		for _, j := range deliveries {
+			params = append(params, river.InsertManyParams{Args: deliveryArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueDeliveries}})
+		}
+		_, err := c.InsertManyFastTx(ctx, tx.(pgx.Tx), params)
 		return err
 	}
 	return nil
@@ -138,30 +147,30 @@ func (q *Queue) do(ctx context.Context, kind string, j flow.Job) {
 // InsertTx adds jobs in the caller's transaction: a *sql.Tx on SQLite, a
 // pgx.Tx on PostgreSQL.
 func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
-	params := make([]river.InsertManyParams, len(jobs))
-	for i, j := range jobs {
-		if j.Kind == flow.JobRun {
-			params[i] = river.InsertManyParams{Args: runArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueRuns}}
-		} else {
-			params[i] = river.InsertManyParams{Args: deliveryArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueDeliveries}}
-		}
-	}
-	return q.insert(ctx, tx, params)
+	runs, deliveries := split(jobs)
+	return q.insert(ctx, tx, runs, deliveries)
 }
 
 // Wake tells idle workers, after the commit, that there are jobs.
 func (q *Queue) Wake(jobs []flow.Job) {
-	var runs, deliveries bool
-	for _, j := range jobs {
-		runs = runs || j.Kind == flow.JobRun
-		deliveries = deliveries || j.Kind == flow.JobDelivery
-	}
-	if runs {
+	runs, deliveries := split(jobs)
+	if len(runs) > 0 {
 		q.wake(queueRuns)
 	}
-	if deliveries {
+	if len(deliveries) > 0 {
 		q.wake(queueDeliveries)
 	}
+}
+
+func split(jobs []flow.Job) (runs, deliveries []flow.Job) {
+	for _, j := range jobs {
+		if j.Kind == flow.JobRun {
+			runs = append(runs, j)
+		} else {
+			deliveries = append(deliveries, j)
+		}
+	}
+	return runs, deliveries
 }
 
 // riverLog passes on what River warns of; its routine lines are noise here.
