@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -429,6 +430,7 @@ func TestEngineTakesValuesOnly(t *testing.T) {
 		{"inside lists too", []any{1, []string{"a"}, map[string]any{"n": uint8(3)}}, `[1,["a"],{"n":3}]`, ""},
 		{"text is UTF-8", "a\xffb", `"a` + "\uFFFD" + `b"`, ""},
 		{"no infinite numbers", math.Inf(1), "", CodeInternal},
+		{"no odd numbers", json.Number("1a"), "", CodeInternal},
 		{"no functions", func() {}, "", CodeInternal},
 		{"not too deep", deep, "", CodeOutputInvalid},
 	}
@@ -462,17 +464,30 @@ func TestEngineWrites(t *testing.T) {
 		{"a last effect is recorded with the end", "a call", 2},
 		{"an effect is recorded before what depends on it", "a call\n o output {\"name\": \"o\"}\n a.text -> o.value", 3},
 		{"a computation is recorded with what it leads to", "a think\n b think\n a.text -> b.values", 3},
+		{"a failure is recorded with the end", "a flaky\n b call\n a.text -> b.values", 2},
 		{"but not later than others go on", "a think {\"takes_s\": 1}\n b think {\"takes_s\": 3}", 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ func() time.Duration) {
-				s := newStation(t, tt.flow)
-				s.finish()
-				if s.wantEnd(RunSucceeded, ""); s.writes != tt.writes {
+				s := planStation(t, tt.flow)
+				if s.finish(); s.writes != tt.writes {
 					t.Errorf("%d writes, want %d", s.writes, tt.writes)
 				}
 			})
 		})
+	}
+}
+
+func TestValuesAreNotChangedInPlace(t *testing.T) {
+	t.Parallel()
+	list, object := []any{"a\xff", "b"}, map[string]any{"k": []string{"x"}}
+	o := Out{Outputs: map[string]any{"list": list, "object": object}}
+	if err := o.values(); err != nil {
+		t.Fatal(err)
+	}
+	wantJSON(t, o.Outputs, `{"list":["a`+"\uFFFD"+`","b"],"object":{"k":["x"]}}`)
+	if _, kept := object["k"].([]string); !kept || list[0] != "a\xff" {
+		t.Error("what others hold was changed")
 	}
 }

@@ -157,6 +157,11 @@ func (p *Plan) Next(now time.Time) Action {
 				return Action{Kind: ActAbort, Nodes: active}
 			}
 		}
+		// What is recorded as running starts before inline work that could fail
+		// the run: a webhook fires once its outputs are recorded.
+		if len(p.start) > 0 && !p.held {
+			return p.nextStart()
+		}
 		if a, ok := p.nextInline(now); ok {
 			return a
 		}
@@ -168,9 +173,6 @@ func (p *Plan) Next(now time.Time) Action {
 		if p.mustRecord() {
 			p.buildWrite()
 			continue
-		}
-		if len(p.start) > 0 && !p.held {
-			return p.nextStart()
 		}
 		if p.running == 0 && !(p.held && p.stop == nil && p.open > 0) && p.idle(now) {
 			continue
