@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+type object = map[string]any
+
+// document writes a flow; edges come in pairs, from and to.
+func document(name string, nodes []object, edges ...string) []byte {
+	list := []object{}
+	for i := 0; i < len(edges); i += 2 {
+		list = append(list, object{"from": edges[i], "to": edges[i+1]})
+	}
+	data, err := json.Marshal(object{"schema": "sluice.flow/v1", "name": name, "nodes": nodes, "edges": list})
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+func node(id, kind string, config object) object {
+	return object{"id": id, "kind": kind, "config": config}
+}
+
+func nameInput() object { return node("name", "input", object{"name": "name", "type": "text"}) }
+
+func textOutput() object { return node("out", "output", object{"name": "text"}) }
+
+// greeting is input, template, output.
+func greeting() []byte {
+	return document("Greet", []object{nameInput(), node("greet", "template", object{"template": "Hello {{name}}!"}), textOutput()},
+		"name.value", "greet.name", "greet.text", "out.value")
+}
+
+// calling is input, HTTP request, output.
+func calling(url string) []byte {
+	call := node("call", "http_request", object{"method": "POST", "url": url, "body": object{"name": "{{name}}"}})
+	call["timeout_s"] = 3600
+	return document("Call", []object{nameInput(), call, textOutput()},
+		"name.value", "call.name", "call.body", "out.value")
+}
+
+// chain hands the name through templates one after the other.
+func chain(templates int) []byte {
+	nodes, edges := []object{nameInput(), textOutput()}, []string{}
+	from := "name.value"
+	for i := range templates {
+		id := fmt.Sprintf("t%d", i)
+		nodes = append(nodes, node(id, "template", object{"template": "{{x}}"}))
+		edges = append(edges, from, id+".x")
+		from = id + ".text"
+	}
+	return document("Chain", nodes, append(edges, from, "out.value")...)
+}
+
+// fan hands the name to templates beside each other, and the first of them on.
+func fan(templates int) []byte {
+	nodes, edges := []object{nameInput(), textOutput(), node("first", "first_of", object{})}, []string{}
+	for i := range templates {
+		id := fmt.Sprintf("t%d", i)
+		nodes = append(nodes, node(id, "template", object{"template": "{{x}}"}))
+		edges = append(edges, "name.value", id+".x", id+".text", "first.values")
+	}
+	return document("Fan", nodes, append(edges, "first.value", "out.value")...)
+}

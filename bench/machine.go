@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// machine says where and when the figures come from.
+func machine(dir string) string {
+	return fmt.Sprintf("%s, %d cores, %s, data on %s; %s; Sluice %s; %s. Server and callers share the cores.",
+		cpu(), runtime.NumCPU(), runtime.GOOS+"/"+runtime.GOARCH, filesystem(dir), runtime.Version(), revision(), time.Now().UTC().Format("2006-01-02"))
+}
+
+func cpu() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.SplitSeq(string(info), "\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "an unnamed processor"
+}
+
+// filesystem tells the kind, for a disk in memory syncs at once.
+func filesystem(dir string) string {
+	out, err := exec.Command("stat", "-f", "-c", "%T", dir).Output()
+	if err != nil {
+		return "an unknown file system"
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func revision() string {
+	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "of unknown revision"
+	}
+	return strings.TrimSpace(string(out))
+}

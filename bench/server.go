@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// server is a `sluice serve` process on a data directory.
+type server struct {
+	binary, dir string
+	env         []string
+	cmd         *exec.Cmd
+	out         *output
+	addr        string        // host:port
+	ready       time.Duration // from start until /readyz answered
+}
+
+// newServer starts a server in a fresh directory with default settings.
+func (b *bench) newServer(env ...string) (*server, error) {
+	dir, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{binary: b.binary, dir: dir}
+	s.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0"}, env...)
+	if b.profile != "" {
+		s.env = append(s.env, "SLUICE_CPUPROFILE="+b.profile)
+	}
+	return s, s.start()
+}
+
+// start starts the process and waits until it is ready.
+func (s *server) start() error {
+	s.out = &output{}
+	s.cmd = exec.Command(s.binary, "serve")
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.env, s.out, s.out
+	begun := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	for time.Since(begun) < time.Minute {
+		if s.isReady() {
+			s.ready = time.Since(begun)
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.kill()
+	return fmt.Errorf("the server was not ready within a minute:\n%s", s.out)
+}
+
+// isReady asks /readyz at the address that the server printed.
+func (s *server) isReady() bool {
+	_, rest, found := strings.Cut(s.out.String(), " is running at http://")
+	addr, _, whole := strings.Cut(rest, "\n")
+	if !found || !whole {
+		return false
+	}
+	s.addr = addr
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + addr + "/readyz")
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode == http.StatusOK
+}
+
+// stop ends the process in order.
+func (s *server) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	if err := s.cmd.Wait(); err != nil {
+		return fmt.Errorf("the server ended with %w:\n%s", err, s.out)
+	}
+	return nil
+}
+
+// kill ends a process whose work is of no more use.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+// rss is the memory of the process in MiB, 0 where it cannot be told.
+func (s *server) rss() float64 {
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	kib, _ := strconv.ParseFloat(strings.Fields(rest + " 0")[0], 64)
+	return kib / 1024
+}
+
+// command runs `sluice` beside the server and returns what it prints.
+func (s *server) command(stdin []byte, args ...string) (string, error) {
+	cmd := exec.Command(s.binary, args...)
+	cmd.Env, cmd.Stdin = s.env, bytes.NewReader(stdin)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("sluice %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// publish makes a flow and returns its ID.
+func (s *server) publish(document []byte) (string, error) {
+	return s.command(document, "flow", "import", "--publish", "-")
+}
+
+func (s *server) key() (string, error) { return s.command(nil, "key", "create", "--name", "bench") }
+
+// output keeps what the server prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write takes output of the process.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// build makes the binary as a release is made.
+func build(dir string, profiled bool) (string, error) {
+	binary := filepath.Join(dir, "sluice")
+	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
+	if profiled {
+		overlay, err := profileOverlay(dir)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	if out, err := exec.Command("go", append(args, "sluice/cmd/sluice")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, nil
+}

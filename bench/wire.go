@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// wire is one keep-alive connection that speaks as much HTTP/1.1 as is needed.
+// The caller shares the cores with the server, so it must cost little.
+type wire struct {
+	conn net.Conn
+	r    *bufio.Reader
+	out  []byte
+	body []byte
+}
+
+func dial(addr string) (*wire, error) {
+	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn: conn, r: bufio.NewReaderSize(conn, 16<<10)}, nil
+}
+
+func (w *wire) close() { _ = w.conn.Close() }
+
+// head is a request up to its Content-Length, made once and sent often.
+func head(method, path, key string, headers ...string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\n", method, path, key)
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	if method == "POST" {
+		b.WriteString("Content-Type: application/json\r\nContent-Length: ")
+	}
+	return b.Bytes()
+}
+
+// post sends a head with a body; the answer is valid until the next request.
+func (w *wire) post(head, body []byte) (status int, answer []byte, err error) {
+	w.out = append(w.out[:0], head...)
+	w.out = strconv.AppendInt(w.out, int64(len(body)), 10)
+	w.out = append(w.out, "\r\n\r\n"...)
+	w.out = append(w.out, body...)
+	return w.exchange()
+}
+
+// get sends a head alone.
+func (w *wire) get(head []byte) (status int, answer []byte, err error) {
+	w.out = append(append(w.out[:0], head...), "\r\n"...)
+	return w.exchange()
+}
+
+func (w *wire) exchange() (int, []byte, error) {
+	if err := w.conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
+		return 0, nil, err
+	}
+	if _, err := w.conn.Write(w.out); err != nil {
+		return 0, nil, err
+	}
+	status, length, err := w.header()
+	if err != nil {
+		return 0, nil, err
+	}
+	w.body = w.body[:0]
+	if length < 0 {
+		err = w.chunks()
+	} else {
+		err = w.take(length)
+	}
+	return status, w.body, err
+}
+
+// header reads up to the empty line; a length below zero means chunks.
+func (w *wire) header() (status, length int, err error) {
+	line, err := w.r.ReadSlice('\n')
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(line) < 12 {
+		return 0, 0, errors.New("not HTTP")
+	}
+	status, err = strconv.Atoi(string(line[9:12]))
+	for err == nil {
+		if line, err = w.r.ReadSlice('\n'); err != nil || len(line) <= 2 {
+			return status, length, err
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+		} else if bytes.HasPrefix(line, []byte("Transfer-Encoding: chunked")) {
+			length = -1
+		}
+	}
+	return 0, 0, err
+}
+
+func (w *wire) chunks() error {
+	for {
+		line, err := w.r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
+		if err != nil {
+			return err
+		}
+		if err := w.take(int(n)); err != nil {
+			return err
+		}
+		if _, err := w.r.Discard(2); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// take appends n bytes to the body.
+func (w *wire) take(n int) error {
+	at := len(w.body)
+	if need := at + n; need > cap(w.body) {
+		w.body = append(make([]byte, 0, 2*need), w.body...)
+	}
+	w.body = w.body[:at+n]
+	_, err := io.ReadFull(w.r, w.body[at:])
+	return err
+}
