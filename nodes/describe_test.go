@@ -26,7 +26,7 @@ func TestDescribe(t *testing.T) {
 	})
 	t.Run("tells effects", func(t *testing.T) {
 		t.Parallel()
-		if !find("http_request").Outside || !find("webhook").Outside || find("classify").Outside || find("text").Class != "inline" {
+		if !find("http_request").Outside || find("webhook").Outside || find("classify").Outside || find("text").Class != "inline" {
 			t.Error("outside effects are wrong")
 		}
 	})
