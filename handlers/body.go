@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -70,14 +69,16 @@ func (c *call) readBody() ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
 	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
-	endArrival(c.Response())
+	if err == nil {
+		endArrival(c.Response()) // not before: what is left of a body is read to its end after the answer
+	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, tooLarge
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body did not arrive in time.")
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		return nil, flow.Errorf(flow.CodeInvalidJSON, "The body could not be read to its end.")
 	}
 	return b.Bytes(), nil

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -132,6 +133,32 @@ func TestSlowLoris(t *testing.T) {
 	w.get("/v1/flow").want(t, 200)
 	if d := time.Since(begun); d > 2*time.Second {
 		t.Errorf("an honest request took %s", d)
+	}
+}
+
+func TestBodyMustArriveInTime(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.server.arrival = 20 * time.Millisecond
+	for name, head := range map[string]string{
+		"a body of known length":  "Content-Length: 100\r\n\r\n{",
+		"a body in chunks":        "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"a body that nobody read": "X-Request-Id: unread\r\nContent-Length: 100\r\n\r\n{",
+	} {
+		c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		key := w.key
+		if strings.Contains(name, "nobody") {
+			key = "none"
+		}
+		fmt.Fprintf(c, "POST /v1/flow/%s/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%s", w.echo, key, head)
+		answer, err := io.ReadAll(c) // the server ends the connection
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+			t.Errorf("%s: %v %s", name, err, answer)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 // stretch has its own.
 const (
 	headerTime = 10 * time.Second  // until the header is complete
-	bodyTime   = 30 * time.Second  // until the body is complete
 	answerTime = 60 * time.Second  // until one answer, or one piece of a stream, is taken
 	idleTime   = 120 * time.Second // between two requests
 	maxHeader  = 32 << 10
@@ -28,9 +27,9 @@ func NewHTTPServer(handler http.Handler) *http.Server {
 
 // limitArrival bounds the time that the request's body may take. The write
 // deadline is for "100 Continue": that of an earlier answer may have passed.
-func limitArrival(w http.ResponseWriter) {
+func (s *Server) limitArrival(w http.ResponseWriter) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // recorders of tests have none
+	_ = rc.SetReadDeadline(time.Now().Add(s.arrival)) // recorders of tests have none
 	_ = rc.SetWriteDeadline(time.Now().Add(answerTime))
 }
 

@@ -77,6 +77,7 @@ type Server struct {
 	outlines *outlines
 	api      []byte // the OpenAPI document of the whole API
 
+	arrival time.Duration // until a body must be complete
 	ping    time.Duration // between comments that keep an event stream open
 	pace    time.Duration // least time between two looks at a streamed run
 	drained chan struct{}
@@ -85,7 +86,10 @@ type Server struct {
 
 // New makes a server and starts recording the use of keys.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg.withDefaults(), ping: 15 * time.Second, pace: 20 * time.Millisecond, drained: make(chan struct{})}
+	s := &Server{
+		Config: cfg.withDefaults(), drained: make(chan struct{}),
+		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond,
+	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
 	s.rates = newRates()
 	s.uses = newUses(s.Store, s.Log)
@@ -139,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", requestID(r))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.ContentLength != 0 {
-		limitArrival(w)
+		s.limitArrival(w)
 	}
 	s.echo.ServeHTTP(w, r)
 }
