@@ -140,6 +140,9 @@ func (s *Store) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
 		return 0, nil
 	}
 	err = s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.lockAdmission(); err != nil {
+			return err
+		}
 		n, err = tx.admit(limit)
 		return err
 	})
@@ -149,14 +152,15 @@ func (s *Store) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
 // admit hands up to limit queued runs to workers while there is room.
 func (tx *Tx) admit(limit int) (n int, err error) {
 	for n < limit && tx.s.queueOrNil() != nil && !tx.batch.room.lineEmpty {
-		id, err := tx.nextInLine()
-		if err != nil || id == "" {
+		next, err := tx.nextInLine()
+		if err != nil || next.id == "" {
 			return n, err
 		}
-		ok, err := tx.hand(id, placeQueue)
+		ok, err := tx.hand(next.id, placeQueue)
 		if err != nil {
 			return n, err
 		}
+		tx.s.turn.took(next)
 		n += int(flag(ok))
 	}
 	return n, nil
@@ -184,51 +188,70 @@ type turn struct {
 	keys      map[string]cursor
 }
 
-// nextInLine finds the queued run whose turn it is and that has room, "" when
-// there is none.
-func (tx *Tx) nextInLine() (id string, err error) {
-	if _, err := tx.NextWorkspace(tx.ctx, ""); isNoRows(err) {
-		tx.batch.room.lineEmpty = true
-		return "", nil
-	}
-	if err := tx.lockAdmission(); err != nil {
-		return "", err
-	}
-	limit, err := tx.capacity()
-	if err != nil {
-		return "", err
-	}
-	if ok, err := tx.below(flowBound{flowKey{}, limit}); !ok {
-		return "", err
-	}
-	t := &tx.s.turn
+// waiter is a queued run and by whom it queues.
+type waiter struct{ ws, key, id string }
+
+func (t *turn) took(w waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err = rotate(t.workspace, tx.nextWorkspace, func(ws string) (bool, error) {
-		id, err = tx.nextOfWorkspace(t, ws)
-		return id != "", err
-	})
-	return id, err
+	if t.keys == nil {
+		t.keys = map[string]cursor{}
+	}
+	t.workspace, t.keys[w.ws] = cursor{w.ws, true}, cursor{w.key, true}
 }
 
-func (tx *Tx) nextOfWorkspace(t *turn, ws string) (id string, err error) {
+func (t *turn) last(ws string) (workspace, key cursor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.workspace, t.keys[ws]
+}
+
+// nextInLine finds the queued run whose turn it is and that has room, if there
+// is one. On PostgreSQL it looks again once nobody else may admit.
+func (tx *Tx) nextInLine() (w waiter, err error) {
+	limit, err := tx.capacity()
+	if err != nil {
+		return w, err
+	}
+	if ok, err := tx.below(flowBound{flowKey{}, limit}); !ok {
+		return w, err
+	}
+	w, err = tx.findInLine()
+	if w.id == "" || err != nil || tx.s.pool == nil || tx.batch.room.locked {
+		return w, err
+	}
+	if err := tx.lockAdmission(); err != nil {
+		return waiter{}, err
+	}
+	return tx.nextInLine()
+}
+
+func (tx *Tx) findInLine() (w waiter, err error) {
+	from, _ := tx.s.turn.last("")
+	empty := true
+	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
+		empty = false
+		w, err = tx.findInWorkspace(ws)
+		return w.id != "", err
+	})
+	tx.batch.room.lineEmpty = empty && err == nil
+	return w, err
+}
+
+func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
+	_, from := tx.s.turn.last(ws)
 	next := func(c cursor) (string, error) {
 		if !c.set {
 			return tx.FirstKey(tx.ctx, ws)
 		}
 		return tx.NextKey(tx.ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
 	}
-	err = rotate(t.keys[ws], next, func(key string) (bool, error) {
-		if id, err = tx.oldestOfKey(ws, key); id == "" || err != nil {
-			return false, err
-		}
-		if t.keys == nil {
-			t.keys = map[string]cursor{}
-		}
-		t.workspace, t.keys[ws] = cursor{ws, true}, cursor{key, true}
-		return true, nil
+	err = rotate(from, next, func(key string) (bool, error) {
+		id, err := tx.oldestOfKey(ws, key)
+		w = waiter{ws, key, id}
+		return id != "", err
 	})
-	return id, err
+	return w, err
 }
 
 // oldestOfKey finds the oldest queued run of a key whose flow has room. It
@@ -243,7 +266,7 @@ func (tx *Tx) oldestOfKey(ws, key string) (oldest string, err error) {
 		if err != nil {
 			return "", err
 		}
-		at.After = r.FlowID
+		at.FlowID, at.AfterID = r.FlowID, lastID
 		if oldest != "" && r.ID > oldest {
 			continue
 		}

@@ -2,6 +2,11 @@ package db_test
 
 import (
 	"context"
+	"reflect"
+	"regexp"
+	"sluice/db/gen"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +85,65 @@ func wholeRun(s *db.Store, flowID string) error {
 	r.Outputs = map[string]any{"answer": "Somebody comes now."}
 	steps := []flow.Step{step("ticket"), step("write"), step("answer")}
 	return s.WriteRun(ctx, flow.RunWrite{Run: r, Steps: steps, End: true, Durable: true})
+}
+
+// BenchmarkAdmission is an end that admits the next run, with a million queued
+// by a hundred keys.
+func BenchmarkAdmission(b *testing.B) {
+	const queued = 1_000_000
+	for name, open := range openers {
+		b.Run(name, func(b *testing.B) {
+			s, f := benchStore(b, open)
+			s.SetCapacity(1)
+			q := &queue{in: func(any, []flow.Job) error { return nil }}
+			fillQueue(b, s, f.ID, queued)
+			s.UseQueue(q)
+			if _, err := s.AdmitRuns(context.Background(), 1); err != nil {
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			for n := range b.N {
+				j := q.jobs[n]
+				r, _, err := s.LoadRun(context.Background(), j.ID, j.Attempt)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.State = flow.RunSucceeded
+				if err := s.WriteRun(context.Background(), flow.RunWrite{Run: r, End: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fillQueue copies one queued run many times.
+func fillQueue(b *testing.B, s *db.Store, flowID string, n int) {
+	b.Helper()
+	s.UseQueue(nil)
+	_, err := s.StartRun(context.Background(), flow.NewRun{Run: flow.Run{WorkspaceID: ws, FlowID: flowID, KeyID: "key_0"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.UseQueue(&queue{in: func(any, []flow.Job) error { return nil }})
+	err = s.Write(context.Background(), false, func(tx *db.Tx) error {
+		var columns []string
+		for f := range reflect.TypeFor[gen.Run]().Fields() {
+			columns = append(columns, snake(f.Name))
+		}
+		values := strings.Join(columns[1:], ", ")
+		values = strings.Replace(values, "key_id", "'key_' || CAST(n % 100 AS TEXT)", 1)
+		_, err := tx.DB().ExecContext(context.Background(), "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < "+strconv.Itoa(n)+
+			") INSERT INTO runs ("+strings.Join(columns, ", ")+") SELECT 'run_copy' || CAST(10000000 + n AS TEXT), "+values+" FROM c CROSS JOIN runs r")
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+var inner = regexp.MustCompile(`([a-z])([A-Z])`)
+
+func snake(name string) string {
+	return strings.ToLower(inner.ReplaceAllString(strings.ReplaceAll(name, "ID", "Id"), "${1}_${2}"))
 }

@@ -120,8 +120,9 @@ func mapRows[A, B any](rows []A, convert func(A) B) []B {
 	return list
 }
 
-// lastID sorts after every identifier; paging backwards starts from it.
-const lastID = "~"
+// lastID sorts after every identifier, also where a collation puts signs before
+// letters; paging backwards starts from it.
+const lastID = "zzzz"
 
 func before(id string) string {
 	if id == "" {

@@ -120,8 +120,12 @@ func (p *postgres) makeTemplate() (err error) {
 			return fmt.Errorf("no connection after 30 s: %w\n%s", err, p.output.String())
 		}
 	}
-	if _, err := p.admin.Exec(ctx, "CREATE DATABASE "+templateName); err != nil {
-		return err
+	// A language's collation, where there is one, sorts unlike SQLite does.
+	const english = " TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"
+	if _, err := p.admin.Exec(ctx, "CREATE DATABASE "+templateName+english); err != nil {
+		if _, err := p.admin.Exec(ctx, "CREATE DATABASE "+templateName); err != nil {
+			return err
+		}
 	}
 	dir, err := os.MkdirTemp("", "sluice-template-")
 	if err != nil {

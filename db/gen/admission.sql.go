@@ -27,11 +27,15 @@ func (q *Queries) AddQueueLength(ctx context.Context, arg AddQueueLengthParams) 
 
 const countAdmitted = `-- name: CountAdmitted :one
 
+
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0
 `
 
 // "place > 0" is said beside "place = 1" because SQLite uses a partial index
 // only when its condition stands in the query.
+// The queue is always ordered by all columns of that index, the constant ones
+// left out, so that no other index can serve: PostgreSQL would choose one that
+// passes over every run there is, if its statistics are from a longer queue.
 func (q *Queries) CountAdmitted(ctx context.Context) (int64, error) {
 	row := q.db.QueryRowContext(ctx, countAdmitted)
 	var count int64
@@ -118,7 +122,7 @@ func (q *Queries) CountWaiting(ctx context.Context) (int64, error) {
 const firstKey = `-- name: FirstKey :one
 SELECT key_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = $1
-ORDER BY key_id LIMIT 1
+ORDER BY key_id, flow_id, id LIMIT 1
 `
 
 func (q *Queries) FirstKey(ctx context.Context, workspaceID string) (string, error) {
@@ -130,14 +134,16 @@ func (q *Queries) FirstKey(ctx context.Context, workspaceID string) (string, err
 
 const nextFlow = `-- name: NextFlow :one
 SELECT flow_id, id FROM runs
-WHERE place = 1 AND place > 0 AND workspace_id = $1 AND key_id = $2 AND flow_id > $3
-ORDER BY flow_id, id LIMIT 1
+WHERE place = 1 AND place > 0 AND workspace_id = $1
+    AND (key_id, flow_id, id) > ($2, $3, $4) AND key_id <= $2
+ORDER BY key_id, flow_id, id LIMIT 1
 `
 
 type NextFlowParams struct {
 	WorkspaceID string
 	KeyID       string
-	After       string
+	FlowID      string
+	AfterID     string
 }
 
 type NextFlowRow struct {
@@ -145,8 +151,15 @@ type NextFlowRow struct {
 	ID     string
 }
 
+// SQLite looks at every row that is equal to the beginning of a comparison of
+// rows, so that one must not stop at the flow.
 func (q *Queries) NextFlow(ctx context.Context, arg NextFlowParams) (NextFlowRow, error) {
-	row := q.db.QueryRowContext(ctx, nextFlow, arg.WorkspaceID, arg.KeyID, arg.After)
+	row := q.db.QueryRowContext(ctx, nextFlow,
+		arg.WorkspaceID,
+		arg.KeyID,
+		arg.FlowID,
+		arg.AfterID,
+	)
 	var i NextFlowRow
 	err := row.Scan(&i.FlowID, &i.ID)
 	return i, err
@@ -155,7 +168,7 @@ func (q *Queries) NextFlow(ctx context.Context, arg NextFlowParams) (NextFlowRow
 const nextKey = `-- name: NextKey :one
 SELECT key_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = $1 AND key_id > $2
-ORDER BY key_id LIMIT 1
+ORDER BY key_id, flow_id, id LIMIT 1
 `
 
 type NextKeyParams struct {
@@ -173,7 +186,7 @@ func (q *Queries) NextKey(ctx context.Context, arg NextKeyParams) (string, error
 const nextWorkspace = `-- name: NextWorkspace :one
 SELECT workspace_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id > $1
-ORDER BY workspace_id LIMIT 1
+ORDER BY workspace_id, key_id, flow_id, id LIMIT 1
 `
 
 func (q *Queries) NextWorkspace(ctx context.Context, after string) (string, error) {

@@ -379,7 +379,7 @@ func (q *Queries) ListRunsOfFlow(ctx context.Context, arg ListRunsOfFlowParams) 
 
 const listRunsOfWorkspace = `-- name: ListRunsOfWorkspace :many
 SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
-WHERE workspace_id = $1 AND id < $2
+WHERE workspace_id || '' = $1 AND id < $2
     AND created_at >= $3 AND created_at < $4
     AND (key_id = $5 OR $5 = '') AND state IN ($6, $7, $8, $9, $10, $11)
 ORDER BY id DESC LIMIT $12
@@ -400,6 +400,8 @@ type ListRunsOfWorkspaceParams struct {
 	MaxRows       int32
 }
 
+// The workspace is compared in a way that no index serves, so that the newest
+// runs are found by ID: the index by workspace would first sort all of it.
 func (q *Queries) ListRunsOfWorkspace(ctx context.Context, arg ListRunsOfWorkspaceParams) ([]Run, error) {
 	rows, err := q.db.QueryContext(ctx, listRunsOfWorkspace,
 		arg.WorkspaceID,

@@ -1,6 +1,10 @@
 -- "place > 0" is said beside "place = 1" because SQLite uses a partial index
 -- only when its condition stands in the query.
 
+-- The queue is always ordered by all columns of that index, the constant ones
+-- left out, so that no other index can serve: PostgreSQL would choose one that
+-- passes over every run there is, if its statistics are from a longer queue.
+
 -- name: CountAdmitted :one
 SELECT count(*) FROM runs WHERE place = 2 AND place > 0;
 
@@ -16,22 +20,25 @@ SELECT count(*) FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspac
 -- name: NextWorkspace :one
 SELECT workspace_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id > @after
-ORDER BY workspace_id LIMIT 1;
+ORDER BY workspace_id, key_id, flow_id, id LIMIT 1;
 
 -- name: NextKey :one
 SELECT key_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND key_id > @after
-ORDER BY key_id LIMIT 1;
+ORDER BY key_id, flow_id, id LIMIT 1;
 
 -- name: FirstKey :one
 SELECT key_id FROM runs
 WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id
-ORDER BY key_id LIMIT 1;
+ORDER BY key_id, flow_id, id LIMIT 1;
 
+-- SQLite looks at every row that is equal to the beginning of a comparison of
+-- rows, so that one must not stop at the flow.
 -- name: NextFlow :one
 SELECT flow_id, id FROM runs
-WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id AND key_id = @key_id AND flow_id > @after
-ORDER BY flow_id, id LIMIT 1;
+WHERE place = 1 AND place > 0 AND workspace_id = @workspace_id
+    AND (key_id, flow_id, id) > (@key_id, @flow_id, @after_id) AND key_id <= @key_id
+ORDER BY key_id, flow_id, id LIMIT 1;
 
 -- name: AddQueueLength :exec
 INSERT INTO queue_lengths (workspace_id, flow_id, queued) VALUES (@workspace_id, @flow_id, @queued)

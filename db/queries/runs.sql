@@ -26,9 +26,11 @@ WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND id < @before_id
     AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
 ORDER BY id DESC LIMIT @max_rows;
 
+-- The workspace is compared in a way that no index serves, so that the newest
+-- runs are found by ID: the index by workspace would first sort all of it.
 -- name: ListRunsOfWorkspace :many
 SELECT * FROM runs
-WHERE workspace_id = @workspace_id AND id < @before_id
+WHERE workspace_id || '' = @workspace_id AND id < @before_id
     AND created_at >= @created_after AND created_at < @created_before
     AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
 ORDER BY id DESC LIMIT @max_rows;

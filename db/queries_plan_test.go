@@ -1,0 +1,91 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/db/gen"
+)
+
+// small are the tables that may be read from end to end.
+var small = []string{"instances", "queue_lengths", "users", "u", "m", "meta", "workspaces"}
+
+// few are the queries whose rows are few enough to be sorted.
+var few = []string{"ListClaimed", "ListHeld", "ListSuspects", "ListUsers"}
+
+// TestQueries_use_indexes asks SQLite how it would carry out every query. A
+// partial index, in particular, is easily missed by a word.
+func TestQueries_use_indexes(t *testing.T) {
+	t.Parallel()
+	s := dbtest.SQLite(t)
+	methods := reflect.TypeFor[*gen.Queries]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		if m.Name == "WithTx" {
+			continue
+		}
+		for _, line := range plan(t, s, m) {
+			fields := strings.Fields(line)
+			if fields[0] == "SCAN" && !strings.Contains(line, "INDEX") && !slices.Contains(small, fields[1]) {
+				t.Errorf("%s reads a whole table: %s", m.Name, line)
+			}
+			if strings.HasPrefix(line, "USE TEMP B-TREE") && !slices.Contains(few, m.Name) {
+				t.Errorf("%s sorts: %s", m.Name, line)
+			}
+		}
+	}
+}
+
+func plan(t *testing.T, s *db.Store, m reflect.Method) (lines []string) {
+	t.Helper()
+	r := &recorder{}
+	func() {
+		defer func() { _ = recover() }() // of a row that is not there
+		m.Func.Call(arguments(m, gen.New(r)))
+	}()
+	rows, err := s.SQLite().Query("EXPLAIN QUERY PLAN "+db.ForSQLite(r.query), r.args...)
+	if err != nil {
+		t.Fatalf("%s: %v", m.Name, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var line string
+		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// recorder keeps the text of a query instead of running it.
+type recorder struct {
+	query string
+	args  []any
+}
+
+func (r *recorder) keep(query string, args []any) { r.query, r.args = query, args }
+
+func (r *recorder) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	r.keep(query, args)
+	return nil, errNo
+}
+
+func (r *recorder) PrepareContext(context.Context, string) (*sql.Stmt, error) { return nil, errNo }
+
+func (r *recorder) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.keep(query, args)
+	return nil, errNo
+}
+
+func (r *recorder) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
+	r.keep(query, args)
+	return nil
+}
