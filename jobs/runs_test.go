@@ -199,6 +199,19 @@ func TestDrainLetsStepsFinish(t *testing.T) {
 	})
 }
 
+func TestDrainLetsWaitersGo(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gated).start()
+	told := make(chan *flow.Run)
+	go func() { told <- w.begin(func(s *flow.Start) { s.Wait = time.Minute }) }()
+	<-w.gate.begun
+	go drain(w.runner, 10*time.Second)
+	if run := <-told; run.State.Ended() {
+		t.Errorf("the run is %s", run.State)
+	}
+	w.gate.let <- nil
+}
+
 func TestLongBackOffReleasesTheWorker(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {

@@ -99,6 +99,8 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		case <-w.changes:
 		case <-timer.C:
 			late = true
+		case <-r.hold: // shutting down: the caller may ask again elsewhere
+			late = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
