@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// planCase is one rule of how a run goes: a flow, its input x, and what must
-// come of it.
+// planCase is one rule of how a run goes: a flow and what must come of it.
 type planCase struct {
-	name, flow, x string
-	states        string
-	outputs       string
-	code          Code
-	sent          map[string]string
+	name, flow string
+	states     string
+	outputs    string
+	code       Code
+	sent       map[string]string
 }
 
 // branches has a gate that takes yes, an a on the branch taken and a b on the

@@ -65,14 +65,12 @@ type station struct {
 	g      *Graph
 	engine *Engine
 
-	mu       sync.Mutex
-	disk     *fakeDisk
-	reports  []string
-	busy     int  // writes to be refused as a busy database does
-	fenced   bool // somebody else has the run
-	writes   int
-	inputs   map[string]any
-	deadline time.Duration
+	mu      sync.Mutex
+	disk    *fakeDisk
+	reports []string
+	busy    int  // writes to be refused as a busy database does
+	fenced  bool // somebody else has the run
+	writes  int
 }
 
 func newStation(t testing.TB, lines string, extra ...Kind) *station {
