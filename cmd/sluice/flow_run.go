@@ -19,7 +19,7 @@ import (
 
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
-	Input []string `short:"i" help:"A value for an input; @file reads it from a file." placeholder:"NAME=VALUE"`
+	Input []string `short:"i" sep:"none" help:"A value for an input; @file reads it from a file." placeholder:"NAME=VALUE"`
 	JSON  bool     `help:"Print the run object as JSON."`
 }
 
