@@ -62,7 +62,7 @@ func TestFlowRun(t *testing.T) {
 		t.Errorf("flow run --json gave trigger %q, error %v", r.Trigger, err)
 	}
 	s.stop()
-	if out := s.must("flow", "run", id, "--input", "name=Ada"); out != "text: Hello Ada!" {
+	if out := s.must("flow", "run", id, "--input", "name=Ada, Grace"); out != "text: Hello Ada, Grace!" {
 		t.Errorf("flow run without a server printed %q", out)
 	}
 	elsewhere := stoppedServer(t)
