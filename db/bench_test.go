@@ -68,7 +68,8 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func wholeRun(s *db.Store, flowID string) error {
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background()) // as a request's can be
+	defer cancel()
 	n := flow.NewRun{Run: flow.Run{
 		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
 		Inputs: map[string]any{"ticket": "The printer is on fire and nobody comes."}, Save: true, Timeout: time.Hour,

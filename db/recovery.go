@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -128,8 +130,8 @@ func (s *Store) HandBack(ctx context.Context, attempts map[string]int64) error {
 		return nil
 	}
 	return s.write(ctx, durable, func(tx *Tx) error {
-		for id, attempt := range attempts {
-			next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: id, Attempt: attempt})
+		for _, id := range slices.Sorted(maps.Keys(attempts)) {
+			next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: id, Attempt: attempts[id]})
 			if isNoRows(err) {
 				continue
 			}

@@ -29,7 +29,7 @@ func TestRequestCancel_of_a_running_run(t *testing.T) {
 			t.Fatalf("asked to cancel: %v", ids)
 		}
 		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r}))
-		wantEqual(t, "told with a write", r.CancelRequested, true)
+		wantEqual(t, "requested after a write", w.find(r.ID).CancelRequested, true)
 		w.must(w.finish(r, flow.RunCanceled))
 		wantEqual(t, "state", w.cancel(r).State, flow.RunCanceled)
 		ids, err = w.CancelRequested(w.ctx, "me")

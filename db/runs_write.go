@@ -15,8 +15,7 @@ const admitAtOnce = 2
 
 // WriteRun records progress of a run in one transaction. It returns ErrFenced
 // when the run's attempt is no longer the present one or the run has ended.
-// Once it is committed Run.ExpiresAt and Run.CancelRequested tell what the row
-// says.
+// Once it is committed Run.ExpiresAt tells what the row says.
 func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	p, err := s.prepareWrite(&w)
 	if err != nil {
@@ -26,7 +25,7 @@ func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err != nil {
 		return err
 	}
-	w.Run.ExpiresAt, w.Run.CancelRequested = p.run.ExpiresAt, p.cancel
+	w.Run.ExpiresAt = p.run.ExpiresAt
 	return nil
 }
 
@@ -39,7 +38,6 @@ type runWrite struct {
 	row        gen.UpdateRunParams
 	steps      []any
 	deliveries []gen.InsertDeliveryParams
-	cancel     bool // what the row says, set by apply
 }
 
 func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
@@ -88,14 +86,13 @@ func updateRow(r *flow.Run, place int64, progressed bool) gen.UpdateRunParams {
 }
 
 func (p *runWrite) apply(tx *Tx) error {
-	row, err := tx.UpdateRun(tx.ctx, p.row)
-	if isNoRows(err) {
-		return ErrFenced
-	}
+	n, err := tx.UpdateRun(tx.ctx, p.row)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", p.run.ID, err)
 	}
-	p.cancel = row.CancelRequested != 0
+	if n == 0 {
+		return ErrFenced
+	}
 	if len(p.steps) > 0 {
 		if err := tx.writeSteps(p.steps); err != nil {
 			return err
@@ -108,13 +105,24 @@ func (p *runWrite) apply(tx *Tx) error {
 	}
 	tx.batch.consumed(&p.run, p.Steps, p.s.cfg.Now())
 	tx.tell(p.run.ID)
-	switch p.row.Place {
-	case placeEnded:
-		return p.end(tx, row.Webhook)
-	case placeWaiting:
-		return p.wait(tx)
+	if p.row.Place == placeWorker {
+		return nil
 	}
-	return nil
+	return p.letGo(tx)
+}
+
+// letGo does what follows when no worker holds the run any more. What others
+// may have written is read once the row is ours; as a second statement, since
+// RETURNING costs SQLite more than both together.
+func (p *runWrite) letGo(tx *Tx) error {
+	aside, err := tx.FindAside(tx.ctx, p.run.ID)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.run.ID, err)
+	}
+	if p.row.Place == placeEnded {
+		return p.end(tx, aside.Webhook)
+	}
+	return p.wait(tx, aside.CancelRequested != 0)
 }
 
 // end does what the end of a run entails, in the transaction that ends it.
@@ -131,7 +139,7 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 
 // wait lets go of the worker. A run that was asked to cancel meanwhile goes
 // straight back to one.
-func (p *runWrite) wait(tx *Tx) error {
+func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeWaiting)
 	if !p.WakeAt.IsZero() {
 		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: micros(p.WakeAt)}
@@ -139,7 +147,7 @@ func (p *runWrite) wait(tx *Tx) error {
 			return fmt.Errorf("set wake: %w", err)
 		}
 	}
-	if p.cancel {
+	if cancel {
 		return tx.resume(p.run.WorkspaceID, p.run.ID, placeWaiting)
 	}
 	return p.release(tx)

@@ -66,6 +66,22 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 	return i, err
 }
 
+const findAside = `-- name: FindAside :one
+SELECT cancel_requested, webhook FROM runs WHERE id = $1
+`
+
+type FindAsideRow struct {
+	CancelRequested int64
+	Webhook         []byte
+}
+
+func (q *Queries) FindAside(ctx context.Context, id string) (FindAsideRow, error) {
+	row := q.db.QueryRowContext(ctx, findAside, id)
+	var i FindAsideRow
+	err := row.Scan(&i.CancelRequested, &i.Webhook)
+	return i, err
+}
+
 const findHeldRun = `-- name: FindHeldRun :one
 SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
@@ -545,14 +561,13 @@ func (q *Queries) SetCancel(ctx context.Context, arg SetCancelParams) (int64, er
 	return place, err
 }
 
-const updateRun = `-- name: UpdateRun :one
+const updateRun = `-- name: UpdateRun :execrows
 UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
     progress_done = $8, progress_total = $9, seq = $10, run_seq = $11,
     started_at = $12, ended_at = $13, expires_at = $14, deadline_at = $15,
     waiting_since = $16, crashes = crashes * $17
 WHERE id = $18 AND workspace_id = $19 AND attempt = $20 AND place > 0
-RETURNING cancel_requested, webhook
 `
 
 type UpdateRunParams struct {
@@ -578,13 +593,8 @@ type UpdateRunParams struct {
 	Attempt       int64
 }
 
-type UpdateRunRow struct {
-	CancelRequested int64
-	Webhook         []byte
-}
-
-func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (UpdateRunRow, error) {
-	row := q.db.QueryRowContext(ctx, updateRun,
+func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, updateRun,
 		arg.State,
 		arg.Place,
 		arg.Outputs,
@@ -606,7 +616,8 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (UpdateRun
 		arg.WorkspaceID,
 		arg.Attempt,
 	)
-	var i UpdateRunRow
-	err := row.Scan(&i.CancelRequested, &i.Webhook)
-	return i, err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

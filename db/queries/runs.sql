@@ -35,14 +35,16 @@ WHERE workspace_id || '' = @workspace_id AND id < @before_id
     AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
 ORDER BY id DESC LIMIT @max_rows;
 
--- name: UpdateRun :one
+-- name: UpdateRun :execrows
 UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @error,
     input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
     progress_done = @progress_done, progress_total = @progress_total, seq = @seq, run_seq = @run_seq,
     started_at = @started_at, ended_at = @ended_at, expires_at = @expires_at, deadline_at = @deadline_at,
     waiting_since = @waiting_since, crashes = crashes * @keep_crashes
-WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0
-RETURNING cancel_requested, webhook;
+WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0;
+
+-- name: FindAside :one
+SELECT cancel_requested, webhook FROM runs WHERE id = @id;
 
 -- name: MoveRun :one
 UPDATE runs SET place = @place, attempt = attempt + 1, instance_id = ''

@@ -1,0 +1,178 @@
+package db
+
+import (
+	"sync"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// admit hands up to limit queued runs to workers while there is room.
+func (tx *Tx) admit(limit int) (n int, err error) {
+	for n < limit && tx.s.queueOrNil() != nil && !tx.batch.room.lineEmpty {
+		next, err := tx.nextInLine()
+		if err != nil || next.id == "" {
+			return n, err
+		}
+		ok, err := tx.hand(next.id, placeQueue)
+		if err != nil {
+			return n, err
+		}
+		tx.s.turn.took(next)
+		n += int(flag(ok))
+	}
+	return n, nil
+}
+
+// hand gives a run to a worker: the next attempt begins, with a job of its own.
+func (tx *Tx) hand(runID string, from int64) (bool, error) {
+	r, err := tx.MoveRun(tx.ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: placeWorker})
+	if isNoRows(err) {
+		return false, nil // somebody else was faster
+	}
+	if err != nil {
+		return false, err
+	}
+	tx.moved(r.WorkspaceID, r.FlowID, from, placeWorker)
+	tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt})
+	return true, nil
+}
+
+// turn remembers whose turn was last, so that workspaces, and keys within a
+// workspace, are served in rotation. A restart begins anew, which harms nobody.
+type turn struct {
+	mu        sync.Mutex
+	workspace cursor
+	keys      map[string]cursor
+}
+
+// waiter is a queued run and by whom it queues.
+type waiter struct{ ws, key, id string }
+
+func (t *turn) took(w waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keys == nil {
+		t.keys = map[string]cursor{}
+	}
+	t.workspace, t.keys[w.ws] = cursor{w.ws, true}, cursor{w.key, true}
+}
+
+func (t *turn) last(ws string) (workspace, key cursor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.workspace, t.keys[ws]
+}
+
+// nextInLine finds the queued run whose turn it is and that has room, if there
+// is one. On PostgreSQL it looks again once nobody else may admit.
+func (tx *Tx) nextInLine() (w waiter, err error) {
+	limit, err := tx.capacity()
+	if err != nil {
+		return w, err
+	}
+	if ok, err := tx.below(flowBound{flowKey{}, limit}); !ok {
+		return w, err
+	}
+	w, err = tx.findInLine()
+	if w.id == "" || err != nil || tx.s.pool == nil || tx.batch.room.locked {
+		return w, err
+	}
+	if err := tx.lockAdmission(); err != nil {
+		return waiter{}, err
+	}
+	return tx.nextInLine()
+}
+
+func (tx *Tx) findInLine() (w waiter, err error) {
+	from, _ := tx.s.turn.last("")
+	empty := true
+	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
+		empty = false
+		w, err = tx.findInWorkspace(ws)
+		return w.id != "", err
+	})
+	tx.batch.room.lineEmpty = empty && err == nil
+	return w, err
+}
+
+func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
+	_, from := tx.s.turn.last(ws)
+	next := func(c cursor) (string, error) {
+		if !c.set {
+			return tx.FirstKey(tx.ctx, ws)
+		}
+		return tx.NextKey(tx.ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
+	}
+	err = rotate(from, next, func(key string) (bool, error) {
+		id, err := tx.oldestOfKey(ws, key)
+		w = waiter{ws, key, id}
+		return id != "", err
+	})
+	return w, err
+}
+
+// oldestOfKey finds the oldest queued run of a key whose flow has room. It
+// looks at one row per flow, however many are queued.
+func (tx *Tx) oldestOfKey(ws, key string) (oldest string, err error) {
+	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
+	for {
+		r, err := tx.NextFlow(tx.ctx, at)
+		if isNoRows(err) {
+			return oldest, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		at.FlowID, at.AfterID = r.FlowID, lastID
+		if oldest != "" && r.ID > oldest {
+			continue
+		}
+		k := flowKey{ws, r.FlowID}
+		limits, err := tx.flowLimits(k)
+		if err != nil {
+			return "", err
+		}
+		ok, err := tx.below(flowBound{limit: 1 << 62}, flowBound{flowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			oldest = r.ID
+		}
+	}
+}
+
+func (tx *Tx) nextWorkspace(c cursor) (string, error) { return tx.NextWorkspace(tx.ctx, c.value) }
+
+// cursor is a value to go on after; unset it is the very beginning.
+type cursor struct {
+	value string
+	set   bool
+}
+
+// rotate visits the values that next finds, beginning after start and going
+// round once, until visit says that it is done.
+func rotate(start cursor, next func(cursor) (string, error), visit func(string) (bool, error)) error {
+	at, wrapped := start, !start.set
+	for {
+		v, err := next(at)
+		if isNoRows(err) {
+			if wrapped {
+				return nil
+			}
+			wrapped, at = true, cursor{}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := visit(v); done || err != nil {
+			return err
+		}
+		if wrapped && start.set && v == start.value {
+			return nil
+		}
+		at = cursor{v, true}
+	}
+}
