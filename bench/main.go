@@ -105,7 +105,7 @@ func (b *bench) add(what, measured, target, limit string) {
 // print writes the table; a wrong answer anywhere is an error.
 func (b *bench) print() error {
 	fmt.Printf("%s\n\n", machine(b.dir))
-	fmt.Println("| what | measured | target | the machine itself, in the same minute |")
+	fmt.Println("| what | measured | target | the machine in the same minute |")
 	fmt.Println("|---|---|---|---|")
 	for _, l := range b.lines {
 		fmt.Printf("| %s | %s | %s | %s |\n", l.what, l.measured, l.target, l.limit)

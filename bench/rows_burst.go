@@ -130,7 +130,7 @@ func (b *bench) burstRow() error {
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
+	begun, before := time.Now(), s.spent()
 	l, err := u.accept(b.callers, b.burst)
 	if err != nil {
 		return err
@@ -139,6 +139,7 @@ func (b *bench) burstRow() error {
 		return err
 	}
 	all := time.Since(begun)
+	limit += "; " + before.since(s, b.burst)
 	wrong, err := u.verify()
 	if err != nil {
 		return err

@@ -42,10 +42,12 @@ func (b *bench) rate(document []byte, callers int, want func(string) string, env
 	if _, err = flawless(drive(s.addr, callers, warmUp, 0, do)); err != nil {
 		return nil, "", fmt.Errorf("warm up: %w", err)
 	}
+	before := s.spent()
 	b.profiling(s, func() { l, err = drive(s.addr, callers, b.seconds, 0, do) })
 	if err != nil {
 		return nil, "", err
 	}
+	limit += "; " + before.since(s, len(l.times))
 	b.errors += l.errors
 	return l, limit, s.stop()
 }
