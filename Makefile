@@ -23,7 +23,7 @@ check: ## what CI runs: formatting, vet, staticcheck, drift, all tests with the 
 	go run ./e2e/all -race -shuffle=on
 
 generate: ## make generated files anew: queries and the node reference
-	cd db && CGO_ENABLED=0 go run $(SQLC) generate
+	cd db && CGO_ENABLED=0 go run $(SQLC) generate && CGO_ENABLED=0 go run $(SQLC) compile -f sqlc.sqlite.yaml
 	go generate ./nodes
 
 bench: ## measure speed and size; prints a table (docs/benchmarks.md keeps one)
