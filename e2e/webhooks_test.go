@@ -52,7 +52,9 @@ func TestWebhooks(t *testing.T) {
 	}
 	wantJSON(t, m.body, `{"ada": "Ada", "text": "Hello Ada!"}`)
 
-	wantJSON(t, receiver.await(t, "/one/Ada", 1)[0].body, `{"text": "Hello Ada!"}`)
+	one := receiver.await(t, "/one/Ada", 1)[0]
+	verify(t, s.must("flow", "secret", id), one)
+	wantJSON(t, one.body, `{"text": "Hello Ada!"}`)
 	whole := receiver.await(t, "/run", 1)[0]
 	verify(t, runSecret, whole)
 	checkRunMessage(t, whole.body, r)

@@ -18,6 +18,7 @@ type flowCmd struct {
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
 	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
+	Secret   flowSecretCmd   `cmd:"" help:"Print the secret that a flow's webhooks are signed with."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 
@@ -159,6 +160,26 @@ func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	_, err = s.out.Write(data)
 	return err
+}
+
+type flowSecretCmd struct {
+	ID string `arg:"" help:"ID of the flow."`
+}
+
+// Run prints the generated whsec_ secret, which receivers verify with where a
+// webhook has no secret of its own.
+func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, _, err := openLibrary(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	secret, err := store.SigningSecret(ctx, flow.DefaultWorkspace, c.ID)
+	if err != nil {
+		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+	}
+	fmt.Fprintln(s.out, secret)
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "flow.secret.read", c.ID, "")
 }
 
 type flowListCmd struct {
