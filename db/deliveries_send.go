@@ -53,6 +53,14 @@ func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next 
 	})
 }
 
+// ReturnDelivery gives a delivery back that its worker could not attend to; it
+// is due at once.
+func (s *Store) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.now()})
+	})
+}
+
 // DueDeliveries hands deliveries that are due to the queue; next as in DueWakes.
 func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.ListDueDeliveriesParams{Now: micros(now), MaxRows: int32(limit)}

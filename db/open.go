@@ -59,6 +59,8 @@ type Store struct {
 	ids  flow.IDs
 	aead tink.AEAD
 
+	ownClock bool // the machine's clock, which other machines need not share
+
 	sqlite  *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
 	pool    *pgxpool.Pool // nil on SQLite
 	reader  *sql.DB
@@ -85,11 +87,12 @@ type writer interface {
 // Open opens the store, migrates it and reads its master key. A key that does
 // not fit what the database was sealed with is refused.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
+	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	s := &Store{cfg: cfg, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}}
+	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}}
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {

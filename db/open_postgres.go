@@ -50,14 +50,13 @@ func tune(ctx context.Context, conn *pgx.Conn) error {
 
 // Listen calls told with the ID of every run that any instance writes, until
 // ctx ends. On SQLite it only waits: one process writes there, and wakes its
-// own waiters. After a lost connection an empty ID says that anything may have
-// been written meanwhile.
+// own waiters. Whenever it begins to hear, an empty ID says that anything may
+// have been written before.
 func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, told); ctx.Err() == nil {
 			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
 			pause(ctx, time.Second)
-			told("")
 		}
 	}
 	<-ctx.Done()
@@ -75,6 +74,7 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 	if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{runChannel}.Sanitize()); err != nil {
 		return err
 	}
+	told("")
 	for {
 		n, err := own.WaitForNotification(ctx)
 		if err != nil {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sluice/db/gen"
 )
@@ -13,7 +14,11 @@ const recoveryLock = 0x536c7572
 // nothingSilent asks before a transaction is begun for it, since mostly there
 // is nothing to recover.
 func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
-	silent, err := s.read.ListSilent(ctx, s.silentSince())
+	since, err := s.silentSince(ctx, s.reader)
+	if err != nil {
+		return false, err
+	}
+	silent, err := silentOf(ctx, s.read, since)
 	if err != nil || len(silent) > 0 {
 		return false, err
 	}
@@ -22,7 +27,40 @@ func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
 }
 
 // silentSince is the heartbeat that a living instance must have passed.
-func (s *Store) silentSince() int64 { return micros(s.cfg.Now().Add(-s.cfg.InstanceTimeout)) }
+func (s *Store) silentSince(ctx context.Context, db gen.DBTX) (int64, error) {
+	now, err := s.sharedNow(ctx, db)
+	return now - s.cfg.InstanceTimeout.Microseconds(), err
+}
+
+// sharedNow is the time by which instances are held against each other: the
+// database's, since the clocks of their machines may differ. A clock that was
+// given to the store is everybody's.
+func (s *Store) sharedNow(ctx context.Context, db gen.DBTX) (now int64, err error) {
+	if s.pool == nil || !s.ownClock {
+		return s.now(), nil
+	}
+	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
+	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
+		return 0, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return now, nil
+}
+
+// silentOf lists the instances that are silent, and those that hold runs
+// although nobody knows of them any more.
+func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error) {
+	silent, err := q.ListSilent(ctx, since)
+	if err != nil {
+		return nil, fmt.Errorf("list silent instances: %w", err)
+	}
+	orphaned, err := q.ListOrphaned(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list forgotten instances: %w", err)
+	}
+	list := append(silent, orphaned...)
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
 
 // afterSilence takes over from instances that have fallen silent. One that was
 // only frozen finds its writes fenced when it comes back.
@@ -30,9 +68,13 @@ func (r *recovery) afterSilence(self string) error {
 	if _, err := r.tx.db.ExecContext(r.tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
-	silent, err := r.tx.ListSilent(r.tx.ctx, r.tx.s.silentSince())
+	since, err := r.tx.s.silentSince(r.tx.ctx, r.tx.db)
 	if err != nil {
-		return fmt.Errorf("list silent instances: %w", err)
+		return err
+	}
+	silent, err := silentOf(r.tx.ctx, r.tx.Queries, since)
+	if err != nil {
+		return err
 	}
 	for _, id := range silent {
 		if id == self {

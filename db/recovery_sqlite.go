@@ -9,7 +9,7 @@ import (
 // a run or a delivery is dead. The queue's jobs are made anew rather than
 // mended, which also heals a queue and rows that do not fit each other.
 func (r *recovery) afterRestart(string) error {
-	running, err := r.tx.column(`SELECT json_extract(args, '$.id') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	running, err := r.tx.column(`SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
 	if err != nil {
 		return fmt.Errorf("list running jobs: %w", err)
 	}
@@ -23,7 +23,7 @@ func (r *recovery) afterRestart(string) error {
 	}
 	for _, h := range held {
 		// Who holds a run by name tries it alone, without a job.
-		_, had := slices.BinarySearch(running, h.ID)
+		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
 		if err := r.cut(h.ID, had || h.InstanceID != ""); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // river lets the queue put rows into River's own table, as running jobs of an
 // instance.
 func (w *world) river(instance string) {
-	args := func(j flow.Job) string { return `{"id":"` + j.ID + `","attempt":1}` }
+	args := func(j flow.Job) string { return fmt.Sprintf(`{"id":%q,"attempt":%d}`, j.ID, j.Attempt) }
 	w.queue.in = func(tx any, jobs []flow.Job) (err error) {
 		for _, j := range jobs {
 			switch tx := tx.(type) {

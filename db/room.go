@@ -136,7 +136,11 @@ func (tx *Tx) capacity() (int64, error) {
 	if !live.counted.IsZero() && now.Sub(live.counted).Abs() < time.Second {
 		return live.n, nil
 	}
-	n, err := tx.CountWorkers(tx.ctx, micros(now.Add(-tx.s.cfg.InstanceTimeout)))
+	since, err := tx.s.silentSince(tx.ctx, tx.db)
+	if err != nil {
+		return 0, err
+	}
+	n, err := tx.CountWorkers(tx.ctx, since)
 	if err != nil {
 		return 0, err
 	}
@@ -159,7 +163,11 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 	s.SetCapacity(workers)
 	s.live.forget()
 	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now()})
+		now, err := s.sharedNow(tx.ctx, tx.db)
+		if err != nil {
+			return err
+		}
+		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: now})
 	})
 }
 

@@ -104,7 +104,7 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
 		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		Seq:      r.Seq, RunSeq: r.RunSeq, Save: r.Save != 0, Timeout: since(r.Timeout),
+		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: since(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
 		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt),
 		ExpiresAt: timeOf(r.ExpiresAt), DeadlineAt: timeOf(r.DeadlineAt), WaitingSince: timeOf(r.WaitingSince),

@@ -81,8 +81,18 @@ func updateRow(r *flow.Run, place int64, progressed bool) gen.UpdateRunParams {
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: micros(r.StartedAt), EndedAt: micros(r.EndedAt), ExpiresAt: micros(r.ExpiresAt),
-		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!progressed),
+		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!progressed), Writes: r.Writes,
 	}
+}
+
+// repeated tells a write that was committed, although its caller did not hear
+// of it, from one that comes too late.
+func (p *runWrite) repeated(tx *Tx) error {
+	n, err := tx.IsWritten(tx.ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
+	if err == nil && (n == 0 || p.row.Writes == 0) {
+		err = ErrFenced
+	}
+	return err
 }
 
 func (p *runWrite) apply(tx *Tx) error {
@@ -91,7 +101,7 @@ func (p *runWrite) apply(tx *Tx) error {
 		return fmt.Errorf("write %s: %w", p.run.ID, err)
 	}
 	if n == 0 {
-		return ErrFenced
+		return p.repeated(tx)
 	}
 	if len(p.steps) > 0 {
 		if err := tx.writeSteps(p.steps); err != nil {

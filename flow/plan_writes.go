@@ -23,6 +23,7 @@ func (p *Plan) buildWrite() {
 		p.run.RunSeq = p.run.Seq
 	}
 	p.run.Progress = Progress{Done: len(p.nodes) - p.open, Total: len(p.nodes)}
+	p.run.Writes++
 	run := p.run
 	run.Outputs = maps.Clone(p.run.Outputs)
 	w.Run = &run

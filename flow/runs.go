@@ -129,6 +129,7 @@ type Run struct {
 	Progress                Progress
 	Seq                     int64 // number of the newest event of the run
 	RunSeq                  int64 // number of the event that tells the present run state
+	Writes                  int64 // counts its writes by a worker, so that one that is repeated is known; 0: not counted
 	Save                    bool  // false: content is erased once the run and its deliveries have ended
 	Timeout                 time.Duration
 	CancelRequested         bool

@@ -22,24 +22,41 @@ const (
 
 // deliver makes one attempt at a delivery and records it.
 func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
-	d, err := r.store.FindDelivery(ctx, j.ID, j.Attempt)
-	if err != nil {
-		return fmt.Errorf("find delivery %s: %w", j.ID, err)
+	var d *flow.Delivery
+	err := r.again(ctx, "reading delivery "+j.ID, func() (err error) {
+		d, err = r.store.FindDelivery(ctx, j.ID, j.Attempt)
+		return err
+	})
+	if err == nil {
+		err = r.attempt(ctx, d, j)
 	}
+	if err != nil && ctx.Err() != nil { // shutting down: the attempt is made again, under the same ID
+		return r.store.ReturnDelivery(context.WithoutCancel(ctx), j.ID, j.Attempt)
+	}
+	return err
+}
+
+func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) error {
 	begun := r.now()
 	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: begun}
 	after := r.send(ctx, d, &a)
-	if ctx.Err() != nil {
-		return ctx.Err() // shutting down: the attempt is made again, under the same ID
+	if a.Error != "" && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	a.Latency = r.now().Sub(begun)
 	next := r.outcome(d, &a, after)
 	next.Attempt = j.Attempt
+	err := r.again(ctx, "recording delivery "+d.ID, func() error {
+		return r.store.RecordAttempt(context.WithoutCancel(ctx), a, next)
+	})
+	if err != nil {
+		return err
+	}
 	r.cfg.Observe(Observation{Delivery: next.State, Latency: a.Latency})
 	if next.State != flow.DeliveryPending {
 		r.unsaved.Store(true)
 	}
-	return r.store.RecordAttempt(ctx, a, next)
+	return nil
 }
 
 // send fills in what came of the attempt and returns the pause that the
@@ -47,7 +64,7 @@ func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	req, err := r.message(ctx, d, a.StartedAt)
+	req, secrets, err := r.message(ctx, d, a.StartedAt)
 	if err != nil {
 		a.Error = sentence(err)
 		return 0
@@ -61,8 +78,8 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 		return 0
 	}
 	defer resp.Body.Close()
-	kept, err := io.ReadAll(io.LimitReader(resp.Body, keptResponse))
-	a.Status, a.Response = resp.StatusCode, validText(kept)
+	kept, err := io.ReadAll(io.LimitReader(resp.Body, 2*keptResponse)) // a secret must not hide from the redaction behind the cut
+	a.Status, a.Response = resp.StatusCode, shownResponse(kept, secrets)
 	switch {
 	case a.Status >= 300 && a.Status < 400:
 		a.Error = "The receiver redirects. Webhooks follow no redirect; enter the final address."
@@ -76,30 +93,29 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 	return retryAfter(resp.Header.Get("Retry-After"), a.StartedAt)
 }
 
-// message builds the signed request.
-func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*http.Request, error) {
+// message builds the signed request, and tells what in it is secret.
+func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*http.Request, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
+		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
 	}
-	host := req.URL.Hostname()
 	secret, err := r.openSecret(ctx, d, d.Secret, "")
 	if err == nil && secret == "" {
 		secret, err = r.store.SigningSecret(ctx, d.WorkspaceID, d.FlowID)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Sluice-Webhooks/1")
 	req.Header.Set("Webhook-Id", d.ID)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
 	req.Header.Set("Webhook-Signature", sign(secret, d.ID, at, d.Body))
-	custom, err := r.openSecret(ctx, d, d.Signature, host)
+	custom, err := r.openSecret(ctx, d, d.Signature, req.URL.Hostname())
 	if err == nil && custom != "" && d.Header != "" {
 		req.Header.Set(d.Header, custom)
 	}
-	return req, err
+	return req, []string{secret, custom}, err
 }
 
 // openSecret reads what a secret value refers to; a text is itself.
@@ -143,7 +159,22 @@ func sentence(err error) string {
 	return "The request could not be sent."
 }
 
-func validText(b []byte) string {
+// shortestRedacted is how long a secret must be to be looked for in an answer;
+// shorter ones would blank out what only looks alike.
+const shortestRedacted = 6
+
+// shownResponse is the beginning of an answer as the log keeps it, without the
+// secrets that the receiver may have sent back.
+func shownResponse(b []byte, secrets []string) string {
 	s := strings.ToValidUTF8(string(b), "�")
-	return strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
+	for _, secret := range secrets {
+		if len(secret) >= shortestRedacted {
+			s = strings.ReplaceAll(s, secret, flow.Redacted)
+		}
+	}
+	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
+	if len(s) > keptResponse {
+		s = strings.ToValidUTF8(s[:keptResponse], "")
+	}
+	return s
 }

@@ -44,6 +44,11 @@ func status(code int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { w.WriteHeader(code) }
 }
 
+// echoing answers with a text and the custom signature that sending sends.
+func echoing(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) { io.WriteString(w, text+"custom") }
+}
+
 func sending(url string) string {
 	return fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
 	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q}}],

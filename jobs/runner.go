@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -13,6 +14,10 @@ import (
 
 	"sluice/flow"
 )
+
+// abortPatience is how long steps that are told to stop may take for it, and
+// how long the last writes of a shutdown may take.
+const abortPatience = 1500 * time.Millisecond
 
 // Config is what a Runner is made of.
 type Config struct {
@@ -60,7 +65,8 @@ type Runner struct {
 	hold     chan struct{}
 	stop     context.CancelFunc
 	loops    sync.WaitGroup
-	unsaved  atomic.Bool // a run with save: false ended since the last look
+	alone    sync.WaitGroup // runs that are tried alone
+	unsaved  atomic.Bool    // a run with save: false ended since the last look
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -103,16 +109,24 @@ func (r *Runner) Start(ctx context.Context) error {
 	if err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers); err != nil {
 		return fmt.Errorf("announce this instance: %w", err)
 	}
-	if err := r.recover(ctx); err != nil {
-		return err
+	if r.shared { // before anything that takes time: a silent instance counts as dead
+		r.loop(ctx, 5*time.Second, func(ctx context.Context) error { return r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers) })
 	}
-	if err := r.cfg.Queue.client.Start(ctx); err != nil {
-		return fmt.Errorf("start the job queue: %w", err)
+	err := r.recover(ctx)
+	if err == nil {
+		if err = r.cfg.Queue.client.Start(ctx); err != nil {
+			err = fmt.Errorf("start the job queue: %w", err)
+		}
+	}
+	if err != nil {
+		r.stop()
+		r.loops.Wait()
+		return err
 	}
 	r.loop(ctx, 250*time.Millisecond, r.takeDue)
 	r.loop(ctx, time.Second, r.tidy)
 	if r.shared {
-		r.loop(ctx, 5*time.Second, r.liveAmongOthers)
+		r.loop(ctx, 5*time.Second, r.recover)
 		r.loop(ctx, time.Second, r.hearCancels)
 		r.loops.Go(func() { r.listen(ctx) })
 	}
@@ -150,13 +164,15 @@ func (r *Runner) Drain(ctx context.Context) error {
 	close(r.hold)
 	err := r.cfg.Queue.client.Stop(ctx)
 	if err != nil {
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*time.Second)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 		defer cancel()
 		err = r.cfg.Queue.client.StopAndCancel(grace)
 	}
+	r.waitAlone(ctx)
 	r.stop()
 	r.loops.Wait()
-	done := context.WithoutCancel(ctx)
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+	defer cancel()
 	if e := r.store.HandBack(done, r.handedBack()); e != nil {
 		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
 	}
@@ -166,16 +182,36 @@ func (r *Runner) Drain(ctx context.Context) error {
 	return err
 }
 
+// waitAlone waits for the runs that are tried alone, which the queue does not
+// know of.
+func (r *Runner) waitAlone(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		r.alone.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
 func (r *Runner) handedBack() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.handBack
+	return maps.Clone(r.handBack)
 }
 
 // listen hears of runs that other processes wrote.
 func (r *Runner) listen(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := r.store.Listen(ctx, func(runID string) { r.hub.poke(runID, nil) })
+		err := r.store.Listen(ctx, func(runID string) {
+			if runID == "" {
+				r.hub.pokeAll()
+			} else {
+				r.hub.poke(runID, nil)
+			}
+		})
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("listening for runs of other instances was interrupted", "error", err)
 			pause(ctx, time.Second)

@@ -28,14 +28,7 @@ func (r *Runner) work(ctx context.Context, j flow.Job) {
 func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
 	active, run := r.take(runID, attempt) // before the run is read, so that no cancel falls in between
 	defer r.letGo(runID, active)
-	var steps []flow.Step
-	if run == nil {
-		var err error
-		if run, steps, err = r.load(ctx, runID, attempt); err != nil {
-			return err
-		}
-	}
-	plan, err := r.plan(ctx, run, steps)
+	plan, err := r.prepare(ctx, run, runID, attempt)
 	if err != nil {
 		return err
 	}
@@ -46,20 +39,34 @@ func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
 	return err
 }
 
-// load reads the run, again and again while the database cannot be read: the
-// job is the only thing that will bring the run on.
-func (r *Runner) load(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+// prepare reads a run, unless it is fresh, and plans how it goes on.
+func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *flow.Plan, err error) {
+	err = r.again(ctx, "preparing "+runID, func() (err error) {
+		run, steps := fresh, []flow.Step(nil)
+		if run == nil {
+			if run, steps, err = r.store.LoadRun(ctx, runID, attempt); err != nil {
+				return err
+			}
+		}
+		plan, err = r.plan(ctx, run, steps)
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		r.giveBack(runID, attempt)
+	}
+	return plan, err
+}
+
+// again repeats what failed for a passing reason, until ctx ends: the job that
+// asks for it is all that brings its run or delivery on.
+func (r *Runner) again(ctx context.Context, what string, f func() error) error {
 	for {
-		run, steps, err := r.store.LoadRun(ctx, runID, attempt)
-		if err == nil || errors.Is(err, flow.ErrFenced) {
-			return run, steps, err
+		err := f()
+		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil {
+			return err
 		}
-		r.log.Error("a run cannot be read, trying again", "run", runID, "error", err)
+		r.log.Error("trying again", "what", what, "error", err)
 		pause(ctx, time.Second)
-		if ctx.Err() != nil {
-			r.giveBack(runID, attempt)
-			return nil, nil, fmt.Errorf("load %s: %w", runID, err)
-		}
 	}
 }
 
@@ -67,15 +74,13 @@ func (r *Runner) load(ctx context.Context, runID string, attempt int64) (*flow.R
 // run any more ends the run with a reason.
 func (r *Runner) plan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
 	c, err := r.graphs.find(ctx, run.WorkspaceID, run.DocumentHash)
-	if err != nil {
-		var refused *flow.Error
-		if !errors.As(err, &refused) {
-			r.giveBack(run.ID, run.Attempt)
-			return nil, err
-		}
+	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		p := flow.NewPlan(flow.EmptyGraph(), run, nil, nil)
-		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + refused.Message})
+		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + flow.AsError(err).Message})
 		return p, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	reuse, err := r.reuse(ctx, run, c.graph)
 	if err != nil {

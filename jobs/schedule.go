@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/flow"
@@ -64,15 +65,6 @@ func (r *Runner) batches(ctx context.Context, erase func() (int, error)) error {
 	}
 }
 
-// liveAmongOthers says that this instance lives and takes over from those that
-// have fallen silent.
-func (r *Runner) liveAmongOthers(ctx context.Context) error {
-	if err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers); err != nil {
-		return err
-	}
-	return r.recover(ctx)
-}
-
 // Suspected runs are tried once alone before they are given up.
 const (
 	alonePatience = 30 * time.Second
@@ -96,7 +88,7 @@ func (r *Runner) recover(ctx context.Context) error {
 		} else {
 			err = r.tryAlone(ctx, s)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, flow.ErrFenced) { // fenced: somebody else looks after it
 			return err
 		}
 	}
@@ -114,7 +106,7 @@ func (r *Runner) tryAlone(ctx context.Context, s flow.Suspect) error {
 	w := r.hub.watch(s.RunID)
 	defer r.hub.leave(s.RunID, w)
 	done := make(chan struct{})
-	r.loops.Go(func() {
+	r.alone.Go(func() {
 		defer close(done)
 		r.work(ctx, flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})
 	})
@@ -140,11 +132,7 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 	if err != nil {
 		return err
 	}
-	run, steps, err := r.store.LoadRun(ctx, s.RunID, attempt)
-	if err != nil {
-		return err
-	}
-	plan, err := r.plan(ctx, run, steps)
+	plan, err := r.prepare(ctx, nil, s.RunID, attempt)
 	if err != nil {
 		return err
 	}

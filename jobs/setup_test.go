@@ -77,7 +77,10 @@ func open(t *testing.T, cfg db.Config, document string) *world {
 	return w
 }
 
-func (w *world) wire() {
+func (w *world) wire() { w.wireTo(w.store) }
+
+// wireTo makes a Runner on a store that may have faults of its own.
+func (w *world) wireTo(store jobs.Store) {
 	w.t.Helper()
 	instance := "test-" + rand.Text()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
@@ -90,7 +93,7 @@ func (w *world) wire() {
 	w.store.UseQueue(queue)
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w.runner = jobs.New(jobs.Config{
-		Store: w.store, Queue: queue, Kinds: w.kinds, HTTP: noRedirect, Instance: instance, Workers: 16,
+		Store: store, Queue: queue, Kinds: w.kinds, HTTP: noRedirect, Instance: instance, Workers: 16,
 		Shared: w.store.Pool() != nil, Retention: time.Hour, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
 		Jitter: func() float64 { return 0 },
 	})

@@ -38,6 +38,7 @@ type Store interface {
 
 	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error)
+	ReturnDelivery(ctx context.Context, id string, attempt int64) error
 	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
 	SigningSecret(ctx context.Context, ws, flowID string) (string, error)
 	ReadSecret(ctx context.Context, ws, name string) (secret string, hosts []string, err error)

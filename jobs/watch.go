@@ -48,10 +48,23 @@ func (h *hub) leave(runID string, w *watcher) {
 	}
 }
 
+// pokeAll tells everybody: anything may have been written.
+func (h *hub) pokeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id := range h.watchers {
+		h.pokeLocked(id, nil)
+	}
+}
+
 // poke tells all watchers of a run; ended is the run if this was its end.
 func (h *hub) poke(runID string, ended *flow.Run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.pokeLocked(runID, ended)
+}
+
+func (h *hub) pokeLocked(runID string, ended *flow.Run) {
 	for _, w := range h.watchers[runID] {
 		if ended != nil {
 			w.mu.Lock()

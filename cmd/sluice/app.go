@@ -24,7 +24,7 @@ import (
 // back; the process is gone within 30 s.
 const (
 	drainPatience = 25 * time.Second
-	closePatience = 2 * time.Second
+	closePatience = 1 * time.Second
 )
 
 // app is a running Sluice: store, engine and HTTP server, wired together.

@@ -418,3 +418,18 @@ func (q *Queries) RestartDelivery(ctx context.Context, arg RestartDeliveryParams
 	)
 	return i, err
 }
+
+const returnDelivery = `-- name: ReturnDelivery :exec
+UPDATE deliveries SET due_at = $1 WHERE id = $2 AND fence = $3 AND ended_at = 0 AND due_at = 0
+`
+
+type ReturnDeliveryParams struct {
+	Now   int64
+	ID    string
+	Fence int64
+}
+
+func (q *Queries) ReturnDelivery(ctx context.Context, arg ReturnDeliveryParams) error {
+	_, err := q.db.ExecContext(ctx, returnDelivery, arg.Now, arg.ID, arg.Fence)
+	return err
+}

@@ -154,12 +154,13 @@ func (q *Queries) ListClaimed(ctx context.Context, instanceID string) ([]string,
 }
 
 const listHeld = `-- name: ListHeld :many
-SELECT id, instance_id FROM runs WHERE place = 2 AND place > 0 ORDER BY id
+SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY id
 `
 
 type ListHeldRow struct {
 	ID         string
 	InstanceID string
+	Attempt    int64
 }
 
 func (q *Queries) ListHeld(ctx context.Context) ([]ListHeldRow, error) {
@@ -171,10 +172,40 @@ func (q *Queries) ListHeld(ctx context.Context) ([]ListHeldRow, error) {
 	var items []ListHeldRow
 	for rows.Next() {
 		var i ListHeldRow
-		if err := rows.Scan(&i.ID, &i.InstanceID); err != nil {
+		if err := rows.Scan(&i.ID, &i.InstanceID, &i.Attempt); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listOrphaned = `-- name: ListOrphaned :many
+SELECT instance_id FROM runs
+WHERE place = 2 AND place > 0 AND instance_id <> '' AND instance_id NOT IN (SELECT id FROM instances)
+`
+
+// Runs of an instance that nobody knows of any more: it was taken over while it
+// was frozen, went on for a moment, and is gone.
+func (q *Queries) ListOrphaned(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listOrphaned)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var instance_id string
+		if err := rows.Scan(&instance_id); err != nil {
+			return nil, err
+		}
+		items = append(items, instance_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -122,6 +122,7 @@ type Run struct {
 	ProgressTotal   int64
 	Seq             int64
 	RunSeq          int64
+	Writes          int64
 	Save            int64
 	Timeout         int64
 	CancelRequested int64

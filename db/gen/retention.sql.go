@@ -105,6 +105,7 @@ func (q *Queries) EraseRun(ctx context.Context, arg EraseRunParams) error {
 const listExpired = `-- name: ListExpired :many
 SELECT id, workspace_id, error FROM runs
 WHERE expires_at > 0 AND erased = '' AND expires_at <= $1
+    AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = runs.id AND d.ended_at = 0)
 ORDER BY expires_at LIMIT $2
 `
 

@@ -11,7 +11,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs
 `
 
 type ClaimRunParams struct {
@@ -46,6 +46,7 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.ProgressTotal,
 		&i.Seq,
 		&i.RunSeq,
+		&i.Writes,
 		&i.Save,
 		&i.Timeout,
 		&i.CancelRequested,
@@ -83,7 +84,7 @@ func (q *Queries) FindAside(ctx context.Context, id string) (FindAsideRow, error
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -117,6 +118,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.ProgressTotal,
 		&i.Seq,
 		&i.RunSeq,
+		&i.Writes,
 		&i.Save,
 		&i.Timeout,
 		&i.CancelRequested,
@@ -138,7 +140,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -174,6 +176,7 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.ProgressTotal,
 		&i.Seq,
 		&i.RunSeq,
+		&i.Writes,
 		&i.Save,
 		&i.Timeout,
 		&i.CancelRequested,
@@ -197,11 +200,11 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
-    seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
+    seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
     waiting_since, erased, webhook, error, metadata, inputs, outputs)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10,
     $11, $12, $13, $14, 0, 0, 0, $15, $16,
-    $17, $18, $19, $20, 0, 0, $21, 0, 0, 0, $22,
+    $17, $18, 0, $19, $20, 0, 0, $21, 0, 0, 0, $22,
     0, '', $23, '', $24, $25, '')
 `
 
@@ -264,6 +267,23 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 	return err
 }
 
+const isWritten = `-- name: IsWritten :one
+SELECT count(*) FROM runs WHERE id = $1 AND attempt = $2 AND writes = $3
+`
+
+type IsWrittenParams struct {
+	ID      string
+	Attempt int64
+	Writes  int64
+}
+
+func (q *Queries) IsWritten(ctx context.Context, arg IsWrittenParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, isWritten, arg.ID, arg.Attempt, arg.Writes)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const listCancels = `-- name: ListCancels :many
 SELECT id FROM runs
 WHERE cancel_requested = 1 AND place = 2 AND (instance_id = $1 OR instance_id = '')
@@ -294,7 +314,7 @@ func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]string,
 }
 
 const listRunsOfFlow = `-- name: ListRunsOfFlow :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
 WHERE workspace_id = $1 AND flow_id = $2 AND id < $3
     AND created_at >= $4 AND created_at < $5
     AND (key_id = $6 OR $6 = '') AND state IN ($7, $8, $9, $10, $11, $12)
@@ -363,6 +383,7 @@ func (q *Queries) ListRunsOfFlow(ctx context.Context, arg ListRunsOfFlowParams) 
 			&i.ProgressTotal,
 			&i.Seq,
 			&i.RunSeq,
+			&i.Writes,
 			&i.Save,
 			&i.Timeout,
 			&i.CancelRequested,
@@ -394,7 +415,7 @@ func (q *Queries) ListRunsOfFlow(ctx context.Context, arg ListRunsOfFlowParams) 
 }
 
 const listRunsOfWorkspace = `-- name: ListRunsOfWorkspace :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
 WHERE workspace_id || '' = $1 AND id < $2
     AND created_at >= $3 AND created_at < $4
     AND (key_id = $5 OR $5 = '') AND state IN ($6, $7, $8, $9, $10, $11)
@@ -463,6 +484,7 @@ func (q *Queries) ListRunsOfWorkspace(ctx context.Context, arg ListRunsOfWorkspa
 			&i.ProgressTotal,
 			&i.Seq,
 			&i.RunSeq,
+			&i.Writes,
 			&i.Save,
 			&i.Timeout,
 			&i.CancelRequested,
@@ -566,8 +588,9 @@ UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
     progress_done = $8, progress_total = $9, seq = $10, run_seq = $11,
     started_at = $12, ended_at = $13, expires_at = $14, deadline_at = $15,
-    waiting_since = $16, crashes = crashes * $17
-WHERE id = $18 AND workspace_id = $19 AND attempt = $20 AND place > 0
+    waiting_since = $16, crashes = crashes * $17,
+    writes = CASE WHEN $18 = 0 THEN writes ELSE $18 END
+WHERE id = $19 AND workspace_id = $20 AND attempt = $21 AND place > 0 AND ($18 = 0 OR writes = $22- 1)
 `
 
 type UpdateRunParams struct {
@@ -588,6 +611,7 @@ type UpdateRunParams struct {
 	DeadlineAt    int64
 	WaitingSince  int64
 	KeepCrashes   int64
+	Writes        int64
 	ID            string
 	WorkspaceID   string
 	Attempt       int64
@@ -612,9 +636,11 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.DeadlineAt,
 		arg.WaitingSince,
 		arg.KeepCrashes,
+		arg.Writes,
 		arg.ID,
 		arg.WorkspaceID,
 		arg.Attempt,
+		arg.Writes,
 	)
 	if err != nil {
 		return 0, err

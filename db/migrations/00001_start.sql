@@ -121,6 +121,7 @@ CREATE TABLE runs (
     progress_total   BIGINT NOT NULL,
     seq              BIGINT NOT NULL,
     run_seq          BIGINT NOT NULL,
+    writes           BIGINT NOT NULL,
     save             BIGINT NOT NULL,
     timeout          BIGINT NOT NULL,
     cancel_requested BIGINT NOT NULL,

@@ -46,6 +46,9 @@ RETURNING *;
 -- name: ReleaseDelivery :execrows
 UPDATE deliveries SET due_at = @now WHERE id = @id AND ended_at = 0 AND due_at = 0;
 
+-- name: ReturnDelivery :exec
+UPDATE deliveries SET due_at = @now WHERE id = @id AND fence = @fence AND ended_at = 0 AND due_at = 0;
+
 -- name: ReleaseDeliveries :execrows
 UPDATE deliveries SET due_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE ended_at = 0 AND due_at = 0;
 

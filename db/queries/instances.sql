@@ -11,11 +11,17 @@ UPDATE instances SET workers = 0, heartbeat_at = 1 WHERE id = @id;
 -- name: ListSilent :many
 SELECT id FROM instances WHERE heartbeat_at <= @since ORDER BY id;
 
+-- Runs of an instance that nobody knows of any more: it was taken over while it
+-- was frozen, went on for a moment, and is gone.
+-- name: ListOrphaned :many
+SELECT instance_id FROM runs
+WHERE place = 2 AND place > 0 AND instance_id <> '' AND instance_id NOT IN (SELECT id FROM instances);
+
 -- name: CountWorkers :one
 SELECT CAST(COALESCE(sum(workers), 0) AS BIGINT) AS workers FROM instances WHERE heartbeat_at > @since;
 
 -- name: ListHeld :many
-SELECT id, instance_id FROM runs WHERE place = 2 AND place > 0 ORDER BY id;
+SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY id;
 
 -- name: FindHolder :one
 SELECT id, instance_id FROM runs WHERE id = @id AND place = 2;

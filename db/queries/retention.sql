@@ -5,6 +5,7 @@ WHERE id = @id AND place = 0;
 -- name: ListExpired :many
 SELECT id, workspace_id, error FROM runs
 WHERE expires_at > 0 AND erased = '' AND expires_at <= @now
+    AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.run_id = runs.id AND d.ended_at = 0)
 ORDER BY expires_at LIMIT @max_rows;
 
 -- name: ListUnsaved :many

@@ -1,11 +1,11 @@
 -- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
-    seq, run_seq, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
+    seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
     waiting_since, erased, webhook, error, metadata, inputs, outputs)
 VALUES (@id, @workspace_id, @flow_id, @version, @draft, @document_hash, @state, @place, @attempt, '', @run_trigger,
     @key_id, @user_id, @parent_run_id, @rerun_from, 0, 0, 0, @progress_done, @progress_total,
-    @seq, @run_seq, @save, @timeout, 0, 0, @created_at, 0, 0, 0, @deadline_at,
+    @seq, @run_seq, 0, @save, @timeout, 0, 0, @created_at, 0, 0, 0, @deadline_at,
     0, '', @webhook, '', @metadata, @inputs, '');
 
 -- name: FindRun :one
@@ -40,8 +40,9 @@ UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @err
     input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
     progress_done = @progress_done, progress_total = @progress_total, seq = @seq, run_seq = @run_seq,
     started_at = @started_at, ended_at = @ended_at, expires_at = @expires_at, deadline_at = @deadline_at,
-    waiting_since = @waiting_since, crashes = crashes * @keep_crashes
-WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0;
+    waiting_since = @waiting_since, crashes = crashes * @keep_crashes,
+    writes = CASE WHEN @writes = 0 THEN writes ELSE @writes END
+WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0 AND (@writes = 0 OR writes = @writes - 1);
 
 -- name: FindAside :one
 SELECT cancel_requested, webhook FROM runs WHERE id = @id;
@@ -64,3 +65,6 @@ RETURNING place;
 SELECT id FROM runs
 WHERE cancel_requested = 1 AND place = 2 AND (instance_id = @instance_id OR instance_id = '')
 ORDER BY id;
+
+-- name: IsWritten :one
+SELECT count(*) FROM runs WHERE id = @id AND attempt = @attempt AND writes = @writes;
