@@ -162,3 +162,22 @@ func TestFindRun_elsewhere_is_missing(t *testing.T) {
 		wantEqual(t, "words", foreign.Error(), none.Error())
 	})
 }
+
+// A write whose commit the caller did not hear of is repeated by it.
+func TestWriteRun_repeated(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		r.Writes = 1
+		write := flow.RunWrite{Run: r, Durable: true, Deliveries: []flow.NewDelivery{{Node: "hook", URL: "https://example.com", Body: []byte("{}")}}}
+		w.must(w.WriteRun(w.ctx, write))
+		w.must(w.WriteRun(w.ctx, write))
+		list, err := w.ListDeliveries(w.ctx, r.WorkspaceID, r.FlowID, "", 10)
+		w.must(err)
+		wantEqual(t, "deliveries", len(list), 1)
+
+		r.Writes = 3
+		if err := w.WriteRun(w.ctx, write); !errors.Is(err, db.ErrFenced) {
+			t.Errorf("a write out of order gave %v", err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -31,5 +32,35 @@ func TestCancel(t *testing.T) {
 	}
 	if up.calls.Load() != 1 {
 		t.Errorf("%d calls, wanted 1", up.calls.Load())
+	}
+}
+
+// TestRevokedKeyStops wants a revoked key to hear nothing more of a run, not
+// even through a request that it made before.
+func TestRevokedKeyStops(t *testing.T) {
+	t.Parallel()
+	up := newSlowUpstream(t)
+	s := newServer(t)
+	id := s.publish(calling(up.URL))
+	owner := s.client(s.key())
+	var made struct{ ID, Key string }
+	if err := json.Unmarshal([]byte(s.key("--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	c := s.client(made.Key)
+	r := c.start(id, object{"n": "1"})
+	waitUntil(t, "the step hangs", func() bool { return up.calls.Load() == 1 })
+	held := make(chan *answer)
+	go func() {
+		a, err := c.try("GET", r.path()+"?wait=30", nil)
+		if err != nil {
+			t.Error(err)
+		}
+		held <- a
+	}()
+	s.must("key", "revoke", made.ID)
+	owner.want(200, "POST", r.path()+"/cancel", nil)
+	if a := <-held; a != nil && a.status != 401 {
+		t.Errorf("the held request was answered with %d: %s", a.status, a.body)
 	}
 }

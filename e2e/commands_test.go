@@ -153,6 +153,10 @@ func TestExitCodes(t *testing.T) {
 		{"revoke_unknown", "", []string{"key", "revoke", "key_nothing"}, 1, "", "key list"},
 		{"key_without_name", "", []string{"key", "create"}, 2, "", "--name"},
 		{"key_bad_scope", "", []string{"key", "create", "--name", "x", "--scope", "all"}, 2, "", "run, read and manage"},
+		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope is empty"},
+		{"key_expires_at_once", "", []string{"key", "create", "--name", "x", "--expires=0d"}, 2, "", "no time at all"},
+		{"no_workers", "", []string{"flow", "list", "--workers", "0"}, 2, "", "at least 1"},
+		{"no_public_url", "", []string{"flow", "list", "--public-url", "ftp://x"}, 2, "", "SLUICE_PUBLIC_URL"},
 		{"unknown_command", "", []string{"flows"}, 2, "", "--help"},
 		{"unknown_flag", "", []string{"flow", "list", "--all"}, 2, "", "--all"},
 	}

@@ -141,6 +141,9 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	if _, ok := Float(v); !ok && in.Type == TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
 	}
+	if _, _, err := asValue(v, maxValueDepth); err != nil {
+		return v, fail("too_deep", "nested deeper than %d levels", maxValueDepth)
+	}
 	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return equal(e, v) }) {
 		return v, fail("not_allowed", "wanted one of %s", EncodeJSON(in.Enum))
 	}

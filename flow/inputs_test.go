@@ -210,3 +210,20 @@ func TestClosest(t *testing.T) {
 		}
 	}
 }
+
+// What a step may not give, a caller may not either: a run that is accepted
+// must not fail for it.
+func TestCheckInputsRefusesDepth(t *testing.T) {
+	t.Parallel()
+	deep := any("x")
+	for range maxValueDepth + 1 {
+		deep = []any{deep}
+	}
+	in := []Input{{Name: "j", Type: TypeJSON, Required: true}}
+	if _, problems := CheckInputs(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
+		t.Errorf("got %v", problems)
+	}
+	if _, problems := CheckInputs(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
+		t.Errorf("one level less: got %v", problems)
+	}
+}

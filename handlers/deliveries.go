@@ -45,7 +45,7 @@ func (s *Server) listDeliveries(c *call) error {
 	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
 		return err
 	}
-	q := newQuery(c.QueryParams())
+	q := newQuery(c.Request().URL)
 	before, limit := q.cursor(flow.PrefixDelivery), q.limit()
 	if err := q.err(); err != nil {
 		return err

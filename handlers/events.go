@@ -72,6 +72,9 @@ func (e *eventStream) follow(changes <-chan struct{}) error {
 	ping := time.NewTicker(e.s.ping)
 	defer ping.Stop()
 	for {
+		if _, err := e.s.findKey(e.Request()); err != nil {
+			return nil // a key that was revoked stops at once
+		}
 		ended, err := e.sendNews(ctx)
 		if ended || err != nil {
 			return err

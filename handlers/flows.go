@@ -72,7 +72,7 @@ func (s *Server) listFlows(c *call) error {
 	if _, err := c.wants(typeJSON); err != nil {
 		return err
 	}
-	q := newQuery(c.QueryParams())
+	q := newQuery(c.Request().URL)
 	after, limit := q.cursor(flow.PrefixFlow), q.limit()
 	if err := q.err(); err != nil {
 		return err

@@ -20,7 +20,16 @@ type query struct {
 	problems []flow.Problem
 }
 
-func newQuery(values url.Values) *query { return &query{values: values} }
+// newQuery reads the query of a URL. One that cannot be read whole is refused:
+// a filter that is dropped would show more than was asked for.
+func newQuery(u *url.URL) *query {
+	values, err := url.ParseQuery(u.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		q.problems = append(q.problems, flow.Problem{Code: "invalid", Detail: "the query cannot be read; write it as name=value&name=value, percent-encoded"})
+	}
+	return q
+}
 
 func (q *query) problem(name, code, detail string) {
 	q.problems = append(q.problems, flow.Problem{Pointer: flow.Pointer(name), Code: code, Detail: detail})

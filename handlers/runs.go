@@ -49,13 +49,18 @@ func (s *Server) showRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := newQuery(c.QueryParams())
+	q := newQuery(c.Request().URL)
 	wait := q.wait()
 	if err := q.err(); err != nil {
 		return err
 	}
 	if run, err = c.await(run, wait); err != nil {
 		return err
+	}
+	if wait > 0 { // a key that was revoked meanwhile stops at once
+		if _, err := s.findKey(c.Request()); err != nil {
+			return err
+		}
 	}
 	body := EncodeRun(s.PublicURL, run)
 	tag := etag(body)

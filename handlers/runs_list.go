@@ -40,7 +40,7 @@ func (s *Server) listRuns(c *call) error {
 }
 
 func (c *call) readRunFilter() (flow.RunFilter, error) {
-	q := newQuery(c.QueryParams())
+	q := newQuery(c.Request().URL)
 	f := flow.RunFilter{
 		WorkspaceID: c.key.WorkspaceID, FlowID: c.flowID(), States: q.states("status"),
 		CreatedAfter: q.time("created_after"), CreatedBefore: q.time("created_before"),

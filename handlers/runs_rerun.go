@@ -49,7 +49,9 @@ func readRerun(body map[string]any) (from string, inputs map[string]any, err err
 	for i := range problems {
 		problems[i].Detail = strings.Replace(problems[i].Detail, "this flow has no input", "a rerun has no option", 1)
 	}
-	from, _ = values["from"].(string)
+	if from, _ = values["from"].(string); from == "" && body["from"] == "" {
+		problems = append(problems, flow.Problem{Pointer: "/from", Code: "invalid", Detail: "wanted the ID of a node; leave it out to run again what did not succeed"})
+	}
 	if v := values["inputs"]; v != nil {
 		object, ok := v.(map[string]any)
 		if inputs = object; !ok {

@@ -308,7 +308,7 @@ func TestListRuns(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"?limit=0": "/limit out_of_range", "?limit=101": "/limit out_of_range", "?limit=x": "/limit out_of_range", "?limit=1&limit=2": "/limit duplicate",
+		"?status=fai%zz": " invalid", "?limit=1;x=2": " invalid", "?limit=0": "/limit out_of_range", "?limit=101": "/limit out_of_range", "?limit=x": "/limit out_of_range", "?limit=1&limit=2": "/limit duplicate",
 		"?status=done": "/status not_allowed", "?status=": "/status not_allowed", "?created_after=yesterday": "/created_after invalid",
 		"?cursor=zzz": "/cursor invalid", "?cursor=": "/cursor invalid", "?cursor=bm8": "/cursor invalid",
 		"?status=x&limit=x": "/status not_allowed, /limit out_of_range",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -41,7 +42,9 @@ var daysForm = regexp.MustCompile(`^([0-9]{1,5})d$`)
 func (d *days) UnmarshalText(text []byte) error {
 	if m := daysForm.FindSubmatch(text); m != nil {
 		n, err := strconv.Atoi(string(m[1]))
-		*d = days(time.Duration(n) * 24 * time.Hour)
+		if *d = days(time.Duration(n) * 24 * time.Hour); n == 0 {
+			err = fmt.Errorf("%q is no time at all; write 30d or 36h", text)
+		}
 		return err
 	}
 	v, err := time.ParseDuration(string(text))
@@ -59,8 +62,25 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
+// check finds what cannot work before anything is made.
+func (c *Config) check() error {
+	if c.Workers < 1 {
+		return usageError("SLUICE_WORKERS is the number of runs worked on at once, so at least 1")
+	}
+	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com", c.PublicURL))
+	}
+	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
+		return usageError(err.Error())
+	}
+	return nil
+}
+
 // openStore opens the database as configured.
 func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	return db.Open(ctx, db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
@@ -71,7 +91,7 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, er
 func (c *Config) outbound() (*outbound.Client, error) {
 	private, err := outbound.ParseAllowPrivate(c.AllowPrivate)
 	if err != nil {
-		return nil, fmt.Errorf("SLUICE_ALLOW_PRIVATE: %w", err)
+		return nil, err
 	}
 	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
 }

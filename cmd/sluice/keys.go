@@ -74,6 +74,9 @@ func (c keyCreateCmd) key() (*flow.Key, string, error) {
 		Prefix: text[:flow.KeyShown], Hash: flow.Hash([]byte(text)), Flows: c.Flow,
 		RPM: c.RPM, Concurrency: c.Concurrency, USDPerDay: int64(c.USDPerDay * 1e9), CreatedAt: now, CreatedBy: "cli",
 	}
+	if len(c.Scope) == 0 {
+		return nil, "", usageError("--scope is empty; without it a key may run and read")
+	}
 	for _, scope := range c.Scope {
 		switch sc := flow.Scope(scope); sc {
 		case flow.ScopeRun, flow.ScopeRead, flow.ScopeManage:
