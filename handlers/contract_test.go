@@ -79,6 +79,13 @@ func dig(v any, path ...string) any {
 	return v
 }
 
+// count is how many kinds of answers were seen so far.
+func (c *contract) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
+}
+
 // check holds one answer against what the document says of its route: status,
 // media type, body and that no header is left out of it.
 func (c *contract) check(t testing.TB, method, path string, a *reply) {

@@ -63,7 +63,8 @@ func (w *world) delivered(state flow.DeliveryState, attempts int) flow.DeliveryR
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts {
+		// The attempts are read after the row, which must be as new as they are.
+		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts && list[0].Attempt == int64(attempts) {
 			return list[0]
 		}
 		if time.Now().After(late) {
