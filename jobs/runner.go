@@ -28,12 +28,10 @@ type Config struct {
 	Instance string       // names this process among those that share a database
 	Workers  int          // runs worked on at once
 	Shared   bool         // other processes may work on the same database
-	// Retention is how long an ended run keeps its content.
-	Retention time.Duration
-	Log       *slog.Logger
-	Now       func() time.Time
-	Jitter    func() float64 // in [0,1), for webhook pauses
-	Observe   func(Observation)
+	Log      *slog.Logger
+	Now      func() time.Time
+	Jitter   func() float64 // in [0,1), for webhook pauses
+	Observe  func(Observation)
 }
 
 // Observation is one thing worth counting: a run or a delivery attempt that

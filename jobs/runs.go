@@ -153,9 +153,6 @@ func (r *Runner) giveBack(runID string, attempt int64) {
 // WriteRun records progress and then tells those who wait. It is the journal
 // that the engine writes to.
 func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
-	if w.End {
-		w.Run.ExpiresAt = w.Run.EndedAt.Add(r.cfg.Retention)
-	}
 	if err := r.store.WriteRun(ctx, w); err != nil {
 		return err
 	}

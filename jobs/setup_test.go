@@ -94,7 +94,7 @@ func (w *world) wireTo(store jobs.Store) {
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w.runner = jobs.New(jobs.Config{
 		Store: store, Queue: queue, Kinds: w.kinds, HTTP: noRedirect, Instance: instance, Workers: 16,
-		Shared: w.store.Pool() != nil, Retention: time.Hour, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
+		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
 		Jitter: func() float64 { return 0 },
 	})
 	w.store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }

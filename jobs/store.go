@@ -10,7 +10,7 @@ import (
 // Store is what this package needs of the database. Its transactions hand the
 // jobs they cause to the Queue, in the same commit.
 type Store interface {
-	flow.Journal
+	flow.Journal // and sets Run.ExpiresAt once an end is committed
 
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)

@@ -113,7 +113,7 @@ func (a *app) wire(ctx context.Context) error {
 	a.runner = jobs.New(jobs.Config{
 		Store: a.store, Queue: queue, Kinds: kinds, HTTP: a.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
-		Retention: time.Duration(a.cfg.Retention), Log: a.log, Observe: a.metrics.observe,
+		Log: a.log, Observe: a.metrics.observe,
 	})
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Version: version(), Log: a.log,
