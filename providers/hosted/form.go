@@ -1,0 +1,72 @@
+package hosted
+
+// Widget is how a field is edited.
+type Widget string
+
+// The widgets.
+const (
+	WidgetText     Widget = "text"
+	WidgetTextarea Widget = "textarea"
+	WidgetNumber   Widget = "number"
+	WidgetInteger  Widget = "integer"
+	WidgetSlider   Widget = "slider" // a number or integer with both bounds
+	WidgetSwitch   Widget = "switch"
+	WidgetSelect   Widget = "select"
+	WidgetFile     Widget = "file"   // a file, a URL or an edge
+	WidgetFiles    Widget = "files"  // a list of them
+	WidgetList     Widget = "list"   // a list of scalars
+	WidgetSecret   Widget = "secret" // a credential
+	WidgetJSON     Widget = "json"   // anything else, checked by its schema
+)
+
+// Field is one input of a model as a form shows it.
+type Field struct {
+	Name        string
+	Title       string
+	Description string
+	Widget      Widget
+	Whole       bool  // of number, slider and select: whole numbers only
+	Options     []any // of a select, with the values' own types
+	Min, Max    *float64
+	MaxItems    *int
+	Default     any // nil when there is none
+	Required    bool
+	More        bool           // shown under "More"
+	Schema      map[string]any // resolved, without $ref where that can be
+}
+
+// OutputKind is what a model puts out.
+type OutputKind string
+
+// The kinds of output.
+const (
+	OutputText   OutputKind = "text"  // one text, or pieces that make one (streamed)
+	OutputFile   OutputKind = "file"  // a URL of a file
+	OutputFiles  OutputKind = "files" // a list of URLs
+	OutputList   OutputKind = "list"  // a list of anything else
+	OutputNumber OutputKind = "number"
+	OutputSwitch OutputKind = "boolean"
+	OutputObject OutputKind = "object" // with Properties
+	OutputJSON   OutputKind = "json"   // anything else
+)
+
+// Output is the output of a model.
+type Output struct {
+	Kind       OutputKind
+	Joined     bool       // pieces of text to be put together
+	Properties []Property // of an object, in order
+}
+
+// Property is one property of an object output.
+type Property struct {
+	Name string
+	Kind OutputKind
+}
+
+// Form is a model's schema made ready to be shown and checked.
+type Form struct {
+	Fields []Field
+	Output Output
+	// Incompatible says why the model cannot be used; empty when it can.
+	Incompatible string
+}
