@@ -20,7 +20,9 @@ import (
 var allowed = map[string][]string{
 	"sluice/flow":              {},
 	"sluice/outbound":          {},
+	"sluice/providers":         {"sluice/outbound"},
 	"sluice/providers/builtin": {},
+	"sluice/providers/hosted":  {"sluice/outbound", "sluice/providers"},
 	"sluice/nodes":             {"sluice/flow", "sluice/outbound", "sluice/providers/builtin"},
 	"sluice/db":                {"sluice/flow", "sluice/db/gen"},
 	"sluice/db/gen":            {},
