@@ -46,8 +46,9 @@ type Model struct {
 	// Official models are run by name, always at their newest version.
 	Official bool
 	Runs     int64
-	// Input and Output are JSON Schemas. All holds every schema of the version
-	// by name, because properties refer to others by #/components/schemas/….
+	// Input and Output are JSON Schemas. All holds, by name, them and the schemas
+	// they refer to by #/components/schemas/…; the rest of the version's belong
+	// to its HTTP API. Without an Input, All holds everything there is.
 	Input, Output map[string]any
 	All           map[string]any
 }

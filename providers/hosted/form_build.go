@@ -1,0 +1,268 @@
+package hosted
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shownFirst is how many inputs are shown besides those that must be set.
+const shownFirst = 4
+
+// NewForm makes a form of a model's schema. It never fails: what it cannot show
+// any better gets a JSON editor, and a model that cannot be used at all says so
+// in Incompatible.
+func NewForm(m *Model) *Form {
+	f := &Form{Output: outputOf(m)}
+	props, ok := inputProperties(m)
+	switch {
+	case m.Input == nil && m.All["TrainingInput"] != nil:
+		f.Incompatible = "This model can only be trained, not used."
+	case m.Input == nil:
+		f.Incompatible = "The platform does not say what this model takes, so no form can be made for it."
+	case !ok:
+		f.Incompatible = "This model does not take named inputs, so no form can be made for it."
+	case len(props) > maxInputs:
+		f.Incompatible = "This model has more than " + strconv.Itoa(maxInputs) + " inputs."
+	case m.Output["type"] == "null":
+		f.Incompatible = "This model puts nothing out."
+	}
+	if f.Incompatible == "" {
+		f.Fields = fields(m, props)
+	}
+	return f
+}
+
+// inputProperties are the inputs by name; none is a model that takes nothing.
+func inputProperties(m *Model) (map[string]any, bool) {
+	if t, typed := m.Input["type"]; typed && t != "object" {
+		return nil, false
+	}
+	props, ok := m.Input["properties"].(map[string]any)
+	if !ok && m.Input["properties"] != nil {
+		return nil, false
+	}
+	return props, ok || m.Input["type"] == "object"
+}
+
+func fields(m *Model, props map[string]any) []Field {
+	required, _ := names(m.Input["required"])
+	out := make([]Field, 0, len(props))
+	orders := map[string]float64{}
+	for name, schema := range props {
+		s := resolve(schema, m.All)
+		orders[name] = orderOf(s)
+		out = append(out, newField(name, s, slices.Contains(required, any(name))))
+	}
+	slices.SortFunc(out, func(a, b Field) int {
+		return cmp.Or(cmp.Compare(orders[a.Name], orders[b.Name]), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range out {
+		out[i].More = !out[i].Required && i >= shownFirst || out[i].Name == "disable_safety_checker"
+	}
+	return out
+}
+
+// orderOf puts what says no place last.
+func orderOf(s map[string]any) float64 {
+	n, ok := number(s["x-order"])
+	if !ok {
+		return math.Inf(1)
+	}
+	return n
+}
+
+func newField(name string, s map[string]any, required bool) Field {
+	f := Field{
+		Name: name, Title: fieldTitle(name, s), Description: fieldDescription(s),
+		Required: required, Schema: s,
+		Min: bound(s["minimum"]), Max: bound(s["maximum"]), MaxItems: count(s["maxItems"]),
+	}
+	f.Widget = widgetOf(name, s)
+	f.Whole = wholeField(f.Widget, s)
+	if f.Widget == WidgetSelect {
+		f.Options = options(s)
+	}
+	f.Default = defaultOf(f.Widget, s)
+	return f
+}
+
+func wholeField(w Widget, s map[string]any) bool {
+	number := w == WidgetInteger || w == WidgetSlider || w == WidgetSelect
+	return number && s["type"] == "integer"
+}
+
+// defaultOf is the default if the field itself could hold it. Authors also
+// write file names of their own machine and values that their schema refuses.
+func defaultOf(w Widget, s map[string]any) any {
+	v := s["default"]
+	if kind, ok := s["type"].(string); ok {
+		v = asType(v, kind)
+	}
+	if address, ok := v.(string); w == WidgetFile && ok && !isAddress(address) || w == WidgetSecret {
+		return nil
+	}
+	if v == nil || !valid(s, v) {
+		return nil
+	}
+	return v
+}
+
+func isAddress(s string) bool {
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
+}
+
+func widgetOf(name string, s map[string]any) Widget {
+	if enum, ok := s["enum"].([]any); ok && s["type"] != "boolean" && scalars(enum) {
+		return WidgetSelect
+	}
+	switch s["type"] {
+	case "boolean":
+		return WidgetSwitch
+	case "integer", "number":
+		return numberWidget(s)
+	case "string":
+		return textWidget(name, s)
+	case "array":
+		return listWidget(s)
+	}
+	return WidgetJSON
+}
+
+func numberWidget(s map[string]any) Widget {
+	low, high := bound(s["minimum"]), bound(s["maximum"])
+	switch {
+	case low != nil && high != nil && *low < *high:
+		return WidgetSlider
+	case s["type"] == "integer":
+		return WidgetInteger
+	}
+	return WidgetNumber
+}
+
+// secretName knows inputs that are credentials by their name, because most
+// authors do not mark them and what is typed would be kept in the flow.
+var secretName = regexp.MustCompile(`(?i)(^|_)(api_?key|(access|auth|api|hf|hugging_?face|civitai|replicate|bearer)_?(access_|api_)?token|password|passwd|secret(_?key)?)$`)
+
+// longName knows texts of more than a line by their name.
+var longName = regexp.MustCompile(`(?i)(^|_)(prompt|text|lyrics|script|story|message|messages|question|instruction|instructions|context|content|document|caption|description|sentence|paragraph|article|code|template)(_|s?$|[0-9])`)
+
+func textWidget(name string, s map[string]any) Widget {
+	text, _ := s["default"].(string)
+	secret, _ := s["x-cog-secret"].(bool)
+	hidden, _ := s["writeOnly"].(bool)
+	switch {
+	case secret || hidden || s["format"] == "password" || secretName.MatchString(name):
+		return WidgetSecret
+	case s["format"] == "uri":
+		return WidgetFile
+	case longName.MatchString(name) || strings.Contains(text, "\n") || len(text) > 80:
+		return WidgetTextarea
+	}
+	return WidgetText
+}
+
+func listWidget(s map[string]any) Widget {
+	items, _ := s["items"].(map[string]any)
+	switch items["type"] {
+	case "string":
+		if items["format"] == "uri" {
+			return WidgetFiles
+		}
+		return WidgetList
+	case "integer", "number", "boolean":
+		return WidgetList
+	}
+	return WidgetJSON
+}
+
+// options are the values of a select, each once, with their own types.
+func options(s map[string]any) []any {
+	var out []any
+	for _, v := range s["enum"].([]any) {
+		if v != nil && !slices.ContainsFunc(out, func(o any) bool { return sameValue(o, v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func scalars(list []any) bool {
+	some := false
+	for _, v := range list {
+		switch v.(type) {
+		case nil:
+		case string, bool, json.Number, float64, int, int64:
+			some = true
+		default:
+			return false
+		}
+	}
+	return some
+}
+
+// asType gives a value the type that a schema states, where it is that value in
+// other words: "32" for 32, "True" for true. Everything else stays.
+func asType(v any, kind string) any {
+	text, isText := v.(string)
+	switch kind {
+	case "integer", "number":
+		f, err := strconv.ParseFloat(text, 64)
+		if isText && err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && (kind == "number" || f == math.Trunc(f)) && json.Valid([]byte(text)) {
+			return json.Number(text)
+		}
+	case "boolean":
+		if isText && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")) {
+			return strings.EqualFold(text, "true")
+		}
+	case "string":
+		if n, ok := number(v); ok {
+			return strconv.FormatFloat(n, 'g', -1, 64)
+		}
+	}
+	return v
+}
+
+// sameValue compares JSON values; numbers by what they are worth.
+func sameValue(a, b any) bool {
+	x, okX := number(a)
+	y, okY := number(b)
+	if okX || okY {
+		return okX && okY && x == y
+	}
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameValue)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, sameValue)
+	}
+	switch b.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return a == b
+}
+
+func bound(v any) *float64 {
+	n, ok := number(v)
+	if !ok {
+		return nil
+	}
+	return &n
+}
+
+func count(v any) *int {
+	n, ok := number(v)
+	if !ok || n < 0 || n > 1e6 {
+		return nil
+	}
+	i := int(n)
+	return &i
+}

@@ -1,0 +1,258 @@
+package hosted
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// maxProblems bounds what Check reports of one field: more do not help.
+const maxProblems = 3
+
+// Problem is what is wrong with the value of one field.
+type Problem struct{ Field, Detail string }
+
+// Check says what is wrong with the values that somebody set. A field that is
+// not set is no problem here, because an edge may feed it; see Missing. A null
+// counts as not set. Files and secrets may be given in any form: the caller
+// replaces them before the model sees them.
+func (f *Form) Check(input map[string]any) []Problem {
+	var out []Problem
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		value := input[name]
+		i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name })
+		if i < 0 {
+			out = append(out, Problem{name, f.unknown(name)})
+			continue
+		}
+		if value == nil {
+			continue
+		}
+		for _, detail := range f.Fields[i].check(value) {
+			out = append(out, Problem{name, detail})
+		}
+	}
+	return out
+}
+
+// Missing names the fields that must be set and are not.
+func (f *Form) Missing(input map[string]any) []Problem {
+	var out []Problem
+	for _, field := range f.Fields {
+		if field.Required && input[field.Name] == nil {
+			out = append(out, Problem{field.Name, "This input must be set."})
+		}
+	}
+	return out
+}
+
+func (f *Form) unknown(name string) string {
+	best, distance := "", 3 // more than two letters apart is another word
+	for _, field := range f.Fields {
+		if d := distanceOf(strings.ToLower(name), strings.ToLower(field.Name)); d < distance {
+			best, distance = field.Name, d
+		}
+	}
+	if best != "" {
+		return "The model has no input of this name. Did you mean " + best + "?"
+	}
+	return "The model has no input of this name."
+}
+
+// distanceOf counts the letters to change to come from one name to another.
+func distanceOf(a, b string) int {
+	if len(a) > 60 || len(b) > 60 {
+		return 60
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last = row[j+1]
+			row[j+1] = min(change, row[j]+1, last+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (f *Field) check(value any) []string {
+	switch f.Widget {
+	case WidgetFile:
+		return fileProblem(value)
+	case WidgetFiles:
+		return f.checkFiles(value)
+	case WidgetSecret:
+		switch value.(type) {
+		case string, map[string]any:
+			return nil
+		}
+		return []string{"This must be a credential."}
+	}
+	return problems(f.Schema, value)
+}
+
+// fileProblem takes an address, data, or the marker of a file the caller keeps.
+func fileProblem(value any) []string {
+	switch v := value.(type) {
+	case map[string]any:
+		return nil
+	case string:
+		if strings.TrimSpace(v) != "" {
+			return nil
+		}
+	}
+	return []string{"This must be a file or its URL."}
+}
+
+func (f *Field) checkFiles(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		return []string{"This must be a list of files or URLs."}
+	}
+	if f.MaxItems != nil && len(list) > *f.MaxItems {
+		return []string{"This takes at most " + strconv.Itoa(*f.MaxItems) + " files."}
+	}
+	for i, v := range list {
+		if fileProblem(v) != nil {
+			return []string{"Item " + strconv.Itoa(i+1) + " must be a file or its URL."}
+		}
+	}
+	return nil
+}
+
+// valid tells whether a resolved schema takes a value.
+func valid(schema map[string]any, value any) bool { return problems(schema, value) == nil }
+
+// noLoader keeps schemas from reaching for others: those here are resolved.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load nothing") }
+
+// problems validates a value. A schema that does not compile takes anything:
+// the platform is the judge of it then.
+func problems(schema map[string]any, value any) []string {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if c.AddResource("field:input", schema) != nil {
+		return nil
+	}
+	compiled, err := c.Compile("field:input")
+	if err != nil {
+		return nil
+	}
+	failure, ok := errors.AsType[*jsonschema.ValidationError](compiled.Validate(value))
+	if !ok {
+		return nil
+	}
+	return describe(failure, nil)
+}
+
+func describe(e *jsonschema.ValidationError, out []string) []string {
+	_, anyOf := e.ErrorKind.(*kind.AnyOf)
+	_, oneOf := e.ErrorKind.(*kind.OneOf)
+	if len(e.Causes) == 0 || anyOf || oneOf { // which of the alternatives was meant nobody knows
+		if text := place(e.InstanceLocation) + sentence(e.ErrorKind); !slices.Contains(out, text) && len(out) < maxProblems {
+			out = append(out, text)
+		}
+		return out
+	}
+	for _, cause := range e.Causes {
+		out = describe(cause, out)
+	}
+	return out
+}
+
+// place says where inside a list or an object a problem is.
+func place(location []string) string {
+	var b strings.Builder
+	for _, part := range location {
+		if n, err := strconv.Atoi(part); err == nil {
+			fmt.Fprintf(&b, "item %d, ", n+1)
+		} else {
+			b.WriteString(oneLine(part, 60) + ", ")
+		}
+	}
+	text := strings.TrimSuffix(b.String(), ", ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + ": "
+}
+
+var english = message.NewPrinter(language.English)
+
+// sentence words what a value broke.
+func sentence(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return "This must be " + typeWords(k.Want) + "."
+	case *kind.Enum:
+		return "This must be one of " + listed(k.Want) + "."
+	case *kind.Minimum:
+		return "This must be at least " + plain(k.Want) + "."
+	case *kind.Maximum:
+		return "This must be at most " + plain(k.Want) + "."
+	case *kind.ExclusiveMinimum:
+		return "This must be more than " + plain(k.Want) + "."
+	case *kind.ExclusiveMaximum:
+		return "This must be less than " + plain(k.Want) + "."
+	case *kind.MinLength:
+		return fmt.Sprintf("This must have at least %d characters.", k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("This must have at most %d characters.", k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("This must have at least %d items.", k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("This must have at most %d items.", k.Want)
+	case *kind.AnyOf, *kind.OneOf:
+		return "This is none of the forms the model takes."
+	}
+	return "This does not fit: " + oneLine(k.LocalizedString(english), 200) + "."
+}
+
+var typeWord = map[string]string{
+	"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false",
+	"array": "a list", "object": "an object", "null": "nothing",
+}
+
+func typeWords(want []string) string {
+	out := make([]string, 0, len(want))
+	for _, w := range want {
+		out = append(out, typeWord[w])
+	}
+	return strings.Join(out, " or ")
+}
+
+// listed names at most eight values.
+func listed(values []any) string {
+	var out []string
+	for _, v := range values[:min(len(values), 8)] {
+		out = append(out, oneLine(fmt.Sprint(v), 40))
+	}
+	if len(values) > 8 {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
+}
+
+func plain(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

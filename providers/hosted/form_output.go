@@ -1,0 +1,69 @@
+package hosted
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// outputOf says what a model puts out. A schema that is missing or says nothing
+// is no obstacle: the output is taken as JSON, whatever it is.
+func outputOf(m *Model) Output {
+	s := resolve(m.Output, m.All)
+	o := Output{Kind: outputKind(s)}
+	switch {
+	case o.Kind == OutputText:
+		o.Joined = s["type"] == "array"
+	case o.Kind == OutputObject:
+		o.Properties = properties(s)
+	}
+	return o
+}
+
+func outputKind(s map[string]any) OutputKind {
+	switch s["type"] {
+	case "string":
+		if s["format"] == "uri" {
+			return OutputFile
+		}
+		return OutputText
+	case "integer", "number":
+		return OutputNumber
+	case "boolean":
+		return OutputSwitch
+	case "array":
+		return listKind(s)
+	}
+	if props, _ := s["properties"].(map[string]any); len(props) > 0 {
+		return OutputObject
+	}
+	return OutputJSON
+}
+
+func listKind(s map[string]any) OutputKind {
+	items, _ := s["items"].(map[string]any)
+	switch {
+	case items["type"] == "string" && items["format"] == "uri":
+		return OutputFiles
+	case items["type"] == "string" && s["x-cog-array-display"] == "concatenate":
+		return OutputText
+	}
+	return OutputList
+}
+
+func properties(s map[string]any) []Property {
+	props, _ := s["properties"].(map[string]any)
+	order := func(name string) float64 {
+		p, _ := props[name].(map[string]any)
+		return orderOf(p)
+	}
+	sorted := slices.SortedFunc(maps.Keys(props), func(a, b string) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b))
+	})
+	out := make([]Property, 0, len(sorted))
+	for _, name := range sorted {
+		p, _ := props[name].(map[string]any)
+		out = append(out, Property{Name: name, Kind: outputKind(p)})
+	}
+	return out
+}

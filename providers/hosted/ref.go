@@ -1,0 +1,82 @@
+package hosted
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"sluice/providers"
+)
+
+// maxRef bounds a typed reference, in bytes; the longest real ones have 150.
+const maxRef = 400
+
+var (
+	ownerPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	versionPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// ParseRef reads what a person types or pastes: owner/name, owner/name:version,
+// or the address of a model's page. The error says the right form.
+func ParseRef(text string) (Ref, error) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxRef {
+		return Ref{}, badRef("This is too long for the name of a model.")
+	}
+	path, err := refPath(text)
+	if err != nil {
+		return Ref{}, err
+	}
+	path, version, versioned := strings.Cut(path, ":")
+	owner, name, ok := strings.Cut(path, "/")
+	if !ok || !ownerPattern.MatchString(owner) || !ownerPattern.MatchString(name) {
+		return Ref{}, badRef("This does not name a model.")
+	}
+	if version = strings.ToLower(version); versioned && !versionPattern.MatchString(version) {
+		return Ref{}, badRef("The version of a model has 64 hexadecimal digits.")
+	}
+	return Ref{Owner: owner, Name: name, Version: version}, nil
+}
+
+// refPath turns the address of a model's page into the short form; other texts
+// stay as they are.
+func refPath(text string) (string, error) {
+	rest, isURL := strings.CutPrefix(text, "https://")
+	if !isURL {
+		rest, isURL = strings.CutPrefix(text, "http://")
+	}
+	if !isURL && !strings.HasPrefix(text, "replicate.com/") && !strings.HasPrefix(text, "www.replicate.com/") {
+		return text, nil
+	}
+	if !isURL {
+		rest = text
+	}
+	u, err := url.Parse("https://" + rest)
+	if err != nil || u.Hostname() != "replicate.com" && u.Hostname() != "www.replicate.com" {
+		return "", badRef("This is not the address of a model on replicate.com.")
+	}
+	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+	if len(parts) < 2 {
+		return "", badRef("This address names no model.")
+	}
+	if len(parts) >= 4 && parts[2] == "versions" {
+		return parts[0] + "/" + parts[1] + ":" + parts[3], nil
+	}
+	return parts[0] + "/" + parts[1], nil // tabs such as /api and /examples follow
+}
+
+func badRef(what string) error {
+	return &providers.Error{Kind: providers.KindBadRequest, Message: what +
+		" Write owner/name, such as black-forest-labs/flux-schnell, or owner/name:version, or paste the address of the model's page."}
+}
+
+// Path is owner/name, without the version.
+func (r Ref) Path() string { return r.Owner + "/" + r.Name }
+
+// String is the form ParseRef reads.
+func (r Ref) String() string {
+	if r.Version == "" {
+		return r.Path()
+	}
+	return r.Path() + ":" + r.Version
+}

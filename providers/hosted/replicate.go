@@ -1,0 +1,97 @@
+package hosted
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultReplicateURL is where Replicate's HTTP API is.
+const DefaultReplicateURL = "https://api.replicate.com/v1"
+
+const (
+	// answerTimeout bounds one call to the API beyond the time it was asked to
+	// wait: a server that sends one byte a second must not hold a worker.
+	answerTimeout = 90 * time.Second
+	// maxAnswer bounds an answer of the API in bytes. Embeddings of a batch come
+	// as JSON numbers and are the largest real ones.
+	maxAnswer = 32 << 20
+	// maxRefusal bounds what is read of a refusal, in bytes.
+	maxRefusal = 64 << 10
+)
+
+// ReplicateConfig says where Replicate is and how it is reached.
+type ReplicateConfig struct {
+	BaseURL string // with its version; empty: DefaultReplicateURL
+	// API carries the calls. It must let an answer's first byte take as long as
+	// StartRequest.Wait, and hold back uploads of any size for as long as they take.
+	API *http.Client
+	// Files carries downloads, so its limit of size is that of a file. Both
+	// clients come from package outbound, which guards where they may go.
+	Files *http.Client
+}
+
+// Replicate is a Host: replicate.com or a server that speaks its API. It keeps
+// nothing and is safe for concurrent use.
+type Replicate struct {
+	base       *url.URL
+	api, files *http.Client
+	maxAnswer  int64
+	// pause waits between two tries; tests replace it.
+	pause func(ctx context.Context, d time.Duration) error
+	now   func() time.Time
+}
+
+var _ Host = (*Replicate)(nil)
+
+// NewReplicate makes a client for the platform. A base URL that cannot be read
+// shows in the first call.
+func NewReplicate(cfg ReplicateConfig) *Replicate {
+	base, err := url.Parse(strings.TrimRight(cmp.Or(cfg.BaseURL, DefaultReplicateURL), "/"))
+	if err != nil {
+		base = &url.URL{}
+	}
+	return &Replicate{
+		base: base, api: cfg.API, files: cfg.Files,
+		maxAnswer: maxAnswer, pause: pause, now: time.Now,
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// url is the address of a call; the parts of its path are escaped.
+func (p *Replicate) url(parts ...string) string {
+	u := p.base.JoinPath()
+	for _, part := range parts {
+		u = u.JoinPath(url.PathEscape(part))
+	}
+	return u.String()
+}
+
+// streamHost serves the event streams of the platform itself.
+const streamHost = "stream.replicate.com"
+
+// trusts tells whether the secret may be sent to an address: only to the host
+// of the API, and from the platform's own API to its own stream host. Outputs
+// are files on other hosts, chosen by whoever wrote the model.
+func (p *Replicate) trusts(u *url.URL) bool {
+	if u.Scheme != p.base.Scheme || u.User != nil {
+		return false
+	}
+	if strings.EqualFold(u.Host, p.base.Host) {
+		return true
+	}
+	return strings.EqualFold(p.base.Host, "api.replicate.com") && strings.EqualFold(u.Host, streamHost)
+}

@@ -1,0 +1,192 @@
+package hosted
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"sluice/providers"
+)
+
+const (
+	maxTries = 3                // of a call that may be repeated, the first included
+	maxPause = 10 * time.Second // a longer wait is the caller's to decide
+)
+
+// call is one request to the platform.
+type call struct {
+	method, url string
+	header      http.Header
+	// body gives the request's content, anew for every try; nil: none.
+	body   func() (io.ReadCloser, error)
+	length int64
+	wait   time.Duration // that the platform was asked to hold its answer
+	// unbounded calls carry files or streams: only the context ends them.
+	unbounded bool
+	subject   string // what a 404 is about, such as "the model owner/name"
+}
+
+// ask sends a call to the API and decodes its answer into out. Numbers of
+// unknown meaning stay json.Number.
+func (p *Replicate) ask(ctx context.Context, secret string, c call, out any) error {
+	if secret == "" {
+		return needsCredential()
+	}
+	if !c.unbounded {
+		bounded, cancel := context.WithTimeout(ctx, answerTimeout+c.wait)
+		defer cancel()
+		err := p.askWithin(bounded, secret, c, out)
+		if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+			return unavailable("Replicate did not answer in time.")
+		}
+		return err
+	}
+	return p.askWithin(ctx, secret, c, out)
+}
+
+func (p *Replicate) askWithin(ctx context.Context, secret string, c call, out any) error {
+	resp, err := p.send(ctx, p.api, secret, c)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read; closing only returns the connection
+	if out == nil {
+		return nil
+	}
+	body := &capped{r: resp.Body, left: p.maxAnswer}
+	d := json.NewDecoder(body)
+	d.UseNumber()
+	if err := d.Decode(out); err != nil {
+		return decodeError(ctx, err, body)
+	}
+	return nil
+}
+
+func decodeError(ctx context.Context, err error, body *capped) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if body.over {
+		return &providers.Error{Kind: providers.KindTooLarge, Message: "The answer of Replicate is larger than Sluice reads."}
+	}
+	if body.err != nil && !errors.Is(body.err, io.EOF) {
+		return transportError(ctx, body.err)
+	}
+	return badAnswer("Replicate answered with something that is not the JSON it documents.")
+}
+
+// send sends a call until it is answered with a success, gives up, or may not
+// be repeated. The answer's body must be closed.
+func (p *Replicate) send(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, error) {
+	for try := 1; ; try++ {
+		resp, failure := p.sendOnce(ctx, client, secret, c)
+		if failure == nil {
+			return resp, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		wait := backoff(try, failure.After)
+		if try == maxTries || !repeatable(c.method, failure) || wait > maxPause {
+			return nil, failure
+		}
+		if err := p.pause(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// repeatable tells whether the same call can be sent again without anything
+// happening twice: a read always, anything else only when it was turned away.
+func repeatable(method string, e *providers.Error) bool {
+	if method == http.MethodGet {
+		return e.Retryable
+	}
+	return e.Kind == providers.KindRateLimited
+}
+
+// backoff is how long to wait after a try: what the platform says, else 0.5 s,
+// 1 s, 2 s … with a quarter of it left to chance.
+func backoff(try int, after time.Duration) time.Duration {
+	if after > 0 {
+		return after
+	}
+	d := 500 * time.Millisecond << (try - 1)
+	return d - rand.N(d/4)
+}
+
+func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret string, c call) (*http.Response, *providers.Error) {
+	req, failure := p.newRequest(ctx, secret, c)
+	if failure != nil {
+		return nil, failure
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, asProviderError(ctx, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is expected from a refusal any more
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	return nil, p.refusal(resp, text, secret, c.subject)
+}
+
+func (p *Replicate) newRequest(ctx context.Context, secret string, c call) (*http.Request, *providers.Error) {
+	u, err := url.Parse(c.url)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The address is not one that can be called."}
+	}
+	req := (&http.Request{Method: c.method, URL: u, Host: u.Host, Header: http.Header{}}).WithContext(ctx)
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", "Sluice")
+	if secret != "" && p.trusts(u) {
+		req.Header.Set("Authorization", "Bearer "+secret)
+	}
+	if c.body != nil {
+		content, err := c.body()
+		if err != nil {
+			return nil, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+		}
+		req.Body, req.GetBody, req.ContentLength = content, c.body, c.length
+	}
+	return req, nil
+}
+
+// jsonBody is the content of a call that sends JSON.
+func jsonBody(v any) (func() (io.ReadCloser, error), int64, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, 0, &providers.Error{Kind: providers.KindBadRequest, Message: "An input holds a value that JSON cannot carry."}
+	}
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, int64(len(data)), nil
+}
+
+// capped reads up to a limit and remembers how reading ended.
+type capped struct {
+	r    io.Reader
+	left int64
+	over bool
+	err  error
+}
+
+func (c *capped) Read(b []byte) (int, error) {
+	if c.left <= 0 {
+		c.over = true
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := c.r.Read(b[:min(int64(len(b)), c.left)])
+	c.left -= int64(n)
+	if err != nil {
+		c.err = err
+	}
+	return n, err
+}

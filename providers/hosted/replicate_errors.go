@@ -1,0 +1,171 @@
+package hosted
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sluice/outbound"
+	"sluice/providers"
+)
+
+// maxSentence bounds what is quoted of the platform, in bytes.
+const maxSentence = 500
+
+func needsCredential() *providers.Error {
+	return &providers.Error{Kind: providers.KindAuth, Message: "Replicate needs a credential. " +
+		"Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."}
+}
+
+func unavailable(message string) *providers.Error {
+	return &providers.Error{Kind: providers.KindUnavailable, Message: message, Retryable: true}
+}
+
+func badAnswer(message string) *providers.Error {
+	return &providers.Error{Kind: providers.KindBadAnswer, Message: message}
+}
+
+// transportError words a failure below HTTP. The end of the context stays the
+// context's error.
+func transportError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return asProviderError(ctx, err)
+}
+
+// asProviderError never quotes an error of net/http: it can hold an address
+// with a secret in its query. The sentences of outbound hold none.
+func asProviderError(_ context.Context, err error) *providers.Error {
+	if e, ok := errors.AsType[*providers.Error](err); ok {
+		return e
+	}
+	e, ok := errors.AsType[*outbound.Error](err)
+	if !ok {
+		return unavailable("The connection to Replicate broke off.")
+	}
+	out := &providers.Error{Kind: providers.KindUnavailable, Message: e.Message, Retryable: e.Retryable()}
+	switch e.Kind {
+	case outbound.KindBlocked:
+		out.Kind = providers.KindBlocked
+	case outbound.KindTooLarge:
+		out.Kind = providers.KindTooLarge
+	case outbound.KindBadURL, outbound.KindBadRequest:
+		out.Kind = providers.KindBadRequest
+	}
+	return out
+}
+
+// refusal turns an answer that is not a success into an error with the
+// platform's own sentence.
+func (p *Replicate) refusal(resp *http.Response, body []byte, secret, subject string) *providers.Error {
+	said := quoted(platformSentence(body), secret)
+	e := &providers.Error{Status: resp.StatusCode, RequestID: requestID(resp.Header)}
+	switch status := resp.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		e.Kind, e.Message = providers.KindAuth, "Replicate refused the credential."+said+" Check the token at replicate.com/account/api-tokens."
+	case status == http.StatusPaymentRequired:
+		e.Kind, e.Message = providers.KindRejected, "Replicate needs billing."+said+" Set it up or add credit at replicate.com/account/billing."
+	case status == http.StatusNotFound:
+		e.Kind, e.Message = providers.KindNotFound, "Replicate does not know "+subject+", or the credential may not see it."+said
+	case status == http.StatusTooManyRequests:
+		e.Kind, e.Retryable, e.Message = providers.KindRateLimited, true, "Replicate takes no more calls at the moment."+said
+		e.After = retryAfter(resp.Header, string(body), p.now())
+	case status >= 500:
+		e.Kind, e.Retryable, e.Message = providers.KindUnavailable, true, "Replicate is out of order ("+strconv.Itoa(status)+")."+said
+		e.After = retryAfter(resp.Header, "", p.now())
+	case status >= 400:
+		e.Kind, e.Message = providers.KindRejected, "Replicate refused the request."+said
+	default: // a redirect that the client did not follow
+		e.Kind, e.Message = providers.KindBadAnswer, "Replicate answered with an unexpected status ("+strconv.Itoa(status)+")."
+	}
+	return e
+}
+
+// platformSentence finds the words for people in {title, detail, status}.
+func platformSentence(body []byte) string {
+	var problem struct{ Title, Detail, Error any }
+	if json.Unmarshal(body, &problem) != nil {
+		return ""
+	}
+	for _, v := range []any{problem.Detail, problem.Title, problem.Error} {
+		if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// quoted makes a text of the platform ready to follow a sentence of ours: with
+// a space before it, on one line, bounded, without the secret.
+func quoted(text, secret string) string {
+	text = oneLine(hide(text, secret), maxSentence)
+	if text == "" {
+		return ""
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?…") {
+		text += "."
+	}
+	return " " + text
+}
+
+// hide takes a secret out of a text that the other side may have repeated.
+func hide(text, secret string) string {
+	if secret == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, secret, "[hidden]")
+}
+
+// oneLine collapses white space, drops what is not printable and cuts the text
+// to at most limit bytes at the end of a character.
+func oneLine(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "")
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimSpace(text[:cut]) + "…"
+}
+
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Cf-Ray"} {
+		if id := h.Get(name); id != "" {
+			return oneLine(id, 100)
+		}
+	}
+	return ""
+}
+
+// inSeconds finds the wait that the platform tells in words only: "Expected
+// available in 1 second.", "Your rate limit resets in ~9s."
+var inSeconds = regexp.MustCompile(`\bin ~?(\d{1,5}(?:\.\d+)?) ?s(?:ec|\b)`)
+
+// retryAfter is how long not to call again, from the header, which counts
+// seconds or names a time, or from the words; 0 when neither says.
+func retryAfter(h http.Header, words string, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 && s < 1e6 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	m := inSeconds.FindStringSubmatch(words)
+	if m == nil {
+		return 0
+	}
+	s, _ := strconv.ParseFloat(m[1], 64)
+	return time.Duration(s * float64(time.Second))
+}

@@ -1,0 +1,195 @@
+package hosted
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"path"
+	"strings"
+
+	"sluice/providers"
+)
+
+// maxInline is the largest file that is sent inside a prediction, in bytes; the
+// platform asks for "256kb" at most.
+const maxInline = 256_000
+
+// PutFile makes a file readable by predictions: a small one becomes a data URL,
+// a larger one is uploaded and kept by the platform for a day.
+func (p *Replicate) PutFile(ctx context.Context, secret string, f Upload) (string, error) {
+	if f.Size <= maxInline {
+		inline, ok, err := inlineFile(f)
+		if err != nil || ok {
+			return inline, err
+		}
+	}
+	head, foot, contentType := envelope(f)
+	c := call{
+		method: http.MethodPost, url: p.url("files"), unbounded: true, subject: "where files are uploaded",
+		header: http.Header{"Content-Type": {contentType}},
+		body: func() (io.ReadCloser, error) {
+			content, err := f.Open()
+			if err != nil {
+				return nil, err
+			}
+			return &joined{io.MultiReader(bytes.NewReader(head), content, bytes.NewReader(foot)), content}, nil
+		},
+		length: -1,
+	}
+	if f.Size >= 0 {
+		c.length = int64(len(head)) + f.Size + int64(len(foot))
+	}
+	var file struct{ URLs struct{ Get string } }
+	if err := p.ask(ctx, secret, c, &file); err != nil {
+		return "", uploadError(err)
+	}
+	if file.URLs.Get == "" {
+		return "", badAnswer("Replicate took the file but did not say where it is.")
+	}
+	return file.URLs.Get, nil
+}
+
+func uploadError(err error) error {
+	if e, ok := errors.AsType[*providers.Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
+		return &providers.Error{Kind: providers.KindRejected, Status: e.Status, RequestID: e.RequestID,
+			Message: "The file is larger than Replicate takes. Put it where the platform can read it and give its URL instead."}
+	}
+	return err
+}
+
+// inlineFile is a file as a data URL; not ok if it is larger than its stated
+// size led to expect.
+func inlineFile(f Upload) (text string, ok bool, err error) {
+	content, err := f.Open()
+	if err != nil {
+		return "", false, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+	}
+	defer content.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(content, maxInline+1))
+	if err != nil {
+		return "", false, &providers.Error{Kind: providers.KindBadRequest, Message: "The file to upload cannot be read."}
+	}
+	if len(data) > maxInline {
+		return "", false, nil
+	}
+	return "data:" + fileType(f.MIME) + ";base64," + base64.StdEncoding.EncodeToString(data), true, nil
+}
+
+// fileType is a media type without parameters, which data URLs of some models
+// do not survive.
+func fileType(mimeType string) string {
+	media, _, err := mime.ParseMediaType(mimeType)
+	if err != nil || !strings.Contains(media, "/") {
+		return "application/octet-stream"
+	}
+	return media
+}
+
+// envelope is what goes before and after the file in a multipart body, so that
+// the whole can be streamed with a known length.
+func envelope(f Upload) (head, foot []byte, contentType string) {
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", multipart.FileContentDisposition("content", cmp.Or(oneLine(f.Name, 200), "file")))
+	h.Set("Content-Type", fileType(f.MIME))
+	_, _ = w.CreatePart(h) // a buffer takes everything
+	n := buf.Len()
+	_ = w.Close()
+	return buf.Bytes()[:n:n], buf.Bytes()[n:], w.FormDataContentType()
+}
+
+// joined reads several readers and closes the one of them that needs it.
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// Fetch streams a file that a prediction put out. The secret goes with it only
+// to the platform's own API.
+func (p *Replicate) Fetch(ctx context.Context, secret, address string) (*Download, error) {
+	if strings.HasPrefix(address, "data:") {
+		return dataDownload(address)
+	}
+	resp, err := p.send(ctx, p.files, secret, call{method: http.MethodGet, url: address, unbounded: true, subject: "this file"})
+	if err != nil {
+		return nil, fetchError(err)
+	}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	return &Download{
+		Name: fileName(resp.Header.Get("Content-Disposition"), address), MIME: media,
+		Size: resp.ContentLength, Body: &fetched{ReadCloser: resp.Body, ctx: ctx},
+	}, nil
+}
+
+// fetchError says of a file that is gone why it is: what a run did not copy in
+// time cannot be had again.
+func fetchError(err error) error {
+	e, ok := errors.AsType[*providers.Error](err)
+	if !ok || e.Status != http.StatusNotFound && e.Status != http.StatusGone && e.Status != http.StatusForbidden {
+		return err
+	}
+	return &providers.Error{Kind: providers.KindUnavailable, Status: e.Status, RequestID: e.RequestID,
+		Message: "The file that the model put out is gone. Replicate removes what models put out after an hour."}
+}
+
+func fileName(disposition, address string) string {
+	if _, params, err := mime.ParseMediaType(disposition); err == nil && params["filename"] != "" {
+		return cleanName(params["filename"])
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "file"
+	}
+	return cleanName(u.Path)
+}
+
+// cleanName is the last part of a path without what a file system or a header
+// could misread.
+func cleanName(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = oneLine(strings.Trim(name, ". /"), 150)
+	return cmp.Or(name, "file")
+}
+
+func dataDownload(address string) (*Download, error) {
+	head, data, ok := strings.Cut(strings.TrimPrefix(address, "data:"), ",")
+	media, isBase64 := strings.CutSuffix(head, ";base64")
+	content, err := []byte(nil), error(nil)
+	if isBase64 {
+		content, err = base64.StdEncoding.DecodeString(data)
+	} else {
+		var text string
+		text, err = url.PathUnescape(data)
+		content = []byte(text)
+	}
+	if !ok || err != nil {
+		return nil, badAnswer("The model put out a data URL that cannot be read.")
+	}
+	return &Download{Name: "file", MIME: fileType(media), Size: int64(len(content)), Body: io.NopCloser(bytes.NewReader(content))}, nil
+}
+
+// fetched words what goes wrong while a file is read.
+type fetched struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (f *fetched) Read(b []byte) (int, error) {
+	n, err := f.ReadCloser.Read(b)
+	if err != nil && err != io.EOF {
+		err = transportError(f.ctx, err)
+	}
+	return n, err
+}

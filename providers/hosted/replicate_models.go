@@ -1,0 +1,236 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"sluice/providers"
+)
+
+// maxPages bounds how far a list that comes in pages is followed.
+const maxPages = 10
+
+// Account tests the secret and says whose it is.
+func (p *Replicate) Account(ctx context.Context, secret string) (string, error) {
+	var account struct{ Username, Name string }
+	err := p.get(ctx, secret, p.url("account"), "this account", &account)
+	if err != nil {
+		return "", err
+	}
+	if account.Username == "" {
+		account.Username = account.Name
+	}
+	return oneLine(account.Username, 100), nil
+}
+
+// Describe returns a model at a version; the newest when ref has none.
+func (p *Replicate) Describe(ctx context.Context, secret string, ref Ref) (*Model, error) {
+	var w wireModel
+	err := p.get(ctx, secret, p.url("models", ref.Owner, ref.Name), "the model "+ref.Path(), &w)
+	if err != nil {
+		return nil, err
+	}
+	version := w.LatestVersion
+	if ref.Version != "" && (version == nil || version.ID != ref.Version) {
+		version = &wireVersion{}
+		err := p.get(ctx, secret, p.url("models", ref.Owner, ref.Name, "versions", ref.Version), "this version of the model "+ref.Path(), version)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if version == nil || version.ID == "" {
+		return nil, &providers.Error{Kind: providers.KindIncompatible,
+			Message: "The model " + ref.Path() + " has no version that can be used yet."}
+	}
+	return w.model(ref, version), nil
+}
+
+// Collections lists the platform's own categories.
+func (p *Replicate) Collections(ctx context.Context, secret string) ([]Collection, error) {
+	var out []Collection
+	next := p.url("collections")
+	for page := 0; next != "" && page < maxPages; page++ {
+		var w struct {
+			Next    *string
+			Results []wireCollection
+		}
+		if err := p.get(ctx, secret, next, "its collections", &w); err != nil {
+			return nil, err
+		}
+		for _, c := range w.Results {
+			out = append(out, c.collection())
+		}
+		next = p.nextPage(w.Next)
+	}
+	return out, nil
+}
+
+// nextPage is the address of the next page if it is one of the API's own: the
+// secret goes with it.
+func (p *Replicate) nextPage(next *string) string {
+	if next == nil {
+		return ""
+	}
+	u, err := url.Parse(*next)
+	if err != nil || !p.trusts(p.base.ResolveReference(u)) {
+		return ""
+	}
+	return p.base.ResolveReference(u).String()
+}
+
+// Collection lists the models of one category.
+func (p *Replicate) Collection(ctx context.Context, secret, slug string) (*Collection, error) {
+	var w wireCollection
+	err := p.get(ctx, secret, p.url("collections", slug), "the collection "+slug, &w)
+	if err != nil {
+		return nil, err
+	}
+	c := w.collection()
+	for i := range c.Models {
+		c.Models[i].Category = c.Slug
+	}
+	return &c, nil
+}
+
+// Search finds models by words.
+func (p *Replicate) Search(ctx context.Context, secret, query string) ([]Listing, error) {
+	var w struct {
+		Models []struct{ Model wireModel }
+	}
+	address := p.url("search") + "?" + url.Values{"query": {query}}.Encode()
+	if err := p.get(ctx, secret, address, "its search", &w); err != nil {
+		return nil, err
+	}
+	out := make([]Listing, 0, len(w.Models))
+	for _, m := range w.Models {
+		if l, ok := m.Model.listing(); ok {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+func (p *Replicate) get(ctx context.Context, secret, address, subject string, out any) error {
+	return p.ask(ctx, secret, call{method: http.MethodGet, url: address, subject: subject}, out)
+}
+
+type wireCollection struct {
+	Slug, Name, Description string
+	Models                  []wireModel
+}
+
+func (w *wireCollection) collection() Collection {
+	c := Collection{Slug: w.Slug, Title: oneLine(w.Name, 100), Description: sentences(w.Description)}
+	for _, m := range w.Models {
+		if l, ok := m.listing(); ok {
+			c.Models = append(c.Models, l)
+		}
+	}
+	return c
+}
+
+// wireModel is a model as the platform writes it.
+type wireModel struct {
+	Owner, Name, Description string
+	CoverImageURL            string               `json:"cover_image_url"`
+	RunCount                 any                  `json:"run_count"`
+	IsOfficial               bool                 `json:"is_official"`
+	LatestVersion            *wireVersion         `json:"latest_version"`
+	DefaultExample           struct{ Output any } `json:"default_example"`
+}
+
+type wireVersion struct {
+	ID            string
+	OpenAPISchema struct {
+		Components struct{ Schemas map[string]any }
+	} `json:"openapi_schema"`
+}
+
+func (w *wireModel) runs() int64 {
+	n, _ := number(w.RunCount)
+	return int64(min(max(n, 0), 1e15))
+}
+
+func (w *wireModel) model(ref Ref, version *wireVersion) *Model {
+	m := &Model{
+		Ref:   Ref{Owner: ref.Owner, Name: ref.Name, Version: version.ID},
+		Title: titleOf(ref.Name), Description: sentences(w.Description),
+		Official: w.IsOfficial, Runs: w.runs(),
+	}
+	m.setSchemas(version.OpenAPISchema.Components.Schemas)
+	return m
+}
+
+// setSchemas keeps of a version's schemas those that describe what goes in and
+// comes out.
+func (m *Model) setSchemas(all map[string]any) {
+	m.Input, _ = all["Input"].(map[string]any)
+	m.Output, _ = all["Output"].(map[string]any)
+	m.All = all
+	if m.Input != nil {
+		m.All = reachable(all, "Input", "Output")
+	}
+}
+
+// listing is false for what cannot be a model of this platform.
+func (w *wireModel) listing() (Listing, bool) {
+	if !ownerPattern.MatchString(w.Owner) || !ownerPattern.MatchString(w.Name) {
+		return Listing{}, false
+	}
+	l := Listing{
+		Owner: w.Owner, Name: w.Name, Description: sentences(w.Description),
+		Official: w.IsOfficial, Runs: w.runs(), CoverURL: coverURL(w.CoverImageURL),
+	}
+	if w.LatestVersion != nil {
+		m := &Model{}
+		m.setSchemas(w.LatestVersion.OpenAPISchema.Components.Schemas)
+		if m.Input != nil {
+			l.Output = listedOutput(outputOf(m), w.DefaultExample.Output)
+		}
+	}
+	return l, true
+}
+
+func coverURL(address string) string {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return address
+}
+
+// mediaOf tells by the ending of a file's name what it holds.
+var mediaOf = map[string]string{
+	".png": "image", ".jpg": "image", ".jpeg": "image", ".webp": "image", ".gif": "image", ".svg": "image", ".avif": "image",
+	".mp4": "video", ".webm": "video", ".mov": "video",
+	".mp3": "audio", ".wav": "audio", ".ogg": "audio", ".flac": "audio", ".m4a": "audio",
+}
+
+// listedOutput is what a model puts out in one word. A schema says only that it
+// is a file; the model's example shows which.
+func listedOutput(o Output, example any) string {
+	switch o.Kind {
+	case OutputText:
+		return "text"
+	case OutputFile, OutputFiles:
+		if list, ok := example.([]any); ok && len(list) > 0 {
+			example = list[0]
+		}
+		address, _ := example.(string)
+		u, err := url.Parse(address)
+		if err != nil || mediaOf[strings.ToLower(path.Ext(u.Path))] == "" {
+			return "file"
+		}
+		return mediaOf[strings.ToLower(path.Ext(u.Path))]
+	}
+	return "json"
+}
+
+// isKind tells whether an error is of a kind.
+func isKind(err error, kind providers.Kind) bool {
+	e, ok := errors.AsType[*providers.Error](err)
+	return ok && e.Kind == kind
+}

@@ -1,0 +1,182 @@
+package hosted
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/providers"
+)
+
+const (
+	maxWait        = 60 * time.Second // the platform's
+	minCancelAfter = 5 * time.Second  // the platform's
+	maxLogs        = 16 << 10         // bytes kept, from the end
+)
+
+// Start begins a prediction. Models of the platform itself run by name, all
+// others by version; one call takes both. The answer to a call that breaks off
+// is lost, and with r.Wait that takes up to a minute: a caller that must not
+// pay twice starts without it and polls.
+func (p *Replicate) Start(ctx context.Context, secret string, r StartRequest) (*Prediction, error) {
+	input := r.Input
+	if input == nil {
+		input = map[string]any{}
+	}
+	ref := r.Ref
+	if r.Official {
+		ref.Version = ""
+	}
+	request := map[string]any{"version": ref.String(), "input": input}
+	if r.Stream {
+		request["stream"] = true
+	}
+	body, length, err := jsonBody(request)
+	if err != nil {
+		return nil, err
+	}
+	wait := min(r.Wait, maxWait)
+	c := call{
+		method: http.MethodPost, url: p.url("predictions"), body: body, length: length, wait: max(wait, 0),
+		header: startHeader(wait, r.CancelAfter), subject: "the model " + ref.String(),
+	}
+	return p.prediction(ctx, secret, c)
+}
+
+func startHeader(wait, cancelAfter time.Duration) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if wait > 0 {
+		h.Set("Prefer", "wait="+strconv.Itoa(wholeSeconds(wait)))
+	}
+	if cancelAfter > 0 {
+		h.Set("Cancel-After", strconv.Itoa(wholeSeconds(max(cancelAfter, minCancelAfter)))+"s")
+	}
+	return h
+}
+
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// Poll returns a prediction as it is now.
+func (p *Replicate) Poll(ctx context.Context, secret, id string) (*Prediction, error) {
+	if id == "" {
+		return nil, errNoPrediction()
+	}
+	return p.prediction(ctx, secret, call{
+		method: http.MethodGet, url: p.url("predictions", id), subject: "the prediction " + id,
+	})
+}
+
+// Cancel ends a prediction. The platform may refuse for one that has ended
+// already; then its state decides.
+func (p *Replicate) Cancel(ctx context.Context, secret, id string) error {
+	if id == "" {
+		return errNoPrediction()
+	}
+	err := p.ask(ctx, secret, call{
+		method: http.MethodPost, url: p.url("predictions", id, "cancel"), subject: "the prediction " + id,
+	}, nil)
+	if e, ok := errors.AsType[*providers.Error](err); ok && e.Kind == providers.KindRejected {
+		if now, pollErr := p.Poll(ctx, secret, id); pollErr == nil && now.State.Ended() {
+			return nil
+		}
+	}
+	return err
+}
+
+func errNoPrediction() error {
+	return &providers.Error{Kind: providers.KindBadRequest, Message: "The prediction has no ID."}
+}
+
+func (p *Replicate) prediction(ctx context.Context, secret string, c call) (*Prediction, error) {
+	var w wirePrediction
+	if err := p.ask(ctx, secret, c, &w); err != nil {
+		return nil, err
+	}
+	if w.ID == "" {
+		return nil, badAnswer("Replicate answered without the ID of a prediction.")
+	}
+	return w.prediction(secret), nil
+}
+
+// wirePrediction is a prediction as the platform writes it.
+type wirePrediction struct {
+	ID          string
+	Status      string
+	Output      any
+	Error       any
+	Logs        any
+	DataRemoved bool `json:"data_removed"`
+	URLs        struct{ Stream, Web string }
+	Metrics     map[string]any
+}
+
+func (w *wirePrediction) prediction(secret string) *Prediction {
+	logs, _ := w.Logs.(string)
+	return &Prediction{
+		ID: w.ID, State: State(w.Status), Output: w.Output,
+		Error: oneLine(hide(errorText(w.Error), secret), 2000), Logs: hide(tail(logs, maxLogs), secret),
+		StreamURL: w.URLs.Stream, WebURL: w.URLs.Web,
+		Seconds:     w.metric("predict_time"),
+		InputTokens: int64(w.metric("input_token_count")), OutputTokens: int64(w.metric("output_token_count")),
+		Purged: w.DataRemoved && w.Output == nil,
+	}
+}
+
+func (w *wirePrediction) metric(name string) float64 {
+	n, ok := number(w.Metrics[name])
+	if !ok || n < 0 || n > 1e15 {
+		return 0
+	}
+	return n
+}
+
+// errorText reads the error of a model, which is a text by the documentation
+// and whatever its author made of it in practice.
+func errorText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case map[string]any:
+		for _, name := range []string{"detail", "message", "error", "title"} {
+			if s, ok := v[name].(string); ok {
+				return s
+			}
+		}
+	}
+	text, _ := json.Marshal(v) // it was decoded from JSON
+	return string(text)
+}
+
+// tail is the end of a text, at most limit bytes, from a full line on.
+func tail(text string, limit int) string {
+	if len(text) > limit {
+		text = text[len(text)-limit:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// number reads a JSON number in any of the forms decoders give it.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		return f, err == nil
+	case float64:
+		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}

@@ -1,0 +1,150 @@
+package hosted
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/providers"
+)
+
+const (
+	maxEventLine = 1 << 20  // bytes of one line of an event stream
+	maxStream    = 32 << 20 // bytes of one stream
+)
+
+// Stream passes on the output events of a prediction. Retries are left to the
+// caller, who polls anyway.
+func (p *Replicate) Stream(ctx context.Context, secret, url string, emit func(text string)) error {
+	if secret == "" {
+		return needsCredential()
+	}
+	resp, failure := p.sendOnce(ctx, p.api, secret, call{
+		method: http.MethodGet, url: url, unbounded: true, subject: "this stream",
+		header: http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-store"}},
+	})
+	if failure != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return failure
+	}
+	defer resp.Body.Close() //nolint:errcheck // it has been read as far as anybody wants
+	return readStream(ctx, resp.Body, secret, emit)
+}
+
+func readStream(ctx context.Context, body io.Reader, secret string, emit func(string)) error {
+	text := &whole{emit: emit}
+	defer text.flush()
+	events := newEvents(body)
+	for {
+		name, data, err := events.next()
+		switch {
+		case err != nil:
+			return streamError(ctx, err, events.body)
+		case name == "output":
+			text.write(data)
+		case name == "error":
+			return badAnswer("The model failed." + quoted(streamedError(data), secret))
+		case name == "done":
+			return nil
+		}
+	}
+}
+
+func streamError(ctx context.Context, err error, body *capped) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, bufio.ErrTooLong) || body.over:
+		return &providers.Error{Kind: providers.KindTooLarge, Message: "Replicate's stream holds more than Sluice reads."}
+	case errors.Is(err, io.EOF):
+		return unavailable("Replicate's stream broke off before the model was done.")
+	}
+	return asProviderError(ctx, err)
+}
+
+// streamedError reads the data of an error event: a text or {"detail": …}.
+func streamedError(data string) string {
+	if said := platformSentence([]byte(data)); said != "" {
+		return said
+	}
+	return data
+}
+
+// events reads server-sent events.
+type events struct {
+	lines *bufio.Scanner
+	body  *capped
+}
+
+func newEvents(r io.Reader) *events {
+	body := &capped{r: r, left: maxStream}
+	lines := bufio.NewScanner(body)
+	lines.Buffer(make([]byte, 0, 4<<10), maxEventLine)
+	return &events{lines: lines, body: body}
+}
+
+// next is the next event that has a name. An event that the stream broke off
+// in does not count.
+func (e *events) next() (name, data string, err error) {
+	var lines []string
+	for e.lines.Scan() {
+		field, value, _ := strings.Cut(e.lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case e.lines.Text() == "":
+			if name != "" {
+				return name, strings.Join(lines, "\n"), nil
+			}
+			lines = nil
+		case field == "event":
+			name = value
+		case field == "data":
+			lines = append(lines, value)
+		}
+	}
+	if err := e.lines.Err(); err != nil {
+		return "", "", err
+	}
+	return "", "", io.EOF
+}
+
+// whole passes on text in whole characters: a piece may end in the middle of
+// one, whose rest comes with the next.
+type whole struct {
+	emit func(string)
+	rest string
+}
+
+func (w *whole) write(text string) {
+	text = w.rest + text
+	cut := len(text) - halfRune(text)
+	w.rest = text[cut:]
+	if text = strings.ToValidUTF8(text[:cut], "\uFFFD"); text != "" {
+		w.emit(text)
+	}
+}
+
+func (w *whole) flush() {
+	if w.rest != "" {
+		w.emit("\uFFFD")
+	}
+}
+
+// halfRune is how many bytes at the end begin a character that is not complete.
+func halfRune(s string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if c := s[len(s)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRuneInString(s[len(s)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
