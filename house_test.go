@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"sluice/providers":         {"sluice/outbound"},
 	"sluice/providers/builtin": {},
 	"sluice/providers/hosted":  {"sluice/outbound", "sluice/providers"},
-	"sluice/nodes":             {"sluice/flow", "sluice/outbound", "sluice/providers/builtin"},
+	"sluice/nodes":             {"sluice/flow", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
 	"sluice/db":                {"sluice/flow", "sluice/db/gen"},
 	"sluice/db/gen":            {},
 	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},

@@ -20,7 +20,7 @@ func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret st
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.SaveCredential(tx.ctx, gen.SaveCredentialParams{
 			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
-			Hosts: encodeList(c.Hosts), Value: sealed, Now: s.now(),
+			BaseUrl: c.BaseURL, Trusted: flag(c.Trusted), Hosts: encodeList(c.Hosts), Value: sealed, Now: s.now(),
 		})
 	})
 }
@@ -31,14 +31,14 @@ func (s *Store) FindCredential(ctx context.Context, ws, name string) (flow.Crede
 	return credentialOf(r), missing(err, "credential")
 }
 
-// ReadSecret opens the secret of a credential and says where it may be sent.
-func (s *Store) ReadSecret(ctx context.Context, ws, name string) (secret string, hosts []string, err error) {
+// OpenCredential returns a credential with its secret.
+func (s *Store) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
-		return "", nil, missing(err, "credential")
+		return flow.Credential{}, "", missing(err, "credential")
 	}
 	text, err := s.open(r.Value, ws, name, "secret")
-	return string(text), decodeList[string](r.Hosts), err
+	return credentialOf(r), string(text), err
 }
 
 // ListCredentials returns the credentials of a workspace, by name.
@@ -60,7 +60,8 @@ func (s *Store) RemoveCredential(ctx context.Context, ws, name string) error {
 
 func credentialOf(r gen.Credential) flow.Credential {
 	return flow.Credential{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Provider: r.Provider, Hosts: decodeList[string](r.Hosts),
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Provider: r.Provider,
+		BaseURL: r.BaseUrl, Trusted: r.Trusted != 0, Hosts: decodeList[string](r.Hosts),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }

@@ -3,25 +3,13 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
 )
 
-// File is what the store knows of a file; its content lies elsewhere, under
-// its hash.
-type File struct {
-	ID, WorkspaceID string
-	Name, MIME      string
-	Size            int64
-	Hash            string
-	KeyID           string // the key that uploaded it, if any
-	CreatedAt       time.Time
-}
-
 // CreateFile adds a file. Empty ID and time are filled in.
-func (s *Store) CreateFile(ctx context.Context, f *File) error {
+func (s *Store) CreateFile(ctx context.Context, f *flow.File) error {
 	if f.ID == "" {
 		f.ID = s.ids.New(flow.PrefixFile)
 	}
@@ -37,7 +25,7 @@ func (s *Store) CreateFile(ctx context.Context, f *File) error {
 }
 
 // FindFile returns a file that is not erased.
-func (s *Store) FindFile(ctx context.Context, ws, id string) (*File, error) {
+func (s *Store) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
 	r, err := s.read.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "file")
@@ -68,7 +56,7 @@ func (s *Store) LinkFiles(ctx context.Context, ws, runID string, fileIDs ...stri
 }
 
 // ErasedFiles returns files whose content is still to be removed.
-func (s *Store) ErasedFiles(ctx context.Context, limit int) ([]File, error) {
+func (s *Store) ErasedFiles(ctx context.Context, limit int) ([]flow.File, error) {
 	rows, err := s.read.ListErasedFiles(ctx, int32(limit))
 	return mapRows(rows, fileOf), err
 }
@@ -85,6 +73,9 @@ func (s *Store) DropFiles(ctx context.Context, ids ...string) error {
 	})
 }
 
-func fileOf(r gen.File) File {
-	return File{r.ID, r.WorkspaceID, r.Name, r.Mime, r.Size, r.Hash, r.KeyID, timeOf(r.CreatedAt)}
+func fileOf(r gen.File) flow.File {
+	return flow.File{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, MIME: r.Mime, Size: r.Size, Hash: r.Hash,
+		KeyID: r.KeyID, CreatedAt: timeOf(r.CreatedAt),
+	}
 }

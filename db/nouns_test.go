@@ -188,7 +188,7 @@ func TestAudit(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		own, shared := &db.File{WorkspaceID: ws, Name: "a.txt", MIME: "text/plain", Size: 3, Hash: "h"}, &db.File{WorkspaceID: ws, Name: "b"}
+		own, shared := &flow.File{WorkspaceID: ws, Name: "a.txt", MIME: "text/plain", Size: 3, Hash: "h"}, &flow.File{WorkspaceID: ws, Name: "b"}
 		w.must(w.CreateFile(w.ctx, own))
 		w.must(w.CreateFile(w.ctx, shared))
 		a, b := w.startAndFinish(), w.startAndFinish()

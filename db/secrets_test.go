@@ -17,17 +17,19 @@ import (
 
 func TestCredentials(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		c := flow.Credential{WorkspaceID: ws, Name: "main", Provider: "openai", Hosts: []string{"api.openai.com"}}
+		c := flow.Credential{WorkspaceID: ws, Name: "main", Provider: "openai", BaseURL: "https://api.openai.com/v2", Trusted: true, Hosts: []string{"api.openai.com"}}
 		w.must(w.SaveCredential(w.ctx, c, "sk-one"))
 		w.must(w.SaveCredential(w.ctx, c, "sk-two"))
-		secret, hosts, err := w.ReadSecret(w.ctx, ws, "main")
+		got, secret, err := w.OpenCredential(w.ctx, ws, "main")
 		w.must(err)
 		wantEqual(t, "secret", secret, "sk-two")
-		wantEqual(t, "hosts", strings.Join(hosts, " "), "api.openai.com")
+		wantEqual(t, "hosts", strings.Join(got.Hosts, " "), "api.openai.com")
+		wantEqual(t, "base URL", got.BaseURL, "https://api.openai.com/v2")
+		wantEqual(t, "trusted", got.Trusted, true)
 		list, err := w.ListCredentials(w.ctx, ws)
 		w.must(err)
 		wantEqual(t, "credentials", len(list), 1)
-		_, _, err = w.ReadSecret(w.ctx, "ws_other", "main")
+		_, _, err = w.OpenCredential(w.ctx, "ws_other", "main")
 		wantCode(t, err, flow.CodeNotFound)
 		w.must(w.RemoveCredential(w.ctx, ws, "main"))
 		wantCode(t, w.RemoveCredential(w.ctx, ws, "main"), flow.CodeNotFound)
@@ -45,7 +47,7 @@ func TestSecrets_are_bound_to_their_place(t *testing.T) {
 			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
 			return err
 		}))
-		if secret, _, err := w.ReadSecret(w.ctx, ws, "b"); err == nil {
+		if secret, _, err := w.OpenCredential(w.ctx, ws, "b"); err == nil {
 			t.Fatalf("it opened: %q", secret)
 		}
 	})

@@ -1,12 +1,111 @@
 package flow
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Credential is a named secret that flows use to reach something outside. The
 // secret itself is kept sealed and given out only for use.
 type Credential struct {
 	ID, WorkspaceID, Name string
 	Provider              string   // openai, anthropic …; empty for a plain secret
+	BaseURL               string   // where the provider is reached; empty: its own address
 	Hosts                 []string // hosts it may be sent to; empty: any
+	Trusted               bool     // the operator entered the base URL, so it may be private
 	CreatedAt, UpdatedAt  time.Time
+}
+
+// Access is what lets a step in at a provider.
+type Access struct {
+	Provider string
+	Name     string // of the credential, or of the environment variable
+	Secret   string
+	BaseURL  string   // empty: the provider's own
+	Hosts    []string // that the secret may be sent to; empty: any
+	Trusted  bool     // the base URL may be private
+}
+
+// May tells whether the secret may be sent to a host.
+func (a *Access) May(host string) bool {
+	return len(a.Hosts) == 0 || slices.ContainsFunc(a.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+// ErrNoAccess says that there is no credential for a provider. Whoever asked
+// knows what the provider is called and words it.
+var ErrNoAccess = errors.New("there is no credential for this provider")
+
+// CredentialStore keeps credentials.
+type CredentialStore interface {
+	ListCredentials(ctx context.Context, ws string) ([]Credential, error)
+	OpenCredential(ctx context.Context, ws, name string) (c Credential, secret string, err error)
+}
+
+// Resolver is the one place where secrets are looked up for use.
+type Resolver struct {
+	Store CredentialStore
+	// Environment are secrets that the operator gave the process, by provider.
+	// Only the default workspace may use them: others have their own bill.
+	Environment map[string]Access
+}
+
+// Secret opens a credential for use against a host it is bound to; an empty
+// host stands for use that sends it nowhere, such as signing.
+func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, error) {
+	a, err := r.open(ctx, ws, name)
+	if err != nil {
+		return "", err
+	}
+	if host != "" && !a.May(host) {
+		return "", Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", name, host)
+	}
+	return a.Secret, nil
+}
+
+// Access finds the credential for a provider. A reference names it; otherwise
+// it is the workspace's credential of the provider's name, the first that was
+// made for the provider, or the environment's.
+func (r *Resolver) Access(ctx context.Context, ws, provider string, ref any) (Access, error) {
+	if name, isRef := SecretRef(ref); isRef {
+		return r.open(ctx, ws, name)
+	}
+	list, err := r.Store.ListCredentials(ctx, ws)
+	if err != nil {
+		return Access{}, fmt.Errorf("list the credentials of %s: %w", ws, err)
+	}
+	if name := choose(list, provider); name != "" {
+		return r.open(ctx, ws, name)
+	}
+	if a, ok := r.Environment[provider]; ok && ws == DefaultWorkspace {
+		return a, nil
+	}
+	return Access{}, ErrNoAccess
+}
+
+func choose(list []Credential, provider string) string {
+	first := ""
+	for _, c := range list {
+		switch {
+		case c.Name == provider && c.Provider != "":
+			return c.Name
+		case c.Provider == provider && first == "":
+			first = c.Name
+		}
+	}
+	return first
+}
+
+func (r *Resolver) open(ctx context.Context, ws, name string) (Access, error) {
+	c, secret, err := r.Store.OpenCredential(ctx, ws, name)
+	if errors.Is(err, &Error{Code: CodeNotFound}) {
+		return Access{}, Errorf(CodeProviderAuth, "There is no credential %q. Add it, or choose another one in the node.", name)
+	}
+	if err != nil {
+		return Access{}, fmt.Errorf("read credential %q: %w", name, err)
+	}
+	return Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted}, nil
 }

@@ -31,9 +31,12 @@ const (
 // Engine carries a plan's decisions out.
 type Engine struct {
 	Journal Journal
-	// Secret reads a credential for use against a host ("" for no host).
-	Secret func(ctx context.Context, workspaceID, name, host string) (string, error)
-	Now    func() time.Time
+	Secrets *Resolver
+	Files   FileStore
+	Prices  PriceStore
+	// Emit is told of text that a step passes on while it works.
+	Emit func(runID, path string, attempt int, text string)
+	Now  func() time.Time
 	// Report is told of errors that are nobody's input: panics of kinds, writes
 	// that had to be repeated.
 	Report func(err error)
@@ -51,7 +54,17 @@ type carrier struct {
 	plan    *Plan
 	sig     Signals
 	results chan result                // made when the first step is started, as is aborts
+	saves   chan saving                // of started steps; made with results
+	unsaved []chan<- struct{}          // closed once the next record is on disk
 	aborts  map[int]context.CancelFunc // of started steps, by node
+}
+
+// saving is what a step must not forget, and how it is told that this is on
+// disk.
+type saving struct {
+	node  int
+	state any
+	done  chan<- struct{}
 }
 
 type result struct {
@@ -86,6 +99,9 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 				return HandedBack, err
 			}
 			p.Recorded()
+			c.tellSaved()
+		case ActAbandon:
+			c.abandon(ctx, a)
 		case ActWait:
 			if p.Held() {
 				return HandedBack, nil
@@ -124,6 +140,9 @@ func (c *carrier) wait(ctx context.Context, until time.Time) {
 	select {
 	case r := <-c.results:
 		c.finish(r)
+	case s := <-c.saves:
+		c.plan.Save(s.node, s.state)
+		c.unsaved = append(c.unsaved, s.done)
 	case <-timer:
 	case <-c.sig.Cancel:
 		c.cancel()
@@ -142,6 +161,7 @@ func (c *carrier) finish(r result) {
 func (c *carrier) start(ctx context.Context, a Action) {
 	if c.results == nil {
 		c.results, c.aborts = make(chan result, StepParallel), map[int]context.CancelFunc{}
+		c.saves = make(chan saving)
 	}
 	ctx, c.aborts[a.Node] = context.WithTimeout(ctx, c.plan.TimeLimit(a.Node))
 	go func() {
@@ -190,19 +210,14 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 			err = Errorf(CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
 		}
 	}()
-	a.In.Secret = func(ctx context.Context, value any, host string) (string, error) {
-		name, isRef := SecretRef(value)
-		if !isRef {
-			return Text(value), nil
-		}
-		return c.Secret(ctx, a.In.WorkspaceID, name, host)
-	}
+	secrets := c.equip(ctx, a)
 	if out, err = n.kind.Run(ctx, a.In); err == nil {
 		err = out.values()
 	}
 	if err == nil {
-		return out, nil
+		return out.redacted(secrets), nil
 	}
+	err = redactError(err, secrets)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return out, &Error{Code: CodeStepTimeout, Retryable: true, Message: fmt.Sprintf("The step took longer than its time limit of %s.", c.plan.TimeLimit(a.Node))}
 	}

@@ -66,7 +66,7 @@ func TestEngineSecrets(t *testing.T) {
 			x.value -> b.secret`)
 		s.finish()
 		s.wantEnd(RunSucceeded, "")
-		if a := s.step("a"); a.Outputs["text"] != "30 characters" {
+		if a := s.step("a"); a.Outputs["text"] != "14 characters" {
 			t.Errorf("%v", a.Outputs)
 		}
 		wantJSON(t, s.step("a").Input["headers"], `{"Accept":"hello","Authorization":"[secret]","X-Key":"[secret]"}`)

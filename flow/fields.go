@@ -21,7 +21,10 @@ func (f *Field) check(value any) []Problem {
 		}
 		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), got)
 	}
-	if s, ok := value.(string); ok && f.Type == FieldSelect && !slices.Contains(f.Options, s) {
+	if f.Values != nil && !slices.ContainsFunc(f.Values, func(v any) bool { return equal(v, value) }) {
+		return one("not_allowed", "%q wants one of %s", f.Name, EncodeJSON(f.Values))
+	}
+	if s, ok := value.(string); ok && f.Type == FieldSelect && f.Values == nil && !slices.Contains(f.Options, s) {
 		return one("not_allowed", "%q wants one of %s", f.Name, names(f.Options))
 	}
 	if size, unit, ok := measure(value); ok {
@@ -39,8 +42,10 @@ func (f *Field) takes(value any) bool {
 	switch f.Type {
 	case FieldText, FieldArea:
 		return KindOf(value) == "text" || f.Value == TypeAny || f.Value == TypeJSON
-	case FieldSelect, FieldKind:
-		return KindOf(value) == "text"
+	case FieldSelect, FieldKind, FieldModel:
+		return KindOf(value) == "text" || f.Values != nil
+	case FieldFile:
+		return KindOf(value) == "file" || f.Value == TypeAny && KindOf(value) == "text"
 	case FieldNumber:
 		return KindOf(value) == "number"
 	case FieldInteger:
@@ -49,7 +54,7 @@ func (f *Field) takes(value any) bool {
 	case FieldBoolean:
 		return KindOf(value) == "boolean"
 	case FieldList:
-		return KindOf(value) == "list" || f.Value == TypeAny && KindOf(value) == "text"
+		return KindOf(value) == "list" || f.Value == TypeAny && (KindOf(value) == "text" || KindOf(value) == "file")
 	case FieldMap:
 		return false
 	case FieldSecret:
@@ -72,8 +77,10 @@ func (f *Field) checkMap(named map[string]any) []Problem {
 
 func (f *Field) wants() string {
 	switch f.Type {
-	case FieldText, FieldArea, FieldSelect, FieldKind:
+	case FieldText, FieldArea, FieldSelect, FieldKind, FieldModel:
 		return "text"
+	case FieldFile:
+		return `a file such as {"file": "file_…"}`
 	case FieldInteger:
 		return "a whole number"
 	case FieldMap:

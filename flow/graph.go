@@ -68,7 +68,7 @@ func compile(d *Document, kinds *Registry) *Graph {
 	g := &Graph{Document: d, index: map[string]int{}}
 	for _, i := range topological(d, kinds) {
 		n := &d.Nodes[i]
-		k := kinds.Find(n.Kind)
+		k := kinds.For(n)
 		g.index[n.ID] = len(g.nodes)
 		g.nodes = append(g.nodes, graphNode{
 			Node: n, kind: k, ports: byName(InputPorts(n, k)), templates: parseTemplates(n, k),
@@ -97,6 +97,15 @@ func (g *Graph) connect(from, to int, e graphEdge) {
 		}
 	}
 	g.nodes[from].out = append(g.nodes[from].out, to)
+}
+
+// port is an input port of the node, declared or taken as it comes.
+func (n *graphNode) port(name string) Port {
+	p, ok := n.ports[name]
+	if !ok && n.kind.takesAny(name) {
+		return Port{Name: name, Type: TypeAny}
+	}
+	return p
 }
 
 func (e Edge) source() (node, port string) { return splitPort(e.From) }

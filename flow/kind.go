@@ -3,9 +3,11 @@ package flow
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,12 +56,30 @@ type Kind struct {
 	// means all.
 	Collects string
 	Example  Example
+	// Shape declares what depends on a node's own config, such as the inputs of
+	// the model that it names. It is pure and deterministic.
+	Shape func(n *Node) Shape
+	// Open is set on a shaped kind: input ports that begin with it are taken as
+	// they are, because what there is can only be known when the node runs.
+	Open string
 	// Check finds what the declaration alone cannot: it is pure. Pointers of
 	// the problems are relative to the node's config.
 	Check func(n *Node) []Problem
 	// Run does the node's job. It must obey ctx, and returns an *Error for
 	// everything a person can act on.
 	Run func(ctx context.Context, in *In) (Out, error)
+	// Abandon tells the outside that a step which saved a State (see In.Save and
+	// Suspension) failed or was canceled and is not gone on with, so that nothing
+	// goes on being paid for. In.State is what was saved. It has ten seconds; the
+	// end of the step is recorded after it.
+	Abandon func(ctx context.Context, in *In) error
+}
+
+// Shape is what a node's own config adds to the declaration of its kind.
+type Shape struct {
+	Fields  []Field
+	Outputs []Port
+	Open    string // see Kind.Open
 }
 
 // FieldType is what a config field holds.
@@ -77,6 +97,8 @@ const (
 	FieldJSON    FieldType = "json"   // any JSON value
 	FieldSecret  FieldType = "secret" // {"credential": "name"}, never a literal at rest
 	FieldKind    FieldType = "type"   // a value type, such as the type of an input
+	FieldFile    FieldType = "file"   // a file value; with Value any also a URL
+	FieldModel   FieldType = "model"  // provider/model; Task says what for
 )
 
 // Escape is how template values are written into a field.
@@ -101,6 +123,9 @@ type Field struct {
 	Required bool
 	Default  any
 	Options  []string // of a select
+	Values   []any    // of a select whose values are not texts: one per option
+	Task     string   // of a model: chat, embed, image, speech, transcribe, hosted
+	Accept   []string // of a file: media types such as image/*, or endings such as .csv
 	Min, Max *float64 // bounds of a number, of the characters or of the items
 	More     bool     // shown under "More" in the editor
 	Secret   []string // names in a map whose values are secrets (lower case, a leading * matches any start)
@@ -135,10 +160,28 @@ type In struct {
 	Ports                      map[string]any // what arrived by edges; a list port holds []any
 	Inputs                     map[string]any // the run's inputs
 	Collected                  map[string]any // output values by name, for kinds that collect
-	State                      any            // what an earlier suspension saved
+	State                      any            // what this step saved earlier, in this attempt or one before
 	// Secret reads the credential that a secret value refers to, for use
 	// against host; a plain text that came by an edge is returned as it is.
 	Secret func(ctx context.Context, value any, host string) (string, error)
+	// Access finds the credential for a provider: the one that ref names, or else
+	// the workspace's own for that provider, or else the environment's. Without
+	// any it is ErrNoAccess.
+	Access func(ctx context.Context, provider string, ref any) (Access, error)
+	// Price is what the workspace pays for a model, written provider/model.
+	Price func(ctx context.Context, model string) (p Price, known bool, err error)
+	// Save records what the step must not forget, such as the ID of something
+	// that is being paid for. When it returns nil, that is on disk, and In.State
+	// of whoever goes on after a crash. Saving nil forgets it.
+	Save func(ctx context.Context, state any) error
+	// Emit passes on text of the answer as it comes. It is shown to those who
+	// watch and kept nowhere.
+	Emit func(text string)
+	// OpenFile opens the content of a file value. It must be closed.
+	OpenFile func(ctx context.Context, value any) (*File, io.ReadSeekCloser, error)
+	// SaveFile keeps content as a file that belongs to the run, and returns its
+	// value. An empty MIME is found out from the content.
+	SaveFile func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error)
 }
 
 // Text is a config field as text.
@@ -192,6 +235,33 @@ func (r *Registry) add(k Kind) {
 // Find returns the kind of a name, or nil.
 func (r *Registry) Find(name string) *Kind { return r.kinds[name] }
 
+// For returns the kind of a node with everything that the node's own config
+// adds to it, or nil.
+func (r *Registry) For(n *Node) *Kind {
+	k := r.kinds[n.Kind]
+	if k == nil || k.Shape == nil {
+		return k
+	}
+	shape, own := k.Shape(n), *k
+	own.Fields, own.Outputs, own.Open = slices.Clip(k.Fields), slices.Clip(k.Outputs), shape.Open
+	for _, f := range shape.Fields {
+		if own.Field(f.Name) == nil {
+			own.Fields = append(own.Fields, f)
+		}
+	}
+	for _, p := range shape.Outputs {
+		if p.Name != ErrorPort && !slices.ContainsFunc(own.Outputs, func(o Port) bool { return o.Name == p.Name }) {
+			own.Outputs = append(own.Outputs, p)
+		}
+	}
+	return &own
+}
+
+// takesAny tells whether an input port is taken although nobody declared it.
+func (k *Kind) takesAny(port string) bool {
+	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
+}
+
 // List returns all kinds by name.
 func (r *Registry) List() []*Kind {
 	list := make([]*Kind, 0, len(r.kinds))
@@ -217,7 +287,14 @@ func (f *Field) PortType() Type {
 		return f.Value
 	}
 	switch f.Type {
-	case FieldText, FieldArea, FieldSelect:
+	case FieldSelect:
+		if f.Values != nil {
+			return TypeAny
+		}
+		return TypeText
+	case FieldFile:
+		return TypeFile
+	case FieldText, FieldArea, FieldModel:
 		return TypeText
 	case FieldNumber, FieldInteger:
 		return TypeNumber

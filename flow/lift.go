@@ -25,7 +25,7 @@ func (d *Document) LiftSecrets(kinds *Registry) []*Lifted {
 	var list []*Lifted
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		k := kinds.Find(n.Kind)
+		k := kinds.For(n)
 		if k == nil {
 			continue
 		}

@@ -14,6 +14,7 @@ const (
 	ActStart                     // run Action.In on its own and call Finish when it is done
 	ActRecord                    // write Action.Write and call Recorded; repeat until it is written
 	ActAbort                     // stop the started steps of Action.Nodes; Finish still follows for each
+	ActAbandon                   // tell the outside that Action.Abandoned are not gone on with
 	ActSuspend                   // nothing to do before Action.Until: release the worker
 	ActEnd                       // the run has ended and its end is recorded
 )
@@ -26,6 +27,8 @@ type Action struct {
 	Write *RunWrite
 	Nodes []int // to abort
 	Until time.Time
+	// Abandoned are steps that saved a state and have failed or are canceled.
+	Abandoned []*In
 }
 
 // Plan decides what a run does next: graph and step states in, actions out. It
@@ -52,7 +55,8 @@ type Plan struct {
 	deliveries []NewDelivery
 	durable    bool
 	progressed bool
-	stateDirty bool // the run's own state changed since the last record
+	stateDirty bool  // the run's own state changed since the last record
+	abandoned  []*In // steps with a saved state that the outside must be told of
 	write      *RunWrite
 	announced  []int // of the write under way
 	settled    []int // of the write under way
@@ -150,6 +154,10 @@ func (p *Plan) Next(now time.Time) Action {
 			return Action{Kind: ActRecord, Write: p.write}
 		case !p.suspend.IsZero():
 			return Action{Kind: ActSuspend, Until: p.suspend}
+		case len(p.abandoned) > 0:
+			list := p.abandoned
+			p.abandoned = nil
+			return Action{Kind: ActAbandon, Abandoned: list}
 		}
 		p.checkDeadline(now)
 		if p.stop != nil && p.dropStarts() {
@@ -198,6 +206,9 @@ func (p *Plan) dropStarts() (first bool) {
 // idle is reached when nothing runs and nothing is ready: the run ends, waits
 // without a worker, or waits for a short timer (false).
 func (p *Plan) idle(now time.Time) bool {
+	if p.stop != nil && p.abandonOpen() {
+		return true
+	}
 	if p.stop != nil || p.open == 0 {
 		p.buildEnd(now)
 		return true

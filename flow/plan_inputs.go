@@ -101,7 +101,7 @@ func (n *graphNode) arrive(in *In, e graphEdge, value any) *Error {
 		in.Collected[e.collects] = value
 		return nil
 	}
-	port := n.ports[e.toPort]
+	port := n.port(e.toPort)
 	if port.List {
 		list, _ := in.Ports[e.toPort].([]any)
 		if !port.First || len(list) == 0 {

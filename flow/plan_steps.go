@@ -44,6 +44,38 @@ func (p *Plan) suspended(i int, s *Suspension, now time.Time) {
 	p.wait(i, state, until)
 }
 
+// Save keeps what a started step must not forget.
+func (p *Plan) Save(i int, state any) {
+	p.nodes[i].step.Saved = state
+	p.durable = true
+	p.mark(i)
+}
+
+// abandon has the outside told that a step with a saved state is not gone on
+// with.
+func (p *Plan) abandon(i int) {
+	step := &p.nodes[i].step
+	if step.Saved == nil || p.g.nodes[i].kind.Abandon == nil {
+		return
+	}
+	if in, err := p.resolve(i); err == nil {
+		in.Attempt, in.State = step.Attempt, step.Saved
+		p.abandoned = append(p.abandoned, in)
+	}
+	step.Saved = nil
+}
+
+// abandonOpen is abandon for all steps that a stopping run leaves behind. It
+// tells whether there are any.
+func (p *Plan) abandonOpen() bool {
+	for i := range p.nodes {
+		if !p.nodes[i].step.State.Ended() {
+			p.abandon(i)
+		}
+	}
+	return len(p.abandoned) > 0
+}
+
 // wait lets a step pause until a time.
 func (p *Plan) wait(i int, state StepState, until time.Time) {
 	step := &p.nodes[i].step
@@ -65,6 +97,7 @@ func (p *Plan) failed(i int, e *Error, now time.Time) {
 		p.wait(i, state, now.Add(pause))
 		return
 	}
+	p.abandon(i)
 	switch {
 	case n.OnError == nil:
 		p.halt(e, RunFailed)

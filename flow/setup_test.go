@@ -76,10 +76,17 @@ type station struct {
 func newStation(t testing.TB, lines string, extra ...Kind) *station {
 	s := &station{t: t, g: graphOf(t, lines, extra...)}
 	s.disk = newDisk(Run{ID: "run_1", State: RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: RunTimeout})
-	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secret: func(_ context.Context, _, name, host string) (string, error) {
-		return "secret of " + name + " for " + host, nil
-	}}
+	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secrets: &Resolver{Store: vault{}}}
 	return s
+}
+
+// vault has a credential of every name.
+type vault struct{ list []Credential }
+
+func (v vault) ListCredentials(context.Context, string) ([]Credential, error) { return v.list, nil }
+
+func (vault) OpenCredential(_ context.Context, _, name string) (Credential, string, error) {
+	return Credential{Name: name}, "secret of " + name, nil
 }
 
 func (s *station) report(err error) {

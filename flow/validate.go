@@ -30,6 +30,7 @@ type validator struct {
 	d        *Document
 	kinds    *Registry
 	nodes    map[string]int             // ID to place
+	shaped   []*Kind                    // by place; nil for unknown kinds
 	in, out  []map[string]Port          // by place
 	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
 	problems []Problem
@@ -92,10 +93,12 @@ func (v *validator) ids() {
 
 // ports finds the ports of every node once; nodes of unknown kinds have none.
 func (v *validator) ports() {
+	v.shaped = make([]*Kind, len(v.d.Nodes))
 	v.in, v.out = make([]map[string]Port, len(v.d.Nodes)), make([]map[string]Port, len(v.d.Nodes))
 	for i := range v.d.Nodes {
-		if n := &v.d.Nodes[i]; v.kinds.Find(n.Kind) != nil {
-			k := v.kinds.Find(n.Kind)
+		n := &v.d.Nodes[i]
+		if k := v.kinds.For(n); k != nil {
+			v.shaped[i] = k
 			v.in[i], v.out[i] = byName(InputPorts(n, k)), byName(OutputPorts(n, k))
 		}
 	}
@@ -136,6 +139,9 @@ func (v *validator) end(i int, side, ref string) (Port, bool) {
 		return Port{}, false
 	}
 	p, ok := known[name]
+	if !ok && side == "to" && v.shaped[place].takesAny(name) {
+		return Port{Name: name, Type: TypeAny}, true
+	}
 	if !ok {
 		v.add(at, "dangling", id, "%s (%s) has no such port %q%s%s", id, n.Kind, name, v.choices(known), closestOf(v, name, known))
 	}
@@ -188,8 +194,7 @@ func (v *validator) interfaceNames() {
 }
 
 func (v *validator) chosenOutputs(i int, outputs map[string]string) {
-	n := &v.d.Nodes[i]
-	k := v.kinds.Find(n.Kind)
+	n, k := &v.d.Nodes[i], v.shaped[i]
 	if k == nil || k.Collects == "" || n.Disabled {
 		return
 	}

@@ -1,8 +1,7 @@
 package flow
 
 func (v *validator) node(i int) {
-	n := &v.d.Nodes[i]
-	k := v.kinds.Find(n.Kind)
+	n, k := &v.d.Nodes[i], v.shaped[i]
 	if k == nil {
 		if n.Kind != "" {
 			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.kinds))

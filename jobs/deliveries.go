@@ -121,7 +121,7 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*
 // openSecret reads what a secret value refers to; a text is itself.
 func (r *Runner) openSecret(ctx context.Context, d *flow.Delivery, value any, host string) (string, error) {
 	if name, isRef := flow.SecretRef(value); isRef {
-		return r.secret(ctx, d.WorkspaceID, name, host)
+		return r.cfg.Secrets.Secret(ctx, d.WorkspaceID, name, host)
 	}
 	return flow.Text(value), nil
 }
@@ -159,19 +159,10 @@ func sentence(err error) string {
 	return "The request could not be sent."
 }
 
-// shortestRedacted is how long a secret must be to be looked for in an answer;
-// shorter ones would blank out what only looks alike.
-const shortestRedacted = 6
-
 // shownResponse is the beginning of an answer as the log keeps it, without the
 // secrets that the receiver may have sent back.
 func shownResponse(b []byte, secrets []string) string {
-	s := strings.ToValidUTF8(string(b), "�")
-	for _, secret := range secrets {
-		if len(secret) >= shortestRedacted {
-			s = strings.ReplaceAll(s, secret, flow.Redacted)
-		}
-	}
+	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
 	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
 	if len(s) > keptResponse {
 		s = strings.ToValidUTF8(s[:keptResponse], "")

@@ -24,6 +24,9 @@ type Config struct {
 	Store    Store
 	Queue    *Queue
 	Kinds    *flow.Registry
+	Secrets  *flow.Resolver
+	Files    flow.FileStore
+	Prices   flow.PriceStore
 	HTTP     *http.Client // for webhooks: guarded, follows no redirect
 	Instance string       // names this process among those that share a database
 	Workers  int          // runs worked on at once
@@ -90,7 +93,7 @@ func New(cfg Config) *Runner {
 		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
-	r.engine = &flow.Engine{Journal: r, Secret: r.secret, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
 	r.unsaved.Store(true)
 	cfg.Queue.work = r.work
 	return r

@@ -167,27 +167,3 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	r.cfg.Observe(Observation{Run: w.Run, Latency: w.Run.EndedAt.Sub(w.Run.CreatedAt)})
 	return nil
 }
-
-// secret opens a credential for use against a host it is bound to.
-func (r *Runner) secret(ctx context.Context, ws, name, host string) (string, error) {
-	secret, hosts, err := r.store.ReadSecret(ctx, ws, name)
-	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return "", flow.Errorf(flow.CodeProviderAuth, "There is no credential %q. Add it, or choose another one in the node.", name)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read credential %q: %w", name, err)
-	}
-	if host != "" && !allowedHost(hosts, host) {
-		return "", flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", name, host)
-	}
-	return secret, nil
-}
-
-func allowedHost(hosts []string, host string) bool {
-	for _, h := range hosts {
-		if h == host {
-			return true
-		}
-	}
-	return len(hosts) == 0
-}

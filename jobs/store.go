@@ -41,7 +41,6 @@ type Store interface {
 	ReturnDelivery(ctx context.Context, id string, attempt int64) error
 	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
 	SigningSecret(ctx context.Context, ws, flowID string) (string, error)
-	ReadSecret(ctx context.Context, ws, name string) (secret string, hosts []string, err error)
 
 	Listen(ctx context.Context, told func(runID string)) error
 }

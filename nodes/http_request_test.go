@@ -122,7 +122,7 @@ func TestHTTPRequestSecrets(t *testing.T) {
 		return map[string]any{"headers": map[string]any{"Authorization": map[string]any{"credential": name}}}
 	}
 	outputs := s.call(auth("api"), nil).succeeds(t, s.deps)
-	const secret = "secret-of-default-api-for-127.0.0.1"
+	const secret = "secret-of-default-api"
 	if got != secret {
 		t.Errorf("sent %q", got)
 	}

@@ -6,14 +6,42 @@ import (
 
 	"sluice/flow"
 	"sluice/outbound"
+	"sluice/providers"
 	"sluice/providers/builtin"
+	"sluice/providers/hosted"
 )
 
 // Deps is what kinds need from outside to run. None of it is needed to read
 // their declarations.
 type Deps struct {
-	HTTP  HTTPClient
-	Model Model
+	HTTP      HTTPClient
+	Model     Model
+	Providers Providers
+	Local     LocalServers
+	Host      hosted.Host
+	Models    HostedModels
+}
+
+// Providers reaches models of other makers; *providers.Client is one. Its
+// errors are *providers.Error.
+type Providers interface {
+	Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(text string)) (*providers.ChatResult, error)
+	Embed(ctx context.Context, at providers.Endpoint, r providers.EmbedRequest) (*providers.EmbedResult, error)
+	Image(ctx context.Context, at providers.Endpoint, r providers.ImageRequest) (*providers.ImageResult, error)
+	Speech(ctx context.Context, at providers.Endpoint, r providers.SpeechRequest) (*providers.Blob, error)
+	Transcribe(ctx context.Context, at providers.Endpoint, r providers.TranscribeRequest) (*providers.TranscribeResult, error)
+}
+
+// LocalServers are the model servers found on this machine; *providers.Finder
+// is one.
+type LocalServers interface {
+	Found() []providers.LocalServer
+}
+
+// HostedModels describes models of the hosting platform, from the shipped
+// catalogue where it can; *hosted.Directory is one.
+type HostedModels interface {
+	Resolve(ctx context.Context, secret, ref string) (*hosted.Model, error)
 }
 
 // HTTPClient sends requests that leave the machine; *outbound.Client is one.

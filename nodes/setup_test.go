@@ -166,19 +166,23 @@ func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, input
 	run := &flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunRunning, Inputs: values, Timeout: time.Hour,
 		CreatedAt: now, StartedAt: now, DeadlineAt: now.Add(time.Hour)}
 	j := &journal{}
-	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) }, Secret: testSecret}
+	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) }, Secrets: &flow.Resolver{Store: vault{}}}
 	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), flow.Signals{}); err != nil {
 		t.Fatalf("carry: %v", err)
 	}
 	return j.ran
 }
 
-// testSecret says for whom it was asked.
-func testSecret(_ context.Context, workspace, name, host string) (string, error) {
+// vault has a credential of every name but one.
+type vault struct{}
+
+func (vault) ListCredentials(context.Context, string) ([]flow.Credential, error) { return nil, nil }
+
+func (vault) OpenCredential(_ context.Context, ws, name string) (flow.Credential, string, error) {
 	if name == "missing" {
-		return "", flow.Errorf(flow.CodeProviderAuth, "There is no credential %q.", name)
+		return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "There is no such credential.")
 	}
-	return "secret-of-" + workspace + "-" + name + "-for-" + host, nil
+	return flow.Credential{Name: name}, "secret-of-" + ws + "-" + name, nil
 }
 
 // succeeds runs the node and returns its outputs.

@@ -3,6 +3,7 @@ package providers
 import (
 	"io"
 	"net/http"
+	"net/netip"
 )
 
 // Wire is the format in which a provider is spoken to.
@@ -102,4 +103,12 @@ type Model struct {
 	ID    string // without the provider
 	Title string
 	Owner string
+}
+
+// LocalServer is a model server that was found on this machine.
+type LocalServer struct {
+	Preset  Preset
+	BaseURL string
+	Addr    netip.AddrPort
+	Models  []Model
 }

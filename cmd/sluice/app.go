@@ -111,7 +111,7 @@ func (a *app) wire(ctx context.Context) error {
 	a.store.UseQueue(queue)
 	a.metrics = newMetrics(a.store)
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, HTTP: a.client.HTTPClient(outbound.ClientOptions{}),
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: &flow.Resolver{Store: a.store}, Prices: a.store, HTTP: a.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		Log: a.log, Observe: a.metrics.observe,
 	})

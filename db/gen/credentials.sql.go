@@ -27,7 +27,7 @@ func (q *Queries) DeleteCredential(ctx context.Context, arg DeleteCredentialPara
 }
 
 const findCredential = `-- name: FindCredential :one
-SELECT id, workspace_id, name, provider, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 AND name = $2
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 AND name = $2
 `
 
 type FindCredentialParams struct {
@@ -43,6 +43,8 @@ func (q *Queries) FindCredential(ctx context.Context, arg FindCredentialParams) 
 		&i.WorkspaceID,
 		&i.Name,
 		&i.Provider,
+		&i.BaseUrl,
+		&i.Trusted,
 		&i.Hosts,
 		&i.Value,
 		&i.CreatedAt,
@@ -52,7 +54,7 @@ func (q *Queries) FindCredential(ctx context.Context, arg FindCredentialParams) 
 }
 
 const listCredentials = `-- name: ListCredentials :many
-SELECT id, workspace_id, name, provider, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 ORDER BY name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 ORDER BY name
 `
 
 func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Credential, error) {
@@ -69,6 +71,8 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 			&i.WorkspaceID,
 			&i.Name,
 			&i.Provider,
+			&i.BaseUrl,
+			&i.Trusted,
 			&i.Hosts,
 			&i.Value,
 			&i.CreatedAt,
@@ -88,10 +92,10 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 }
 
 const saveCredential = `-- name: SaveCredential :exec
-INSERT INTO credentials (id, workspace_id, name, provider, hosts, value, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
 ON CONFLICT (workspace_id, name) DO UPDATE
-SET provider = excluded.provider, hosts = excluded.hosts, value = excluded.value, updated_at = excluded.updated_at
+SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, updated_at = excluded.updated_at
 `
 
 type SaveCredentialParams struct {
@@ -99,6 +103,8 @@ type SaveCredentialParams struct {
 	WorkspaceID string
 	Name        string
 	Provider    string
+	BaseUrl     string
+	Trusted     int64
 	Hosts       string
 	Value       []byte
 	Now         int64
@@ -110,6 +116,8 @@ func (q *Queries) SaveCredential(ctx context.Context, arg SaveCredentialParams) 
 		arg.WorkspaceID,
 		arg.Name,
 		arg.Provider,
+		arg.BaseUrl,
+		arg.Trusted,
 		arg.Hosts,
 		arg.Value,
 		arg.Now,

@@ -53,7 +53,7 @@ func (q *Queries) EraseFilesOfRun(ctx context.Context, arg EraseFilesOfRunParams
 }
 
 const findFile = `-- name: FindFile :one
-SELECT id, workspace_id, name, mime, size, hash, key_id, created_at, erased_at FROM files WHERE id = $1 AND workspace_id = $2 AND erased_at = 0
+SELECT id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at FROM files WHERE id = $1 AND workspace_id = $2 AND erased_at = 0
 `
 
 type FindFileParams struct {
@@ -72,6 +72,7 @@ func (q *Queries) FindFile(ctx context.Context, arg FindFileParams) (File, error
 		&i.Size,
 		&i.Hash,
 		&i.KeyID,
+		&i.Kept,
 		&i.CreatedAt,
 		&i.ErasedAt,
 	)
@@ -79,8 +80,8 @@ func (q *Queries) FindFile(ctx context.Context, arg FindFileParams) (File, error
 }
 
 const insertFile = `-- name: InsertFile :exec
-INSERT INTO files (id, workspace_id, name, mime, size, hash, key_id, created_at, erased_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)
+INSERT INTO files (id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0)
 `
 
 type InsertFileParams struct {
@@ -125,7 +126,7 @@ func (q *Queries) LinkFile(ctx context.Context, arg LinkFileParams) error {
 }
 
 const listErasedFiles = `-- name: ListErasedFiles :many
-SELECT id, workspace_id, name, mime, size, hash, key_id, created_at, erased_at FROM files WHERE erased_at > 0 ORDER BY id LIMIT $1
+SELECT id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at FROM files WHERE erased_at > 0 ORDER BY id LIMIT $1
 `
 
 func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, error) {
@@ -145,6 +146,7 @@ func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, e
 			&i.Size,
 			&i.Hash,
 			&i.KeyID,
+			&i.Kept,
 			&i.CreatedAt,
 			&i.ErasedAt,
 		); err != nil {

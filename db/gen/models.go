@@ -19,6 +19,8 @@ type Credential struct {
 	WorkspaceID string
 	Name        string
 	Provider    string
+	BaseUrl     string
+	Trusted     int64
 	Hosts       string
 	Value       []byte
 	CreatedAt   int64
@@ -66,6 +68,7 @@ type File struct {
 	Size        int64
 	Hash        string
 	KeyID       string
+	Kept        int64
 	CreatedAt   int64
 	ErasedAt    int64
 }
@@ -97,6 +100,15 @@ type Key struct {
 	LastUsedAt  int64
 	LastUsedIp  string
 	Uses        int64
+}
+
+type Price struct {
+	WorkspaceID string
+	Model       string
+	Input       int64
+	Output      int64
+	Second      int64
+	Call        int64
 }
 
 type Run struct {

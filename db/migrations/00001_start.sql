@@ -248,10 +248,12 @@ CREATE TABLE files (
     size         BIGINT NOT NULL,
     hash         TEXT NOT NULL,
     key_id       TEXT NOT NULL,
+    kept         BIGINT NOT NULL, -- a flow document refers to it: runs do not take it with them
     created_at   BIGINT NOT NULL,
     erased_at    BIGINT NOT NULL
 );
 CREATE INDEX files_erased ON files (id) WHERE erased_at > 0;
+CREATE INDEX files_hash ON files (hash);
 
 CREATE TABLE run_files (
     run_id       TEXT NOT NULL,
@@ -266,11 +268,23 @@ CREATE TABLE credentials (
     workspace_id TEXT NOT NULL,
     name         TEXT NOT NULL,
     provider     TEXT NOT NULL,
+    base_url     TEXT NOT NULL,
+    trusted      BIGINT NOT NULL,
     hosts        TEXT NOT NULL,
     value        BYTEA NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL,
     UNIQUE (workspace_id, name)
+);
+
+CREATE TABLE prices (
+    workspace_id TEXT NOT NULL,
+    model        TEXT NOT NULL, -- provider/model
+    input        BIGINT NOT NULL, -- nano-dollars per million tokens
+    output       BIGINT NOT NULL,
+    second       BIGINT NOT NULL, -- nano-dollars per second of compute
+    call         BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, model)
 );
 
 CREATE TABLE usage_daily (

@@ -1,6 +1,6 @@
 -- name: InsertFile :exec
-INSERT INTO files (id, workspace_id, name, mime, size, hash, key_id, created_at, erased_at)
-VALUES (@id, @workspace_id, @name, @mime, @size, @hash, @key_id, @created_at, 0);
+INSERT INTO files (id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at)
+VALUES (@id, @workspace_id, @name, @mime, @size, @hash, @key_id, 0, @created_at, 0);
 
 -- name: FindFile :one
 SELECT * FROM files WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;

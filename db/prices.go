@@ -1,0 +1,51 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// SavePrice sets what a workspace pays for a model.
+func (s *Store) SavePrice(ctx context.Context, p flow.Price) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.SavePrice(tx.ctx, gen.SavePriceParams{
+			WorkspaceID: p.WorkspaceID, Model: p.Model, Input: p.Input, Output: p.Output, Second: p.Second, Call: p.Call,
+		})
+	})
+}
+
+// FindPrice returns what a workspace pays for a model, if it said so.
+func (s *Store) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
+	r, err := s.read.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
+	if isNoRows(err) {
+		return flow.Price{}, false, nil
+	}
+	if err != nil {
+		return flow.Price{}, false, fmt.Errorf("find the price of %s: %w", model, err)
+	}
+	return priceOf(r), true, nil
+}
+
+// ListPrices returns the prices of a workspace, by model.
+func (s *Store) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
+	rows, err := s.read.ListPrices(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("list prices: %w", err)
+	}
+	return mapRows(rows, priceOf), nil
+}
+
+// RemovePrice forgets a price.
+func (s *Store) RemovePrice(ctx context.Context, ws, model string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.DeletePrice(tx.ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
+		return touched(n, err, "price")
+	})
+}
+
+func priceOf(r gen.Price) flow.Price {
+	return flow.Price{WorkspaceID: r.WorkspaceID, Model: r.Model, Input: r.Input, Output: r.Output, Second: r.Second, Call: r.Call}
+}

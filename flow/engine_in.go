@@ -1,0 +1,146 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// abandonPatience is how long a kind may take to tell the outside that a step
+// is not gone on with.
+const abandonPatience = 10 * time.Second
+
+// equip gives a step its ways to secrets, files and those who watch, and
+// returns the redactor that learns of every secret it is given.
+func (c *carrier) equip(ctx context.Context, a Action) *Redactor {
+	in, secrets := a.In, &Redactor{}
+	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
+		name, isRef := SecretRef(value)
+		if !isRef { // it came by an edge
+			secrets.Add(Text(value))
+			return Text(value), nil
+		}
+		secret, err := c.Secrets.Secret(ctx, in.WorkspaceID, name, host)
+		secrets.Add(secret)
+		return secret, err
+	}
+	in.Access = func(ctx context.Context, provider string, ref any) (Access, error) {
+		access, err := c.Secrets.Access(ctx, in.WorkspaceID, provider, ref)
+		secrets.Add(access.Secret)
+		return access, err
+	}
+	in.Emit = func(text string) {
+		if text != "" && c.Emit != nil && ctx.Err() == nil {
+			c.Emit(in.RunID, in.Path, in.Attempt, secrets.Text(text))
+		}
+	}
+	in.Price = func(ctx context.Context, model string) (Price, bool, error) {
+		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
+	}
+	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a.Node, state) }
+	in.OpenFile = func(ctx context.Context, value any) (*File, io.ReadSeekCloser, error) {
+		id, ok := FileID(value)
+		if !ok {
+			return nil, nil, Errorf(CodeInputInvalid, "Wanted a file such as {\"file\": \"file_…\"}, got %s.", KindOf(value))
+		}
+		f, content, err := c.Files.OpenFile(ctx, in.WorkspaceID, id)
+		if errors.Is(err, &Error{Code: CodeNotFound}) {
+			err = Errorf(CodeInputInvalid, "The file %s does not exist any more. Upload it again.", id)
+		}
+		return f, content, err
+	}
+	in.SaveFile = func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error) {
+		f, err := c.Files.SaveFile(ctx, NewFile{WorkspaceID: in.WorkspaceID, RunID: in.RunID, Name: name, MIME: mime}, content)
+		if err != nil {
+			return nil, err
+		}
+		return f.Value(), nil
+	}
+	return secrets
+}
+
+// save hands a state to the run's own goroutine and waits until it is on disk.
+func (c *carrier) save(ctx context.Context, node int, state any) error {
+	state, _, err := asValue(state, maxValueDepth)
+	if err == nil && c.plan.g.nodes[node].kind.Class == Inline {
+		err = errors.New("inline work runs on the goroutine that would have to record it")
+	}
+	if err != nil {
+		return fmt.Errorf("save the state of a step: %w", err)
+	}
+	done := make(chan struct{})
+	select {
+	case c.saves <- saving{node, state, done}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *carrier) tellSaved() {
+	for _, done := range c.unsaved {
+		close(done)
+	}
+	c.unsaved = nil
+}
+
+// abandon tells the outside of steps that are not gone on with. That it could
+// not be told does not keep the run from ending.
+func (c *carrier) abandon(ctx context.Context, a Action) {
+	ctx, cancel := context.WithTimeout(ctx, abandonPatience)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, in := range a.Abandoned {
+		all.Go(func() {
+			if err := c.abandonStep(ctx, in); err != nil {
+				c.Report(fmt.Errorf("abandon step %s: %w", in.Key, err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (c *carrier) abandonStep(ctx context.Context, in *In) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	i := c.plan.g.index[in.Node]
+	secrets := c.equip(ctx, Action{Node: i, In: in})
+	return redactError(c.plan.g.nodes[i].kind.Abandon(ctx, in), secrets)
+}
+
+// redacted is the result without the secrets that the step was given: what it
+// talked to may have sent them back.
+func (o Out) redacted(secrets *Redactor) Out {
+	if secrets.Empty() || o.Outputs == nil {
+		return o
+	}
+	o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
+	return o
+}
+
+func redactError(err error, secrets *Redactor) error {
+	if err == nil || secrets.Empty() {
+		return err
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		own := *e
+		own.Message = secrets.Text(e.Message)
+		return &own
+	}
+	if text := secrets.Text(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package flow
+
+import (
+	"context"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// File is content that travels through runs by reference. What lies on disk is
+// kept once per Hash, however many files have the same content.
+type File struct {
+	ID, WorkspaceID string
+	Name, MIME      string
+	Size            int64 // bytes
+	Hash            string
+	KeyID           string // the key that uploaded it, if any
+	CreatedAt       time.Time
+}
+
+// NewFile is a file to be kept. An empty MIME is found out from the content.
+type NewFile struct {
+	WorkspaceID string
+	RunID       string // the run it belongs to and is erased with; empty for an upload
+	KeyID       string
+	Name, MIME  string
+	MaxSize     int64 // bytes; zero means the store's own limit
+}
+
+// FileStore keeps files. Content larger than the limit is an *Error of
+// CodeBodyTooLarge, a missing file one of CodeNotFound.
+type FileStore interface {
+	SaveFile(ctx context.Context, n NewFile, content io.Reader) (*File, error)
+	OpenFile(ctx context.Context, ws, id string) (*File, io.ReadSeekCloser, error)
+}
+
+// Value is the file as a value of a run.
+func (f *File) Value() map[string]any {
+	return map[string]any{"file": f.ID, "name": f.Name, "mime": f.MIME, "size": Number(f.Size)}
+}
+
+var fileID = regexp.MustCompile(`^` + PrefixFile + `[0-9a-z]{26}$`)
+
+// FileID is the ID inside a file value. An object that only looks like one,
+// such as another service's {"file": "report.pdf"}, has none.
+func FileID(v any) (id string, ok bool) {
+	m, isMap := v.(map[string]any)
+	if !isMap {
+		return "", false
+	}
+	id, ok = m["file"].(string)
+	return id, ok && fileID.MatchString(id)
+}
+
+// FileIDs lists the files inside a value, at any depth, each once.
+func FileIDs(v any) []string {
+	var ids []string
+	MapFiles(v, func(id string, file map[string]any) map[string]any {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		return file
+	})
+	return ids
+}
+
+// MapFiles returns v with every file value inside it replaced by what f makes
+// of it. v itself is not changed; what holds no file is not copied.
+func MapFiles(v any, f func(id string, file map[string]any) map[string]any) any {
+	out, _ := mapFiles(v, f)
+	return out
+}
+
+func mapFiles(v any, f func(string, map[string]any) map[string]any) (out any, changed bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if id, ok := FileID(v); ok {
+			return f(id, v), true
+		}
+		var copied map[string]any
+		for name, item := range v {
+			if item, changed := mapFiles(item, f); changed {
+				if copied == nil {
+					copied = maps.Clone(v)
+				}
+				copied[name] = item
+			}
+		}
+		if copied != nil {
+			return copied, true
+		}
+	case []any:
+		var copied []any
+		for i, item := range v {
+			if item, changed := mapFiles(item, f); changed {
+				if copied == nil {
+					copied = slices.Clone(v)
+				}
+				copied[i] = item
+			}
+		}
+		if copied != nil {
+			return copied, true
+		}
+	}
+	return v, false
+}
