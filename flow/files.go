@@ -36,6 +36,26 @@ type FileStore interface {
 	OpenFile(ctx context.Context, ws, id string) (*File, io.ReadSeekCloser, error)
 }
 
+// FileUse is a run that a file belongs to.
+type FileUse struct{ RunID, FlowID, KeyID string }
+
+// MayUseFile tells whether a key may read a file or start a run with it: one
+// that it uploaded, or one that it can see in a run. A key for all flows that
+// reads may use every file of its workspace. No key is a person, who may too.
+func MayUseFile(key *Key, f *File, uses []FileUse) bool {
+	switch {
+	case key == nil:
+		return true
+	case f.WorkspaceID != key.WorkspaceID:
+		return false
+	case f.KeyID != "" && f.KeyID == key.ID, len(key.Flows) == 0 && key.Has(ScopeRead):
+		return true
+	}
+	return slices.ContainsFunc(uses, func(u FileUse) bool {
+		return key.Allows(u.FlowID) && (key.Has(ScopeRead) || u.KeyID != "" && u.KeyID == key.ID)
+	})
+}
+
 // Value is the file as a value of a run.
 func (f *File) Value() map[string]any {
 	return map[string]any{"file": f.ID, "name": f.Name, "mime": f.MIME, "size": Number(f.Size)}
