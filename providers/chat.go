@@ -1,5 +1,10 @@
 package providers
 
+import (
+	"context"
+	"fmt"
+)
+
 // ChatRequest is one turn: an optional system text, a prompt, images.
 type ChatRequest struct {
 	Model       string // as the provider calls it
@@ -25,4 +30,102 @@ type ChatResult struct {
 	Model string // as the provider says it answered
 	Stop  string // why it ended: stop, length, refusal …
 	Usage Usage
+}
+
+// Chat asks a model and passes its answer to emit, which may be nil, piece by
+// piece in whole characters. What it emitted is a preview: the result counts.
+//
+// Nothing is retried after an answer began, and nothing at all but what cost
+// nothing: a parameter that the model refuses by name is put in its other form
+// once. An answer that is not as the schema wants it is sent back once to be
+// repaired, unless the provider itself promised the form.
+//
+// Errors are *Error, or the context's.
+func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
+	s, err := c.open(ep)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.wanted(s.preset.Chat && s.preset.Wire != WireHost, "has no chat models in this form"); err != nil {
+		return nil, err
+	}
+	talk, err := s.newConversation(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	first, err := s.ask(ctx, talk, emit)
+	if err != nil {
+		return nil, s.forModel(err, req.Model)
+	}
+	return s.finish(ctx, talk, first)
+}
+
+// finish checks the answer against the schema and has it repaired once.
+func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*ChatResult, error) {
+	if talk.form == nil {
+		return r.result(nil), nil
+	}
+	value, wrong := talk.form.read(r.text)
+	if wrong == "" {
+		return r.result(value), nil
+	}
+	if r.stop == stopLength || talk.promised() {
+		return nil, s.unfit(r, wrong)
+	}
+	talk.repair = &repair{answer: r.text, wrong: wrong}
+	second, err := s.ask(ctx, talk, nil)
+	if err != nil {
+		return nil, s.forModel(err, talk.Model)
+	}
+	second.usage.add(r.usage)
+	if value, wrong = talk.form.read(second.text); wrong != "" {
+		return nil, s.unfit(second, wrong)
+	}
+	return second.result(value), nil
+}
+
+// promised tells whether the provider itself guarantees the form.
+func (c *conversation) promised() bool {
+	return c.manner.schema == SchemaStrict && c.form.strict != nil
+}
+
+func (s *session) unfit(r *reply, wrong string) *Error {
+	e := &Error{Kind: KindBadAnswer, RequestID: s.requestID, Message: "The model's answer is not as the schema wants it: " + sentenceEnd(wrong)}
+	if r.stop == stopLength {
+		e.Message = fmt.Sprintf("The model's answer was cut off after %d tokens, so it is not whole. Allow more tokens.", r.usage.OutputTokens)
+	}
+	e.Message = redact(e.Message, s.secret)
+	return e
+}
+
+func (r *reply) result(value any) *ChatResult {
+	return &ChatResult{Text: r.text, JSON: value, Model: r.model, Stop: r.stop, Usage: r.usage}
+}
+
+func (u *Usage) add(more Usage) {
+	u.InputTokens += more.InputTokens
+	u.OutputTokens += more.OutputTokens
+	u.CostNanoUSD += more.CostNanoUSD
+}
+
+// ask sends the conversation over its wire, in another manner where the first
+// is refused.
+func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
+	for {
+		out := &outlet{emit: emit, session: s}
+		r, err := s.askOnce(ctx, talk, out)
+		if err == nil {
+			return r, nil
+		}
+		if out.began() || !talk.manner.adapt(err, talk) {
+			return nil, out.broken(err)
+		}
+	}
+}
+
+func (s *session) askOnce(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
+	if s.preset.Wire == WireAnthropic {
+		return s.askAnthropic(ctx, talk, out)
+	}
+	return s.askOpenAI(ctx, talk, out)
 }

@@ -1,6 +1,9 @@
 package providers
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Kind says what went wrong, in words a program can compare.
 type Kind string
@@ -30,7 +33,17 @@ type Error struct {
 	After     time.Duration // do not try again sooner; zero when unknown
 	RequestID string        // the provider's, for its support; empty when unknown
 	Status    int           // of the HTTP answer; zero when there was none
+
+	about string // which parameter a refusal names, with its sentence
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Sentence is Error by the name under which callers that do not know this
+// package find a text made for people.
+func (e *Error) Sentence() string { return e.Message }
+
+func badRequest(format string, args ...any) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,109 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+)
+
+// Limits of what is read, in bytes. They are ours: the HTTP client below may
+// allow more.
+const (
+	maxText   = 16 << 20  // the text of one answer, as of a value in a flow
+	maxEvent  = 4 << 20   // one event of a stream; the longest answers come in many
+	maxStream = 512 << 20 // a whole answer: a stream repeats its frame for every word
+	maxJSON   = 16 << 20  // an answer that is read whole
+	maxError  = 64 << 10  // what a refusal may say
+)
+
+// answerBody reads an answer within its limits and words what goes wrong.
+type answerBody struct {
+	io.ReadCloser
+	ctx         context.Context
+	session     *session
+	limit, left int64
+	events      bool // a stream: bound each event too
+	event       int  // bytes since the last empty line
+	line        int  // bytes since the last line break
+	err         error
+}
+
+// Read fails with an *Error or the context's error, and again with the same.
+func (b *answerBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case int64(n) > b.left:
+		n, err = int(b.left), b.session.tooLarge(b.limit)
+	case b.events && !b.count(p[:n]):
+		n, err = 0, b.session.tooLarge(maxEvent)
+	case err != nil && err != io.EOF:
+		err = b.session.failed(b.ctx, err)
+	}
+	b.left -= int64(n)
+	b.err = err
+	return n, err
+}
+
+// count follows the empty lines between events and tells whether the event
+// under way is within its limit.
+func (b *answerBody) count(p []byte) bool {
+	for _, c := range p {
+		switch {
+		case c == '\r':
+		case c != '\n':
+			b.line++
+			b.event++
+		case b.line == 0:
+			b.event = 0
+		default:
+			b.line = 0
+		}
+	}
+	return b.event <= maxEvent
+}
+
+// limit lowers the limit of an answer.
+func limit(resp *http.Response, bytes int64) {
+	if b, ok := resp.Body.(*answerBody); ok {
+		b.limit, b.left = bytes, bytes
+	}
+}
+
+func (s *session) tooLarge(limit int64) *Error {
+	return &Error{Kind: KindTooLarge, RequestID: s.requestID,
+		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.preset.Title, limit>>20)}
+}
+
+// decode reads a JSON answer whole and closes it.
+func (s *session) decode(resp *http.Response, into any) error {
+	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
+	limit(resp, maxJSON)
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return s.notUnderstood()
+	}
+	return nil
+}
+
+// notUnderstood is for an answer with a good status and a wrong form.
+func (s *session) notUnderstood() *Error {
+	return &Error{Kind: KindBadAnswer, RequestID: s.requestID,
+		Message: s.preset.Title + " sent something that is not an answer in its format. Check the base URL."}
+}
+
+func mediaType(resp *http.Response) string {
+	t, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return t
+}

@@ -1,0 +1,153 @@
+package providers
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"strings"
+)
+
+// Limits of the pictures of one turn, in bytes. They travel as base64 in one
+// JSON document, so all of them are in memory at once.
+const (
+	maxPicture  = 20 << 20 // as OpenAI's; others allow less and say so
+	maxPictures = 48 << 20
+)
+
+// conversation is a chat request on its way to one of the wires.
+type conversation struct {
+	ChatRequest
+	pictures  []picture
+	form      *form // nil: free text
+	manner    manner
+	firstName string  // of the limit of tokens, as the preset has it
+	repair    *repair // nil on the first turn
+	tries     int     // requests sent, for keys that name one body each
+}
+
+// manner is how a request is put: capabilities that a refusal can correct.
+type manner struct {
+	schema      SchemaMode
+	maxTokens   string
+	streamUsage bool
+}
+
+// repair is the second turn: what was answered and what is wrong with it.
+type repair struct{ answer, wrong string }
+
+// picture is one image as it goes out: by URL, or as content.
+type picture struct{ url, mime, data string }
+
+func (p picture) dataURL() string {
+	if p.url != "" {
+		return p.url
+	}
+	return "data:" + p.mime + ";base64," + p.data
+}
+
+// reply is what a wire brings back.
+type reply struct {
+	text, model, stop string
+	usage             Usage
+}
+
+func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conversation, error) {
+	if req.Model == "" {
+		return nil, badRequest("No model is chosen.")
+	}
+	form, err := newForm(req.Schema)
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{ChatRequest: req, form: form, firstName: s.preset.MaxTokens,
+		manner: manner{maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema}}
+	if form != nil && !form.object {
+		c.manner.schema = SchemaNone // the other ways can only make objects
+	}
+	c.pictures, err = s.pictures(ctx, req.Images)
+	return c, err
+}
+
+func (s *session) pictures(ctx context.Context, images []Media) ([]picture, error) {
+	var out []picture
+	left := int64(maxPictures)
+	for _, m := range images {
+		if m.Open == nil {
+			p, err := s.linked(m)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, p)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		data, err := readPicture(m, min(left, maxPicture))
+		if err != nil {
+			return nil, err
+		}
+		left -= int64(len(data))
+		out = append(out, picture{mime: m.MIME, data: base64.StdEncoding.EncodeToString(data)})
+	}
+	return out, nil
+}
+
+// linked is a picture that the provider is to fetch by itself.
+func (s *session) linked(m Media) (picture, error) {
+	switch {
+	case m.URL == "":
+		return picture{}, badRequest("A picture has neither content nor a URL.")
+	case strings.HasPrefix(m.URL, "data:"):
+		mime, data, ok := strings.Cut(strings.TrimPrefix(m.URL, "data:"), ";base64,")
+		if !ok {
+			return picture{}, badRequest("A picture is a data: URL without base64.")
+		}
+		return picture{mime: mime, data: data}, nil
+	case !s.preset.ImageURLs:
+		return picture{}, &Error{Kind: KindIncompatible, Message: s.preset.Title + " takes pictures as files and not by URL. Fetch the picture first."}
+	}
+	return picture{url: m.URL}, nil
+}
+
+func readPicture(m Media, limit int64) ([]byte, error) {
+	if m.MIME == "" {
+		return nil, badRequest("The picture %s has no type, such as image/png.", m.Name)
+	}
+	large := badRequest("The picture %s is too large: one may have %d MiB and all together %d MiB.", m.Name, maxPicture>>20, maxPictures>>20)
+	if m.Size > limit {
+		return nil, large
+	}
+	in, err := m.Open()
+	if err != nil {
+		return nil, badRequest("The picture %s cannot be read.", m.Name)
+	}
+	defer in.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return nil, badRequest("The picture %s cannot be read to its end.", m.Name)
+	}
+	if int64(len(data)) > limit {
+		return nil, large
+	}
+	return data, nil
+}
+
+// instructions is the system text, with the schema in it where the provider is
+// not told the schema in another way.
+func (c *conversation) instructions() string {
+	if c.form == nil || c.manner.schema == SchemaStrict {
+		return c.System
+	}
+	return strings.TrimSpace(c.System + "\n\n" + c.form.prompt())
+}
+
+// key names the request that is about to be sent. Requests of one call differ
+// in their bodies, so only the first has the key as it was given.
+func (c *conversation) key() string {
+	c.tries++
+	if c.Key == "" || c.tries == 1 {
+		return c.Key
+	}
+	return c.Key + "#" + itoa(c.tries)
+}

@@ -1,0 +1,60 @@
+package providers
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"syscall"
+
+	"sluice/outbound"
+)
+
+// Guarded is the Doer of a running Sluice: every call passes the guard of
+// package outbound. Its limit of a body is that of the longest stream or the
+// largest picture or recording; what is read into memory has limits of its own.
+func Guarded(client *outbound.Client) Doer { return guarded{client} }
+
+type guarded struct{ client *outbound.Client }
+
+// HTTPClient follows redirects only for files that an answer points to; calls
+// themselves follow none.
+func (g guarded) HTTPClient(trusted bool) *http.Client {
+	return g.client.HTTPClient(outbound.ClientOptions{
+		Provider:         trusted,
+		MaxRedirects:     outbound.MaxRedirects,
+		FirstByteTimeout: outbound.ModelFirstByteTimeout,
+		MaxBody:          maxStream,
+	})
+}
+
+// outboundKinds are those that mean something other than "not reached".
+var outboundKinds = map[outbound.Kind]Kind{
+	outbound.KindBlocked:    KindBlocked,
+	outbound.KindTooLarge:   KindTooLarge,
+	outbound.KindBadURL:     KindBadRequest,
+	outbound.KindBadRequest: KindBadRequest,
+	outbound.KindRedirect:   KindRejected,
+}
+
+// fromOutbound words a failure on the way. Anything that is not outbound's own
+// error keeps its words to itself: they could name addresses.
+func fromOutbound(err error) *Error {
+	e, ok := errors.AsType[*outbound.Error](err)
+	if !ok {
+		return &Error{Kind: KindUnavailable, Message: transportSentence(err), Retryable: true}
+	}
+	if kind, ok := outboundKinds[e.Kind]; ok {
+		return &Error{Kind: kind, Message: e.Message}
+	}
+	return &Error{Kind: KindUnavailable, Message: e.Message, Retryable: e.Retryable()}
+}
+
+func transportSentence(err error) string {
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "The connection was refused."
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "The connection broke off before the answer was complete."
+	}
+	return "The request failed on the way."
+}

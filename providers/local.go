@@ -1,0 +1,144 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// How often local servers are looked for, and how long one may take to answer.
+const (
+	findEvery   = 30 * time.Second
+	findTimeout = 300 * time.Millisecond
+)
+
+// FinderConfig says where to look. Only Doer is required.
+type FinderConfig struct {
+	Doer Doer
+	// OllamaHost is the value of OLLAMA_HOST. An address that is not on loopback is
+	// looked at too, because the operator wrote it.
+	OllamaHost string
+	// Self are the addresses Sluice itself listens at. They are never asked.
+	Self []netip.AddrPort
+	// Allow is told every address that is about to be asked, before it is, and
+	// those only: a guard that lets nothing onto loopback opens to them.
+	Allow func([]netip.AddrPort)
+	// OnChange is told what was found whenever it differs from before; first when
+	// something is found. It is never called twice at once.
+	OnChange func([]LocalServer)
+
+	every time.Duration // tests: shorter
+	ports map[string]uint16
+}
+
+// Finder looks for model servers on this machine: at the ports that they take
+// by default, by the form of their answers. It sends nothing but GET requests
+// without a secret. Whether to look at all is the caller's to decide, by
+// running it or not.
+type Finder struct {
+	cfg        FinderConfig
+	candidates []candidate
+
+	mu    sync.Mutex
+	found []LocalServer
+}
+
+// NewFinder makes a finder that has found nothing yet.
+func NewFinder(cfg FinderConfig) *Finder {
+	if cfg.every == 0 {
+		cfg.every = findEvery
+	}
+	return &Finder{cfg: cfg, candidates: candidates(cfg)}
+}
+
+// Run looks at once and then every 30 s, until the context ends.
+func (f *Finder) Run(ctx context.Context) {
+	f.allow()
+	tick := time.NewTicker(f.cfg.every)
+	defer tick.Stop()
+	for {
+		f.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Found returns what the last look found, in the order of the presets.
+func (f *Finder) Found() []LocalServer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := slices.Clone(f.found)
+	for i := range out {
+		out[i].Models = slices.Clone(out[i].Models)
+	}
+	return out
+}
+
+// Candidates are the addresses that Run asks.
+func (f *Finder) Candidates() []netip.AddrPort {
+	var addrs []netip.AddrPort
+	for _, c := range f.candidates {
+		if c.addr.IsValid() && !slices.Contains(addrs, c.addr) {
+			addrs = append(addrs, c.addr)
+		}
+	}
+	return addrs
+}
+
+func (f *Finder) allow() {
+	if f.cfg.Allow != nil {
+		f.cfg.Allow(f.Candidates())
+	}
+}
+
+// look asks all candidates at the same time.
+func (f *Finder) look(ctx context.Context) {
+	answers := make([]*LocalServer, len(f.candidates))
+	var all sync.WaitGroup
+	for i, c := range f.candidates {
+		all.Go(func() { answers[i] = f.ask(ctx, c) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return // what did not answer was not asked to the end
+	}
+	var found []LocalServer
+	for _, a := range answers {
+		if a != nil {
+			found = append(found, *a)
+		}
+	}
+	f.keep(found)
+}
+
+func (f *Finder) keep(found []LocalServer) {
+	f.mu.Lock()
+	changed := !reflect.DeepEqual(f.found, found)
+	f.found = found
+	f.mu.Unlock()
+	if changed && f.cfg.OnChange != nil {
+		f.cfg.OnChange(f.Found())
+	}
+}
+
+// ask returns the server at a candidate, nil when there is none of its kind.
+func (f *Finder) ask(ctx context.Context, c candidate) *LocalServer {
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	client := *f.cfg.Doer.HTTPClient(true)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	defer client.CloseIdleConnections()
+	p := prober{client: &client, origin: c.origin}
+	if !signs[c.preset](ctx, &p) {
+		return nil
+	}
+	preset, _ := FindPreset(c.preset)
+	return &LocalServer{Preset: preset, BaseURL: c.origin + "/v1", Addr: c.addr, Models: p.models}
+}

@@ -1,0 +1,114 @@
+package providers
+
+import (
+	"cmp"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// candidate is an address where a server of a preset may listen.
+type candidate struct {
+	preset string
+	origin string // http://127.0.0.1:11434
+	addr   netip.AddrPort
+}
+
+// candidates are the local presets at their default ports, Ollama where
+// OLLAMA_HOST says instead, and never Sluice itself.
+func candidates(cfg FinderConfig) []candidate {
+	var list []candidate
+	for _, p := range localPresets {
+		c, ok := defaultCandidate(p, cfg.ports)
+		if p.Name == nameOllama && strings.TrimSpace(cfg.OllamaHost) != "" {
+			c, ok = ollamaCandidate(cfg.OllamaHost)
+		}
+		if ok && !isSelf(c.addr, cfg.Self) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return candidate{}, false
+	}
+	addr, err := netip.ParseAddrPort(u.Host)
+	if port, ok := ports[p.Name]; ok {
+		addr = netip.AddrPortFrom(addr.Addr(), port)
+	}
+	return candidate{p.Name, "http://" + addr.String(), addr}, err == nil
+}
+
+// isSelf tells whether Sluice listens at an address, also by listening at all
+// addresses of the machine.
+func isSelf(addr netip.AddrPort, self []netip.AddrPort) bool {
+	return slices.ContainsFunc(self, func(s netip.AddrPort) bool {
+		same := s.Addr().Unmap() == addr.Addr().Unmap() || s.Addr().IsUnspecified() || s.Addr().IsLoopback() && addr.Addr().IsLoopback()
+		return s.Port() == addr.Port() && (same || !s.Addr().IsValid())
+	})
+}
+
+// ollamaCandidate reads OLLAMA_HOST in the forms that Ollama itself does: host,
+// host:port, :port, http://host:port. The address to listen at everywhere means
+// this machine. A name other than localhost has no address until it is looked
+// up, and the guard judges it then.
+func ollamaCandidate(value string) (candidate, bool) {
+	value = strings.Trim(strings.TrimSpace(value), `"'`)
+	scheme, rest, ok := strings.Cut(value, "://")
+	port := "11434"
+	switch {
+	case !ok:
+		scheme, rest = "http", value
+	case scheme == "http":
+		port = "80"
+	case scheme == "https":
+		port = "443"
+	default:
+		return candidate{}, false
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	host, given := splitHost(rest)
+	port = cmp.Or(given, port)
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return candidate{}, false
+	}
+	return hostCandidate(scheme, host, uint16(number))
+}
+
+func splitHost(s string) (host, port string) {
+	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return addr.String(), ""
+	}
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, ""
+	}
+	return strings.Trim(s[:i], "[]"), s[i+1:]
+}
+
+func hostCandidate(scheme, host string, port uint16) (candidate, bool) {
+	c := candidate{preset: nameOllama}
+	if host == "" || strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	addr, err := netip.ParseAddr(host)
+	switch {
+	case err != nil:
+		c.origin = scheme + "://" + host + ":" + strconv.Itoa(int(port))
+		_, err := url.Parse(c.origin)
+		return c, err == nil
+	case addr.IsUnspecified() && addr.Is6():
+		addr = netip.IPv6Loopback()
+	case addr.IsUnspecified():
+		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	c.addr = netip.AddrPortFrom(addr, port)
+	c.origin = scheme + "://" + c.addr.String()
+	return c, true
+}

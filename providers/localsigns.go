@@ -1,0 +1,88 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxProbe is how much of an answer is read, in bytes: a list of models is
+// smaller, and whatever else listens there may send anything.
+const maxProbe = 1 << 20
+
+// prober asks one address and keeps the list of models it gives.
+type prober struct {
+	client *http.Client
+	origin string
+	models []Model
+}
+
+// signs tell each server by answers that no other gives. Sluice listens at the
+// default port of llama.cpp and answers none of these.
+var signs = map[string]func(context.Context, *prober) bool{
+	// Only Ollama has /api/tags with a list of models and /api/version.
+	nameOllama: func(ctx context.Context, p *prober) bool {
+		var version struct {
+			Version string `json:"version"`
+		}
+		return p.get(ctx, "/api/version", &version) && version.Version != "" && p.has(ctx, "/api/tags", "models") && p.list(ctx, nil)
+	},
+	// LM Studio's own list names the kind and state of every model.
+	nameLMStudio: func(ctx context.Context, p *prober) bool {
+		return p.has(ctx, "/api/v0/models", "data") && p.list(ctx, nil)
+	},
+	// llama.cpp's server names itself as owner; older ones have /props.
+	nameLlamaCpp: func(ctx context.Context, p *prober) bool {
+		owned := func(m Model) bool { return m.Owner == "llamacpp" }
+		return p.list(ctx, owned) || p.has(ctx, "/props", "default_generation_settings") && p.list(ctx, nil)
+	},
+	nameVLLM: func(ctx context.Context, p *prober) bool {
+		return p.has(ctx, "/version", "version") && p.list(ctx, func(m Model) bool { return m.Owner == "vllm" })
+	},
+}
+
+// get reads a JSON answer; anything else is no answer.
+func (p *prober) get(ctx context.Context, path string, into any) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.origin+path, nil)
+	if err != nil {
+		return false
+	}
+	req.Header = http.Header{"User-Agent": {"Sluice"}, "Accept": {"application/json"}}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProbe+1))
+	return err == nil && len(data) <= maxProbe && resp.StatusCode == http.StatusOK && json.Unmarshal(data, into) == nil
+}
+
+// has tells whether an answer is an object with a field.
+func (p *prober) has(ctx context.Context, path, field string) bool {
+	var object map[string]json.RawMessage
+	if !p.get(ctx, path, &object) {
+		return false
+	}
+	value, ok := object[field]
+	return ok && strings.TrimSpace(string(value)) != ""
+}
+
+// list reads /v1/models and tells whether one of them is as wanted; nil takes
+// an empty list too.
+func (p *prober) list(ctx context.Context, wanted func(Model) bool) bool {
+	var list modelList
+	if !p.get(ctx, "/v1/models", &list) {
+		return false
+	}
+	models := list.models()
+	ok := wanted == nil
+	for _, m := range models {
+		ok = ok || wanted(m)
+	}
+	if ok {
+		p.models = models
+	}
+	return ok
+}

@@ -1,0 +1,46 @@
+package providers
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+var (
+	// refusesParameter is how servers say that they do not take a parameter at
+	// all, rather than its value.
+	refusesParameter = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra (input|field)|extra_forbidden|instead`)
+	aboutSchema      = regexp.MustCompile(`(?i)response[_ ]?format|json[_ ]?schema|input_schema|structured output`)
+	// invalidSchema is about the schema itself. Strict mode takes only some of JSON
+	// Schema, so asking without it can help here too.
+	invalidSchema = regexp.MustCompile(`(?i)invalid.*schema`)
+)
+
+// adapt puts the request in another form when a refusal names what it does not
+// like, each part once, and tells whether that was so. Whoever refuses has
+// generated nothing, so nothing is paid twice.
+func (m *manner) adapt(err error, talk *conversation) bool {
+	e, ok := err.(*Error)
+	if !ok || e.Kind != KindRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	unknown := refusesParameter.MatchString(e.about)
+	switch {
+	case talk.form != nil && m.schema == SchemaStrict && aboutSchema.MatchString(e.about) && (unknown || invalidSchema.MatchString(e.about)):
+		m.schema = SchemaJSON
+	case talk.MaxTokens > 0 && unknown && m.maxTokens == talk.firstName && strings.Contains(e.about, m.maxTokens):
+		m.maxTokens = otherName(m.maxTokens)
+	case m.streamUsage && unknown && strings.Contains(e.about, "stream_options"):
+		m.streamUsage = false
+	default:
+		return false
+	}
+	return true
+}
+
+func otherName(name string) string {
+	if name == maxTokens {
+		return maxCompletionTokens
+	}
+	return maxTokens
+}

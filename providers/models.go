@@ -1,0 +1,148 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// maxModels bounds a list; the longest known one has a few hundred entries.
+const maxModels = 10_000
+
+// Models lists the models of a provider, in the provider's order.
+func (c *Client) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
+	s, err := c.open(ep)
+	if err != nil {
+		return nil, err
+	}
+	if !s.preset.Models {
+		return nil, &Error{Kind: KindIncompatible, Message: s.preset.Title + " has no list of models. Type the name of one."}
+	}
+	if s.preset.Wire == WireAnthropic {
+		return s.pagedModels(ctx)
+	}
+	var list modelList
+	if err := s.getJSON(ctx, s.base.JoinPath("models").String(), &list); err != nil {
+		return nil, err
+	}
+	return list.models(), nil
+}
+
+// pagedModels reads Anthropic's list, which comes in pages.
+func (s *session) pagedModels(ctx context.Context) ([]Model, error) {
+	var all []Model
+	for after := ""; len(all) < maxModels; {
+		page := s.base.JoinPath("models")
+		query := url.Values{"limit": {"1000"}}
+		if after != "" {
+			query.Set("after_id", after)
+		}
+		page.RawQuery = query.Encode()
+		var list modelList
+		if err := s.getJSON(ctx, page.String(), &list); err != nil {
+			return nil, err
+		}
+		all = append(all, list.models()...)
+		if !list.more || list.last == "" || list.last == after {
+			break
+		}
+		after = list.last
+	}
+	return all[:min(len(all), maxModels)], nil
+}
+
+func (s *session) getJSON(ctx context.Context, target string, into any) error {
+	resp, err := s.sendTo(ctx, http.MethodGet, target, "", nil, 0, "")
+	if err != nil {
+		return err
+	}
+	return s.decode(resp, into)
+}
+
+// modelList is a list of models in the forms that it comes in: under data
+// (OpenAI), under models, or bare (Together).
+type modelList struct {
+	entries []modelEntry
+	more    bool
+	last    string
+}
+
+// modelEntry has the fields that make up a Model, by their various names.
+type modelEntry struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	DisplayName  string `json:"display_name"`
+	OwnedBy      string `json:"owned_by"`
+	Organization string `json:"organization"`
+}
+
+func (l *modelList) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return json.Unmarshal(data, &l.entries)
+	}
+	var object struct {
+		Data    []modelEntry `json:"data"`
+		Models  []modelEntry `json:"models"`
+		HasMore bool         `json:"has_more"`
+		LastID  string       `json:"last_id"`
+	}
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	l.entries, l.more, l.last = object.Data, object.HasMore, object.LastID
+	if len(l.entries) == 0 {
+		l.entries = object.Models
+	}
+	return nil
+}
+
+func (l *modelList) models() []Model {
+	out := make([]Model, 0, min(len(l.entries), maxModels))
+	for _, e := range l.entries[:min(len(l.entries), maxModels)] {
+		id := strings.TrimPrefix(cmp.Or(e.ID, e.Name), "models/") // Gemini's; calls take both forms
+		if id == "" {
+			continue
+		}
+		title := cmp.Or(e.DisplayName, e.Name)
+		if title == id {
+			title = ""
+		}
+		out = append(out, Model{ID: id, Title: title, Owner: cmp.Or(e.OwnedBy, e.Organization)})
+	}
+	return out
+}
+
+// Search returns the models that have every word of the query in their ID,
+// title or owner, best first: those whose ID is the query, begins with it, has
+// it, and then the rest, each in the order of the list.
+func Search(models []Model, query string) []Model {
+	query = strings.ToLower(strings.TrimSpace(query))
+	words := strings.Fields(query)
+	var found []Model
+	for _, m := range models {
+		text := strings.ToLower(m.ID + " " + m.Title + " " + m.Owner)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			found = append(found, m)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Model) int { return cmp.Compare(rank(a, query), rank(b, query)) })
+	return found
+}
+
+func rank(m Model, query string) int {
+	id := strings.ToLower(m.ID)
+	_, name, _ := strings.Cut(id, "/") // as in meta-llama/llama-…
+	switch {
+	case id == query || name == query:
+		return 0
+	case strings.HasPrefix(id, query) || strings.HasPrefix(name, query):
+		return 1
+	case strings.Contains(id, query):
+		return 2
+	}
+	return 3
+}

@@ -1,0 +1,130 @@
+package providers
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/textproto"
+	"strings"
+)
+
+// upload is a multipart body that is read from its files as it is sent, so that
+// a recording of any length takes no memory.
+type upload struct {
+	parts  []io.Reader
+	files  []*lazyFile
+	frame  bytes.Buffer // what is written between files
+	writer *multipart.Writer
+	length int64 // -1 when a file does not say its own
+	err    error
+}
+
+func newUpload() *upload {
+	u := &upload{}
+	u.writer = multipart.NewWriter(&u.frame)
+	return u
+}
+
+// field adds a value; an empty one is left out.
+func (u *upload) field(name, value string) {
+	if value != "" && u.err == nil {
+		u.err = u.writer.WriteField(name, value)
+	}
+}
+
+func (u *upload) file(name string, m Media) {
+	if u.err != nil {
+		return
+	}
+	if m.Open == nil {
+		u.err = badRequest("The file %s has no content; fetch it before it is sent.", cmp.Or(m.Name, m.URL))
+		return
+	}
+	header := textproto.MIMEHeader{}
+	header.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"; filename="%s"`, name, fileName(m.Name)))
+	header.Set("Content-Type", cmp.Or(m.MIME, "application/octet-stream"))
+	_, u.err = u.writer.CreatePart(header)
+	u.flush()
+	f := &lazyFile{media: m}
+	u.files = append(u.files, f)
+	u.parts = append(u.parts, f)
+	if m.Size <= 0 || u.length < 0 {
+		u.length = -1
+	} else {
+		u.length += m.Size
+	}
+}
+
+// fileName keeps a name from ending its own quotes. Providers tell the format
+// of a recording by its ending.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' || r == '\\' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+	return cmp.Or(name, "file")
+}
+
+func (u *upload) flush() {
+	data := bytes.Clone(u.frame.Bytes())
+	u.frame.Reset()
+	u.parts = append(u.parts, bytes.NewReader(data))
+	if u.length >= 0 {
+		u.length += int64(len(data))
+	}
+}
+
+// body ends the upload. It must be closed, as net/http does.
+func (u *upload) body() (io.ReadCloser, error) {
+	if u.err == nil {
+		u.err = u.writer.Close()
+	}
+	u.flush()
+	return uploadBody{io.MultiReader(u.parts...), u}, u.err
+}
+
+type uploadBody struct {
+	io.Reader
+	upload *upload
+}
+
+func (b uploadBody) Close() error {
+	for _, f := range b.upload.files {
+		f.close()
+	}
+	return nil
+}
+
+// lazyFile opens its file when it is its turn.
+type lazyFile struct {
+	media Media
+	open  io.ReadCloser
+	err   error
+}
+
+func (f *lazyFile) Read(p []byte) (int, error) {
+	if f.open == nil && f.err == nil {
+		if f.open, f.err = f.media.Open(); f.err != nil {
+			f.err = badRequest("The file %s cannot be read.", f.media.Name)
+		}
+	}
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.open.Read(p)
+	if err != nil && err != io.EOF {
+		err = badRequest("The file %s cannot be read to its end.", f.media.Name)
+	}
+	return n, err
+}
+
+func (f *lazyFile) close() {
+	if f.open != nil {
+		_ = f.open.Close() // only read
+	}
+	f.err = cmp.Or[error](f.err, io.ErrClosedPipe)
+}

@@ -1,0 +1,230 @@
+package providers
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+)
+
+// maxImageAnswer bounds the pictures of one answer, in bytes; maxImageFrame what
+// an answer says around them.
+const (
+	maxImageAnswer = 256 << 20
+	maxImageFrame  = 1 << 20
+)
+
+// imageAnswer is the answer of an image call, its pictures put aside.
+type imageAnswer struct {
+	Data []struct {
+		File *int   `json:"b64_json"` // which of the files
+		URL  string `json:"url"`
+	} `json:"data"`
+	Usage usageAnswer `json:"usage"`
+}
+
+// splitImages reads a JSON answer and writes the base64 in it to files, each
+// replaced by its number: ten large pictures would fill the memory twice over.
+func (s *session) splitImages(body io.Reader) (*imageAnswer, pictureFiles, error) {
+	sp := &splitter{in: bufio.NewReaderSize(body, 32<<10)}
+	err := sp.run()
+	var answer imageAnswer
+	if err == nil && json.Unmarshal(sp.frame.Bytes(), &answer) != nil {
+		err = errNotJSON
+	}
+	if err == nil {
+		return &answer, sp.files, nil
+	}
+	sp.files.close()
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, nil, e
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, nil, s.notKept()
+	}
+	if sp.readErr != nil && sp.readErr != io.EOF {
+		return nil, nil, sp.readErr // the context's
+	}
+	return nil, nil, s.notUnderstood()
+}
+
+func (s *session) notKept() *Error {
+	return &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+		Message: "The picture could not be kept: the disk for temporary files does not take it."}
+}
+
+var errNotJSON = errors.New("providers: not the JSON of an image answer")
+
+// splitter walks over JSON and tells strings from what is around them; checking
+// the form is left to the decoder of the frame.
+type splitter struct {
+	in      *bufio.Reader
+	frame   bytes.Buffer
+	files   pictureFiles
+	last    string // the string read last
+	key     string // the name that the next value belongs to
+	readErr error
+}
+
+func (sp *splitter) run() error {
+	for {
+		c, err := sp.in.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			sp.readErr = err
+			return err
+		}
+		if err := sp.step(c); err != nil {
+			return err
+		}
+		if sp.frame.Len() > maxImageFrame {
+			return errNotJSON
+		}
+	}
+}
+
+func (sp *splitter) step(c byte) error {
+	if c == '"' && sp.key == "b64_json" {
+		sp.key = ""
+		return sp.picture()
+	}
+	sp.frame.WriteByte(c)
+	switch c {
+	case '"':
+		return sp.text()
+	case ':':
+		sp.key = sp.last
+	case ' ', '\n', '\r', '\t':
+	default:
+		sp.key = ""
+	}
+	return nil
+}
+
+// text copies a string up to its end.
+func (sp *splitter) text() error {
+	start := sp.frame.Len()
+	for escaped := false; ; {
+		c, err := sp.in.ReadByte()
+		if err != nil {
+			sp.readErr = err
+			return err
+		}
+		sp.frame.WriteByte(c)
+		if c == '"' && !escaped {
+			break
+		}
+		escaped = c == '\\' && !escaped
+		if sp.frame.Len() > maxImageFrame {
+			return errNotJSON
+		}
+	}
+	sp.last, sp.key = string(sp.frame.Bytes()[start:sp.frame.Len()-1]), ""
+	return nil
+}
+
+// picture writes base64 up to the end of its string into a file.
+func (sp *splitter) picture() error {
+	if front, _ := sp.in.Peek(5); string(front) == "data:" {
+		if _, err := sp.in.ReadSlice(','); err != nil { // some send a whole data URL
+			sp.readErr = err
+			return err
+		}
+	}
+	if len(sp.files) == maxImages {
+		return errNotJSON
+	}
+	f, err := newPictureFile()
+	if err != nil {
+		return err
+	}
+	sp.files = append(sp.files, f)
+	sp.frame.WriteString(itoa(len(sp.files) - 1))
+	_, err = io.Copy(f.File, base64.NewDecoder(base64.StdEncoding, base64String{sp}))
+	return err
+}
+
+// base64String reads a JSON string that holds base64, where only the slash and
+// line breaks can be escaped.
+type base64String struct{ sp *splitter }
+
+func (b base64String) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		c, err := b.sp.in.ReadByte()
+		if err != nil {
+			b.sp.readErr = err
+			return n, noEOF(err)
+		}
+		switch c {
+		case '"':
+			if n == 0 {
+				return 0, io.EOF
+			}
+			return n, b.sp.in.UnreadByte()
+		case '\\':
+			if next, _ := b.sp.in.Peek(1); string(next) != "/" {
+				_, _ = b.sp.in.Discard(1) // a line break; an error comes again at the next read
+			}
+		default:
+			p[n] = c
+			n++
+		}
+	}
+	return n, nil
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// pictureFile is a temporary file that has no name any more where the system
+// allows that, so that it ends with the process at the latest.
+type pictureFile struct{ *os.File }
+
+type pictureFiles []*pictureFile
+
+func newPictureFile() (*pictureFile, error) {
+	f, err := os.CreateTemp("", "sluice-picture-*")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name()) // where an open file keeps its name, Close removes it
+	return &pictureFile{f}, nil
+}
+
+// Close closes the file and removes it.
+func (f *pictureFile) Close() error {
+	err := f.File.Close()
+	_ = os.Remove(f.Name()) // usually gone already
+	return err
+}
+
+func (fs pictureFiles) close() {
+	for _, f := range fs {
+		_ = f.Close() // given up; there is nothing to save
+	}
+}
+
+// blob rewinds the file and tells its type by its first bytes, because an
+// answer with base64 says none.
+func (f *pictureFile) blob() (Blob, error) {
+	front := make([]byte, 512) // as much as DetectContentType looks at
+	n, err := f.ReadAt(front, 0)
+	if err != nil && err != io.EOF {
+		return Blob{}, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return Blob{}, err
+	}
+	return Blob{MIME: http.DetectContentType(front[:n]), Body: f}, nil
+}

@@ -1,0 +1,107 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// refused turns an answer with a bad status into an *Error and closes it.
+func (s *session) refused(ctx context.Context, resp *http.Response) error {
+	// A refusal is short; a server that trickles it is not waited for.
+	timer := time.AfterFunc(5*time.Second, func() { _ = resp.Body.Close() })
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came of it serves
+	timer.Stop()
+	_ = resp.Body.Close()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := parseRefusal(data)
+	said.after = cmp.Or(retryAfter(resp.Header, time.Now()), said.after)
+	return s.judge(resp.StatusCode, said)
+}
+
+// judge words a refusal by its status, whether it came as one or in the middle
+// of a stream.
+func (s *session) judge(status int, said refusal) *Error {
+	e := &Error{Status: status, RequestID: s.requestID, about: said.param + " " + said.code + " " + said.sentence}
+	sentence := redact(said.sentence, s.secret)
+	name := s.preset.Title
+	switch {
+	case status == http.StatusPaymentRequired || said.noMoney():
+		e.Kind = KindRejected
+		e.Message = join(name+" says that there is no money left or no plan that covers this", sentence) + " Add credit at the provider."
+	case status == http.StatusUnauthorized && s.secret == "":
+		e.Kind = KindAuth
+		e.Message = join(name+" wants a secret and none was given", sentence)
+	case status == http.StatusUnauthorized:
+		e.Kind = KindAuth
+		e.Message = join(name+" does not accept the secret", sentence) + " Check the credential."
+	case status == http.StatusForbidden:
+		e.Kind = KindAuth
+		e.Message = join(name+" does not let this secret do that", sentence)
+	case status == http.StatusNotFound || said.noModel():
+		e.Kind = KindNotFound
+		e.Message = join(name+" does not have that", sentence) + " Check the name of the model and the base URL."
+	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout:
+		e.Kind, e.Retryable, e.After = KindRateLimited, true, said.after
+		e.Message = join(name+" asks to slow down", sentence)
+	case status == http.StatusConflict || status == http.StatusTooEarly:
+		e.Kind, e.Retryable, e.After = KindUnavailable, true, said.after
+		e.Message = join(name+" is still busy with this", sentence)
+	case status == http.StatusNotImplemented:
+		e.Kind = KindIncompatible
+		e.Message = join(name+" cannot do this", sentence)
+	case status >= 500:
+		e.Kind, e.Retryable, e.After = KindUnavailable, true, said.after
+		e.Message = join(name+" is out of order or overloaded ("+statusText(status)+")", sentence)
+	case status < 400:
+		e.Kind = KindRejected
+		e.Message = name + " redirected to another address, which is not followed because the request carries a secret. Check the base URL."
+	default:
+		e.Kind = KindRejected
+		e.Message = join(name+" refused the request ("+statusText(status)+")", sentence)
+	}
+	return e
+}
+
+// join puts the provider's own words behind ours.
+func join(ours, theirs string) string {
+	if theirs == "" {
+		return ours + "."
+	}
+	return ours + ": " + sentenceEnd(theirs)
+}
+
+func sentenceEnd(text string) string {
+	if strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}
+
+// statusText is the code and what it means; 529 is Anthropic's own.
+func statusText(status int) string {
+	switch text := http.StatusText(status); {
+	case status == 529:
+		return "529 Overloaded"
+	case text == "":
+		return itoa(status)
+	default:
+		return itoa(status) + " " + text
+	}
+}
+
+// forModel puts the name of the model into what says that there is none.
+func (s *session) forModel(err error, model string) error {
+	if e, ok := err.(*Error); ok && e.Kind == KindNotFound && model != "" {
+		named := *e
+		named.Message = strings.Replace(e.Message, " does not have that", " has no model "+redact(model, s.secret), 1)
+		named.Message = strings.Replace(named.Message, " Check the name of the model and the base URL.", " Look at its list, or check the name.", 1)
+		return &named
+	}
+	return err
+}

@@ -1,0 +1,207 @@
+package providers
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// refusal is what a provider says about a request it did not carry out.
+type refusal struct {
+	sentence string
+	code     string // such as insufficient_quota; the type where there is no code
+	param    string
+	after    time.Duration
+}
+
+func (r refusal) noMoney() bool {
+	switch r.code {
+	// OpenAI sends the first with 429, which would otherwise mean "later".
+	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "insufficient_balance", "402":
+		return true
+	}
+	return strings.Contains(r.sentence, "credit balance is too low") // Anthropic, with 400
+}
+
+func (r refusal) noModel() bool {
+	return r.code == "model_not_found" || r.code == "invalid_model" || r.code == "model_not_available"
+}
+
+// parseRefusal finds the sentence in the forms that providers use: OpenAI's
+// {"error": {…}}, that in a list (Gemini), {"error": "…"} (Ollama, Hugging
+// Face, xAI), {"message": "…"} (Mistral, Cerebras), {"detail": …} (everything
+// made with FastAPI, Replicate), or a line of text. A page of HTML says nothing.
+func parseRefusal(data []byte) refusal {
+	var body any
+	if json.Unmarshal(data, &body) != nil {
+		text := clean(string(data))
+		if strings.HasPrefix(text, "<") || len(text) > maxPlain {
+			text = ""
+		}
+		return refusal{sentence: text, after: waitInText(text)}
+	}
+	return readRefusal(body)
+}
+
+// maxPlain is in bytes: a longer text without form is no sentence but a page.
+const maxPlain = 500
+
+func readRefusal(body any) refusal {
+	if list, ok := body.([]any); ok && len(list) > 0 {
+		body = list[0]
+	}
+	fields, _ := body.(map[string]any)
+	if text, ok := body.(string); ok {
+		fields = map[string]any{"message": text}
+	}
+	if inner, ok := fields["error"].(map[string]any); ok {
+		fields = inner
+	}
+	r := refusal{code: firstText(fields, "code", "type", "status"), param: firstText(fields, "param")}
+	for _, name := range []string{"message", "error", "detail", "title"} {
+		if r.sentence = clean(said(fields[name])); r.sentence != "" {
+			break
+		}
+	}
+	r.sentence = withUpstream(r.sentence, fields)
+	r.after = waitInText(r.sentence)
+	return r
+}
+
+// said reads a sentence, or the list of problems that FastAPI makes of one.
+func said(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var parts []string
+		for _, item := range v[:min(len(v), 3)] {
+			problem, _ := item.(map[string]any)
+			place, _ := problem["loc"].([]any)
+			text := firstText(problem, "msg", "message")
+			if n := len(place); n > 0 && text != "" {
+				text = textOf(place[n-1]) + ": " + text
+			}
+			if text != "" {
+				parts = append(parts, text)
+			}
+		}
+		return strings.Join(parts, "; ")
+	case map[string]any:
+		return said(v["detail"]) + firstText(v, "message")
+	}
+	return ""
+}
+
+// withUpstream adds what the provider behind a router said: OpenRouter's own
+// sentence is then only "Provider returned error".
+func withUpstream(sentence string, fields map[string]any) string {
+	meta, _ := fields["metadata"].(map[string]any)
+	raw := firstText(meta, "raw")
+	if raw == "" {
+		return sentence
+	}
+	inner := parseRefusal([]byte(raw))
+	if inner.sentence == "" || inner.sentence == sentence {
+		return sentence
+	}
+	return strings.TrimSuffix(sentence, ".") + ": " + inner.sentence
+}
+
+func firstText(fields map[string]any, names ...string) string {
+	for _, name := range names {
+		if text := textOf(fields[name]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// textOf reads a code, which is a number at some providers.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// maxSentence is in characters. Some providers repeat the request in it.
+const maxSentence = 600
+
+// clean makes one line of a text and cuts it where it gets long.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, " "))
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxSentence {
+		text = string(runes[:maxSentence]) + " …"
+	}
+	return text
+}
+
+// maxWait bounds what a provider may ask for; nobody waits longer.
+const maxWait = 24 * time.Hour
+
+// retryAfter reads Retry-After, in seconds or as a date, and OpenAI's form of
+// it in milliseconds, which is more exact.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return wait(ms / 1000)
+	}
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return wait(seconds)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return wait(at.Sub(now).Seconds())
+	}
+	return 0
+}
+
+func wait(seconds float64) time.Duration {
+	if !(seconds > 0) { // NaN too
+		return 0
+	}
+	return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second))
+}
+
+// waitText finds "Please try again in 1m12.5s", "Please retry in 34.07s" and
+// "try again in 20 seconds".
+var waitText = regexp.MustCompile(`(?i)(?:try again|retry|wait|resets?) (?:in|after|for)? ?((?:\d+(?:\.\d+)?(?:ms|s|m|h))+|(\d+(?:\.\d+)?) (second|minute|millisecond))`)
+
+func waitInText(text string) time.Duration {
+	m := waitText.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	if m[2] == "" {
+		d, _ := time.ParseDuration(m[1])
+		return wait(d.Seconds())
+	}
+	n, _ := strconv.ParseFloat(m[2], 64)
+	units := map[string]float64{"second": 1, "minute": 60, "millisecond": 0.001}
+	return wait(n * units[strings.ToLower(m[3])])
+}
+
+// requestID is the name under which the provider's support finds the call.
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Generation-Id", "Cf-Ray"} {
+		if id := h.Get(name); id != "" && len(id) <= 200 {
+			return id
+		}
+	}
+	return ""
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

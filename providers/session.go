@@ -1,0 +1,176 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"sluice/outbound"
+)
+
+// session is one endpoint made ready for one call. Every request to a provider,
+// ours and those of its client library, passes Do.
+type session struct {
+	preset    Preset
+	base      *url.URL
+	secret    string
+	trusted   bool
+	doer      Doer
+	client    *http.Client
+	requestID string // of the last answer, for errors found while reading it
+}
+
+// open checks an endpoint before anything is sent.
+func (c *Client) open(ep Endpoint) (*session, error) {
+	preset, ok := FindPreset(ep.Provider)
+	if !ok {
+		return nil, badRequest("There is no provider named %q.", ep.Provider)
+	}
+	base, err := baseURL(preset, ep.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if !httpguts.ValidHeaderFieldValue(ep.Secret) {
+		return nil, &Error{Kind: KindAuth, Message: "The secret for " + preset.Title + " has characters that no secret has, such as a line break. Copy it again."}
+	}
+	if ep.Secret != "" && !ep.Trusted && len(preset.Hosts) > 0 && !slices.Contains(preset.Hosts, strings.ToLower(base.Hostname())) {
+		return nil, badRequest("A secret of %s is not sent to %s. Use an OpenAI-compatible provider for another address.", preset.Title, base.Hostname())
+	}
+	client := *c.doer.HTTPClient(ep.Trusted)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &session{preset: preset, base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client}, nil
+}
+
+func baseURL(p Preset, raw string) (*url.URL, error) {
+	raw = cmp.Or(raw, p.BaseURL)
+	if raw == "" {
+		return nil, badRequest("%s needs a base URL, such as https://example.com/v1.", p.Title)
+	}
+	u, err := outbound.ParseURL(raw)
+	if err != nil {
+		return nil, &Error{Kind: fromOutbound(err).Kind, Message: "The base URL of " + p.Title + " cannot be used. " + err.Error()}
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	if p.Local && u.Path == "" {
+		u.Path = "/v1" // as people write the address of a local server
+	}
+	u.Fragment, u.RawFragment, u.RawPath = "", "", ""
+	return u, nil
+}
+
+// wanted refuses what the preset cannot do, before anything is sent.
+func (s *session) wanted(can bool, what string) error {
+	if can {
+		return nil
+	}
+	return &Error{Kind: KindIncompatible, Message: s.preset.Title + " " + what + ". Choose another provider for this."}
+}
+
+// Do sends a request with the headers that are ours to send and no others, and
+// turns whatever is not a good answer into an *Error. Client libraries take it
+// for their HTTP client.
+func (s *session) Do(req *http.Request) (*http.Response, error) {
+	s.dress(req)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, s.failed(req.Context(), err)
+	}
+	s.requestID = requestID(resp.Header)
+	if resp.StatusCode >= 300 {
+		return nil, s.refused(req.Context(), resp)
+	}
+	resp.Body = &answerBody{ReadCloser: resp.Body, ctx: req.Context(), session: s, limit: maxStream, left: maxStream}
+	return resp, nil
+}
+
+// kept are the headers of a request that say something about it. Client
+// libraries add others about this machine, and the environment can add any.
+var kept = []string{"Accept", "Content-Type", "Idempotency-Key", "Anthropic-Version"}
+
+func (s *session) dress(req *http.Request) {
+	header := http.Header{"User-Agent": {"Sluice"}}
+	for _, name := range kept {
+		if v := req.Header.Get(name); v != "" {
+			header.Set(name, v)
+		}
+	}
+	s.authorize(header)
+	req.Header = header
+	if req.URL.RawQuery == "" {
+		req.URL.RawQuery = s.base.RawQuery // such as an api-version that a gateway wants
+	}
+}
+
+func (s *session) authorize(header http.Header) {
+	switch {
+	case s.preset.Wire == WireAnthropic:
+		header.Set("Anthropic-Version", "2023-06-01") // the only one; SDKs send the same
+		if s.secret != "" {
+			header.Set("X-Api-Key", s.secret)
+		}
+	case s.secret != "":
+		header.Set("Authorization", "Bearer "+s.secret)
+	}
+}
+
+// send makes a request to a path below the base URL. length is that of body,
+// -1 when unknown.
+func (s *session) send(ctx context.Context, method, path, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
+	return s.sendTo(ctx, method, s.base.JoinPath(path).String(), mime, body, length, key)
+}
+
+func (s *session) sendTo(ctx context.Context, method, target, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, badRequest("The address of %s cannot be used.", s.preset.Title)
+	}
+	if body != nil {
+		req.ContentLength = length
+		req.Header.Set("Content-Type", mime)
+	}
+	req.Header.Set("Accept", "*/*")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", idempotencyKey(key))
+	}
+	return s.Do(req)
+}
+
+// idempotencyKey fits a key into a header: providers that know them take up to
+// 255 characters.
+func idempotencyKey(key string) string {
+	plain := !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	if plain && len(key) <= 255 {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
+
+// failed words what went wrong before or while an answer came.
+func (s *session) failed(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := fromOutbound(err)
+	switch {
+	case e.Kind == KindUnavailable && s.preset.Local:
+		e.Message = s.preset.Title + " did not answer: " + e.Message + " Is it running?"
+	case e.Kind == KindUnavailable:
+		e.Message = s.preset.Title + " did not answer: " + e.Message
+	}
+	e.Message = redact(e.Message, s.secret)
+	e.RequestID = s.requestID
+	return e
+}

@@ -1,0 +1,65 @@
+package providers
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// ended judges a stream that has come to its end.
+func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
+	switch {
+	case refusal != "":
+		return nil, s.rejected("The model refused to answer: " + clean(refusal))
+	case r.stop == "content_filter":
+		return nil, s.rejected("The content filter of " + s.preset.Title + " stopped the answer.")
+	case !whole && r.text == "":
+		return nil, &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+			Message: s.preset.Title + " did not answer with a stream of text. Check the base URL if this happens again."}
+	case !whole:
+		return nil, s.streamFailed(nil)
+	case r.stop == "model_length": // Mistral's name for the end of the context
+		r.stop = stopLength
+	}
+	return r, nil
+}
+
+func (s *session) rejected(sentence string) *Error {
+	return &Error{Kind: KindRejected, Message: redact(sentenceEnd(sentence), s.secret), RequestID: s.requestID}
+}
+
+// streamFailed words the end of a stream that came too early. Bodies return
+// errors that are worded already, so anything else is a broken form.
+func (s *session) streamFailed(err error) error {
+	if err != nil {
+		return err
+	}
+	return &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+		Message: s.preset.Title + " ended the stream before the answer was complete."}
+}
+
+// statuses are those for the types of error that come in a stream, where no
+// status can come any more.
+var statuses = map[string]int{
+	"invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+	"not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "rate_limit_exceeded": 429,
+	"insufficient_quota": 429, "api_error": 500, "server_error": 500, "timeout_error": 504, "overloaded_error": 529,
+	"content_filter": 400, "content_policy_violation": 400, "invalid_prompt": 400,
+}
+
+// refusedInStream reads an error that came as an event.
+func (s *session) refusedInStream(data []byte) *Error {
+	var body any
+	_ = json.Unmarshal(data, &body) // it was JSON a moment ago
+	said := readRefusal(body)
+	status := statuses[said.code]
+	if n, err := strconv.Atoi(said.code); err == nil && n >= 400 && n < 600 {
+		status = n // OpenRouter
+	}
+	if status == 0 {
+		status = 500
+	}
+	return s.judge(status, said)
+}
+
+func trimmed(data []byte) []byte { return bytes.TrimSpace(data) }

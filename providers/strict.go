@@ -1,0 +1,121 @@
+package providers
+
+import (
+	"maps"
+	"slices"
+)
+
+// strictKeywords are those of JSON Schema that OpenAI's strict mode takes, by
+// its guide to structured outputs.
+var strictKeywords = map[string]bool{
+	"type": true, "properties": true, "required": true, "additionalProperties": true, "items": true, "enum": true,
+	"const": true, "anyOf": true, "$ref": true, "$defs": true, "title": true, "description": true,
+	"pattern": true, "format": true, "minimum": true, "maximum": true, "exclusiveMinimum": true,
+	"exclusiveMaximum": true, "multipleOf": true, "minItems": true, "maxItems": true,
+}
+
+// strictSchema copies a schema into the form that strict mode demands: every
+// object closed and every property required. It only ever narrows what the
+// model may say, so an answer by the copy is one by the original. Where that
+// would force the model to make something up, because a property may be left
+// out but not be null, ok is false.
+func strictSchema(schema map[string]any) (strict map[string]any, ok bool) {
+	out := make(map[string]any, len(schema)+2)
+	for name, value := range schema {
+		if name == "$schema" {
+			continue
+		}
+		if !strictKeywords[name] {
+			return nil, false
+		}
+		if out[name], ok = strictValue(name, value); !ok {
+			return nil, false
+		}
+	}
+	if schema["type"] == "object" || schema["properties"] != nil {
+		return closeObject(out)
+	}
+	return out, true
+}
+
+// strictValue goes down where a keyword holds schemas.
+func strictValue(name string, value any) (any, bool) {
+	switch name {
+	case "properties", "$defs":
+		return strictMap(value)
+	case "anyOf":
+		return strictList(value)
+	case "items":
+		return strictOne(value)
+	}
+	return value, true
+}
+
+func strictOne(value any) (any, bool) {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	return strictSchema(schema)
+}
+
+func strictMap(value any) (any, bool) {
+	schemas, ok := value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	out := make(map[string]any, len(schemas))
+	for name, one := range schemas {
+		if out[name], ok = strictOne(one); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func strictList(value any) (any, bool) {
+	schemas, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]any, len(schemas))
+	for i, one := range schemas {
+		if out[i], ok = strictOne(one); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func closeObject(schema map[string]any) (map[string]any, bool) {
+	properties, _ := schema["properties"].(map[string]any)
+	if extra, there := schema["additionalProperties"]; there && extra != false || len(properties) == 0 {
+		return nil, false
+	}
+	listed, _ := schema["required"].([]any)
+	names := slices.Sorted(maps.Keys(properties))
+	required := make([]any, len(names))
+	for i, name := range names {
+		if !slices.Contains(listed, any(name)) && !nullable(properties[name]) {
+			return nil, false
+		}
+		required[i] = name
+	}
+	schema["additionalProperties"], schema["required"] = false, required
+	return schema, true
+}
+
+// nullable tells whether null is an answer by a schema, as far as its type or
+// one of its alternatives says so.
+func nullable(schema any) bool {
+	s, _ := schema.(map[string]any)
+	if _, listed := s["enum"]; listed {
+		return false
+	}
+	if s["type"] == "null" {
+		return true
+	}
+	types, _ := s["type"].([]any)
+	options, _ := s["anyOf"].([]any)
+	return slices.Contains(types, any("null")) || slices.ContainsFunc(options, nullable)
+}

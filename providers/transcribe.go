@@ -1,0 +1,63 @@
+package providers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Transcribe writes down what a recording says. The recording streams from
+// Audio.Open; how long it may be is the provider's to say.
+func (c *Client) Transcribe(ctx context.Context, ep Endpoint, req TranscribeRequest) (*TranscribeResult, error) {
+	s, err := c.open(ep)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.wanted(s.preset.Transcribe, "does not transcribe"); err != nil {
+		return nil, err
+	}
+	if req.Model == "" {
+		return nil, badRequest("No model is chosen.")
+	}
+	u := newUpload()
+	u.field("model", req.Model)
+	u.field("language", req.Language)
+	u.field("prompt", req.Prompt)
+	if strings.Contains(strings.ToLower(req.Model), "whisper") {
+		// The Whisper models alone know the form with language and length; others
+		// answer plain JSON, which is the default everywhere.
+		u.field("response_format", "verbose_json")
+	}
+	u.file("file", req.Audio)
+	resp, err := s.sendUpload(ctx, "audio/transcriptions", u, req.Key)
+	if err != nil {
+		return nil, s.forModel(err, req.Model)
+	}
+	return s.transcript(resp)
+}
+
+func (s *session) transcript(resp *http.Response) (*TranscribeResult, error) {
+	var answer struct {
+		Text     *string     `json:"text"`
+		Language string      `json:"language"`
+		Duration float64     `json:"duration"`
+		Usage    usageAnswer `json:"usage"`
+	}
+	if err := s.decode(resp, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Text == nil {
+		return nil, s.notUnderstood()
+	}
+	return &TranscribeResult{Text: *answer.Text, Language: answer.Language,
+		Seconds: max(answer.Duration, answer.Usage.Seconds, answer.Usage.AudioSeconds), Usage: answer.Usage.usage()}, nil
+}
+
+func (s *session) sendUpload(ctx context.Context, path string, u *upload, key string) (*http.Response, error) {
+	body, err := u.body()
+	if err != nil {
+		_ = body.Close()
+		return nil, err
+	}
+	return s.send(ctx, http.MethodPost, path, u.writer.FormDataContentType(), body, u.length, key)
+}
