@@ -51,6 +51,9 @@ type Resolver struct {
 	// Environment are secrets that the operator gave the process, by provider.
 	// Only the default workspace may use them: others have their own bill.
 	Environment map[string]Access
+	// Reach is told of a base URL that the operator entered, right before it is
+	// used, so that a private address is let through. It may be nil.
+	Reach func(ctx context.Context, baseURL string) error
 }
 
 // Secret opens a credential for use against a host it is bound to; an empty
@@ -70,6 +73,16 @@ func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, e
 // it is the workspace's credential of the provider's name, the first that was
 // made for the provider, or the environment's.
 func (r *Resolver) Access(ctx context.Context, ws, provider string, ref any) (Access, error) {
+	a, err := r.find(ctx, ws, provider, ref)
+	if err == nil && a.Trusted && a.BaseURL != "" && r.Reach != nil {
+		if err := r.Reach(ctx, a.BaseURL); err != nil {
+			return Access{}, &Error{Code: CodeProviderUnavailable, Retryable: true, Message: fmt.Sprintf("The address of the credential %q cannot be used: %v.", a.Name, err)}
+		}
+	}
+	return a, err
+}
+
+func (r *Resolver) find(ctx context.Context, ws, provider string, ref any) (Access, error) {
 	if name, isRef := SecretRef(ref); isRef {
 		return r.open(ctx, ws, name)
 	}

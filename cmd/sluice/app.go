@@ -36,7 +36,7 @@ type app struct {
 	library *flow.Library
 	server  *http.Server
 	api     *handlers.Server
-	client  *outbound.Client
+	models  *upstreams
 	metrics *metrics
 	url     string // how the outside reaches it
 	local   string // how this machine reaches it
@@ -93,10 +93,10 @@ func (a *app) addresses(bound net.Addr) {
 // wire makes everybody and introduces them to each other.
 func (a *app) wire(ctx context.Context) error {
 	var err error
-	if a.client, err = a.cfg.outbound(); err != nil {
+	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
 		return err
 	}
-	kinds := nodes.New(nodes.Deps{HTTP: a.client, Model: builtin.New()})
+	kinds := nodes.New(nodes.Deps{HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Host: a.models.host})
 	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
@@ -111,7 +111,8 @@ func (a *app) wire(ctx context.Context) error {
 	a.store.UseQueue(queue)
 	a.metrics = newMetrics(a.store)
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: &flow.Resolver{Store: a.store}, Prices: a.store, HTTP: a.client.HTTPClient(outbound.ClientOptions{}),
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.store), Prices: a.store,
+		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		Log: a.log, Observe: a.metrics.observe,
 	})
@@ -147,6 +148,6 @@ func (a *app) stop() error {
 	}
 	a.api.Close()
 	a.metrics.close()
-	a.client.Close()
+	a.models.client.Close()
 	return errors.Join(err, a.store.Close())
 }

@@ -27,13 +27,15 @@ const (
 type cli struct {
 	Config
 
-	Serve   serveCmd   `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
-	User    userCmd    `cmd:"" help:"People who may use the dashboard."`
-	Flow    flowCmd    `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
-	Key     keyCmd     `cmd:"" help:"API keys: create, list, revoke."`
-	Kinds   kindsCmd   `cmd:"" help:"Every node kind with its fields and ports."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database to this version's form, without starting."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
+	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
+	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
+	Key        keyCmd        `cmd:"" help:"API keys: create, list, revoke."`
+	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
+	Price      priceCmd      `cmd:"" help:"What models cost: set, list, remove."`
+	Kinds      kindsCmd      `cmd:"" help:"Every node kind with its fields and ports."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the database to this version's form, without starting."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

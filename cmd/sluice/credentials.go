@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+type credentialCmd struct {
+	Add    credentialAddCmd    `cmd:"" help:"Keep a secret that flows use; it is read from standard input."`
+	Test   credentialTestCmd   `cmd:"" help:"Ask the provider whether it accepts the secret."`
+	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
+	Remove credentialRemoveCmd `cmd:"" help:"Forget a credential."`
+}
+
+type credentialAddCmd struct {
+	Name     string   `required:"" help:"How flows call it, such as openai."`
+	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice model providers' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
+	BaseURL  string   `name:"base-url" help:"Where the provider is reached, if not at its own address." placeholder:"URL"`
+	Host     []string `help:"A host that the secret may be sent to; repeat for several. Known for every provider; a plain secret may otherwise go anywhere." placeholder:"HOST"`
+}
+
+var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// longestSecret is in bytes: service account files have about 3,000.
+const longestSecret = 16 << 10
+
+// Run keeps a credential, or replaces the one of its name.
+func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	made, err := c.credential()
+	if err != nil {
+		return err
+	}
+	secret, err := c.secret(s)
+	if err != nil {
+		return err
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := store.SaveCredential(ctx, *made, secret); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%s is kept%s.\n", made.Name, mayGoTo(made.Hosts))
+	return store.Audit(ctx, made.WorkspaceID, "cli", "credential.save", made.Name, made.Provider)
+}
+
+func mayGoTo(hosts []string) string {
+	if len(hosts) == 0 {
+		return "; it may be sent to any host, --host binds it to some"
+	}
+	return " and may be sent to " + strings.Join(hosts, ", ")
+}
+
+func (c credentialAddCmd) credential() (*flow.Credential, error) {
+	if !credentialName.MatchString(c.Name) {
+		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
+	}
+	made := &flow.Credential{
+		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Provider: c.Provider,
+		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Hosts: c.Host,
+	}
+	p, known := providers.FindPreset(c.Provider)
+	switch {
+	case c.Provider != "" && !known:
+		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice model providers' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
+	case known && p.BaseURL == "" && c.BaseURL == "":
+		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
+	case c.BaseURL == "":
+		made.Hosts = append(made.Hosts, p.Hosts...)
+		return made, nil
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usageError(fmt.Sprintf("%q is not a base URL; write it like https://models.example.com/v1, without a name or password in it", c.BaseURL))
+	}
+	if !slices.Contains(made.Hosts, u.Hostname()) {
+		made.Hosts = append(made.Hosts, u.Hostname())
+	}
+	return made, nil
+}
+
+func (c credentialAddCmd) secret(s *streams) (string, error) {
+	text, err := readSecret(s)
+	if err != nil {
+		return "", err
+	}
+	p, _ := providers.FindPreset(c.Provider)
+	switch {
+	case text == "" && !p.Local && c.Provider != "openai_compatible":
+		return "", usageError("there is no secret on standard input; pipe it in, as in 'sluice credential add … < key.txt'")
+	case len(text) > longestSecret:
+		return "", usageError(fmt.Sprintf("a secret has at most %d bytes", longestSecret))
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", usageError("a secret is one line without control characters")
+	}
+	return text, nil
+}
+
+// readSecret reads one secret from standard input; a terminal is asked without
+// showing what is typed.
+func readSecret(s *streams) (string, error) {
+	if f, ok := s.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(s.err, "Secret: ")
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(s.err)
+		return strings.TrimSpace(string(text)), err
+	}
+	text, err := bufio.NewReader(io.LimitReader(s.in, longestSecret+2)).ReadString(0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the secret: %w", err)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+type credentialTestCmd struct {
+	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
+}
+
+// Run asks the provider.
+func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	models, err := newUpstreams(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer models.client.Close()
+	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
+	if errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth}) { // not kept; perhaps in the environment
+		access, err = models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
+	}
+	if errors.Is(err, flow.ErrNoAccess) {
+		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
+	}
+	if err != nil {
+		return err
+	}
+	told, err := models.test(ctx, access)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, told)
+	return nil
+}
+
+type credentialListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// Run lists what is kept, and what the environment gives.
+func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := store.ListCredentials(ctx, flow.DefaultWorkspace)
+	if err != nil {
+		return err
+	}
+	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s.out, credentialsJSON(list, uses))
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
+	for _, k := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), orDash(strings.Join(k.Hosts, ",")), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
+	}
+	env := environment()
+	for _, p := range providers.Presets() {
+		if a, ok := env[p.Name]; ok {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-")
+		}
+	}
+	return w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// usedBy names the flows, each once.
+func usedBy(uses []flow.CredentialUse) string {
+	var flows []string
+	for _, u := range uses {
+		if !slices.Contains(flows, u.FlowName) {
+			flows = append(flows, u.FlowName)
+		}
+	}
+	return orDash(strings.Join(flows, ", "))
+}
+
+func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUse) []map[string]any {
+	out := []map[string]any{}
+	for _, k := range list {
+		used := []map[string]any{}
+		for _, u := range uses[k.Name] {
+			used = append(used, map[string]any{"flow_id": u.FlowID, "flow": u.FlowName, "node": u.Node, "live": u.Live})
+		}
+		hosts := k.Hosts
+		if hosts == nil {
+			hosts = []string{}
+		}
+		out = append(out, map[string]any{
+			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts,
+			"created_at": timeOrNil(k.CreatedAt), "updated_at": timeOrNil(k.UpdatedAt), "used_by": used,
+		})
+	}
+	return out
+}
+
+type credentialRemoveCmd struct {
+	Name  string `arg:"" help:"Name of the credential."`
+	Force bool   `help:"Remove it although flows name it."`
+}
+
+// Run forgets a credential; flows that name it fail from then on, so they are
+// told of first.
+func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace)
+	if err != nil {
+		return err
+	}
+	if len(uses[c.Name]) > 0 && !c.Force {
+		return fmt.Errorf("%s is used by %s; change these flows first, or remove it with --force", c.Name, usedBy(uses[c.Name]))
+	}
+	if err := store.RemoveCredential(ctx, flow.DefaultWorkspace, c.Name); err != nil {
+		return fmt.Errorf("there is no credential %s; 'sluice credential list' lists them", c.Name)
+	}
+	fmt.Fprintf(s.out, "%s is removed.\n", c.Name)
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "credential.remove", c.Name, "")
+}

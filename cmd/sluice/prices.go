@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"text/tabwriter"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+type priceCmd struct {
+	Set    priceSetCmd    `cmd:"" help:"Say what a model costs; it counts where the provider reports no cost itself."`
+	List   priceListCmd   `cmd:"" help:"List prices."`
+	Remove priceRemoveCmd `cmd:"" help:"Forget a price."`
+}
+
+type priceSetCmd struct {
+	Model  string  `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
+	Input  float64 `help:"Dollars per million tokens that go in." placeholder:"USD"`
+	Output float64 `help:"Dollars per million tokens that come out." placeholder:"USD"`
+	Second float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
+	Call   float64 `help:"Dollars per call." placeholder:"USD"`
+}
+
+// nanoPerUSD turns dollars into the unit of the store.
+const nanoPerUSD = 1e9
+
+// Run sets a price; runs from then on cost it.
+func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if _, _, ok := providers.ParseModel(c.Model); !ok {
+		return usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
+	}
+	for _, usd := range []float64{c.Input, c.Output, c.Second, c.Call} {
+		if usd < 0 || usd > 1e6 || math.IsNaN(usd) {
+			return usageError("a price is a number of dollars from 0 on")
+		}
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	p := flow.Price{WorkspaceID: flow.DefaultWorkspace, Model: c.Model, Input: nano(c.Input), Output: nano(c.Output), Second: nano(c.Second), Call: nano(c.Call)}
+	if err := store.SavePrice(ctx, p); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "The price of %s is set.\n", c.Model)
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
+}
+
+func nano(usd float64) int64 { return int64(math.Round(usd * nanoPerUSD)) }
+
+type priceListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// Run lists the prices in dollars.
+func (c priceListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		out := []map[string]any{}
+		for _, p := range list {
+			out = append(out, map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)})
+		}
+		return printJSON(s.out, out)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL")
+	for _, p := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
+	}
+	return w.Flush()
+}
+
+func dollars(nano int64) string { return strconv.FormatFloat(float64(nano)/nanoPerUSD, 'f', -1, 64) }
+
+type priceRemoveCmd struct {
+	Model string `arg:"" help:"provider/model."`
+}
+
+// Run forgets a price.
+func (c priceRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := store.RemovePrice(ctx, flow.DefaultWorkspace, c.Model); err != nil {
+		return fmt.Errorf("there is no price for %s; 'sluice price list' lists them", c.Model)
+	}
+	fmt.Fprintf(s.out, "The price of %s is removed.\n", c.Model)
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.remove", c.Model, "")
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/outbound"
+	"sluice/providers"
+	"sluice/providers/hosted"
+)
+
+// upstreams are the ways to models of other makers. The server and the commands
+// that ask a provider something share them.
+type upstreams struct {
+	client    *outbound.Client
+	reach     *endpoints
+	providers *providers.Client
+	host      *hosted.Replicate
+}
+
+// downloadLimit is how many bytes a file that a model made may have.
+const downloadLimit = 512 << 20
+
+func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
+	client, err := cfg.outbound()
+	if err != nil {
+		return nil, err
+	}
+	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client))}
+	if cfg.ReplicateURL != "" {
+		if err := u.reach.trust(ctx, cfg.ReplicateURL); err != nil {
+			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
+		}
+	}
+	trusted := cfg.ReplicateURL != ""
+	u.host = hosted.NewReplicate(hosted.ReplicateConfig{
+		BaseURL: cfg.ReplicateURL,
+		API:     client.HTTPClient(outbound.ClientOptions{Provider: trusted, FirstByteTimeout: outbound.ModelFirstByteTimeout, MaxBody: downloadLimit}),
+		Files:   client.HTTPClient(outbound.ClientOptions{Provider: trusted, MaxRedirects: outbound.MaxRedirects, MaxBody: downloadLimit}),
+	})
+	return u, nil
+}
+
+// resolver looks secrets up: in the store, and in the environment.
+func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
+	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: environment()}
+}
+
+// testTimeout bounds the question whether a provider accepts a secret.
+const testTimeout = 30 * time.Second
+
+// test asks a provider whether it accepts a secret, and says how it answered.
+func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	p, known := providers.FindPreset(a.Provider)
+	switch {
+	case !known:
+		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
+	case p.Wire == providers.WireHost:
+		name, err := u.host.Account(ctx, a.Secret)
+		return fmt.Sprintf("%s accepts it: the account is %s.", p.Title, name), err
+	}
+	err := u.providers.Test(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+	return p.Title + " accepts it.", err
+}
