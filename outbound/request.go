@@ -65,17 +65,26 @@ type Response struct {
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	ctx, cancel := bound(ctx, req.Timeout)
 	defer cancel()
-	hreq, err := c.newRequest(ctx, req)
+	resp, h, err := c.send(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read; closing only returns the connection
+	return readResponse(resp, h.maxBody, req.Truncate)
+}
+
+// send returns the answer as soon as it begins.
+func (c *Client) send(ctx context.Context, req Request) (*http.Response, *hop, error) {
+	hreq, err := c.newRequest(ctx, req)
+	if err != nil {
+		return nil, nil, err
 	}
 	h := c.newHop(req)
 	resp, err := h.httpClient().Do(hreq)
 	if err != nil {
-		return nil, asError(err)
+		return nil, nil, asError(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the answer has been read; closing only returns the connection
-	return readResponse(resp, h.maxBody, req.Truncate)
+	return resp, h, nil
 }
 
 // bound never returns a context without an end.
@@ -140,8 +149,7 @@ func setBody(hreq *http.Request, req Request) {
 }
 
 func readResponse(resp *http.Response, limit int64, truncate bool) (*Response, error) {
-	head := resp.Request.Method == http.MethodHead // a length without a body
-	if resp.ContentLength > limit && !truncate && !head {
+	if tells(resp, limit) && !truncate {
 		return nil, tooLarge(resp.Request.URL.Hostname(), limit) // it says so itself; nothing to read
 	}
 	data, err := readAll(resp)
