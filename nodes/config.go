@@ -12,6 +12,7 @@ import (
 // The palette's groups.
 const (
 	groupAPI     = "API"
+	groupModels  = "AI models"
 	groupBuiltin = "Built in"
 	groupText    = "Text and data"
 	groupSources = "Sources"

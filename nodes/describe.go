@@ -58,7 +58,7 @@ var (
 	roleNames   = map[flow.Role]string{flow.RoleNode: "node", flow.RoleInput: "input", flow.RoleOutput: "output", flow.RoleCanvas: "canvas"}
 	classNames  = map[flow.Class]string{flow.Inline: "inline", flow.Compute: "compute", flow.Outside: "outside"}
 	escapeNames = map[flow.Escape]string{flow.EscapeURL: "url", flow.EscapeJSON: "json"}
-	groups      = []string{groupAPI, "AI models", groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
+	groups      = []string{groupAPI, groupModels, groupBuiltin, groupText, groupSources, groupControl, "Code", groupCanvas}
 )
 
 // Describe lists the kinds in the palette's order: by group, then by name.

@@ -48,6 +48,7 @@ type HostedModels interface {
 // Its errors are *outbound.Error.
 type HTTPClient interface {
 	Do(ctx context.Context, req outbound.Request) (*outbound.Response, error)
+	Stream(ctx context.Context, req outbound.Request) (*outbound.Stream, error)
 }
 
 // Model is the built-in model; *builtin.Model is one.
@@ -57,6 +58,8 @@ type Model interface {
 	Classify(ctx context.Context, text string, labels []builtin.Label) ([]builtin.Score, error)
 	Summarize(ctx context.Context, text string, sentences int) (string, error)
 	FindAnswer(ctx context.Context, text, question string, passages int) (builtin.Answer, error)
+	DetectLanguage(ctx context.Context, text string) ([]builtin.Language, error)
+	Sentiment(ctx context.Context, text string) (builtin.Sentiment, error)
 }
 
 // declarations is filled while the package is initialised, by the files of the
@@ -79,6 +82,12 @@ func New(d Deps) *flow.Registry {
 	if d.Model == nil {
 		d.Model = absent{}
 	}
+	if d.Providers == nil {
+		d.Providers = absentProviders{}
+	}
+	if d.Local == nil {
+		d.Local = noServers{}
+	}
 	kinds := make([]flow.Kind, len(declarations))
 	for i, declare := range declarations {
 		kinds[i] = declare(d)
@@ -95,6 +104,10 @@ func (absent) Do(context.Context, outbound.Request) (*outbound.Response, error) 
 	return nil, errAbsent
 }
 
+func (absent) Stream(context.Context, outbound.Request) (*outbound.Stream, error) {
+	return nil, errAbsent
+}
+
 func (absent) Embed(context.Context, []string) ([][]float32, error) { return nil, errAbsent }
 
 func (absent) Similarity(context.Context, string, string) (float64, error) { return 0, errAbsent }
@@ -107,4 +120,40 @@ func (absent) Summarize(context.Context, string, int) (string, error) { return "
 
 func (absent) FindAnswer(context.Context, string, string, int) (builtin.Answer, error) {
 	return builtin.Answer{}, errAbsent
+}
+
+// absentProviders is absent for Providers, whose method Embed is another one.
+type absentProviders struct{}
+
+func (absentProviders) Chat(context.Context, providers.Endpoint, providers.ChatRequest, func(string)) (*providers.ChatResult, error) {
+	return nil, errAbsent
+}
+
+func (absentProviders) Embed(context.Context, providers.Endpoint, providers.EmbedRequest) (*providers.EmbedResult, error) {
+	return nil, errAbsent
+}
+
+func (absentProviders) Image(context.Context, providers.Endpoint, providers.ImageRequest) (*providers.ImageResult, error) {
+	return nil, errAbsent
+}
+
+func (absentProviders) Speech(context.Context, providers.Endpoint, providers.SpeechRequest) (*providers.Blob, error) {
+	return nil, errAbsent
+}
+
+func (absentProviders) Transcribe(context.Context, providers.Endpoint, providers.TranscribeRequest) (*providers.TranscribeResult, error) {
+	return nil, errAbsent
+}
+
+// noServers stands for a machine on which nobody looked for model servers.
+type noServers struct{}
+
+func (noServers) Found() []providers.LocalServer { return nil }
+
+func (absent) DetectLanguage(context.Context, string) ([]builtin.Language, error) {
+	return nil, errAbsent
+}
+
+func (absent) Sentiment(context.Context, string) (builtin.Sentiment, error) {
+	return builtin.Sentiment{}, errAbsent
 }

@@ -10,12 +10,15 @@ import (
 
 	"sluice/flow"
 	"sluice/outbound"
+	"sluice/providers"
 	"sluice/providers/builtin"
 )
 
 var (
-	_ HTTPClient = (*outbound.Client)(nil)
-	_ Model      = (*builtin.Model)(nil)
+	_ HTTPClient   = (*outbound.Client)(nil)
+	_ Model        = (*builtin.Model)(nil)
+	_ Providers    = (*providers.Client)(nil)
+	_ LocalServers = (*providers.Finder)(nil)
 )
 
 // TestKinds holds every kind to what the rest of Sluice relies on.
@@ -182,14 +185,38 @@ func (s stuck) FindAnswer(ctx context.Context, _, _ string, _ int) (builtin.Answ
 	return builtin.Answer{}, s.wait(ctx)
 }
 
+// stuckProviders is stuck for Providers, whose method Embed is another one.
+type stuckProviders struct{ stuck stuck }
+
+func (s stuckProviders) Chat(ctx context.Context, _ providers.Endpoint, _ providers.ChatRequest, _ func(string)) (*providers.ChatResult, error) {
+	return nil, s.stuck.wait(ctx)
+}
+
+func (s stuckProviders) Embed(ctx context.Context, _ providers.Endpoint, _ providers.EmbedRequest) (*providers.EmbedResult, error) {
+	return nil, s.stuck.wait(ctx)
+}
+
+func (s stuckProviders) Image(ctx context.Context, _ providers.Endpoint, _ providers.ImageRequest) (*providers.ImageResult, error) {
+	return nil, s.stuck.wait(ctx)
+}
+
+func (s stuckProviders) Speech(ctx context.Context, _ providers.Endpoint, _ providers.SpeechRequest) (*providers.Blob, error) {
+	return nil, s.stuck.wait(ctx)
+}
+
+func (s stuckProviders) Transcribe(ctx context.Context, _ providers.Endpoint, _ providers.TranscribeRequest) (*providers.TranscribeResult, error) {
+	return nil, s.stuck.wait(ctx)
+}
+
 // checkCancellation cancels a step that waits for something, and expects a kind
 // that waits for nothing to be done anyway.
 func checkCancellation(t *testing.T, k *flow.Kind) {
 	started, done := make(chan struct{}, 1), make(chan error, 1)
-	k = New(Deps{HTTP: stuck{started}, Model: stuck{started}}).Find(k.Name)
+	k = New(Deps{HTTP: stuck{started}, Model: stuck{started}, Providers: stuckProviders{stuck{started}}}).Find(k.Name)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: k.Example.Ports}
+	newWorld().equip(in)
 	for _, f := range k.Fields {
 		if f.Default != nil {
 			in.Config[f.Name] = f.Default

@@ -1,11 +1,16 @@
 package nodes
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +20,7 @@ import (
 )
 
 // fakes are dependencies that work, in memory and at once.
-func fakes() Deps { return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}} }
+func fakes() Deps { return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}, Providers: fakeProviders{}} }
 
 // fakeHTTP answers every request with what was asked.
 type fakeHTTP struct{}
@@ -126,6 +131,7 @@ type ran struct {
 	flow.Step
 	deliveries []flow.NewDelivery
 	run        *flow.Run
+	emitted    string
 }
 
 // journal keeps what the engine writes.
@@ -142,17 +148,44 @@ func (j *journal) WriteRun(_ context.Context, w flow.RunWrite) error {
 	return nil
 }
 
+// world is what steps find around them besides their inputs.
+type world struct {
+	credentials flow.CredentialStore
+	environment map[string]flow.Access // by provider
+	prices      priceList
+	files       *memoryFiles
+}
+
+// newWorld has a secret for every kind's example, no files and no prices.
+func newWorld() *world {
+	return &world{credentials: vault{}, files: &memoryFiles{kept: map[string]memoryFile{}}, environment: map[string]flow.Access{
+		"openai":    {Provider: "openai", Name: "OPENAI_API_KEY", Secret: "secret-of-openai"},
+		"replicate": {Provider: "replicate", Name: "REPLICATE_API_TOKEN", Secret: "secret-of-replicate"},
+	}}
+}
+
 // carry runs the node in a flow of its own.
 func (u use) carry(t *testing.T, d Deps) ran {
 	t.Helper()
+	return u.carryIn(t, newWorld(), d)
+}
+
+// carryIn is carry in a world of the test's own.
+func (u use) carryIn(t *testing.T, w *world, d Deps) ran {
+	t.Helper()
 	kinds := New(d)
 	doc, inputs := u.document(kinds.Find(u.kind))
-	return carryDocument(t, kinds, doc, inputs)
+	return w.carry(t, kinds, doc, inputs)
 }
 
 // carryDocument takes a flow through validation, planner and engine, and gives
 // what became of its node n.
 func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
+	t.Helper()
+	return newWorld().carry(t, kinds, doc, inputs)
+}
+
+func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
 	t.Helper()
 	g, err := flow.Compile(doc, kinds)
 	if err != nil {
@@ -166,11 +199,50 @@ func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, input
 	run := &flow.Run{ID: "run_1", WorkspaceID: "default", State: flow.RunRunning, Inputs: values, Timeout: time.Hour,
 		CreatedAt: now, StartedAt: now, DeadlineAt: now.Add(time.Hour)}
 	j := &journal{}
-	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) }, Secrets: &flow.Resolver{Store: vault{}}}
+	var emitted strings.Builder
+	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
+		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices,
+		Emit: func(_, path string, _ int, text string) {
+			if path == "n" {
+				emitted.WriteString(text)
+			}
+		}}
 	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), flow.Signals{}); err != nil {
 		t.Fatalf("carry: %v", err)
 	}
+	j.ran.emitted = emitted.String()
 	return j.ran
+}
+
+// equip gives a step what the engine would, for a kind that is run without one.
+func (w *world) equip(in *flow.In) {
+	in.WorkspaceID = flow.DefaultWorkspace
+	secrets := &flow.Resolver{Store: w.credentials, Environment: w.environment}
+	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
+		if name, isRef := flow.SecretRef(value); isRef {
+			return secrets.Secret(ctx, in.WorkspaceID, name, host)
+		}
+		return flow.Text(value), nil
+	}
+	in.Access = func(ctx context.Context, provider string, ref any) (flow.Access, error) {
+		return secrets.Access(ctx, in.WorkspaceID, provider, ref)
+	}
+	in.Price = func(ctx context.Context, model string) (flow.Price, bool, error) {
+		return w.prices.FindPrice(ctx, in.WorkspaceID, model)
+	}
+	in.Save = func(_ context.Context, state any) error { in.State = state; return nil }
+	in.Emit = func(string) {}
+	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
+		id, _ := flow.FileID(value)
+		return w.files.OpenFile(ctx, in.WorkspaceID, id)
+	}
+	in.SaveFile = func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error) {
+		f, err := w.files.SaveFile(ctx, flow.NewFile{WorkspaceID: in.WorkspaceID, RunID: in.RunID, Name: name, MIME: mime}, content)
+		if err != nil {
+			return nil, err
+		}
+		return f.Value(), nil
+	}
 }
 
 // vault has a credential of every name but one.
@@ -184,6 +256,80 @@ func (vault) OpenCredential(_ context.Context, ws, name string) (flow.Credential
 	}
 	return flow.Credential{Name: name}, "secret-of-" + ws + "-" + name, nil
 }
+
+// priceList is what the workspace entered, by model.
+type priceList map[string]flow.Price
+
+func (p priceList) FindPrice(_ context.Context, _, model string) (flow.Price, bool, error) {
+	price, known := p[model]
+	return price, known, nil
+}
+
+// memoryFiles is a file store that works, in memory.
+type memoryFiles struct {
+	mu    sync.Mutex
+	limit int64 // bytes of one file; zero means none
+	kept  map[string]memoryFile
+}
+
+type memoryFile struct {
+	flow.File
+	content []byte
+}
+
+func (m *memoryFiles) SaveFile(_ context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return nil, fmt.Errorf("keep %s: %w", n.Name, err)
+	}
+	if limit := cmp.Or(n.MaxSize, m.limit); limit > 0 && int64(len(data)) > limit {
+		return nil, flow.Errorf(flow.CodeBodyTooLarge, "The file is larger than %d bytes.", limit)
+	}
+	f := flow.File{ID: flow.NewIDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, Name: n.Name,
+		MIME: cmp.Or(n.MIME, http.DetectContentType(data)), Size: int64(len(data)), CreatedAt: time.Now()}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept[f.ID] = memoryFile{f, data}
+	return &f, nil
+}
+
+func (m *memoryFiles) OpenFile(_ context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, ok := m.kept[id]
+	if !ok || f.WorkspaceID != ws {
+		return nil, nil, flow.Errorf(flow.CodeNotFound, "There is no file %s.", id)
+	}
+	return &f.File, closer{bytes.NewReader(f.content)}, nil
+}
+
+// put keeps a file of the test and returns its value.
+func (m *memoryFiles) put(t *testing.T, name, mime, content string) map[string]any {
+	t.Helper()
+	f, err := m.SaveFile(t.Context(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: name, MIME: mime}, strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Value()
+}
+
+// content is what is kept under a file value.
+func (m *memoryFiles) content(t *testing.T, value any) string {
+	t.Helper()
+	id, ok := flow.FileID(value)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, kept := m.kept[id]
+	if !ok || !kept {
+		t.Fatalf("%v is no file that is kept", value)
+	}
+	return string(f.content)
+}
+
+// closer makes a reader closable.
+type closer struct{ io.ReadSeeker }
+
+func (closer) Close() error { return nil }
 
 // succeeds runs the node and returns its outputs.
 func (u use) succeeds(t *testing.T, d Deps) map[string]any {
