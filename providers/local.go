@@ -43,6 +43,8 @@ type Finder struct {
 	cfg        FinderConfig
 	candidates []candidate
 
+	looked chan struct{} // closed after the first look
+
 	mu    sync.Mutex
 	found []LocalServer
 }
@@ -52,16 +54,24 @@ func NewFinder(cfg FinderConfig) *Finder {
 	if cfg.every == 0 {
 		cfg.every = findEvery
 	}
-	return &Finder{cfg: cfg, candidates: candidates(cfg)}
+	return &Finder{cfg: cfg, candidates: candidates(cfg), looked: make(chan struct{})}
 }
 
-// Run looks at once and then every 30 s, until the context ends.
+// Looked is closed once the first look is over: what Found returns before is
+// not yet worth a message that there is nothing.
+func (f *Finder) Looked() <-chan struct{} { return f.looked }
+
+// Run looks at once and then every 30 s, until the context ends. It is called
+// once.
 func (f *Finder) Run(ctx context.Context) {
 	f.allow()
 	tick := time.NewTicker(f.cfg.every)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		f.look(ctx)
+		if first {
+			close(f.looked)
+		}
 		select {
 		case <-ctx.Done():
 			return

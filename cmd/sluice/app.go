@@ -37,6 +37,7 @@ type app struct {
 	server  *http.Server
 	api     *handlers.Server
 	models  *upstreams
+	servers *localServers
 	metrics *metrics
 	url     string // how the outside reaches it
 	local   string // how this machine reaches it
@@ -54,6 +55,9 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger) (*app, error) 
 	}
 	a.store = store
 	if err := a.start(ctx); err != nil {
+		if a.servers != nil {
+			a.servers.stop()
+		}
 		return nil, errors.Join(err, store.Close())
 	}
 	return a, nil
@@ -65,7 +69,7 @@ func (a *app) start(ctx context.Context) error {
 		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? SLUICE_ADDR chooses another address", a.cfg.Addr, err)
 	}
 	a.addresses(listener.Addr())
-	if err := a.wire(ctx); err != nil {
+	if err := a.wire(ctx, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.server = handlers.NewHTTPServer(a.api)
@@ -91,12 +95,15 @@ func (a *app) addresses(bound net.Addr) {
 }
 
 // wire makes everybody and introduces them to each other.
-func (a *app) wire(ctx context.Context) error {
+func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
 		return err
 	}
-	kinds := nodes.New(nodes.Deps{HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Host: a.models.host})
+	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
+	kinds := nodes.New(nodes.Deps{
+		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host,
+	})
 	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
@@ -148,6 +155,7 @@ func (a *app) stop() error {
 	}
 	a.api.Close()
 	a.metrics.close()
+	a.servers.stop()
 	a.models.client.Close()
 	return errors.Join(err, a.store.Close())
 }

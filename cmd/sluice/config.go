@@ -28,6 +28,7 @@ type Config struct {
 	Workers       int      `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
 	Retention     days     `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
 	Log           logStyle `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
+	LocalModels   string   `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
 	ReplicateURL  string   `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
 	Signup        string   `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account." hidden:""`
 }
