@@ -95,7 +95,8 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 
 // message builds the signed request, and tells what in it is secret.
 func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*http.Request, []string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
+	body := r.cfg.Links.Message(d, at)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
 	}
@@ -110,7 +111,7 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*
 	req.Header.Set("User-Agent", "Sluice-Webhooks/1")
 	req.Header.Set("Webhook-Id", d.ID)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-	req.Header.Set("Webhook-Signature", sign(secret, d.ID, at, d.Body))
+	req.Header.Set("Webhook-Signature", sign(secret, d.ID, at, body))
 	custom, err := r.openSecret(ctx, d, d.Signature, req.URL.Hostname())
 	if err == nil && custom != "" && d.Header != "" {
 		req.Header.Set(d.Header, custom)

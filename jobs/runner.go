@@ -26,6 +26,7 @@ type Config struct {
 	Kinds    *flow.Registry
 	Secrets  *flow.Resolver
 	Files    flow.FileStore
+	Links    *flow.FileLinks // put into webhooks that hold files
 	Prices   flow.PriceStore
 	HTTP     *http.Client // for webhooks: guarded, follows no redirect
 	Instance string       // names this process among those that share a database
@@ -74,6 +75,7 @@ type Runner struct {
 type activeRun struct {
 	cancel chan struct{}
 	once   sync.Once
+	live   *liveRun
 }
 
 // New makes a Runner; Start sets it to work.
@@ -93,7 +95,7 @@ func New(cfg Config) *Runner {
 		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
-	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
 	r.unsaved.Store(true)
 	cfg.Queue.work = r.work
 	return r
@@ -210,7 +212,7 @@ func (r *Runner) listen(ctx context.Context) {
 			if runID == "" {
 				r.hub.pokeAll()
 			} else {
-				r.hub.poke(runID, nil)
+				r.hub.poke(runID)
 			}
 		})
 		if err != nil && ctx.Err() == nil {
