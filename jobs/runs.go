@@ -103,7 +103,7 @@ func (r *Runner) reuse(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow
 // take notes that a worker has the run in its hands. A run that was accepted a
 // moment ago by this very process comes with it and need not be read back.
 func (r *Runner) take(runID string, attempt int64) (*activeRun, *flow.Run) {
-	a := &activeRun{cancel: make(chan struct{})}
+	a := &activeRun{cancel: make(chan struct{}), live: r.hub.begin(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[runID] = a
@@ -135,6 +135,7 @@ func (r *Runner) forget(runID string) {
 }
 
 func (r *Runner) letGo(runID string, a *activeRun) {
+	r.hub.finish(runID, a.live)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active[runID] == a {
@@ -156,11 +157,10 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err := r.store.WriteRun(ctx, w); err != nil {
 		return err
 	}
+	r.hub.recorded(&w)
 	if !w.End {
-		r.hub.poke(w.Run.ID, nil)
 		return nil
 	}
-	r.hub.poke(w.Run.ID, w.Run)
 	if !w.Run.Save {
 		r.unsaved.Store(true)
 	}

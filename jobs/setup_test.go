@@ -152,8 +152,8 @@ func (w *world) ended(run *flow.Run) *flow.Run {
 // until follows a run until a condition holds.
 func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
 	w.t.Helper()
-	changes, stop := w.runner.WatchRun(run.ID)
-	defer stop()
+	watch := w.runner.WatchRun(run.ID)
+	defer watch.Stop()
 	late := time.After(20 * time.Second)
 	for {
 		now, err := w.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
@@ -164,7 +164,7 @@ func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
 			return now
 		}
 		select {
-		case <-changes:
+		case <-watch.Changes:
 		case <-time.After(50 * time.Millisecond): // written by somebody whom this runner does not hear
 		case <-late:
 			w.t.Fatalf("the run is still %s after 20 s: %+v", now.State, now.Error)

@@ -2,93 +2,183 @@ package jobs
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 	"time"
 
 	"sluice/flow"
 )
 
-// hub knows who waits for which run. It holds no truth: a poke only says that
-// the store has something newer.
+// hub knows who waits for which run, and what the steps of runs that are worked
+// on here say meanwhile. It holds no truth: a poke only says that the store has
+// something newer. Runs are spread over shards, so that they do not wait for
+// each other.
 type hub struct {
+	seed   maphash.Seed
+	shards [64]shard
+}
+
+type shard struct {
+	mu   sync.RWMutex
+	runs map[string]*liveRun
+}
+
+// liveRun is a run that somebody here watches or works on. It is forgotten when
+// the last of them has gone.
+type liveRun struct {
+	users int // who joined and did not part; guarded by the shard
+
 	mu       sync.Mutex
-	watchers map[string][]*watcher
+	watchers []*watcher
+	said
 }
 
 type watcher struct {
+	run     *liveRun
 	changes chan struct{} // holds at most one poke
-	mu      sync.Mutex
-	ended   *flow.Run // set when this process recorded the end
+	ended   *flow.Run     // set when this process recorded the end; guarded by the run
+	reader                // of text
 }
 
-func newHub() *hub { return &hub{watchers: map[string][]*watcher{}} }
+func newHub() *hub {
+	h := &hub{seed: maphash.MakeSeed()}
+	for i := range h.shards {
+		h.shards[i].runs = map[string]*liveRun{}
+	}
+	return h
+}
+
+func (h *hub) shard(runID string) *shard {
+	return &h.shards[maphash.String(h.seed, runID)%uint64(len(h.shards))]
+}
+
+func (h *hub) join(runID string) *liveRun {
+	s := h.shard(runID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.runs[runID]
+	if l == nil {
+		l = &liveRun{}
+		s.runs[runID] = l
+	}
+	l.users++
+	return l
+}
+
+func (h *hub) part(runID string, l *liveRun) {
+	s := h.shard(runID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(s.runs, runID)
+	}
+}
+
+// find returns nil for a run that nobody here watches or works on.
+func (h *hub) find(runID string) *liveRun {
+	s := h.shard(runID)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.runs[runID]
+}
 
 func (h *hub) watch(runID string) *watcher {
-	w := &watcher{changes: make(chan struct{}, 1)}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.watchers[runID] = append(h.watchers[runID], w)
+	return h.add(runID, &watcher{changes: make(chan struct{}, 1)})
+}
+
+func (h *hub) add(runID string, w *watcher) *watcher {
+	w.run = h.join(runID)
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
+	w.run.watchers = append(w.run.watchers, w)
+	w.enter(&w.run.said)
 	return w
 }
 
 func (h *hub) leave(runID string, w *watcher) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := h.watchers[runID]
-	for i := range list {
-		if list[i] == w {
-			list = append(list[:i:i], list[i+1:]...)
+	w.run.remove(w)
+	h.part(runID, w.run)
+}
+
+func (l *liveRun) remove(w *watcher) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.watchers {
+		if l.watchers[i] == w {
+			l.watchers = append(l.watchers[:i:i], l.watchers[i+1:]...)
 			break
 		}
 	}
-	if len(list) == 0 {
-		delete(h.watchers, runID)
-	} else {
-		h.watchers[runID] = list
-	}
+	l.sweep()
 }
 
 // pokeAll tells everybody: anything may have been written.
 func (h *hub) pokeAll() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for id := range h.watchers {
-		h.pokeLocked(id, nil)
+	for i := range h.shards {
+		h.shards[i].pokeAll()
 	}
 }
 
-// poke tells all watchers of a run; ended is the run if this was its end.
-func (h *hub) poke(runID string, ended *flow.Run) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pokeLocked(runID, ended)
+func (s *shard) pokeAll() {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, l := range s.runs {
+		l.mu.Lock()
+		l.poke()
+		l.mu.Unlock()
+	}
 }
 
-func (h *hub) pokeLocked(runID string, ended *flow.Run) {
-	for _, w := range h.watchers[runID] {
-		if ended != nil {
-			w.mu.Lock()
-			w.ended = ended
-			w.mu.Unlock()
+// poke tells all watchers of a run that another process may have written it.
+func (h *hub) poke(runID string) {
+	if l := h.find(runID); l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.poke()
+	}
+}
+
+// recorded tells all watchers of a run what this process has written.
+func (h *hub) recorded(w *flow.RunWrite) {
+	l := h.find(w.Run.ID)
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle(w.Steps)
+	if w.End {
+		for _, watcher := range l.watchers {
+			watcher.ended = w.Run
 		}
-		select {
-		case w.changes <- struct{}{}:
-		default:
-		}
+	}
+	l.poke()
+}
+
+func (l *liveRun) poke() {
+	for _, w := range l.watchers {
+		poke(w.changes)
+	}
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
 func (w *watcher) end() *flow.Run {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.run.mu.Lock()
+	defer w.run.mu.Unlock()
 	return w.ended
 }
 
-// WatchRun pokes changes whenever the run may have changed; many changes may
-// become one poke. stop must be called.
-func (r *Runner) WatchRun(runID string) (changes <-chan struct{}, stop func()) {
-	w := r.hub.watch(runID)
-	return w.changes, func() { r.hub.leave(runID, w) }
+// WatchRun follows a run. Text is passed on by the process that works on the
+// run, to those who watch it there.
+func (r *Runner) WatchRun(runID string) flow.Watch {
+	w := r.hub.add(runID, &watcher{changes: make(chan struct{}, 1), reader: newReader()})
+	return flow.Watch{Changes: w.changes, Texts: w.pokes, Read: w.read, Stop: func() { r.hub.leave(runID, w) }}
 }
 
 // AwaitRun returns the run once it has ended, or as it is after the limit.
