@@ -1,0 +1,74 @@
+package flow
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRedactor(t *testing.T) {
+	t.Parallel()
+	const secret = `sk-"quoted"/and+more`
+	quoted := string(EncodeJSON(secret))
+	r := NewRedactor(secret, "abc", "sk-second-one")
+	tests := []struct{ name, text, want string }{
+		{"as it is", "key " + secret + " is wrong", "key [secret] is wrong"},
+		{"twice", secret + secret, "[secret][secret]"},
+		{"inside JSON", `{"key": ` + quoted + `}`, `{"key": "[secret]"}`},
+		{"inside a URL", "?key=" + url.QueryEscape(secret), "?key=[secret]"},
+		{"in base64", "Basic " + base64.StdEncoding.EncodeToString([]byte(secret)), "Basic [secret]"},
+		{"several", secret + " and sk-second-one", "[secret] and [secret]"},
+		{"too short to look for", "abcdef", "abcdef"},
+		{"nothing to hide", "all is well", "all is well"},
+	}
+	for _, tt := range tests {
+		if got := r.Text(tt.text); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRedactorValue(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor("sk-secret")
+	given := map[string]any{"a sk-secret": []any{"x sk-secret", Number(1), nil, map[string]any{"b": "sk-secret"}}, "c": true}
+	wantJSON(t, r.Value(given), `{"a [secret]":["x [secret]",1,null,{"b":"[secret]"}],"c":true}`)
+	if !strings.Contains(string(EncodeJSON(given)), "sk-secret") {
+		t.Error("the value that was given has been changed")
+	}
+	if v := (&Redactor{}).Value(given); string(EncodeJSON(v)) != string(EncodeJSON(given)) {
+		t.Error("without secrets a value stays as it is")
+	}
+}
+
+// echoKind sends back what it was given, as a careless service does.
+var echoKind = Kind{
+	Name: "echo", Title: "Echo", Group: "Test", Summary: "Sends a secret back.",
+	Fields:  []Field{{Name: "secret", Type: FieldSecret}, {Name: "fail", Type: FieldBoolean, Typed: true}},
+	Outputs: []Port{{Name: "text", Type: TypeText}},
+	Run: func(ctx context.Context, in *In) (Out, error) {
+		secret, err := in.Secret(ctx, in.Config["secret"], "")
+		if err == nil && in.Config["fail"] == true {
+			err = Errorf(CodeProviderAuth, "refused: %s", secret)
+		}
+		return Out{Outputs: map[string]any{"text": "you sent " + secret}}, err
+	},
+}
+
+func TestEngineRedactsWhatComesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		s := newStation(t, `
+			a echo {"secret": {"credential": "mine"}}
+			b echo {"secret": {"credential": "mine"}, "fail": true} {"on_error": "route"}`, echoKind)
+		s.finish()
+		s.wantEnd(RunSucceeded, "")
+		wantJSON(t, s.step("a").Outputs, `{"text":"you sent [secret]"}`)
+		wantJSON(t, s.step("b").Outputs, `{"error":{"code":"provider_auth","message":"refused: [secret]","node":"b"}}`)
+		if e := s.step("b").Error; e == nil || e.Message != "refused: [secret]" {
+			t.Errorf("the error of b is %v", e)
+		}
+	})
+}
