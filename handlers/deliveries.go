@@ -57,7 +57,7 @@ func (s *Server) listDeliveries(c *call) error {
 	records, next := page(records, limit, func(d *flow.DeliveryRecord) string { return d.ID })
 	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
 	for i := range records {
-		list.Deliveries = append(list.Deliveries, newDeliveryObject(&records[i]))
+		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))
 	}
 	return c.writeJSON(http.StatusOK, list)
 }
@@ -83,16 +83,16 @@ func (s *Server) redeliver(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusAccepted, newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
+	return c.writeJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
 }
 
-func newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
+func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
 		DeliveryID: d.ID, FlowID: d.FlowID, RunID: d.RunID, Node: textOrNull(d.Node), URL: d.URL, Status: d.State,
 		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {
-		o.Body = d.Body
+		o.Body = s.Links.Message(&d.Delivery, s.Now())
 	}
 	for i := range d.Attempts {
 		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -39,8 +40,15 @@ type eventStream struct {
 	*call
 	run     *flow.Run
 	outputs []flow.Output
-	last    int64 // number of the newest event sent
+	watch   flow.Watch
+	last    int64            // number of the newest event sent
+	steps   map[string]known // by path, those that are running
+	checked time.Time        // when the key was last looked at
 }
+
+// errKeyGone ends a stream whose key was revoked or has expired. The answer has
+// begun, so nothing can be said any more.
+var errKeyGone = errors.New("the key of a stream is not valid any more")
 
 func (c *call) stream(run *flow.Run, after int64) error {
 	release, err := c.s.gate.hold()
@@ -53,65 +61,86 @@ func (c *call) stream(run *flow.Run, after int64) error {
 		return err
 	}
 	// Watching begins before the first look, so no change falls between.
-	changes, stop := c.s.Runner.WatchRun(run.ID)
-	defer stop()
-	e := &eventStream{call: c, run: run, outputs: out.outputs, last: after}
+	watch := c.s.Runner.WatchRun(run.ID)
+	defer watch.Stop()
+	e := &eventStream{call: c, run: run, outputs: out.outputs, watch: watch, last: after, steps: map[string]known{}}
 	h := c.Response().Header()
 	h.Set("Content-Type", typeStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
 	c.Response().WriteHeader(http.StatusOK)
-	return e.follow(changes)
+	if err := e.follow(); err != errKeyGone {
+		return err
+	}
+	return nil
 }
 
 // follow sends until the run has ended, the caller has gone or the server
 // drains. Each look at the store sends all that is new, so a poke that comes
-// twice or once for many changes does no harm.
-func (e *eventStream) follow(changes <-chan struct{}) error {
+// twice or once for many changes does no harm. Looks are paced, lest a busy run
+// be read more often than anybody can see; text has a pace of its own and does
+// not wait for a look.
+func (e *eventStream) follow() error {
 	ctx := e.Request().Context()
 	ping := time.NewTicker(e.s.ping)
 	defer ping.Stop()
-	for {
-		if _, err := e.s.findKey(e.Request()); err != nil {
-			return nil // a key that was revoked stops at once
-		}
-		ended, err := e.sendNews(ctx)
-		if ended || err != nil {
-			return err
-		}
-		if !e.pause(ctx) {
-			return nil
-		}
-		select {
-		case <-changes:
-		case <-ping.C:
-			if err := e.send([]byte(": ping\n\n")); err != nil || e.s.Runner.Draining() {
+	looks, texts := newPacer(e.watch.Changes), newPacer(e.watch.Texts)
+	defer looks.over.Stop()
+	defer texts.over.Stop()
+	for look := true; ; {
+		if look {
+			if ended, err := e.look(ctx); ended || err != nil {
 				return err
+			}
+			looks.pause(e.s.pace)
+		}
+		look = false
+		var err error
+		select {
+		case <-looks.open:
+			look = true
+		case <-texts.open:
+			texts.pause(e.s.breath)
+			look, err = e.sendText()
+		case <-looks.over.C:
+			looks.resume()
+		case <-texts.over.C:
+			texts.resume()
+		case <-ping.C:
+			look = true
+			if err = e.send([]byte(": ping\n\n")); err == nil && e.s.Runner.Draining() {
+				return nil
 			}
 		case <-e.s.drained:
 			return nil
 		case <-ctx.Done():
 			return nil
 		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
-// pause keeps a busy run from being read more often than anybody can look.
-func (e *eventStream) pause(ctx context.Context) bool {
-	t := time.NewTimer(e.s.pace)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-e.s.drained:
-	case <-ctx.Done():
+// look sends what the store says is new, to a caller who may still see it.
+func (e *eventStream) look(ctx context.Context) (ended bool, err error) {
+	if !e.allowed() {
+		return true, nil
 	}
-	return false
+	return e.sendNews(ctx)
 }
 
-// sendNews reads the run, then its steps, and sends what is newer than the
-// last event. A step written between the two reads is left for the next look:
-// its number is beyond that of the run as it was read.
+// allowed tells whether the key still holds: one that was revoked stops at once.
+func (e *eventStream) allowed() bool {
+	_, err := e.s.findKey(e.Request())
+	e.checked = time.Now()
+	return err == nil
+}
+
+// sendNews reads the run, then its steps, then the text, and sends what is new.
+// A step written between the first two is left for the next look: its number is
+// beyond that of the run as it was read. Text comes last because a step that
+// has ended says nothing more: what it said is sent before its end.
 func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
@@ -121,13 +150,18 @@ func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	e.learn(steps)
+	deltas, _ := e.readText()
 	var b bytes.Buffer
+	e.writeText(&b, deltas, false)
 	for _, ev := range flow.EventsAfter(run, steps, e.outputs, e.last) {
 		if ev.Seq <= run.Seq {
 			e.write(&b, ev)
 			e.last = ev.Seq
 		}
 	}
+	e.writeText(&b, deltas, true)
+	e.forget()
 	if b.Len() == 0 && e.Response().Size > 0 {
 		return run.State.Ended(), nil
 	}
@@ -145,13 +179,13 @@ func (e *eventStream) write(b *bytes.Buffer, ev flow.Event) {
 	name, data := "", []byte(nil)
 	switch {
 	case ev.Run != nil:
-		o := newRunObject(e.s.PublicURL, ev.Run)
+		o := e.s.runObject(ev.Run)
 		o.Inputs = nil
 		name, data = "run", flow.EncodeJSON(&o)
 	case ev.Step != nil:
 		name, data = "step", flow.EncodeJSON(stepEvent{ev.Step.Path, ev.Step.State, ev.Step.Attempt})
 	default:
-		name, data = "output", flow.EncodeJSON(ev.Output)
+		name, data = "output", flow.EncodeJSON(e.s.linkedOutput(e.run.WorkspaceID, ev.Output))
 	}
 	b.WriteString("id: " + strconv.FormatInt(ev.Seq, 10) + "\nevent: " + name + "\ndata: ")
 	b.Write(data)

@@ -62,7 +62,7 @@ func (s *Server) showRun(c *call) error {
 			return err
 		}
 	}
-	body := EncodeRun(s.PublicURL, run)
+	body := s.encodeRun(run)
 	tag := etag(body)
 	h := c.Response().Header()
 	h.Set("ETag", tag)
@@ -142,12 +142,12 @@ func (s *Server) showResult(c *call) error {
 	}
 	switch run.State {
 	case flow.RunSucceeded:
-		return c.writeJSON(http.StatusOK, orEmpty(run.Outputs))
+		return c.writeJSON(http.StatusOK, s.linked(run.WorkspaceID, orEmpty(run.Outputs)))
 	case flow.RunFailed, flow.RunCanceled:
 		return notSucceeded(run)
 	}
 	retryLater(c.Response().Header(), run)
-	return c.writeBody(http.StatusAccepted, EncodeRun(s.PublicURL, run))
+	return c.writeBody(http.StatusAccepted, s.encodeRun(run))
 }
 
 func notSucceeded(run *flow.Run) error {
@@ -173,7 +173,7 @@ func (s *Server) cancelRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeBody(http.StatusOK, EncodeRun(s.PublicURL, run))
+	return c.writeBody(http.StatusOK, s.encodeRun(run))
 }
 
 // eraseRun is DELETE run: only its tombstone stays. Erasing it again changes

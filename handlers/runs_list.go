@@ -34,7 +34,7 @@ func (s *Server) listRuns(c *call) error {
 	runs, next := page(runs, limit, func(r *flow.Run) string { return r.ID })
 	list := runList{Runs: make([]runObject, 0, len(runs)), NextCursor: next}
 	for i := range runs {
-		list.Runs = append(list.Runs, newRunObject(s.PublicURL, &runs[i]))
+		list.Runs = append(list.Runs, s.runObject(&runs[i]))
 	}
 	return c.writeJSON(http.StatusOK, list)
 }

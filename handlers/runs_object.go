@@ -70,13 +70,21 @@ type errorObject struct {
 	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
 }
 
-// EncodeRun writes the run object, with URLs below publicURL. Whoever tells of
-// a run elsewhere, such as a webhook, uses it too.
-func EncodeRun(publicURL string, r *flow.Run) []byte {
-	o := newRunObject(publicURL, r)
+// encodeRun writes the run object.
+func (s *Server) encodeRun(r *flow.Run) []byte {
+	o := s.runObject(r)
 	return flow.EncodeJSON(&o)
 }
 
+// runObject is the run as an answer shows it: with links to its files.
+func (s *Server) runObject(r *flow.Run) runObject {
+	o := newRunObject(s.PublicURL, r)
+	*o.Inputs = s.linked(r.WorkspaceID, *o.Inputs)
+	o.Outputs = s.linked(r.WorkspaceID, o.Outputs)
+	return o
+}
+
+// newRunObject is the run without links, as it may be kept.
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,

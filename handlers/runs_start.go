@@ -191,5 +191,5 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 	if req.wait > 0 {
 		h.Set("Preference-Applied", "wait="+itoa(int(req.wait/time.Second)))
 	}
-	return c.writeBody(status, EncodeRun(c.s.PublicURL, run))
+	return c.writeBody(status, c.s.encodeRun(run))
 }

@@ -48,9 +48,12 @@ type Store interface {
 	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
 }
 
-// Config says what the server stands on. Store, Runner and Kinds are needed.
+// Config says what the server stands on. Store, Files, Links, Runner and Kinds
+// are needed.
 type Config struct {
 	Store     Store
+	Files     Files
+	Links     *flow.FileLinks // to files, for whoever has no key
 	Runner    Runner
 	Kinds     *flow.Registry
 	PublicURL string // scheme and host that answers name; never taken from the Host header
@@ -61,6 +64,8 @@ type Config struct {
 
 	MaxInFlight int // requests worked on at once; default 4096
 	MaxHeld     int // requests that wait or stream at once; default 8192
+
+	MaxFile int64 // bytes that an upload may have; zero leaves it to Files
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
@@ -133,9 +138,11 @@ func (s *Server) Close() error {
 }
 
 // RunEnded is what the per-run webhook tells: the type of the message and the
-// run object as its data.
+// run object as its data. It is kept with the delivery, so its files have no
+// links yet.
 func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) {
-	return "run." + string(run.State), EncodeRun(s.PublicURL, run)
+	o := newRunObject(s.PublicURL, run)
+	return "run." + string(run.State), flow.EncodeJSON(&o)
 }
 
 // ServeHTTP gives the request its ID and its time to arrive, and routes it.

@@ -53,7 +53,9 @@ func (s *Server) listSteps(c *call) error {
 	}
 	list := stepList{Steps: []stepObject{}}
 	for _, step := range mergeSteps(run, out, rows) {
-		list.Steps = append(list.Steps, newStepObject(&step))
+		o := newStepObject(&step)
+		o.Input, o.Output = s.linked(run.WorkspaceID, o.Input), s.linked(run.WorkspaceID, o.Output)
+		list.Steps = append(list.Steps, o)
 	}
 	return c.writeJSON(http.StatusOK, list)
 }
