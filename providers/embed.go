@@ -10,7 +10,7 @@ import (
 // embedAnswer is the answer of /embeddings.
 type embedAnswer struct {
 	Data []struct {
-		Index     int       `json:"index"`
+		Index     *int      `json:"index"`
 		Embedding []float64 `json:"embedding"`
 	} `json:"data"`
 	Usage usageAnswer `json:"usage"`
@@ -59,9 +59,9 @@ func (c *Client) Embed(ctx context.Context, ep Endpoint, req EmbedRequest) (*Emb
 func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 	out := make([][]float64, texts)
 	for i, d := range answer.Data {
-		at := d.Index
-		if at == 0 && i > 0 {
-			at = i // a server that does not number them
+		at := i
+		if d.Index != nil { // some servers do not number them
+			at = *d.Index
 		}
 		if at < 0 || at >= texts || out[at] != nil || len(d.Embedding) == 0 {
 			return nil, s.notUnderstood()

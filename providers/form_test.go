@@ -1,0 +1,184 @@
+package providers
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// city is a schema that fits strict mode; roomy is one that does not, because
+// its second property may be left out.
+const (
+	city  = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":["integer","null"]}},"required":["city"]}`
+	roomy = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer","minimum":1}},"required":["city"]}`
+)
+
+func schemaOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var schema map[string]any
+	if err := json.Unmarshal([]byte(text), &schema); err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func TestChatSchema(t *testing.T) {
+	t.Parallel()
+	bern := map[string]any{"city": "Bern", "people": json.Number("134000")}
+	good := `{"city":"Bern","people":134000}`
+	for _, c := range []struct {
+		name, provider, schema string
+		answers                []string
+		want                   any
+		kind                   Kind
+		wrong                  string // in the message, or in the second turn
+	}{
+		{"is promised by strict mode", "openai", city, []string{good}, bern, "", ""},
+		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, KindBadAnswer, "missing property 'city'"},
+		{"is asked for without strict mode", "openai", roomy, []string{good}, bern, "", ""},
+		{"is repaired where it was not promised", "openai", roomy, []string{`{"city":"Bern","people":0}`, good}, bern, "", "at /people: minimum"},
+		{"is in the prompt of JSON mode", "deepseek", roomy, []string{good}, bern, "", ""},
+		{"may come in a fence", "openai_compatible", roomy, []string{"Here it is:\n```json\n" + good + "\n```\nAnything else?"}, bern, "", ""},
+		{"may come after thoughts", "openai_compatible", roomy, []string{"<think>{Bern?}</think>\n" + good}, bern, "", ""},
+		{"is repaired when it is no JSON", "openai_compatible", roomy, []string{"Bern!", good}, bern, "", "it is not JSON"},
+		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, KindBadAnswer, "at /city: got number, want string"},
+		{"may be something other than an object", "openai", `{"type":"array","items":{"type":"integer"}}`, []string{"[1,2]"}, []any{json.Number("1"), json.Number("2")}, "", ""},
+		{"refers within itself", "deepseek", `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"$defs":{"n":{"type":"number"}}}`, []string{`{"a":1.5}`}, map[string]any{"a": json.Number("1.5")}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var u *upstream
+			u = setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, says(c.answers[len(u.asked())-1])...) })
+			r, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, c.schema)}, nil)
+			calls := u.asked()
+			if len(calls) != len(c.answers) {
+				t.Errorf("asked %d times, wanted %d", len(calls), len(c.answers))
+			}
+			if c.kind != "" {
+				if e := failure(t, err); e.Kind != c.kind || e.Retryable || !strings.Contains(e.Message, c.wrong) {
+					t.Errorf("got %s %q", e.Kind, e.Message)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(r.JSON, c.want) || r.Usage.InputTokens != int64(7*len(calls)) || r.Usage.OutputTokens != int64(3*len(calls)) {
+				t.Errorf("got %v with %+v, wanted %v", r.JSON, r.Usage, c.want)
+			}
+			if len(calls) == 2 {
+				checkRepair(t, calls[1], c.answers[0], c.wrong)
+			}
+		})
+	}
+}
+
+// checkRepair wants the second turn to hold the first answer and what is wrong
+// with it.
+func checkRepair(t *testing.T, c call, answer, wrong string) {
+	t.Helper()
+	messages := c.json(t)["messages"].([]any)
+	tail := messages[len(messages)-2:]
+	said, asked := tail[0].(map[string]any), tail[1].(map[string]any)
+	if said["role"] != "assistant" || said["content"] != answer || asked["role"] != "user" || !strings.Contains(asked["content"].(string), wrong) {
+		t.Errorf("the second turn ends with %v", tail)
+	}
+}
+
+func TestChatSchemaOnAnthropic(t *testing.T) {
+	t.Parallel()
+	t.Run("is the input of a forced tool", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t, func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, claude(claudeText("I look it up. "), claudeJSON(""), claudeJSON(`{"city":`), claudeJSON(`"Bern"}`), claudeEnd("tool_use"))...)
+		})
+		var preview strings.Builder
+		r, err := u.client.Chat(brief(t), u.at("anthropic"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, roomy)}, func(s string) { preview.WriteString(s) })
+		if err != nil || !reflect.DeepEqual(r.JSON, map[string]any{"city": "Bern"}) || r.Stop != "stop" || r.Text != `{"city":"Bern"}` || preview.String() != r.Text {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+		body := u.last(t).json(t)
+		wantTools := []any{map[string]any{"name": "answer", "input_schema": schemaOf(t, roomy)}}
+		if !reflect.DeepEqual(body["tools"], wantTools) || !reflect.DeepEqual(body["tool_choice"], map[string]any{"type": "tool", "name": "answer"}) {
+			t.Errorf("sent %v and %v", body["tools"], body["tool_choice"])
+		}
+	})
+	t.Run("is in the prompt when it is no object, and repaired", func(t *testing.T) {
+		t.Parallel()
+		var u *upstream
+		u = setup(t, func(w http.ResponseWriter, _ *http.Request) {
+			answer := []string{"", "[3]"}[len(u.asked())-1]
+			stream(w, claude(claudeText(answer), claudeEnd("end_turn"))...)
+		})
+		r, err := u.client.Chat(brief(t), u.at("anthropic"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, `{"type":"array","minItems":1}`)}, nil)
+		if err != nil || !reflect.DeepEqual(r.JSON, []any{json.Number("3")}) || r.Usage.OutputTokens != 18 {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+	})
+}
+
+func TestChatSchemaCutOff(t *testing.T) {
+	t.Parallel()
+	u := setup(t, func(w http.ResponseWriter, _ *http.Request) {
+		stream(w, delta(`{"city":"Be`), finish("length"), usage(5, 8), done)
+	})
+	_, err := u.client.Chat(brief(t), u.at("deepseek"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, roomy)}, nil)
+	if e := failure(t, err); e.Kind != KindBadAnswer || !strings.Contains(e.Message, "cut off after 8 tokens") || len(u.asked()) != 1 {
+		t.Errorf("got %s %q after %d calls", e.Kind, e.Message, len(u.asked()))
+	}
+}
+
+func TestSchemaRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ schema, says string }{
+		"of a type nobody knows":  {`{"type":"strng"}`, "at /type"},
+		"that reads a file":       {`{"$ref":"file:///etc/passwd"}`, "other documents are not read"},
+		"that reads the network":  {`{"properties":{"a":{"$ref":"http://169.254.169.254/x"}}}`, "other documents are not read"},
+		"that is larger than may": {`{"description":"` + strings.Repeat("x", maxSchema) + `"}`, "larger than 64 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := setup(t, func(http.ResponseWriter, *http.Request) {})
+			_, err := u.client.Chat(brief(t), u.at("openai"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, c.schema)}, nil)
+			if e := failure(t, err); e.Kind != KindBadRequest || !strings.Contains(e.Message, c.says) || len(u.asked()) != 0 {
+				t.Errorf("got %s %q", e.Kind, e.Message)
+			}
+		})
+	}
+}
+
+func TestStrictSchema(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, schema, want string }{
+		{"closes and requires", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`,
+			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`},
+		{"requires what may be null", city,
+			`{"type":"object","properties":{"city":{"type":"string"},"people":{"type":["integer","null"]}},"required":["city","people"],"additionalProperties":false}`},
+		{"goes down", `{"$schema":"x","type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/b"}}},"required":["a"],"$defs":{"b":{"anyOf":[{"type":"null"},{"type":"object","properties":{"c":{"const":1}},"required":["c"]}]}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/b"}}},"required":["a"],"additionalProperties":false,"$defs":{"b":{"anyOf":[{"type":"null"},{"type":"object","properties":{"c":{"const":1}},"required":["c"],"additionalProperties":false}]}}}`},
+		{"leaves what may be left out", roomy, ""},
+		{"leaves open objects", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`, ""},
+		{"leaves objects without properties", `{"type":"object"}`, ""},
+		{"leaves keywords it does not know", `{"type":"object","properties":{"a":{"type":"string","minLength":2}},"required":["a"]}`, ""},
+		{"leaves an enum without null", `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x"]}}}`, ""},
+		{"leaves boolean schemas", `{"type":"object","properties":{"a":true},"required":["a"]}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			schema := schemaOf(t, c.schema)
+			got, ok := strictSchema(schema)
+			if !reflect.DeepEqual(schema, schemaOf(t, c.schema)) {
+				t.Error("the schema itself was changed")
+			}
+			if c.want == "" {
+				if ok {
+					t.Errorf("got %v, wanted none", got)
+				}
+			} else if !ok || !reflect.DeepEqual(got, schemaOf(t, c.want)) {
+				t.Errorf("got %v, wanted %s", got, c.want)
+			}
+		})
+	}
+}
