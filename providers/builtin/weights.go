@@ -18,9 +18,11 @@ var notice string
 //go:embed model/LICENSE
 var licence string
 
-// Licence returns where the embedded weights come from, what was changed, and their licence: a program that ships them
+// Licence returns where the embedded weights come from, what was changed, and their licences: a program that ships them
 // must be able to show it.
-func Licence() string { return notice + licence }
+func Licence() string {
+	return notice + licence + "\nSluice contains the network of the npm package lande 1.0.10, under this licence:\n\n" + languageLicence
+}
 
 const (
 	magic         = "SLUICEQ1"

@@ -1,0 +1,124 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+)
+
+// ErrNoLetters is returned for a text in which there is nothing to tell a language by.
+var ErrNoLetters = errors.New("text holds no letters")
+
+// Language is a language and how likely a text is written in it.
+type Language struct {
+	Code  string  // ISO 639-1 where it has a code there, else ISO 639-3: en, but ckb
+	Name  string  // in English
+	Score float64 // from 0 to 1; those of all languages add up to 1
+}
+
+var loadLanguages = sync.OnceValues(func() (*languageNet, error) { return parseLanguages(languageFile) })
+
+// DetectLanguage returns all 50 languages that the network knows, the most likely first. It is a port of lande 1.0.10,
+// which counts n-grams and so works on any script; a sentence is enough, a single word often is not.
+//
+// It returns ErrTooLong beyond MaxText and ErrNoLetters for a text without any.
+func (m *Model) DetectLanguage(ctx context.Context, text string) ([]Language, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := checkLength(text); err != nil {
+		return nil, err
+	}
+	net, err := loadLanguages()
+	if err != nil {
+		return nil, err
+	}
+	units := utf16Units(languageText(text))
+	if len(units) <= len("  ") {
+		return nil, ErrNoLetters
+	}
+	ranked := make([]Language, len(net.codes))
+	for i, p := range net.probabilities(units) {
+		ranked[i] = Language{Code: languageNames[net.codes[i]].code, Name: languageNames[net.codes[i]].name, Score: float64(p)}
+	}
+	slices.SortStableFunc(ranked, func(a, b Language) int { return cmp.Compare(b.Score, a.Score) })
+	return ranked, nil
+}
+
+// blank is what JavaScript takes for white space, which is more than Go does.
+const blank = "[\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}]"
+
+var (
+	noLetters = regexp.MustCompile("[^\\p{L}\\p{M}" + strings.Trim(blank, "[]") + "]+")
+	blanks    = regexp.MustCompile(blank + "{2,}")
+	margins   = regexp.MustCompile("^" + blank + "+|" + blank + "+$")
+)
+
+// languageText is a text as the network was taught to see it: letters and single blanks, in lower case by the rules of
+// Unicode (Greek has a sigma of its own at the end of a word), between two blanks.
+func languageText(text string) string {
+	text = strings.ReplaceAll(text, "-", " ")
+	text = noLetters.ReplaceAllString(text, "")
+	text = blanks.ReplaceAllString(text, " ")
+	text = cases.Lower(language.Und).String(text)
+	return " " + margins.ReplaceAllString(text, "") + " "
+}
+
+func utf16Units(s string) []uint16 { return utf16.Encode([]rune(s)) }
+
+func ngramOf(units []uint16) (g ngram) {
+	copy(g[:], units)
+	return g
+}
+
+// probabilities sends a text through the network.
+func (n *languageNet) probabilities(units []uint16) []float32 {
+	hidden := n.hidden.apply(n.frequencies(units))
+	for i := range hidden {
+		hidden[i] = max(hidden[i], 0)
+	}
+	return shares(n.final.apply(hidden))
+}
+
+// frequencies says of each n-gram how much of all n-grams of its length it makes up.
+func (n *languageNet) frequencies(units []uint16) []float32 {
+	input := make([]float32, n.inputs)
+	for i, known := range n.ngrams {
+		length := i + 1
+		counts := map[int]int{}
+		total := len(units) - length + 1
+		for at := range max(total, 0) {
+			if input, ok := known[ngramOf(units[at:at+length])]; ok {
+				counts[input]++
+			}
+		}
+		for at, count := range counts {
+			input[at] = float32(float64(count) / float64(total))
+		}
+	}
+	return input
+}
+
+// shares is the softmax of the network, in double precision like its sums.
+func shares(values []float32) []float32 {
+	highest, sum := slices.Max(values), 0.0
+	out := make([]float32, len(values))
+	for i, v := range values {
+		e := math.Exp(float64(v) - float64(highest))
+		sum += e
+		out[i] = float32(e)
+	}
+	for i := range out {
+		out[i] = float32(float64(out[i]) / sum)
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/jonreiter/govader"
+)
+
+// Sentiment is how a text feels about what it speaks of.
+type Sentiment struct {
+	Compound float64 // from -1, most negative, to 1, most positive
+	// Positive, Neutral and Negative are how much of the text is so; they add up to 1.
+	Positive, Neutral, Negative float64
+}
+
+// lexicon is read when it is first used: its 11,000 words take some milliseconds.
+var lexicon = sync.OnceValue(govader.NewSentimentIntensityAnalyzer)
+
+// Sentiment scores a text with VADER, a lexicon and rules made for English as people write it online: capitals,
+// exclamation marks, emoji, negations and words such as "very" count. A text of several sentences gets the mean of its
+// sentences: VADER adds up what it finds, so that any longer text would end at one of the extremes.
+//
+// It returns ErrTooLong beyond MaxText, and the context's error soon after the context ends.
+func (m *Model) Sentiment(ctx context.Context, text string) (Sentiment, error) {
+	if err := checkLength(text); err != nil {
+		return Sentiment{}, err
+	}
+	var sum Sentiment
+	n := 0.0
+	for _, s := range splitSentences(text) {
+		if err := ctx.Err(); err != nil {
+			return Sentiment{}, err
+		}
+		words := strings.Fields(s.in(text)) // the lexicon splits words at single spaces only
+		if len(words) == 0 {
+			continue
+		}
+		score := lexicon().PolarityScores(strings.Join(words, " "))
+		sum.Compound += score.Compound
+		sum.Positive += score.Positive
+		sum.Neutral += score.Neutral
+		sum.Negative += score.Negative
+		n++
+	}
+	if n == 0 {
+		return Sentiment{Neutral: 1}, ctx.Err()
+	}
+	return Sentiment{sum.Compound / n, sum.Positive / n, sum.Neutral / n, sum.Negative / n}, nil
+}
