@@ -116,6 +116,7 @@ type Download struct {
 // Listing is a model as a list shows it.
 type Listing struct {
 	Owner, Name string
+	Title       string
 	Description string
 	Category    string // slug
 	Output      string // what it puts out: text, image, video, audio, file, json

@@ -128,7 +128,7 @@ func (p *Replicate) sendOnce(ctx context.Context, client *http.Client, secret st
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, asProviderError(ctx, err)
+		return nil, asProviderError(err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp, nil

@@ -19,9 +19,18 @@ import (
 // maxSentence bounds what is quoted of the platform, in bytes.
 const maxSentence = 500
 
+// howToAdd ends the sentences that ask for a secret.
+const howToAdd = "Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."
+
 func needsCredential() *providers.Error {
-	return &providers.Error{Kind: providers.KindAuth, Message: "Replicate needs a credential. " +
-		"Add one with sluice credential add --name replicate --provider replicate, or set REPLICATE_API_TOKEN."}
+	return &providers.Error{Kind: providers.KindAuth, Message: "Replicate needs a credential. " + howToAdd}
+}
+
+// passing tells whether an error says nothing about what was asked for: the
+// platform was out of reach or busy.
+func passing(err error) bool {
+	e, ok := errors.AsType[*providers.Error](err)
+	return !ok || e.Retryable
 }
 
 func unavailable(message string) *providers.Error {
@@ -38,12 +47,12 @@ func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return asProviderError(ctx, err)
+	return asProviderError(err)
 }
 
 // asProviderError never quotes an error of net/http: it can hold an address
 // with a secret in its query. The sentences of outbound hold none.
-func asProviderError(_ context.Context, err error) *providers.Error {
+func asProviderError(err error) *providers.Error {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return e
 	}

@@ -2,7 +2,6 @@ package hosted
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -182,7 +181,7 @@ func (w *wireModel) listing() (Listing, bool) {
 		return Listing{}, false
 	}
 	l := Listing{
-		Owner: w.Owner, Name: w.Name, Description: sentences(w.Description),
+		Owner: w.Owner, Name: w.Name, Title: titleOf(w.Name), Description: sentences(w.Description),
 		Official: w.IsOfficial, Runs: w.runs(), CoverURL: coverURL(w.CoverImageURL),
 	}
 	if w.LatestVersion != nil {
@@ -227,10 +226,4 @@ func listedOutput(o Output, example any) string {
 		return mediaOf[strings.ToLower(path.Ext(u.Path))]
 	}
 	return "json"
-}
-
-// isKind tells whether an error is of a kind.
-func isKind(err error, kind providers.Kind) bool {
-	e, ok := errors.AsType[*providers.Error](err)
-	return ok && e.Kind == kind
 }

@@ -65,7 +65,7 @@ func streamError(ctx context.Context, err error, body *capped) error {
 	case errors.Is(err, io.EOF):
 		return unavailable("Replicate's stream broke off before the model was done.")
 	}
-	return asProviderError(ctx, err)
+	return asProviderError(err)
 }
 
 // streamedError reads the data of an error event: a text or {"detail": …}.

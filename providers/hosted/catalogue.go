@@ -1,0 +1,188 @@
+package hosted
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed" // for catalogue.json
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// catalogueFile holds facts of models (identifiers, versions, schemas without
+// prose; snapshot of January 2025) with descriptions of our own. Models that
+// came later are there by identifier alone: their schema is read from the
+// platform.
+//
+//go:embed catalogue.json
+var catalogueFile []byte
+
+// Featured is the list of featured models that Sluice ships. It never changes
+// while the program runs.
+type Featured struct {
+	categories []Collection
+	models     []*entry // in the order of the file: the best of a category first
+}
+
+// entry is a model as the file holds it.
+type entry struct {
+	ID, Title, Description string
+	Category               string
+	Tasks                  []string
+	Output                 string
+	Official               bool
+	Version                string
+	Runs                   int64
+	Schemas                map[string]any
+
+	ref   Ref
+	words [5]string // to search in, small letters, the most telling first
+}
+
+// Catalogue returns the shipped catalogue.
+var Catalogue = sync.OnceValue(func() *Featured {
+	var file struct {
+		Categories []Collection
+		Models     []*entry
+	}
+	d := json.NewDecoder(bytes.NewReader(catalogueFile))
+	d.UseNumber()
+	if err := d.Decode(&file); err != nil {
+		panic("the shipped catalogue of models cannot be read: " + err.Error())
+	}
+	c := &Featured{categories: file.Categories, models: file.Models}
+	for _, m := range c.models {
+		c.prepare(m)
+	}
+	return c
+})
+
+func (c *Featured) prepare(m *entry) {
+	ref, err := ParseRef(m.ID)
+	if err != nil {
+		panic("the shipped catalogue names no model with " + m.ID)
+	}
+	ref.Version = m.Version
+	m.ref = ref
+	category := m.Category
+	for _, k := range c.categories {
+		if k.Slug == m.Category {
+			category += " " + k.Title
+		}
+	}
+	m.words = [5]string{m.ID, m.Title, strings.Join(m.Tasks, ", "), category + " " + m.Output, m.Description}
+	for i, text := range m.words {
+		m.words[i] = strings.ToLower(text)
+	}
+}
+
+// Categories are the shipped categories in order, without their models.
+func (c *Featured) Categories() []Collection { return slices.Clone(c.categories) }
+
+// Models are the shipped models of a category; none if there is no such one.
+func (c *Featured) Models(category string) []Listing {
+	var out []Listing
+	for _, m := range c.models {
+		if m.Category == category {
+			out = append(out, m.listing())
+		}
+	}
+	return out
+}
+
+// Find returns a shipped model. It has no Input if Sluice ships no schema for
+// it, and is not found at another version than the shipped one. Its maps must
+// not be changed.
+func (c *Featured) Find(ref Ref) (*Model, bool) {
+	for _, m := range c.models {
+		if !strings.EqualFold(m.ref.Path(), ref.Path()) {
+			continue
+		}
+		if ref.Version != "" && ref.Version != m.ref.Version {
+			return nil, false
+		}
+		return m.model(), true
+	}
+	return nil, false
+}
+
+// Search finds shipped models by words, all of which must occur. A word counts
+// most in the name, then in the title, the tasks, the category and the output,
+// and least in the description.
+func (c *Featured) Search(query string) []Listing {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return nil
+	}
+	type hit struct {
+		*entry
+		score int
+	}
+	var hits []hit
+	for _, m := range c.models {
+		if score := m.score(words); score > 0 {
+			hits = append(hits, hit{m, score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	out := make([]Listing, 0, len(hits))
+	for _, h := range hits {
+		out = append(out, h.listing())
+	}
+	return out
+}
+
+// score is 0 if a word is missing.
+func (m *entry) score(words []string) int {
+	sum := 0
+	for _, word := range words[:min(len(words), 12)] {
+		i := slices.IndexFunc(m.words[:], func(text string) bool { return mentions(text, word) })
+		if i < 0 {
+			return 0
+		}
+		sum += len(m.words) - i
+	}
+	return sum
+}
+
+// mentions finds a word where a word begins, in the singular too: "art" is not
+// in "start".
+func mentions(text, word string) bool {
+	if beginsAWord(text, word) {
+		return true
+	}
+	one, plural := strings.CutSuffix(word, "s")
+	return plural && len(one) >= 4 && beginsAWord(text, one)
+}
+
+func beginsAWord(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		if i == 0 || !isWordByte(text[i-1]) || !isWordByte(word[0]) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func isWordByte(b byte) bool { return b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b >= 0x80 }
+
+func (m *entry) listing() Listing {
+	return Listing{
+		Owner: m.ref.Owner, Name: m.ref.Name, Title: m.Title, Description: m.Description,
+		Category: m.Category, Output: m.Output, Official: m.Official, Runs: m.Runs,
+	}
+}
+
+func (m *entry) model() *Model {
+	out := &Model{Ref: m.ref, Title: m.Title, Description: m.Description, Official: m.Official, Runs: m.Runs}
+	if m.Schemas != nil {
+		out.setSchemas(m.Schemas)
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package hosted
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Change is one difference between two versions of a model.
+type Change struct {
+	Field    string // name of the input, or of the output's property; empty: the output as a whole
+	Output   bool
+	Breaking bool   // what worked could fail
+	Sentence string // for people
+}
+
+// Changes are the differences between two versions of a model.
+type Changes struct {
+	List     []Change
+	Added    []string // inputs
+	Removed  []string
+	Changed  []string
+	Breaking bool // one of them is
+}
+
+// Compare says what a newer version of a model changes for a node that uses the
+// older: what it may set, and what comes out.
+func Compare(older, newer *Model) Changes {
+	a, b := NewForm(older), NewForm(newer)
+	var c Changes
+	if b.Incompatible != "" && a.Incompatible == "" {
+		c.note(Change{Breaking: true, Sentence: "The new version cannot be used. " + b.Incompatible})
+		return c
+	}
+	before, after := byName(a), byName(b)
+	for _, f := range b.Fields {
+		if old, ok := before[f.Name]; ok {
+			c.compareField(old, f)
+		} else {
+			c.add(f)
+		}
+	}
+	for _, f := range a.Fields {
+		if _, ok := after[f.Name]; !ok {
+			c.Removed = append(c.Removed, f.Name)
+			c.note(Change{Field: f.Name, Breaking: true, Sentence: "Input " + f.Name + " is gone."})
+		}
+	}
+	c.compareOutput(a.Output, b.Output)
+	return c
+}
+
+func byName(f *Form) map[string]Field {
+	out := make(map[string]Field, len(f.Fields))
+	for _, field := range f.Fields {
+		out[field.Name] = field
+	}
+	return out
+}
+
+func (c *Changes) note(change Change) {
+	c.List = append(c.List, change)
+	c.Breaking = c.Breaking || change.Breaking
+}
+
+func (c *Changes) add(f Field) {
+	c.Added = append(c.Added, f.Name)
+	if f.Required {
+		c.note(Change{Field: f.Name, Breaking: true, Sentence: "Input " + f.Name + " is new and must be set."})
+		return
+	}
+	c.note(Change{Field: f.Name, Sentence: "Input " + f.Name + " is new."})
+}
+
+func (c *Changes) compareField(a, b Field) {
+	n := len(c.List)
+	change := func(breaking bool, format string, args ...any) {
+		c.note(Change{Field: b.Name, Breaking: breaking, Sentence: "Input " + b.Name + " " + fmt.Sprintf(format, args...) + "."})
+	}
+	if form(a) != form(b) {
+		change(true, "was %s and is now %s", form(a), form(b))
+	} else {
+		compareOptions(a, b, change)
+		compareBounds(a, b, change)
+		if rest(a) != rest(b) && len(c.List) == n {
+			change(true, "is checked by another rule")
+		}
+	}
+	switch {
+	case b.Required && !a.Required:
+		change(true, "must now be set")
+	case a.Required && !b.Required:
+		change(false, "need not be set any more")
+	}
+	if !sameValue(a.Default, b.Default) {
+		change(false, "has the default %s instead of %s", shown(b.Default), shown(a.Default))
+	}
+	if len(c.List) > n {
+		c.Changed = append(c.Changed, b.Name)
+	}
+}
+
+// form is the kind of value a field takes, in words.
+func form(f Field) string {
+	switch f.Widget {
+	case WidgetSelect:
+		return "a choice"
+	case WidgetFile:
+		return "a file"
+	case WidgetFiles:
+		return "a list of files"
+	case WidgetSecret:
+		return "a secret"
+	case WidgetList:
+		items, _ := f.Schema["items"].(map[string]any)
+		kind, _ := items["type"].(string)
+		return "a list of " + kind + " values"
+	}
+	kind, _ := f.Schema["type"].(string)
+	if word, ok := typeWord[kind]; ok {
+		return word
+	}
+	return "any value"
+}
+
+// rest is what of a JSON field's schema the other comparisons do not see. fmt
+// prints maps in the order of their keys.
+func rest(f Field) string {
+	s := maps.Clone(f.Schema)
+	for _, key := range []string{"title", "description", "default", "x-order", "minimum", "maximum", "enum", "format"} {
+		delete(s, key)
+	}
+	return fmt.Sprint(s)
+}
+
+func compareOptions(a, b Field, change func(bool, string, ...any)) {
+	missing := func(in, from []any) []any {
+		return slices.DeleteFunc(slices.Clone(from), func(v any) bool {
+			return slices.ContainsFunc(in, func(o any) bool { return sameValue(o, v) })
+		})
+	}
+	if gone := missing(b.Options, a.Options); len(gone) > 0 {
+		change(true, "no longer offers %s", listed(gone))
+	}
+	if more := missing(a.Options, b.Options); len(more) > 0 {
+		change(false, "also offers %s", listed(more))
+	}
+}
+
+func compareBounds(a, b Field, change func(bool, string, ...any)) {
+	if !samePointer(a.Min, b.Min) {
+		narrower := b.Min != nil && (a.Min == nil || *b.Min > *a.Min)
+		change(narrower, "may be as small as %s instead of %s", limit(b.Min), limit(a.Min))
+	}
+	if !samePointer(a.Max, b.Max) {
+		narrower := b.Max != nil && (a.Max == nil || *b.Max < *a.Max)
+		change(narrower, "may be as large as %s instead of %s", limit(b.Max), limit(a.Max))
+	}
+}
+
+func samePointer(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func limit(v *float64) string {
+	if v == nil {
+		return "you like"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%g", *v))
+}
+
+func shown(v any) string {
+	if v == nil {
+		return "none"
+	}
+	return oneLine(fmt.Sprint(v), 60)
+}
+
+func (c *Changes) compareOutput(a, b Output) {
+	if a.Kind != b.Kind {
+		c.note(Change{Output: true, Breaking: true, Sentence: fmt.Sprintf("The output was %s and is now %s.", outputWord[a.Kind], outputWord[b.Kind])})
+		return
+	}
+	if a.Joined != b.Joined {
+		c.note(Change{Output: true, Sentence: "The output comes in another number of pieces."})
+	}
+	before, after := propertyKinds(a), propertyKinds(b)
+	for _, p := range a.Properties {
+		if kind, ok := after[p.Name]; !ok {
+			c.note(Change{Field: p.Name, Output: true, Breaking: true, Sentence: "Output " + p.Name + " is gone."})
+		} else if kind != p.Kind {
+			c.note(Change{Field: p.Name, Output: true, Breaking: true,
+				Sentence: fmt.Sprintf("Output %s was %s and is now %s.", p.Name, outputWord[p.Kind], outputWord[kind])})
+		}
+	}
+	for _, p := range b.Properties {
+		if _, ok := before[p.Name]; !ok {
+			c.note(Change{Field: p.Name, Output: true, Sentence: "Output " + p.Name + " is new."})
+		}
+	}
+}
+
+func propertyKinds(o Output) map[string]OutputKind {
+	out := make(map[string]OutputKind, len(o.Properties))
+	for _, p := range o.Properties {
+		out[p.Name] = p.Kind
+	}
+	return out
+}
+
+var outputWord = map[OutputKind]string{
+	OutputText: "a text", OutputFile: "a file", OutputFiles: "a list of files", OutputList: "a list",
+	OutputNumber: "a number", OutputSwitch: "true or false", OutputObject: "an object", OutputJSON: "any JSON",
+}

@@ -1,0 +1,143 @@
+package hosted
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/providers"
+)
+
+// How long what the platform said counts as true.
+const (
+	collectionsAge = time.Hour
+	searchAge      = 10 * time.Minute
+	modelAge       = 10 * time.Minute
+)
+
+// Directory is where people look for models: the shipped catalogue and, with a
+// secret, the platform's own collections and search. What it returns is shared
+// and must not be changed. It is safe for concurrent use.
+type Directory struct {
+	host      Host
+	catalogue *Featured
+	shelf     *shelf
+}
+
+// NewDirectory makes a directory over a host.
+func NewDirectory(host Host) *Directory {
+	return &Directory{host: host, catalogue: Catalogue(), shelf: newShelf(time.Now)}
+}
+
+// Categories are the shipped categories and then the platform's own. With an
+// error, which says why the platform's are missing, the shipped ones are there
+// all the same.
+func (d *Directory) Categories(ctx context.Context, secret string) ([]Collection, error) {
+	out := d.catalogue.Categories()
+	live, err := d.collections(ctx, secret)
+	for _, c := range live {
+		if !slices.ContainsFunc(out, func(have Collection) bool { return have.Slug == c.Slug }) {
+			out = append(out, c)
+		}
+	}
+	return out, err
+}
+
+func (d *Directory) collections(ctx context.Context, secret string) ([]Collection, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	return get(ctx, d.shelf, keyOf(secret, "collections"), collectionsAge, func(ctx context.Context) ([]Collection, error) {
+		return d.host.Collections(ctx, secret)
+	})
+}
+
+// Models are the models of a category, the shipped ones first. With an error
+// the shipped ones are there all the same.
+func (d *Directory) Models(ctx context.Context, secret, category string) ([]Listing, error) {
+	shipped := d.catalogue.Models(category)
+	if secret == "" {
+		return shipped, nil
+	}
+	known, err := d.collections(ctx, secret)
+	if err != nil {
+		return shipped, err
+	}
+	if !slices.ContainsFunc(known, func(c Collection) bool { return c.Slug == category }) {
+		return shipped, nil
+	}
+	live, err := get(ctx, d.shelf, keyOf(secret, "collection", category), collectionsAge, func(ctx context.Context) (*Collection, error) {
+		return d.host.Collection(ctx, secret, category)
+	})
+	if err != nil {
+		return shipped, err
+	}
+	return join(shipped, live.Models), nil
+}
+
+// Search finds models by words, the shipped ones first. With an error the
+// shipped ones are there all the same.
+func (d *Directory) Search(ctx context.Context, secret, query string) ([]Listing, error) {
+	query = oneLine(query, 200)
+	shipped := d.catalogue.Search(query)
+	if secret == "" || query == "" {
+		return shipped, nil
+	}
+	live, err := get(ctx, d.shelf, keyOf(secret, "search", strings.ToLower(query)), searchAge, func(ctx context.Context) ([]Listing, error) {
+		return d.host.Search(ctx, secret, query)
+	})
+	return join(shipped, live), err
+}
+
+// join adds models that are not there yet.
+func join(first, more []Listing) []Listing {
+	out := slices.Clone(first)
+	for _, l := range more {
+		if !slices.ContainsFunc(out, func(have Listing) bool { return have.Owner == l.Owner && have.Name == l.Name }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Resolve finds the model that somebody typed, with its schema: from the
+// platform, or without a secret from the catalogue. While the platform is out
+// of reach it answers with what it knew last.
+func (d *Directory) Resolve(ctx context.Context, secret, text string) (*Model, error) {
+	ref, err := ParseRef(text)
+	if err != nil {
+		return nil, err
+	}
+	shipped, ok := d.catalogue.Find(ref)
+	ships := ok && shipped.Input != nil
+	if secret == "" {
+		if ships {
+			return shipped, nil
+		}
+		return nil, &providers.Error{Kind: providers.KindAuth,
+			Message: "What " + ref.Path() + " takes is read from Replicate, and that needs a credential. " + howToAdd}
+	}
+	m, err := get(ctx, d.shelf, keyOf(secret, "model", ref.String()), modelAge, func(ctx context.Context) (*Model, error) {
+		return d.host.Describe(ctx, secret, ref)
+	})
+	if e, failed := errors.AsType[*providers.Error](err); failed && ships && e.Retryable {
+		return shipped, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.titled(m), nil
+}
+
+// titled gives a model the title and description that Sluice ships, if it does.
+func (d *Directory) titled(m *Model) *Model {
+	shipped, ok := d.catalogue.Find(Ref{Owner: m.Owner, Name: m.Name})
+	if !ok {
+		return m
+	}
+	out := *m
+	out.Title, out.Description = shipped.Title, shipped.Description
+	return &out
+}
