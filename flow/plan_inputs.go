@@ -177,7 +177,7 @@ func (n *graphNode) shown(in *In) map[string]any {
 	maps.Copy(m, in.Ports)
 	for i := range n.kind.Fields {
 		f := &n.kind.Fields[i]
-		if v, ok := in.Config[f.Name]; ok && !f.Typed {
+		if v, ok := in.Config[f.Name]; ok && (!f.Typed || f.Type == FieldModel) { // usage is counted by model
 			m[f.Name] = f.shown(v)
 		}
 	}
