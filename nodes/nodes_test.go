@@ -208,6 +208,18 @@ func (s stuckProviders) Transcribe(ctx context.Context, _ providers.Endpoint, _ 
 	return nil, s.stuck.wait(ctx)
 }
 
+func (s stuck) Stream(ctx context.Context, _ outbound.Request) (*outbound.Stream, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stuck) DetectLanguage(ctx context.Context, _ string) ([]builtin.Language, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stuck) Sentiment(ctx context.Context, _ string) (builtin.Sentiment, error) {
+	return builtin.Sentiment{}, s.wait(ctx)
+}
+
 // checkCancellation cancels a step that waits for something, and expects a kind
 // that waits for nothing to be done anyway.
 func checkCancellation(t *testing.T, k *flow.Kind) {
@@ -248,8 +260,9 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
-		want := []string{"classify", "condition", "embed", "find_answer", "first_of", "http_request", "input", "note",
-			"output", "similarity", "summarize", "template", "text", "webhook"}
+		want := []string{"chat", "classify", "condition", "detect_language", "embed", "find_answer", "first_of", "http_request",
+			"image", "input", "note", "output", "sentiment", "similarity", "speech", "summarize", "template", "text",
+			"transcribe", "webhook"}
 		var got []string
 		for _, k := range New(Deps{}).List() {
 			got = append(got, k.Name)
@@ -261,7 +274,7 @@ func TestNew(t *testing.T) {
 	t.Run("fails without dependencies only when it runs", func(t *testing.T) {
 		t.Parallel()
 		for _, k := range New(fakes()).List() {
-			if k.Class == flow.Compute || k.Name == "http_request" {
+			if k.Class == flow.Compute || k.Group == groupModels && k.Name != "hosted_model" || k.Name == "http_request" {
 				exampleOf(k).fails(t, Deps{}, flow.CodeInternal)
 			}
 		}

@@ -33,6 +33,16 @@ func (fakeHTTP) Do(ctx context.Context, req outbound.Request) (*outbound.Respons
 	return &outbound.Response{Status: 200, Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body, URL: req.URL}, nil
 }
 
+// Stream answers with a small HTML page.
+func (fakeHTTP) Stream(ctx context.Context, req outbound.Request) (*outbound.Stream, error) {
+	if ctx.Err() != nil {
+		return nil, &outbound.Error{Kind: outbound.KindCanceled, Message: "canceled"}
+	}
+	const page = "<!doctype html><title>Delivery</title><h1>Delivery</h1><p>Parcels take three days.</p>"
+	return &outbound.Stream{Status: 200, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}},
+		Length: int64(len(page)), URL: req.URL, Body: io.NopCloser(strings.NewReader(page))}, nil
+}
+
 // fakeModel compares texts by their words.
 type fakeModel struct{}
 
@@ -72,6 +82,15 @@ func (fakeModel) FindAnswer(ctx context.Context, text, question string, passages
 	}
 	slices.SortStableFunc(found, func(a, b builtin.Passage) int { return int(1000 * (b.Score - a.Score)) })
 	return builtin.Answer{Answer: found[0].Text, Score: found[0].Score, Passages: found[:min(passages, len(found))]}, ctx.Err()
+}
+
+func (fakeModel) DetectLanguage(ctx context.Context, _ string) ([]builtin.Language, error) {
+	return []builtin.Language{{Code: "en", Name: "English", Score: 0.75}, {Code: "nl", Name: "Dutch", Score: 0.25}}, ctx.Err()
+}
+
+func (fakeModel) Sentiment(ctx context.Context, text string) (builtin.Sentiment, error) {
+	good := shared(text, "love great good")
+	return builtin.Sentiment{Compound: good, Positive: good, Neutral: 1 - good}, ctx.Err()
 }
 
 // shared is the share of the words of a that b has too.
