@@ -2,26 +2,74 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 
 	"sluice/db/gen"
 	"sluice/flow"
 )
 
-// CreateFile adds a file. Empty ID and time are filled in.
-func (s *Store) CreateFile(ctx context.Context, f *flow.File) error {
-	if f.ID == "" {
-		f.ID = s.ids.New(flow.PrefixFile)
+// maxUses bounds how many runs of a file are looked at.
+const maxUses = 50
+
+// SaveFile keeps content and then names it: the row of the file and its link
+// to a run are written in one durable transaction. A crash before that leaves
+// content that SweepFiles removes.
+func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
+	limit := s.cfg.MaxFile
+	if n.MaxSize > 0 {
+		limit = min(limit, n.MaxSize)
 	}
-	if f.CreatedAt.IsZero() {
-		f.CreatedAt = timeOf(s.now())
+	m := newMeter(content, limit)
+	d, err := s.bucket.put(ctx, m)
+	if err != nil {
+		return nil, err
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.InsertFile(tx.ctx, gen.InsertFileParams{
-			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Mime: clean(f.MIME), Size: f.Size, Hash: f.Hash,
-			KeyID: f.KeyID, CreatedAt: micros(f.CreatedAt),
-		})
+	defer d.drop()
+	f := &flow.File{
+		ID: s.ids.New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
+		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: timeOf(s.now()),
+	}
+	f.Name = fileName(n.Name, f.MIME)
+	if err := d.keep(ctx, m, func(tx *Tx) error { return tx.addFile(f, n.RunID) }); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (tx *Tx) addFile(f *flow.File, runID string) error {
+	err := tx.InsertFile(tx.ctx, gen.InsertFileParams{
+		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
+		KeyID: f.KeyID, CreatedAt: micros(f.CreatedAt),
 	})
+	if err != nil || runID == "" {
+		return err
+	}
+	// A worker that was cut off may still save: a run whose content is gone
+	// would never take the file with it.
+	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
+	if err := touched(held, err, "run"); err != nil {
+		return err
+	}
+	return tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
+}
+
+// OpenFile gives a file out for reading. The reader lives as long as ctx.
+func (s *Store) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+	f, err := s.FindFile(ctx, ws, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := s.bucket.open(ctx, f.Hash)
+	if errors.Is(err, fs.ErrNotExist) { // erased since, or lost with its directory
+		return nil, nil, flow.Errorf(flow.CodeNotFound, "The content of this file is gone. Upload it again.")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", id, err)
+	}
+	return f, content, nil
 }
 
 // FindFile returns a file that is not erased.
@@ -34,43 +82,42 @@ func (s *Store) FindFile(ctx context.Context, ws, id string) (*flow.File, error)
 	return &f, nil
 }
 
-// EraseFile makes a file gone for everybody; its content follows.
-func (s *Store) EraseFile(ctx context.Context, ws, id string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
-		return touched(n, err, "file")
-	})
-}
-
-// LinkFiles says that files belong to a run, and are erased with the last run
-// that they belong to.
-func (s *Store) LinkFiles(ctx context.Context, ws, runID string, fileIDs ...string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		for _, id := range fileIDs {
-			if err := tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
-				return fmt.Errorf("link %s to %s: %w", id, runID, err)
-			}
+// FindFiles returns those of the files that are there, by ID.
+func (s *Store) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
+	files := make(map[string]*flow.File, len(ids))
+	for _, id := range ids {
+		f, err := s.FindFile(ctx, ws, id)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			continue
 		}
-		return nil
-	})
-}
-
-// ErasedFiles returns files whose content is still to be removed.
-func (s *Store) ErasedFiles(ctx context.Context, limit int) ([]flow.File, error) {
-	rows, err := s.read.ListErasedFiles(ctx, int32(limit))
-	return mapRows(rows, fileOf), err
-}
-
-// DropFiles forgets erased files whose content is gone.
-func (s *Store) DropFiles(ctx context.Context, ids ...string) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		for _, id := range ids {
-			if err := tx.DropFile(tx.ctx, id); err != nil {
-				return fmt.Errorf("drop %s: %w", id, err)
-			}
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", id, err)
 		}
-		return nil
-	})
+		files[id] = f
+	}
+	return files, nil
+}
+
+// FileByID returns a file of any workspace, for signed addresses. Who asks
+// compares the workspace.
+func (s *Store) FileByID(ctx context.Context, id string) (*flow.File, error) {
+	r, err := s.read.FindFileAnywhere(ctx, id)
+	if err != nil {
+		return nil, missing(err, "file")
+	}
+	f := fileOf(r)
+	return &f, nil
+}
+
+// FileRuns returns the newest runs that a file belongs to, at most 50.
+func (s *Store) FileRuns(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
+	rows, err := s.read.ListRunsOfFile(ctx, gen.ListRunsOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
+	if err != nil {
+		return nil, fmt.Errorf("list the runs of %s: %w", id, err)
+	}
+	return mapRows(rows, func(r gen.ListRunsOfFileRow) flow.FileUse {
+		return flow.FileUse{RunID: r.ID, FlowID: r.FlowID, KeyID: r.KeyID}
+	}), nil
 }
 
 func fileOf(r gen.File) flow.File {

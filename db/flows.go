@@ -24,9 +24,13 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if err != nil {
 		return err
 	}
+	files := documentFiles(f.Draft)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, f.WorkspaceID); err != nil {
 			return missing(err, "workspace")
+		}
+		if err := tx.keepFiles(f.WorkspaceID, files); err != nil {
+			return err
 		}
 		return tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
 			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Draft: string(f.Draft),
@@ -44,7 +48,11 @@ func newSigningSecret() string {
 
 // UpdateDraft replaces the draft and counts its revision up.
 func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
+	files := documentFiles(draft)
 	return s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.keepFiles(ws, files); err != nil {
+			return err
+		}
 		n, err := tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
 			ID: flowID, WorkspaceID: ws, Name: clean(name), Description: clean(description), Draft: string(draft), UpdatedAt: s.now(),
 		})

@@ -185,30 +185,3 @@ func TestAudit(t *testing.T) {
 		wantEqual(t, "before", list[0].Action, "key.create")
 	})
 }
-
-func TestFiles(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
-		own, shared := &flow.File{WorkspaceID: ws, Name: "a.txt", MIME: "text/plain", Size: 3, Hash: "h"}, &flow.File{WorkspaceID: ws, Name: "b"}
-		w.must(w.CreateFile(w.ctx, own))
-		w.must(w.CreateFile(w.ctx, shared))
-		a, b := w.startAndFinish(), w.startAndFinish()
-		w.must(w.LinkFiles(w.ctx, ws, a.ID, own.ID, shared.ID))
-		w.must(w.LinkFiles(w.ctx, ws, b.ID, shared.ID))
-		got, err := w.FindFile(w.ctx, ws, own.ID)
-		w.must(err)
-		wantEqual(t, "file", *got, *own)
-
-		w.must(w.EraseRun(w.ctx, ws, a.FlowID, a.ID, flow.CodeResultNotSaved))
-		_, err = w.FindFile(w.ctx, ws, own.ID)
-		wantCode(t, err, flow.CodeNotFound)
-		_, err = w.FindFile(w.ctx, ws, shared.ID)
-		w.must(err)
-		erased, err := w.ErasedFiles(w.ctx, 10)
-		w.must(err)
-		wantEqual(t, "erased", len(erased), 1)
-		wantEqual(t, "hash to remove", erased[0].Hash, "h")
-		w.must(w.DropFiles(w.ctx, own.ID))
-		w.must(w.EraseFile(w.ctx, ws, shared.ID))
-		wantCode(t, w.EraseFile(w.ctx, ws, shared.ID), flow.CodeNotFound)
-	})
-}

@@ -23,13 +23,14 @@ import (
 // Config says where the store is and how it behaves. Only DataDir is needed.
 type Config struct {
 	DatabaseURL   string // postgres://…; empty means SQLite in DataDir
-	DataDir       string // database, lock and master key; made with mode 0700
+	DataDir       string // database, files, lock and master key; made with mode 0700
 	MasterKey     string // base64 of 32 bytes or a Tink keyset in JSON
 	MasterKeyFile string // a file with the same; default master.key in DataDir
 
 	Retention       time.Duration // how long an ended run keeps its content; default 30 days
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
 	Capacity        int           // runs admitted at once by this process; default 256
+	MaxFile         int64         // bytes of one file; default 512 MiB
 
 	Log    *slog.Logger     // default discards
 	Now    func() time.Time // default time.Now
@@ -41,6 +42,7 @@ func (c Config) withDefaults() Config {
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
 	c.InstanceTimeout = cmp.Or(c.InstanceTimeout, 20*time.Second)
 	c.Capacity = cmp.Or(c.Capacity, 256)
+	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -66,6 +68,7 @@ type Store struct {
 	reader  *sql.DB
 	read    *gen.Queries
 	writer  writer
+	bucket  bucket // the content of files
 	engine  *flock.Flock
 	queue   atomic.Pointer[Queue]
 	workers atomic.Int64 // capacity of this process

@@ -36,6 +36,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	s.reader = stdlib.OpenDBFromPool(s.pool)
 	s.read = gen.New(s.reader)
 	s.writer = &postgresWriter{s: s}
+	s.bucket = &table{s}
 	return nil
 }
 

@@ -46,6 +46,7 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	s.reader.SetMaxIdleConns(n)
 	s.read = gen.New(numbered{s.reader})
 	s.writer = newGroupWriter(s)
+	s.bucket = newDisk(s)
 	return nil
 }
 

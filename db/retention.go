@@ -45,10 +45,7 @@ func (tx *Tx) erase(runID, failure string, code flow.Code) error {
 		func() error {
 			return tx.EraseDeliveries(tx.ctx, gen.EraseDeliveriesParams{RunID: runID, Erased: string(code), Sealed: []byte{}})
 		},
-		func() error {
-			return tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
-		},
-		func() error { return tx.UnlinkFiles(tx.ctx, runID) },
+		func() error { return tx.eraseFiles(runID) },
 	)
 }
 

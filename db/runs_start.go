@@ -64,6 +64,12 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams) (err error) {
 	if err := tx.InsertRun(tx.ctx, *row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
+	if err := tx.linkFiles(row.WorkspaceID, row.ID, n.Files); err != nil {
+		return err
+	}
+	if err := tx.inheritFiles(row.WorkspaceID, row.ID, row.ParentRunID); err != nil {
+		return err
+	}
 	tx.moved(row.WorkspaceID, row.FlowID, placeEnded, row.Place)
 	if row.Place == placeWorker {
 		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: row.ID, Attempt: row.Attempt})

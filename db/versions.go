@@ -11,7 +11,7 @@ import (
 // PublishFlow makes the document live: as a new version, unless it equals the
 // latest one. Two equal publishes at once make one version.
 func (s *Store) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
-	hash := flow.Hash(document)
+	hash, files := flow.Hash(document), documentFiles(document)
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		// The update comes first: on PostgreSQL it holds the flow's row, so that
 		// two publishes cannot take the same number.
@@ -28,6 +28,9 @@ func (s *Store) PublishFlow(ctx context.Context, ws, flowID string, document []b
 				Summary: clean(summary), CreatedBy: by, CreatedAt: s.now(),
 			}
 			if err := tx.addVersion(latest, document); err != nil {
+				return err
+			}
+			if err := tx.keepFiles(ws, files); err != nil {
 				return err
 			}
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -34,6 +36,16 @@ type NewFile struct {
 type FileStore interface {
 	SaveFile(ctx context.Context, n NewFile, content io.Reader) (*File, error)
 	OpenFile(ctx context.Context, ws, id string) (*File, io.ReadSeekCloser, error)
+}
+
+// Size is a number of bytes for people, such as 512 MiB.
+func Size(bytes int64) string {
+	size, unit := float64(bytes), 0
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	for size >= 1024 && unit < len(units)-1 {
+		size, unit = size/1024, unit+1
+	}
+	return strconv.FormatFloat(math.Round(size*10)/10, 'f', -1, 64) + " " + units[unit]
 }
 
 // FileUse is a run that a file belongs to.

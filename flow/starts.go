@@ -44,6 +44,7 @@ type NewRun struct {
 	IdempotencyKey string
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
+	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
 	KeyConcurrency int64        // runs of this key that may be open at once; 0 means no limit
 }
 

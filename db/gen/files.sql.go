@@ -9,6 +9,56 @@ import (
 	"context"
 )
 
+const claimBlob = `-- name: ClaimBlob :one
+INSERT INTO blobs (hash, upload_id, size) VALUES ($1, $2, $3)
+ON CONFLICT (hash) DO UPDATE SET size = excluded.size
+RETURNING upload_id
+`
+
+type ClaimBlobParams struct {
+	Hash     string
+	UploadID string
+	Size     int64
+}
+
+// The one who comes second waits for the first and gets its blob.
+func (q *Queries) ClaimBlob(ctx context.Context, arg ClaimBlobParams) (string, error) {
+	row := q.db.QueryRowContext(ctx, claimBlob, arg.Hash, arg.UploadID, arg.Size)
+	var upload_id string
+	err := row.Scan(&upload_id)
+	return upload_id, err
+}
+
+const deleteBlob = `-- name: DeleteBlob :exec
+DELETE FROM blobs WHERE hash = $1
+`
+
+func (q *Queries) DeleteBlob(ctx context.Context, hash string) error {
+	_, err := q.db.ExecContext(ctx, deleteBlob, hash)
+	return err
+}
+
+const deleteChunks = `-- name: DeleteChunks :exec
+DELETE FROM chunks WHERE upload_id = $1
+`
+
+func (q *Queries) DeleteChunks(ctx context.Context, uploadID string) error {
+	_, err := q.db.ExecContext(ctx, deleteChunks, uploadID)
+	return err
+}
+
+const deleteUpload = `-- name: DeleteUpload :execrows
+DELETE FROM uploads WHERE id = $1
+`
+
+func (q *Queries) DeleteUpload(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, deleteUpload, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const dropFile = `-- name: DropFile :exec
 DELETE FROM files WHERE id = $1 AND erased_at > 0
 `
@@ -38,7 +88,7 @@ func (q *Queries) EraseFile(ctx context.Context, arg EraseFileParams) (int64, er
 
 const eraseFilesOfRun = `-- name: EraseFilesOfRun :exec
 UPDATE files SET erased_at = $1, name = ''
-WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $2)
+WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $2)
     AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> $2)
 `
 
@@ -50,6 +100,51 @@ type EraseFilesOfRunParams struct {
 func (q *Queries) EraseFilesOfRun(ctx context.Context, arg EraseFilesOfRunParams) error {
 	_, err := q.db.ExecContext(ctx, eraseFilesOfRun, arg.ErasedAt, arg.RunID)
 	return err
+}
+
+const eraseLooseFile = `-- name: EraseLooseFile :execrows
+UPDATE files SET erased_at = $1, name = ''
+WHERE id = $2 AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
+`
+
+type EraseLooseFileParams struct {
+	ErasedAt int64
+	ID       string
+}
+
+func (q *Queries) EraseLooseFile(ctx context.Context, arg EraseLooseFileParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, eraseLooseFile, arg.ErasedAt, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const findBlob = `-- name: FindBlob :one
+SELECT hash, upload_id, size FROM blobs WHERE hash = $1
+`
+
+func (q *Queries) FindBlob(ctx context.Context, hash string) (Blob, error) {
+	row := q.db.QueryRowContext(ctx, findBlob, hash)
+	var i Blob
+	err := row.Scan(&i.Hash, &i.UploadID, &i.Size)
+	return i, err
+}
+
+const findChunk = `-- name: FindChunk :one
+SELECT data FROM chunks WHERE upload_id = $1 AND number = $2
+`
+
+type FindChunkParams struct {
+	UploadID string
+	Number   int64
+}
+
+func (q *Queries) FindChunk(ctx context.Context, arg FindChunkParams) ([]byte, error) {
+	row := q.db.QueryRowContext(ctx, findChunk, arg.UploadID, arg.Number)
+	var data []byte
+	err := row.Scan(&data)
+	return data, err
 }
 
 const findFile = `-- name: FindFile :one
@@ -77,6 +172,123 @@ func (q *Queries) FindFile(ctx context.Context, arg FindFileParams) (File, error
 		&i.ErasedAt,
 	)
 	return i, err
+}
+
+const findFileAnywhere = `-- name: FindFileAnywhere :one
+SELECT id, workspace_id, name, mime, size, hash, key_id, kept, created_at, erased_at FROM files WHERE id = $1 AND erased_at = 0
+`
+
+func (q *Queries) FindFileAnywhere(ctx context.Context, id string) (File, error) {
+	row := q.db.QueryRowContext(ctx, findFileAnywhere, id)
+	var i File
+	err := row.Scan(
+		&i.ID,
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Mime,
+		&i.Size,
+		&i.Hash,
+		&i.KeyID,
+		&i.Kept,
+		&i.CreatedAt,
+		&i.ErasedAt,
+	)
+	return i, err
+}
+
+const findHash = `-- name: FindHash :one
+SELECT id FROM files WHERE hash = $1 LIMIT 1
+`
+
+func (q *Queries) FindHash(ctx context.Context, hash string) (string, error) {
+	row := q.db.QueryRowContext(ctx, findHash, hash)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
+const findLiveHash = `-- name: FindLiveHash :one
+SELECT id FROM files WHERE hash = $1 AND erased_at = 0 LIMIT 1
+`
+
+func (q *Queries) FindLiveHash(ctx context.Context, hash string) (string, error) {
+	row := q.db.QueryRowContext(ctx, findLiveHash, hash)
+	var id string
+	err := row.Scan(&id)
+	return id, err
+}
+
+const holdBlob = `-- name: HoldBlob :execrows
+UPDATE blobs SET size = size WHERE hash = $1
+`
+
+func (q *Queries) HoldBlob(ctx context.Context, hash string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdBlob, hash)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const holdFile = `-- name: HoldFile :execrows
+UPDATE files SET kept = kept WHERE id = $1 AND workspace_id = $2 AND erased_at = 0
+`
+
+type HoldFileParams struct {
+	ID          string
+	WorkspaceID string
+}
+
+// Changes nothing. Whoever is about to erase a file, or to link it to a run,
+// holds its row first, so that of both the later one sees the other.
+func (q *Queries) HoldFile(ctx context.Context, arg HoldFileParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdFile, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const holdFilesOfRun = `-- name: HoldFilesOfRun :exec
+UPDATE files SET kept = kept WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $1)
+`
+
+func (q *Queries) HoldFilesOfRun(ctx context.Context, runID string) error {
+	_, err := q.db.ExecContext(ctx, holdFilesOfRun, runID)
+	return err
+}
+
+const holdRunContent = `-- name: HoldRunContent :execrows
+UPDATE runs SET erased = erased WHERE id = $1 AND workspace_id = $2 AND erased = ''
+`
+
+type HoldRunContentParams struct {
+	ID          string
+	WorkspaceID string
+}
+
+// Changes nothing either, and finds no run whose content is gone.
+func (q *Queries) HoldRunContent(ctx context.Context, arg HoldRunContentParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdRunContent, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const insertChunk = `-- name: InsertChunk :exec
+INSERT INTO chunks (upload_id, number, data) VALUES ($1, $2, $3)
+`
+
+type InsertChunkParams struct {
+	UploadID string
+	Number   int64
+	Data     []byte
+}
+
+func (q *Queries) InsertChunk(ctx context.Context, arg InsertChunkParams) error {
+	_, err := q.db.ExecContext(ctx, insertChunk, arg.UploadID, arg.Number, arg.Data)
+	return err
 }
 
 const insertFile = `-- name: InsertFile :exec
@@ -109,6 +321,34 @@ func (q *Queries) InsertFile(ctx context.Context, arg InsertFileParams) error {
 	return err
 }
 
+const insertUpload = `-- name: InsertUpload :exec
+INSERT INTO uploads (id, touched_at) VALUES ($1, $2)
+`
+
+type InsertUploadParams struct {
+	ID        string
+	TouchedAt int64
+}
+
+func (q *Queries) InsertUpload(ctx context.Context, arg InsertUploadParams) error {
+	_, err := q.db.ExecContext(ctx, insertUpload, arg.ID, arg.TouchedAt)
+	return err
+}
+
+const keepFile = `-- name: KeepFile :exec
+UPDATE files SET kept = 1 WHERE id = $1 AND workspace_id = $2 AND erased_at = 0
+`
+
+type KeepFileParams struct {
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) KeepFile(ctx context.Context, arg KeepFileParams) error {
+	_, err := q.db.ExecContext(ctx, keepFile, arg.ID, arg.WorkspaceID)
+	return err
+}
+
 const linkFile = `-- name: LinkFile :exec
 INSERT INTO run_files (run_id, file_id, workspace_id) VALUES ($1, $2, $3)
 ON CONFLICT (run_id, file_id) DO NOTHING
@@ -122,6 +362,24 @@ type LinkFileParams struct {
 
 func (q *Queries) LinkFile(ctx context.Context, arg LinkFileParams) error {
 	_, err := q.db.ExecContext(ctx, linkFile, arg.RunID, arg.FileID, arg.WorkspaceID)
+	return err
+}
+
+const linkFilesOfRun = `-- name: LinkFilesOfRun :exec
+INSERT INTO run_files (run_id, file_id, workspace_id)
+SELECT CAST($1 AS TEXT), l.file_id, l.workspace_id FROM run_files l
+WHERE l.run_id = $2 AND l.workspace_id = $3
+ON CONFLICT (run_id, file_id) DO NOTHING
+`
+
+type LinkFilesOfRunParams struct {
+	RunID       string
+	ParentRunID string
+	WorkspaceID string
+}
+
+func (q *Queries) LinkFilesOfRun(ctx context.Context, arg LinkFilesOfRunParams) error {
+	_, err := q.db.ExecContext(ctx, linkFilesOfRun, arg.RunID, arg.ParentRunID, arg.WorkspaceID)
 	return err
 }
 
@@ -161,6 +419,145 @@ func (q *Queries) ListErasedFiles(ctx context.Context, maxRows int32) ([]File, e
 		return nil, err
 	}
 	return items, nil
+}
+
+const listLooseFiles = `-- name: ListLooseFiles :many
+SELECT id, workspace_id FROM files
+WHERE erased_at = 0 AND kept = 0 AND created_at <= $1
+    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
+ORDER BY created_at LIMIT $2
+`
+
+type ListLooseFilesParams struct {
+	CreatedBefore int64
+	MaxRows       int32
+}
+
+type ListLooseFilesRow struct {
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) ListLooseFiles(ctx context.Context, arg ListLooseFilesParams) ([]ListLooseFilesRow, error) {
+	rows, err := q.db.QueryContext(ctx, listLooseFiles, arg.CreatedBefore, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLooseFilesRow
+	for rows.Next() {
+		var i ListLooseFilesRow
+		if err := rows.Scan(&i.ID, &i.WorkspaceID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunsOfFile = `-- name: ListRunsOfFile :many
+SELECT r.id, r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+WHERE l.file_id = $1 AND l.workspace_id = $2
+ORDER BY l.run_id DESC LIMIT $3
+`
+
+type ListRunsOfFileParams struct {
+	FileID      string
+	WorkspaceID string
+	MaxRows     int32
+}
+
+type ListRunsOfFileRow struct {
+	ID     string
+	FlowID string
+	KeyID  string
+}
+
+func (q *Queries) ListRunsOfFile(ctx context.Context, arg ListRunsOfFileParams) ([]ListRunsOfFileRow, error) {
+	rows, err := q.db.QueryContext(ctx, listRunsOfFile, arg.FileID, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunsOfFileRow
+	for rows.Next() {
+		var i ListRunsOfFileRow
+		if err := rows.Scan(&i.ID, &i.FlowID, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUploads = `-- name: ListUploads :many
+SELECT id FROM uploads WHERE touched_at < $1 ORDER BY touched_at LIMIT $2
+`
+
+type ListUploadsParams struct {
+	TouchedBefore int64
+	MaxRows       int32
+}
+
+func (q *Queries) ListUploads(ctx context.Context, arg ListUploadsParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listUploads, arg.TouchedBefore, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const touchUpload = `-- name: TouchUpload :execrows
+UPDATE uploads SET touched_at = $1 WHERE id = $2
+`
+
+type TouchUploadParams struct {
+	TouchedAt int64
+	ID        string
+}
+
+func (q *Queries) TouchUpload(ctx context.Context, arg TouchUploadParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, touchUpload, arg.TouchedAt, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const unlinkFile = `-- name: UnlinkFile :exec
+DELETE FROM run_files WHERE file_id = $1
+`
+
+func (q *Queries) UnlinkFile(ctx context.Context, fileID string) error {
+	_, err := q.db.ExecContext(ctx, unlinkFile, fileID)
+	return err
 }
 
 const unlinkFiles = `-- name: UnlinkFiles :exec

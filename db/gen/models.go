@@ -14,6 +14,12 @@ type Audit struct {
 	CreatedAt   int64
 }
 
+type Blob struct {
+	Hash     string
+	UploadID string
+	Size     int64
+}
+
 type Credential struct {
 	ID          string
 	WorkspaceID string

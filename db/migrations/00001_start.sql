@@ -239,7 +239,7 @@ CREATE TABLE delivery_attempts (
 );
 
 -- A file whose erased_at is set is gone for everybody; the row stays until its
--- content is removed from the file store too.
+-- content is removed too, which files of the same hash share.
 CREATE TABLE files (
     id           TEXT NOT NULL PRIMARY KEY,
     workspace_id TEXT NOT NULL,
@@ -254,6 +254,7 @@ CREATE TABLE files (
 );
 CREATE INDEX files_erased ON files (id) WHERE erased_at > 0;
 CREATE INDEX files_hash ON files (hash);
+CREATE INDEX files_age ON files (created_at) WHERE erased_at = 0 AND kept = 0;
 
 CREATE TABLE run_files (
     run_id       TEXT NOT NULL,
@@ -261,7 +262,29 @@ CREATE TABLE run_files (
     workspace_id TEXT NOT NULL,
     PRIMARY KEY (run_id, file_id)
 );
-CREATE INDEX run_files_file ON run_files (file_id);
+CREATE INDEX run_files_file ON run_files (file_id, run_id);
+
+-- The content of files on PostgreSQL; on SQLite it lies in a directory. Chunks
+-- belong to the upload that brought them: to an open one, or to the one that a
+-- blob, which is content by its hash, was made of.
+CREATE TABLE uploads (
+    id         TEXT NOT NULL PRIMARY KEY,
+    touched_at BIGINT NOT NULL
+);
+CREATE INDEX uploads_age ON uploads (touched_at);
+
+CREATE TABLE chunks (
+    upload_id TEXT NOT NULL,
+    number    BIGINT NOT NULL,
+    data      BYTEA NOT NULL,
+    PRIMARY KEY (upload_id, number)
+);
+
+CREATE TABLE blobs (
+    hash      TEXT NOT NULL PRIMARY KEY,
+    upload_id TEXT NOT NULL,
+    size      BIGINT NOT NULL
+);
 
 CREATE TABLE credentials (
     id           TEXT NOT NULL PRIMARY KEY,

@@ -5,6 +5,24 @@ VALUES (@id, @workspace_id, @name, @mime, @size, @hash, @key_id, 0, @created_at,
 -- name: FindFile :one
 SELECT * FROM files WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
 
+-- name: FindFileAnywhere :one
+SELECT * FROM files WHERE id = @id AND erased_at = 0;
+
+-- name: KeepFile :exec
+UPDATE files SET kept = 1 WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
+
+-- Changes nothing. Whoever is about to erase a file, or to link it to a run,
+-- holds its row first, so that of both the later one sees the other.
+-- name: HoldFile :execrows
+UPDATE files SET kept = kept WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
+
+-- name: HoldFilesOfRun :exec
+UPDATE files SET kept = kept WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id);
+
+-- Changes nothing either, and finds no run whose content is gone.
+-- name: HoldRunContent :execrows
+UPDATE runs SET erased = erased WHERE id = @id AND workspace_id = @workspace_id AND erased = '';
+
 -- name: EraseFile :execrows
 UPDATE files SET erased_at = @erased_at, name = '' WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
 
@@ -12,16 +30,82 @@ UPDATE files SET erased_at = @erased_at, name = '' WHERE id = @id AND workspace_
 INSERT INTO run_files (run_id, file_id, workspace_id) VALUES (@run_id, @file_id, @workspace_id)
 ON CONFLICT (run_id, file_id) DO NOTHING;
 
+-- name: LinkFilesOfRun :exec
+INSERT INTO run_files (run_id, file_id, workspace_id)
+SELECT CAST(@run_id AS TEXT), l.file_id, l.workspace_id FROM run_files l
+WHERE l.run_id = @parent_run_id AND l.workspace_id = @workspace_id
+ON CONFLICT (run_id, file_id) DO NOTHING;
+
 -- name: EraseFilesOfRun :exec
 UPDATE files SET erased_at = @erased_at, name = ''
-WHERE erased_at = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id)
+WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id)
     AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> @run_id);
 
 -- name: UnlinkFiles :exec
 DELETE FROM run_files WHERE run_id = @run_id;
+
+-- name: ListRunsOfFile :many
+SELECT r.id, r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id
+ORDER BY l.run_id DESC LIMIT @max_rows;
+
+-- name: ListLooseFiles :many
+SELECT id, workspace_id FROM files
+WHERE erased_at = 0 AND kept = 0 AND created_at <= @created_before
+    AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
+ORDER BY created_at LIMIT @max_rows;
+
+-- name: EraseLooseFile :execrows
+UPDATE files SET erased_at = @erased_at, name = ''
+WHERE id = @id AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id);
 
 -- name: ListErasedFiles :many
 SELECT * FROM files WHERE erased_at > 0 ORDER BY id LIMIT @max_rows;
 
 -- name: DropFile :exec
 DELETE FROM files WHERE id = @id AND erased_at > 0;
+
+-- name: UnlinkFile :exec
+DELETE FROM run_files WHERE file_id = @file_id;
+
+-- name: FindLiveHash :one
+SELECT id FROM files WHERE hash = @hash AND erased_at = 0 LIMIT 1;
+
+-- name: FindHash :one
+SELECT id FROM files WHERE hash = @hash LIMIT 1;
+
+-- name: InsertUpload :exec
+INSERT INTO uploads (id, touched_at) VALUES (@id, @touched_at);
+
+-- name: TouchUpload :execrows
+UPDATE uploads SET touched_at = @touched_at WHERE id = @id;
+
+-- name: DeleteUpload :execrows
+DELETE FROM uploads WHERE id = @id;
+
+-- name: ListUploads :many
+SELECT id FROM uploads WHERE touched_at < @touched_before ORDER BY touched_at LIMIT @max_rows;
+
+-- name: InsertChunk :exec
+INSERT INTO chunks (upload_id, number, data) VALUES (@upload_id, @number, @data);
+
+-- name: FindChunk :one
+SELECT data FROM chunks WHERE upload_id = @upload_id AND number = @number;
+
+-- name: DeleteChunks :exec
+DELETE FROM chunks WHERE upload_id = @upload_id;
+
+-- The one who comes second waits for the first and gets its blob.
+-- name: ClaimBlob :one
+INSERT INTO blobs (hash, upload_id, size) VALUES (@hash, @upload_id, @size)
+ON CONFLICT (hash) DO UPDATE SET size = excluded.size
+RETURNING upload_id;
+
+-- name: HoldBlob :execrows
+UPDATE blobs SET size = size WHERE hash = @hash;
+
+-- name: FindBlob :one
+SELECT * FROM blobs WHERE hash = @hash;
+
+-- name: DeleteBlob :exec
+DELETE FROM blobs WHERE hash = @hash;

@@ -1,0 +1,248 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// chunkSize is how much of a file one row holds, in bytes, and about what
+// reading or writing one takes of the memory.
+const chunkSize = 1 << 20
+
+// uploadPatience bounds what gives an upload up.
+const uploadPatience = 10 * time.Second
+
+// table is the bucket that many processes share: content is rows of chunks.
+// Nothing is written twice, for the commit that names content syncs the chunks
+// before it.
+type table struct{ s *Store }
+
+// tableDraft is an upload whose chunks are written.
+type tableDraft struct {
+	s    *Store
+	id   string
+	kept bool
+}
+
+func (t *table) put(ctx context.Context, content io.Reader) (draft, error) {
+	up := &tableDraft{s: t.s, id: t.s.ids.New("upload_")}
+	err := t.s.write(ctx, relaxed, func(tx *Tx) error {
+		return tx.InsertUpload(tx.ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.now()})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("begin an upload: %w", err)
+	}
+	if err := up.fill(ctx, content); err != nil {
+		up.drop()
+		return nil, err
+	}
+	return up, nil
+}
+
+func (u *tableDraft) fill(ctx context.Context, content io.Reader) error {
+	chunk := make([]byte, chunkSize)
+	for number := int64(0); ; number++ {
+		n, err := io.ReadFull(content, chunk)
+		if n > 0 && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) {
+			if err := u.add(ctx, number, chunk[:n]); err != nil {
+				return fmt.Errorf("write a file: %w", err)
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
+	return u.s.write(ctx, relaxed, func(tx *Tx) error {
+		n, err := tx.TouchUpload(tx.ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.now()})
+		if err == nil && n == 0 {
+			err = errSwept()
+		}
+		if err != nil {
+			return err
+		}
+		return tx.InsertChunk(tx.ctx, gen.InsertChunkParams{UploadID: u.id, Number: number, Data: data})
+	})
+}
+
+// errSwept is what an upload finds that stood still until it was swept away.
+func errSwept() error {
+	e := flow.Errorf(flow.CodeOverloaded, "The upload stood still for too long and was given up. Send the file again.")
+	e.Retryable = true
+	return e
+}
+
+// keep makes the upload a blob. One that comes second, with equal content,
+// waits for the first and throws its own chunks away.
+func (u *tableDraft) keep(ctx context.Context, m *meter, name func(*Tx) error) error {
+	blob := gen.ClaimBlobParams{Hash: m.sum(), UploadID: u.id, Size: m.size}
+	err := u.s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.DeleteUpload(tx.ctx, u.id)
+		if err == nil && n == 0 {
+			err = errSwept()
+		}
+		if err != nil {
+			return err
+		}
+		kept, err := tx.ClaimBlob(tx.ctx, blob)
+		if err == nil && kept != u.id {
+			err = tx.DeleteChunks(tx.ctx, u.id)
+		}
+		if err != nil {
+			return fmt.Errorf("keep a file: %w", err)
+		}
+		return name(tx)
+	})
+	u.kept = err == nil
+	return err
+}
+
+// drop removes the chunks of an upload that is still open, and nothing of one
+// that was kept, also when nobody heard that it was.
+func (u *tableDraft) drop() {
+	if u.kept {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), uploadPatience)
+	defer cancel()
+	if err := u.s.dropUpload(ctx, u.id); err != nil {
+		u.s.cfg.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
+	}
+}
+
+func (s *Store) dropUpload(ctx context.Context, id string) error {
+	return s.write(ctx, relaxed, func(tx *Tx) error {
+		n, err := tx.DeleteUpload(tx.ctx, id)
+		if err != nil || n == 0 {
+			return err
+		}
+		return tx.DeleteChunks(tx.ctx, id)
+	})
+}
+
+// remove holds the blob before it looks whether a file has it: in the same
+// statement it could not see a file that is being saved.
+func (t *table) remove(ctx context.Context, hash string) error {
+	return t.s.write(ctx, relaxed, func(tx *Tx) error {
+		if n, err := tx.HoldBlob(tx.ctx, hash); err != nil || n == 0 {
+			return err
+		}
+		if _, err := tx.FindLiveHash(tx.ctx, hash); !isNoRows(err) {
+			return err
+		}
+		blob, err := tx.FindBlob(tx.ctx, hash)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(tx.DeleteChunks(tx.ctx, blob.UploadID), tx.DeleteBlob(tx.ctx, hash))
+	})
+}
+
+// sweep gives up uploads that nobody went on with. A blob without a file
+// cannot be, for they are written together.
+func (t *table) sweep(ctx context.Context, before time.Time) error {
+	for {
+		ids, err := t.s.read.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: micros(before), MaxRows: 100})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			if err := t.s.dropUpload(ctx, id); err != nil {
+				return fmt.Errorf("give up %s: %w", id, err)
+			}
+		}
+	}
+}
+
+func (t *table) open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
+	blob, err := t.s.read.FindBlob(ctx, hash)
+	if isNoRows(err) {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tableReader{ctx: ctx, q: t.s.read, upload: blob.UploadID, size: blob.Size, at: -1}, nil
+}
+
+// tableReader reads a blob chunk by chunk.
+type tableReader struct {
+	ctx    context.Context // of whoever opened it
+	q      *gen.Queries
+	upload string
+	size   int64
+	offset int64
+	at     int64  // number of the chunk at hand; -1: none
+	chunk  []byte // its data
+}
+
+// Read gives what the chunk at the offset still has.
+func (r *tableReader) Read(p []byte) (int, error) {
+	if r.q == nil {
+		return 0, fs.ErrClosed
+	}
+	if r.offset >= r.size {
+		return 0, io.EOF
+	}
+	if err := r.load(r.offset / chunkSize); err != nil {
+		return 0, err
+	}
+	n := copy(p, r.chunk[min(r.offset%chunkSize, int64(len(r.chunk))):])
+	if n == 0 && len(p) > 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	r.offset += int64(n)
+	return n, nil
+}
+
+func (r *tableReader) load(number int64) (err error) {
+	if r.at == number {
+		return nil
+	}
+	r.at = -1
+	r.chunk, err = r.q.FindChunk(r.ctx, gen.FindChunkParams{UploadID: r.upload, Number: number})
+	if isNoRows(err) {
+		return fs.ErrNotExist
+	}
+	if err == nil {
+		r.at = number
+	}
+	return err
+}
+
+// Seek moves the offset; beyond the end there is nothing to read.
+func (r *tableReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.offset
+	case io.SeekEnd:
+		offset += r.size
+	case io.SeekStart:
+	default:
+		offset = -1
+	}
+	if offset < 0 {
+		return 0, fmt.Errorf("seek to %d: %w", offset, fs.ErrInvalid)
+	}
+	r.offset = offset
+	return offset, nil
+}
+
+// Close ends the reading.
+func (r *tableReader) Close() error {
+	r.q, r.chunk = nil, nil
+	return nil
+}

@@ -1,0 +1,72 @@
+package db
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sluice/flow"
+)
+
+// FileName and MediaType are fileName and mediaType.
+var (
+	FileName  = fileName
+	MediaType = mediaType
+)
+
+// Contents counts what is kept by hash, and what is kept but nobody's.
+func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
+	if s.pool != nil {
+		err = s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
+			+ (SELECT count(DISTINCT upload_id) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&kept, &loose)
+		return kept, loose, err
+	}
+	dir := filepath.Join(s.cfg.DataDir, FilesDir)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir():
+		case strings.HasPrefix(path, filepath.Join(dir, "tmp")):
+			loose++
+		default:
+			kept++
+		}
+		return err
+	})
+	if os.IsNotExist(err) {
+		err = nil
+	}
+	return kept, loose, err
+}
+
+// Put puts content and goes no further, as a process that dies.
+func (s *Store) Put(ctx context.Context, content string) error {
+	_, err := s.bucket.put(ctx, strings.NewReader(content))
+	return err
+}
+
+// Keep keeps content and lets name take the place of its row.
+func (s *Store) Keep(ctx context.Context, content string, name func(*Tx) error) error {
+	m := newMeter(strings.NewReader(content), s.cfg.MaxFile)
+	d, err := s.bucket.put(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer d.drop()
+	return d.keep(ctx, m, name)
+}
+
+// Unwanted removes the content of a hash unless a file has it.
+func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.remove(ctx, hash) }
+
+// NameFile is the row that SaveFile writes.
+func (tx *Tx) NameFile(ws, id, hash string, size int64) error {
+	return tx.addFile(&flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
+}
+
+// TempFiles makes another maker of temporary files.
+func (s *Store) TempFiles(open func(dir string) (*os.File, error)) { s.bucket.(*disk).temp = open }
+
+// Config is what the store was opened with.
+func (s *Store) Config() Config { return s.cfg }

@@ -1,0 +1,72 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// KeepFiles says that a flow document refers to files: runs that use them do
+// not take them along, only EraseFile removes them. Files that are not there
+// are passed over.
+func (s *Store) KeepFiles(ctx context.Context, ws string, ids ...string) error {
+	return s.write(ctx, durable, func(tx *Tx) error { return tx.keepFiles(ws, ids) })
+}
+
+func (tx *Tx) keepFiles(ws string, ids []string) error {
+	for _, id := range ids {
+		if err := tx.KeepFile(tx.ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
+			return fmt.Errorf("keep %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// documentFiles lists the files that a document refers to, in an order that is
+// always the same, so that transactions which hold them do not lock each other.
+func documentFiles(document []byte) []string {
+	if !bytes.Contains(document, []byte(flow.PrefixFile)) {
+		return nil
+	}
+	v, err := flow.DecodeJSON(document)
+	if err != nil {
+		return nil // such a document cannot be run either
+	}
+	return slices.Sorted(slices.Values(flow.FileIDs(v)))
+}
+
+// LinkFiles says that files belong to a run, and are erased with the last run
+// that they belong to. One that is erased already is CodeNotFound.
+func (s *Store) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
+	return s.write(ctx, durable, func(tx *Tx) error { return tx.linkFiles(ws, runID, ids) })
+}
+
+// linkFiles holds each file first, so that it is not erased at the same time.
+func (tx *Tx) linkFiles(ws, runID string, ids []string) error {
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		held, err := tx.HoldFile(tx.ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
+		if err := touched(held, err, "file"); err != nil {
+			return err
+		}
+		if err := tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
+			return fmt.Errorf("link %s to %s: %w", id, runID, err)
+		}
+	}
+	return nil
+}
+
+// inheritFiles links all that the parent of a rerun has: the results that are
+// taken over refer to it.
+func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
+	if parentID == "" {
+		return nil
+	}
+	if err := tx.HoldFilesOfRun(tx.ctx, parentID); err != nil {
+		return fmt.Errorf("hold the files of %s: %w", parentID, err)
+	}
+	return tx.LinkFilesOfRun(tx.ctx, gen.LinkFilesOfRunParams{RunID: runID, ParentRunID: parentID, WorkspaceID: ws})
+}

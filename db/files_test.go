@@ -1,0 +1,462 @@
+package db_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// save keeps content as an upload, changed by change.
+func (w *world) save(content string, change ...func(*flow.NewFile)) *flow.File {
+	w.t.Helper()
+	f, err := w.trySave(content, change...)
+	w.must(err)
+	return f
+}
+
+func (w *world) trySave(content string, change ...func(*flow.NewFile)) (*flow.File, error) {
+	n := flow.NewFile{WorkspaceID: ws, Name: "note.txt", MIME: "text/plain"}
+	for _, c := range change {
+		c(&n)
+	}
+	return w.SaveFile(w.ctx, n, strings.NewReader(content))
+}
+
+func (w *world) content(id string) string {
+	w.t.Helper()
+	_, r, err := w.OpenFile(w.ctx, ws, id)
+	w.must(err)
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	w.must(err)
+	return string(data)
+}
+
+// wantContents checks how much is kept by hash; nothing may lie about.
+func (w *world) wantContents(want int) {
+	w.t.Helper()
+	kept, loose, err := w.Contents(w.ctx)
+	w.must(err)
+	wantEqual(w.t, "contents", kept, want)
+	wantEqual(w.t, "left over", loose, 0)
+}
+
+func (w *world) wantGone(id string) {
+	w.t.Helper()
+	_, err := w.FindFile(w.ctx, ws, id)
+	wantCode(w.t, err, flow.CodeNotFound)
+}
+
+func (w *world) removeErased() {
+	w.t.Helper()
+	_, err := w.RemoveErasedFiles(w.ctx, 100)
+	w.must(err)
+}
+
+// random is content that differs everywhere, so that a wrong place shows.
+func random(n int) string {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
+	return string(data)
+}
+
+func TestSaveFile(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		content := random(2<<20 + 1000)
+		f := w.save(content, func(n *flow.NewFile) { n.Name, n.MIME, n.KeyID = "data.bin", "", "key_a" })
+		got, err := w.FindFile(w.ctx, ws, f.ID)
+		w.must(err)
+		wantEqual(t, "file", *got, *f)
+		wantEqual(t, "size", f.Size, int64(len(content)))
+		wantEqual(t, "key", f.KeyID, "key_a")
+		wantEqual(t, "content", w.content(f.ID) == content, true)
+		wantEqual(t, "empty", w.content(w.save("").ID), "")
+		w.wantContents(2)
+	})
+}
+
+func TestOpenFile_seeks(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		content := random(2<<20 + 1000)
+		_, r, err := w.OpenFile(w.ctx, ws, w.save(content).ID)
+		w.must(err)
+		for _, c := range []struct {
+			offset int64
+			whence int
+			from   int
+		}{
+			{1<<20 - 3, io.SeekStart, 1<<20 - 3}, {-10, io.SeekEnd, len(content) - 10},
+			{-1 << 20, io.SeekCurrent, len(content) - 1<<20}, {0, io.SeekStart, 0}, {5, io.SeekEnd, len(content)},
+		} {
+			_, err := r.Seek(c.offset, c.whence)
+			w.must(err)
+			data, err := io.ReadAll(r)
+			w.must(err)
+			if string(data) != content[c.from:] {
+				t.Fatalf("after %d from %d: %d bytes that are not those", c.offset, c.whence, len(data))
+			}
+			_, err = r.Seek(int64(len(content)), io.SeekStart)
+			w.must(err)
+		}
+		if _, err := r.Seek(-1, io.SeekStart); err == nil {
+			t.Fatal("sought to before the beginning")
+		}
+		w.must(r.Close())
+		if _, err := r.Read(make([]byte, 1)); err == nil {
+			t.Fatal("read what is closed")
+		}
+	})
+}
+
+func TestSaveFile_keeps_equal_content_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		a, b, other := w.save("same"), w.save("same"), w.save("other")
+		wantEqual(t, "hash", a.Hash, b.Hash)
+		w.wantContents(2)
+		w.must(w.EraseFile(w.ctx, ws, a.ID))
+		wantCode(t, w.EraseFile(w.ctx, ws, a.ID), flow.CodeNotFound)
+		w.removeErased()
+		wantEqual(t, "the other's content", w.content(b.ID), "same")
+		w.must(w.EraseFile(w.ctx, ws, b.ID))
+		w.removeErased()
+		w.wantContents(1)
+		w.must(w.EraseFile(w.ctx, ws, other.ID))
+		w.removeErased()
+		w.wantContents(0)
+		n, err := w.RemoveErasedFiles(w.ctx, 100)
+		w.must(err)
+		wantEqual(t, "still to remove", n, 0)
+		wantEqual(t, "saved anew", w.content(w.save("same").ID), "same")
+	})
+}
+
+func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.save(random(3 << 20))
+		_, err := w.trySave(random(3<<20 + 1))
+		wantCode(t, err, flow.CodeBodyTooLarge)
+		if !strings.Contains(flow.AsError(err).Message, "3 MiB") {
+			t.Fatalf("says nothing of the limit: %v", err)
+		}
+		own := func(n *flow.NewFile) { n.MaxSize = 1536 }
+		w.save(random(1536), own)
+		_, err = w.trySave(random(1537), own)
+		wantCode(t, err, flow.CodeBodyTooLarge)
+		_, err = w.trySave(random(4<<20), func(n *flow.NewFile) { n.MaxSize = 1 << 40 })
+		wantCode(t, err, flow.CodeBodyTooLarge)
+		w.wantContents(2)
+	}, func(cfg *db.Config) { cfg.MaxFile = 3 << 20 })
+}
+
+func TestSaveFile_of_content_that_breaks_off(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		broken := io.MultiReader(strings.NewReader(random(1<<20+5)), iotestErr{errNo})
+		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, broken)
+		if !errors.Is(err, errNo) {
+			t.Fatalf("got %v", err)
+		}
+		w.wantContents(0)
+	})
+}
+
+type iotestErr struct{ err error }
+
+func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
+
+// Anything a crash can leave is gone after a sweep, and nothing else is.
+func TestSweepFiles(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		kept := w.save("kept")
+		w.must(w.Put(w.ctx, "cut before it was kept"))
+		if err := w.Keep(w.ctx, "cut before its row", func(*db.Tx) error { return errNo }); !errors.Is(err, errNo) {
+			t.Fatalf("got %v", err)
+		}
+		past, soon := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		if w.Pool() != nil { // its times come from the test's clock
+			past, soon = w.clock.Now().Add(-time.Hour), w.clock.Now().Add(time.Hour)
+		}
+		w.must(w.SweepFiles(w.ctx, past))
+		n, loose, err := w.Contents(w.ctx)
+		w.must(err)
+		wantEqual(t, "what is young stays", n+loose > 1, true)
+		another := w.again() // a process that was not there before knows nothing of uploads under way
+		w.must(another.SweepFiles(w.ctx, soon))
+		w.wantContents(1)
+		wantEqual(t, "content", w.content(kept.ID), "kept")
+	})
+}
+
+// again opens the same store once more.
+func (w *world) again() *db.Store {
+	w.t.Helper()
+	s, err := db.Open(w.ctx, w.Config())
+	w.must(err)
+	w.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestSweepFiles_spares_an_upload_under_way(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	slow := io.MultiReader(strings.NewReader("a"), waiting{begun, goOn}, strings.NewReader("b"))
+	done := make(chan error)
+	go func() {
+		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, slow)
+		done <- err
+	}()
+	<-begun
+	w.must(w.SweepFiles(w.ctx, time.Now().Add(time.Hour)))
+	close(goOn)
+	w.must(<-done)
+	w.wantContents(1)
+}
+
+// waiting is a reader that holds the one before it up.
+type waiting struct{ begun, goOn chan struct{} }
+
+func (r waiting) Read([]byte) (int, error) {
+	close(r.begun)
+	<-r.goOn
+	return 0, io.EOF
+}
+
+// An upload that was given up says so, rather than losing its beginning.
+func TestSweepFiles_gives_up_an_upload_that_stood_still(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Postgres(t), &clock{now: time.Now()})
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	slow := io.MultiReader(strings.NewReader(random(1<<20)), waiting{begun, goOn}, strings.NewReader("b"))
+	done := make(chan error)
+	go func() {
+		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, slow)
+		done <- err
+	}()
+	<-begun
+	w.must(w.SweepFiles(w.ctx, time.Now().Add(time.Hour)))
+	close(goOn)
+	wantCode(t, <-done, flow.CodeOverloaded)
+	w.wantContents(0)
+}
+
+// While a file is being named, its content cannot be removed; once it is
+// named, it is not removed.
+func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		old := w.save("same")
+		w.must(w.EraseFile(w.ctx, ws, old.ID))
+		naming, name := make(chan struct{}), make(chan struct{})
+		saved, removed := make(chan error, 1), make(chan error, 1)
+		go func() {
+			saved <- w.Keep(w.ctx, "same", func(tx *db.Tx) error {
+				close(naming)
+				<-name
+				return tx.NameFile(ws, "file_new", old.Hash, 4)
+			})
+		}()
+		<-naming
+		go func() { removed <- w.Unwanted(w.ctx, old.Hash) }()
+		close(name)
+		w.must(<-saved)
+		w.must(<-removed)
+		wantEqual(t, "content", w.content("file_new"), "same")
+	})
+}
+
+func TestRemove_and_save_equal_content_at_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		done := make(chan error)
+		const savers, rounds = 4, 12
+		for range savers {
+			go func() { done <- w.saveAndErase(rounds) }()
+		}
+		stop := make(chan struct{})
+		removing := make(chan error)
+		go func() { removing <- w.removeUntil(stop) }()
+		for range savers {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		close(stop)
+		w.must(<-removing)
+		w.removeErased()
+		w.wantContents(0)
+	})
+}
+
+func (w *world) saveAndErase(rounds int) error {
+	for range rounds {
+		f, err := w.trySave("the same again and again")
+		if err != nil {
+			return err
+		}
+		_, r, err := w.OpenFile(w.ctx, ws, f.ID)
+		if err != nil {
+			return fmt.Errorf("open what was just saved: %w", err)
+		}
+		data, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil || string(data) != "the same again and again" {
+			return fmt.Errorf("read %q: %w", data, err)
+		}
+		if err := w.EraseFile(w.ctx, ws, f.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) removeUntil(stop chan struct{}) error {
+	for {
+		if _, err := w.RemoveErasedFiles(w.ctx, 100); err != nil {
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+// counting measures the heap while it is read.
+type counting struct {
+	io.Reader
+	peak uint64
+	next int
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	if c.next -= len(p); c.next <= 0 {
+		c.next = 1 << 20
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		c.peak = max(c.peak, m.HeapAlloc)
+	}
+	return c.Reader.Read(p)
+}
+
+// A large file passes through a small part of the memory. Not in parallel,
+// since the heap is everybody's.
+func TestSaveFile_of_64_MiB_needs_little_memory(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	const size, most = 64 << 20, 24 << 20
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, open(t), &clock{now: time.Now()})
+			runtime.GC()
+			var before runtime.MemStats
+			runtime.ReadMemStats(&before)
+			in := &counting{Reader: io.LimitReader(rand.NewChaCha8([32]byte{7}), size)}
+			f, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, in)
+			w.must(err)
+			_, r, err := w.OpenFile(w.ctx, ws, f.ID)
+			w.must(err)
+			defer r.Close()
+			out, same := &counting{Reader: r}, &equalTo{r: rand.NewChaCha8([32]byte{7})}
+			n, err := io.CopyBuffer(same, struct{ io.Reader }{out}, make([]byte, 64<<10))
+			w.must(err)
+			wantEqual(t, "bytes", n, size)
+			for what, peak := range map[string]uint64{"writing": in.peak, "reading": out.peak} {
+				if grown := int64(peak) - int64(before.HeapAlloc); grown > most {
+					t.Errorf("%s took %s more memory", what, flow.Size(grown))
+				}
+			}
+		})
+	}
+}
+
+// equalTo compares what is written to it.
+type equalTo struct{ r io.Reader }
+
+func (e *equalTo) Write(p []byte) (int, error) {
+	want := make([]byte, len(p))
+	if _, err := io.ReadFull(e.r, want); err != nil || !bytes.Equal(p, want) {
+		return 0, fmt.Errorf("not the same content: %w", errors.Join(err, errNo))
+	}
+	return len(p), nil
+}
+
+func TestSaveFile_when_the_disk_is_full(t *testing.T) {
+	t.Parallel()
+	full := "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	kept := w.save("kept")
+	w.TempFiles(func(dir string) (*os.File, error) { // a link, since what is not kept is removed
+		path := dir + "/upload-full"
+		return open(path, os.Symlink(full, path))
+	})
+	_, err := w.trySave("more")
+	wantCode(t, err, flow.CodeStorageFull)
+	wantEqual(t, "reads go on", w.content(kept.ID), "kept")
+}
+
+func open(path string, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
+
+func TestSaveFile_when_the_database_is_full(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	if _, err := w.SQLite().Exec("PRAGMA max_page_count = 1"); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for i := 0; err == nil && i < 1000; i++ { // until the pages there are do not do
+		_, err = w.trySave(fmt.Sprint(i), func(n *flow.NewFile) { n.Name = strings.Repeat("n", 180) })
+	}
+	wantCode(t, err, flow.CodeStorageFull)
+	w.must(w.again().SweepFiles(w.ctx, time.Now().Add(time.Hour)))
+	list, _, err := w.Contents(w.ctx)
+	w.must(err)
+	var rows int
+	w.must(w.SQLite().QueryRow("SELECT count(*) FROM files").Scan(&rows))
+	wantEqual(t, "contents", list, rows)
+}
+
+func TestFiles_are_private_to_the_process(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	f := w.save("secret")
+	dir := w.Config().DataDir + "/files"
+	for path, want := range map[string]os.FileMode{
+		dir: 0o700 | os.ModeDir, dir + "/" + f.Hash[:2]: 0o700 | os.ModeDir, dir + "/" + f.Hash[:2] + "/" + f.Hash[2:]: 0o600,
+	} {
+		info, err := os.Stat(path)
+		w.must(err)
+		wantEqual(t, path, info.Mode(), want)
+	}
+}
+
+func TestOpenFile_whose_content_is_lost(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := w.save("lost")
+		if w.Pool() == nil {
+			w.must(os.RemoveAll(w.Config().DataDir + "/files"))
+		} else {
+			w.must(w.Write(context.Background(), true, func(tx *db.Tx) error { return tx.DeleteBlob(context.Background(), f.Hash) }))
+		}
+		_, _, err := w.OpenFile(w.ctx, ws, f.ID)
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
