@@ -4,26 +4,64 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/providers"
+	"sluice/providers/builtin"
 )
 
 // The embed kind turns a text into a vector that other programs can compare.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
-		Name: "embed", Title: "Embed", Group: groupBuiltin, Icon: "waypoints", Class: flow.Compute,
+		Name: "embed", Title: "Embed", Group: groupModels, Icon: "waypoints", Class: flow.Outside, Timeout: flow.ModelTimeout,
 		Summary: "Turns a text into a vector of what it means.",
-		Doc: "Gives 512 numbers that stand for the meaning of a text; the inner product of two such vectors is how alike their texts are. " +
-			"Send them to a vector database to search by meaning. An empty text gives zeros.\n\n" + honest +
-			"Vectors can only be compared with others of the same model, so do not mix them with those of a provider.",
+		Doc: "Gives numbers that stand for the meaning of a text; the nearer two such vectors are, the more alike are their texts. " +
+			"Send them to a vector database to search by meaning.\n\n" +
+			"Without a model, the small one inside Sluice is used. It needs no key and no network and knows English. It gives 512 numbers, a vector of length 1, " +
+			"so that the inner product of two is how alike they are; an empty text gives zeros. " +
+			"Vectors can only be compared with others of the same model.",
 		Fields: []flow.Field{
-			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to embed: English text of at most 200,000 characters."},
+			modelField(taskEmbed, "Empty is the model inside Sluice."),
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true,
+				Help: "What to embed. The model inside Sluice reads at most 200,000 characters; others say themselves how many they take."},
+			{Name: "dimensions", Title: "Dimensions", Type: flow.FieldInteger, Min: ptr(1), More: true,
+				Help: "How many numbers, at models that let one choose. Empty is the model's own."},
+			credentialField,
 		},
-		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Help: "512 numbers; a vector of length 1."}},
+		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Help: "The numbers."}},
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
-		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return embed(ctx, d.Model, in) },
+		Check:   checkModel(taskEmbed),
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return embed(ctx, d, in) },
 	}
 })
 
-func embed(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
+func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	dimensions, err := optionalCount(in, "dimensions")
+	if err != nil {
+		return flow.Out{}, err
+	}
+	if blank(in.Text("model")) && blank(flow.Text(in.Config["credential"])) {
+		return embedHere(ctx, d.Model, in, dimensions)
+	}
+	m, err := d.findTarget(ctx, in, taskEmbed)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	answer, err := d.Providers.Embed(ctx, m.at, providers.EmbedRequest{Model: m.model, Texts: []string{in.Text("text")}, Dimensions: dimensions})
+	if err != nil {
+		return flow.Out{}, m.failed(ctx, err)
+	}
+	out := flow.Out{Usage: m.usage(answer.Usage, 0)}
+	if len(answer.Vectors) != 1 {
+		return out, flow.Errorf(flow.CodeOutputInvalid, "%s sent %d vectors for one text. Model: %s.", m.preset.Title, len(answer.Vectors), m.ref)
+	}
+	out.Outputs = map[string]any{"vector": vectorValue(answer.Vectors[0])}
+	return out, nil
+}
+
+// embedHere uses the model inside Sluice.
+func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (flow.Out, error) {
+	if dimensions != 0 && dimensions != builtin.Dimensions {
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The model inside Sluice always gives %d numbers. Choose another model, or leave dimensions empty.", builtin.Dimensions)
+	}
 	text, err := modelText(in, "text")
 	if err != nil {
 		return flow.Out{}, err
@@ -32,9 +70,13 @@ func embed(ctx context.Context, model Model, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, modelError(ctx, err)
 	}
-	vector := make([]any, len(vectors[0]))
-	for i, f := range vectors[0] {
-		vector[i] = flow.Number(f)
+	return flow.Out{Outputs: map[string]any{"vector": vectorValue(vectors[0])}}, nil
+}
+
+func vectorValue[F float32 | float64](vector []F) []any {
+	list := make([]any, len(vector))
+	for i, f := range vector {
+		list[i] = flow.Number(f)
 	}
-	return flow.Out{Outputs: map[string]any{"vector": vector}}, nil
+	return list
 }

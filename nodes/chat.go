@@ -1,0 +1,147 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+// The chat kind asks a language model. How an answer by a schema is told to the
+// model and becomes ports is in chat_schema.go.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "chat", Title: "Chat", Group: groupModels, Icon: "message-square", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Asks a language model and gives its answer.",
+		Doc: "Sends a prompt to a model of any provider and gives what it answers, streamed to whoever watches the run. " +
+			"A model is written `provider/model`, such as `openai/gpt-5-nano`, `anthropic/claude-sonnet-4-5` or `ollama/llama3.2`. " +
+			"A credential with a base URL is a provider of its own: `my-gateway/some-model`. " +
+			"Without a model, the node takes the first chat model of a server on this machine (Ollama, LM Studio, llama.cpp, vLLM), " +
+			"and says what to do where there is none: it never makes an answer up.\n\n" +
+			"With a `schema`, a JSON Schema of an object, the answer is JSON and checked by it; an answer that does not fit fails the step. " +
+			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
+			"A property that is left out of the answer gives nothing, so what hangs on its port is skipped, as is what hangs on `json` without a schema. " +
+			"Properties named text, json or error have no port; read them from `json`.\n\n" +
+			"Pictures are files, URLs or data URLs. URLs go to the provider as they are where it fetches them itself, else Sluice does; together they may have 48 MiB. " +
+			"The cost is what the provider reports, else it is reckoned from the price that the workspace entered for the model.",
+		Fields: []flow.Field{
+			modelField(taskChat, "Empty takes a model of a server on this machine."),
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
+				Help: "What to ask. A {{name}} in it becomes a port."},
+			{Name: "system", Title: "System", Type: flow.FieldArea, Template: true,
+				Help: "What the model should be and keep to. A {{name}} in it becomes a port."},
+			{Name: "images", Title: "Images", Type: flow.FieldList, Value: flow.TypeAny,
+				Help: "Pictures to look at: a list of files, URLs or data URLs, or one of them."},
+			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
+				Help: "How freely the model chooses its words, from 0 to 2. Empty is the provider's own."},
+			{Name: "max_tokens", Title: "Most tokens", Type: flow.FieldInteger, Min: ptr(1),
+				Help: "How long the answer may be, in tokens, of which a word has one or two. Empty is the provider's own."},
+			schemaField,
+			{Name: "top_p", Title: "Top p", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(1), More: true,
+				Help: "Chooses only among the likeliest words that have this probability together, from 0 to 1. Set this or the temperature."},
+			{Name: "stop", Title: "Stop", Type: flow.FieldList, Max: ptr(maxStops), More: true,
+				Help: "Texts at which the answer ends, at most 4. They are not part of it."},
+			credentialField,
+		},
+		Outputs: []flow.Port{
+			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
+			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
+			Ports:  map[string]any{"ticket": "My parcel has not arrived.", "tone": "friendly"},
+		},
+		Shape: shapeChat,
+		Check: func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },
+	}
+})
+
+// maxStops is as many as OpenAI takes; others take as many or more.
+const maxStops = 4
+
+func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	r, err := chatRequest(in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	m, err := d.findTarget(ctx, in, taskChat)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	r.Model = m.model
+	if r.Images, err = d.images(ctx, in, "images", m.preset.ImageURLs); err != nil {
+		return flow.Out{}, err
+	}
+	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)
+	var out flow.Out
+	if answer != nil {
+		out.Usage = m.usage(answer.Usage, 0)
+	}
+	if err != nil {
+		return out, m.failed(ctx, err)
+	}
+	out.Outputs, err = chatOutputs(m, r, answer)
+	return out, err
+}
+
+// chatRequest reads everything but the pictures.
+func chatRequest(in *flow.In) (r providers.ChatRequest, err error) {
+	r = providers.ChatRequest{System: in.Text("system"), Key: in.Key}
+	if r.Prompt = in.Text("prompt"); strings.TrimSpace(r.Prompt) == "" && in.Config["images"] == nil {
+		return r, flow.Errorf(flow.CodeInputInvalid, "%q is empty.", "prompt")
+	}
+	if r.Temperature, err = optionalNumber(in, "temperature", 0, 2); err != nil {
+		return r, err
+	}
+	if r.TopP, err = optionalNumber(in, "top_p", 0, 1); err != nil {
+		return r, err
+	}
+	if r.MaxTokens, err = optionalCount(in, "max_tokens"); err != nil {
+		return r, err
+	}
+	if r.Stop, err = readStops(in); err != nil {
+		return r, err
+	}
+	r.Schema, err = readSchema(in)
+	return r, err
+}
+
+// readStops keeps blanks: a line break is a common place to end at.
+func readStops(in *flow.In) ([]string, error) {
+	list, _ := in.Config["stop"].([]any)
+	var stops []string
+	for _, item := range list {
+		if s := flow.Text(item); s != "" {
+			stops = append(stops, s)
+		}
+	}
+	if len(stops) > maxStops {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d texts; at most %d are taken.", "stop", len(stops), maxStops)
+	}
+	return stops, nil
+}
+
+// chatOutputs makes values of the answer. A model that thinks can spend all its
+// tokens on that, which looks like an empty answer.
+func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResult) (map[string]any, error) {
+	if answer.Text == "" && answer.Stop == "length" {
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model used up its tokens before it answered. Allow more in max_tokens. Model: %s.", m.ref)
+	}
+	outputs := map[string]any{"text": answer.Text}
+	if len(r.Schema) == 0 {
+		return outputs, nil
+	}
+	object, ok := answer.JSON.(map[string]any)
+	if !ok {
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, as the schema wants it. Model: %s.", m.ref)
+	}
+	for name, value := range object {
+		if grows(name) {
+			outputs[name] = value
+		}
+	}
+	outputs["json"] = object
+	return outputs, nil
+}

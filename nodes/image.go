@@ -1,0 +1,155 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+var (
+	imageFormats = []string{"png", "jpeg", "webp"}
+	backgrounds  = []string{"auto", "transparent", "opaque"}
+)
+
+// most pictures of one call; OpenAI's own limit.
+const maxMade = 10
+
+// The image kind has pictures made from words, or others edited by them.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "image", Title: "Image", Group: groupModels, Icon: "image", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Makes pictures from a description, or edits pictures by one.",
+		Doc: "Has a model draw what a prompt describes. With `images`, it edits those instead; with a `mask` too, only where the mask is transparent. " +
+			"The pictures are kept as files of the run.\n\n" +
+			"Sizes, qualities and the rest differ from model to model. Only what is set is sent, and a provider that refuses it says why.",
+		Fields: []flow.Field{
+			requiredField(modelField(taskImage, "It must make pictures.")),
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
+				Help: "What the picture shows, or what to change. A {{name}} in it becomes a port."},
+			{Name: "images", Title: "Images", Type: flow.FieldList, Value: flow.TypeAny,
+				Help: "Pictures to edit: a list of files, URLs or data URLs, or one of them. Without any, a new picture is made."},
+			{Name: "mask", Title: "Mask", Type: flow.FieldFile, Value: flow.TypeAny, Accept: []string{"image/png"}, More: true,
+				Help: "A picture whose transparent parts say where to edit."},
+			{Name: "size", Title: "Size", Type: flow.FieldText, Help: "Width and height such as 1024x1024. Empty is the model's own."},
+			{Name: "quality", Title: "Quality", Type: flow.FieldText, More: true, Help: "Such as low, medium or high. Empty is the model's own."},
+			{Name: "background", Title: "Background", Type: flow.FieldSelect, Options: backgrounds, More: true,
+				Help: "Whether the background may be seen through. Empty is the model's own."},
+			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: imageFormats, More: true, Help: "The format of the files. Empty is the model's own."},
+			{Name: "count", Title: "Count", Type: flow.FieldInteger, Default: 1, Min: ptr(1), Max: ptr(maxMade), Help: "How many pictures to make, from 1 to 10."},
+			credentialField,
+		},
+		Outputs: []flow.Port{
+			{Name: "image", Title: "Image", Type: flow.TypeFile, Help: "The first picture."},
+			{Name: "images", Title: "Images", Type: flow.TypeList, Help: "All pictures."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colours"},
+			Ports:  map[string]any{"event": "a summer fair"},
+		},
+		Check: checkModel(taskImage),
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return makeImage(ctx, d, in) },
+	}
+})
+
+// requiredField makes a field one that must have a value.
+func requiredField(f flow.Field) flow.Field {
+	f.Required = true
+	return f
+}
+
+func makeImage(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	r, err := imageRequest(in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	m, err := d.findTarget(ctx, in, taskImage)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	r.Model = m.model
+	if err := d.addPictures(ctx, in, m, &r); err != nil {
+		return flow.Out{}, err
+	}
+	made, err := d.Providers.Image(ctx, m.at, r)
+	var out flow.Out
+	if made != nil {
+		out.Usage = m.usage(made.Usage, 0)
+	}
+	if err != nil {
+		return out, m.failed(ctx, err)
+	}
+	out.Outputs, err = keepPictures(ctx, in, m, made.Images)
+	return out, err
+}
+
+func imageRequest(in *flow.In) (r providers.ImageRequest, err error) {
+	r = providers.ImageRequest{Size: in.Text("size"), Quality: in.Text("quality"), Key: in.Key}
+	if r.Prompt, err = wanted(in, "prompt"); err != nil {
+		return r, err
+	}
+	if r.Background, err = optionalChoice(in, "background", backgrounds); err != nil {
+		return r, err
+	}
+	if r.Format, err = optionalChoice(in, "format", imageFormats); err != nil {
+		return r, err
+	}
+	r.Count, err = wholeNumber(in, "count", 1, maxMade)
+	return r, err
+}
+
+// addPictures gathers what is to be edited, if anything is.
+func (d Deps) addPictures(ctx context.Context, in *flow.In, m *target, r *providers.ImageRequest) (err error) {
+	if r.Images, err = d.images(ctx, in, "images", false); err != nil {
+		return err
+	}
+	masks, err := d.images(ctx, in, "mask", false)
+	switch {
+	case err != nil:
+		return err
+	case len(r.Images) > 0 && !taskEdit.can(m.preset.Capabilities):
+		return cannot(m.preset, taskEdit)
+	case len(masks) > 0 && len(r.Images) == 0:
+		return flow.Errorf(flow.CodeInputInvalid, "There is a mask but no picture to edit. Give one in images.")
+	case len(masks) > 0:
+		r.Mask = &masks[0]
+	}
+	return nil
+}
+
+// keepPictures keeps what was made as files. All bodies are closed, whatever
+// happens.
+func keepPictures(ctx context.Context, in *flow.In, m *target, made []providers.Blob) (map[string]any, error) {
+	var files []any
+	var failure error
+	for i, blob := range made {
+		if failure != nil {
+			_ = blob.Body.Close() // given up
+			continue
+		}
+		file, err := m.keep(ctx, in, fmt.Sprintf("image-%d", i+1), blob)
+		files, failure = append(files, file), err
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	if len(files) == 0 {
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "%s made no picture. Model: %s.", m.preset.Title, m.ref)
+	}
+	return map[string]any{"image": files[0], "images": files}, nil
+}
+
+// keep keeps what a model made as a file of the run.
+func (m *target) keep(ctx context.Context, in *flow.In, name string, blob providers.Blob) (any, error) {
+	defer blob.Body.Close() //nolint:errcheck // read to its end or given up
+	file, err := in.SaveFile(ctx, withEnding(name, blob.MIME), blob.MIME, blob.Body)
+	if errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "What %s made is larger than a file may be. Model: %s.", m.preset.Title, m.ref)
+	}
+	if err != nil {
+		return nil, m.failed(ctx, err)
+	}
+	return file, nil
+}

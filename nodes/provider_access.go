@@ -1,0 +1,106 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+// customPreset speaks to whatever has the common format at an address of its own.
+const customPreset = "openai_compatible"
+
+// enter finds what lets the step in at a provider, which is one known by name
+// or a credential's name, and how it is spoken to.
+func (m *target) enter(ctx context.Context, in *flow.In, provider string, t task) error {
+	preset, known := providers.FindPreset(provider)
+	access, err := findAccess(ctx, in, provider, known)
+	switch {
+	case errors.Is(err, flow.ErrNoAccess) && preset.Local:
+		access = flow.Access{} // a server on this machine needs none
+	case errors.Is(err, flow.ErrNoAccess):
+		return noAccess(in, preset, t)
+	case err != nil:
+		return err
+	}
+	m.access = access
+	m.preset, err = presetFor(provider, preset, access)
+	return err
+}
+
+func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (flow.Access, error) {
+	chosen := in.Config["credential"]
+	name, isRef := flow.SecretRef(chosen)
+	switch {
+	case chosen != nil && chosen != "" && !isRef && known: // a secret that came by an edge
+		secret, err := in.Secret(ctx, chosen, "")
+		return flow.Access{Provider: provider, Secret: secret}, err
+	case known:
+		return in.Access(ctx, provider, chosen)
+	case isRef && name != provider:
+		return flow.Access{}, flow.Errorf(flow.CodeInputInvalid, "The model is one of %q and the credential is %q. Write the model as %s/…, or leave the credential empty.",
+			truncate(provider, 80), name, name)
+	}
+	access, err := in.Access(ctx, provider, map[string]any{"credential": provider})
+	if errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth}) {
+		return access, noProvider(provider)
+	}
+	return access, err
+}
+
+// presetFor tells how a provider is spoken to. A credential for an address of
+// its own may go by a provider's name, such as that of a gateway; the secret of
+// one provider is never shown to another.
+func presetFor(provider string, named providers.Preset, access flow.Access) (providers.Preset, error) {
+	kind := access.Provider
+	if kind == "" && named.Name == "" && access.BaseURL != "" {
+		kind = customPreset
+	}
+	if kind == "" && named.Name != "" || kind == named.Name {
+		return named, nil
+	}
+	preset, ok := providers.FindPreset(kind)
+	switch {
+	case !ok:
+		return preset, flow.Errorf(flow.CodeProviderAuth, "The credential %q says no provider that Sluice knows, so it cannot be used for a model. Add it again with a provider, such as %s with a base URL.",
+			access.Name, customPreset)
+	case named.Name != "" && preset.Name != customPreset:
+		return preset, flow.Errorf(flow.CodeInputInvalid, "The credential %q is for %s, but the model is one of %s. Choose another credential, or write the model as %s/….",
+			access.Name, preset.Title, named.Title, preset.Name)
+	}
+	return preset, nil
+}
+
+// locate says where the call goes. A server on this machine is where it was
+// found, unless a credential says otherwise.
+func (m *target) locate(local LocalServers) error {
+	m.at = providers.Endpoint{Provider: m.preset.Name, BaseURL: m.access.BaseURL, Secret: m.access.Secret, Trusted: m.access.Trusted && m.access.BaseURL != ""}
+	switch {
+	case m.at.BaseURL != "":
+	case m.preset.Local:
+		server, ok := findServer(local, m.preset.Name)
+		if !ok {
+			return notFound(m.preset)
+		}
+		m.at.BaseURL, m.at.Trusted = server.BaseURL, true
+	case m.preset.BaseURL == "":
+		return flow.Errorf(flow.CodeProviderAuth, "The credential %q has no base URL, so Sluice does not know where to send it. Add it again with one, such as https://example.com/v1.", m.access.Name)
+	}
+	return nil
+}
+
+// admit keeps a secret from going where it is not meant to.
+func (m *target) admit() error {
+	base := cmp.Or(m.at.BaseURL, m.preset.BaseURL)
+	u, err := url.Parse(base)
+	if err != nil {
+		return flow.Errorf(flow.CodeInputInvalid, "The base URL of the credential %q cannot be read. Write it like https://example.com/v1.", m.access.Name)
+	}
+	if m.at.Secret != "" && !m.access.May(u.Hostname()) {
+		return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", m.access.Name, u.Hostname())
+	}
+	return nil
+}

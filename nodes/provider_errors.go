@@ -1,0 +1,121 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+// failures are the codes of what can go wrong at a provider.
+var failures = map[providers.Kind]flow.Code{
+	providers.KindAuth:         flow.CodeProviderAuth,
+	providers.KindRateLimited:  flow.CodeProviderRateLimited,
+	providers.KindRejected:     flow.CodeProviderRejected,
+	providers.KindUnavailable:  flow.CodeProviderUnavailable,
+	providers.KindNotFound:     flow.CodeModelNotFound,
+	providers.KindIncompatible: flow.CodeModelIncompatible,
+	providers.KindBadAnswer:    flow.CodeOutputInvalid,
+	providers.KindTooLarge:     flow.CodeOutputInvalid,
+	providers.KindBlocked:      flow.CodeDestinationBlocked,
+	providers.KindBadRequest:   flow.CodeInputInvalid,
+}
+
+// failed words what a call to the model failed with: the provider's sentence,
+// and what its support asks for.
+func (m *target) failed(ctx context.Context, err error) error {
+	e, ok := errors.AsType[*providers.Error](err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !ok:
+		return err
+	}
+	out := flow.Errorf(cmp.Or(failures[e.Kind], flow.CodeInternal), "%s Model: %s.", e.Message, m.ref)
+	if e.Kind == providers.KindAuth && m.access.Name != "" {
+		out.Message += " Credential: " + m.access.Name + "."
+	}
+	if e.RequestID != "" {
+		out.Message += " Request ID: " + e.RequestID + "."
+	}
+	out.Retryable, out.After = e.Retryable, e.After
+	return out
+}
+
+// addCredential tells how a credential is added.
+func addCredential(provider string) string {
+	return `"sluice credential add --name ` + provider + " --provider " + provider + `"`
+}
+
+// noAccess says how to get at a provider that there is no credential for.
+func noAccess(in *flow.In, p providers.Preset, t task) error {
+	if p.BaseURL == "" {
+		return flow.Errorf(flow.CodeProviderAuth, "There is no credential for an %s provider. Add one with its base URL: %s.", p.Title, addCredential(p.Name))
+	}
+	message := "There is no credential for " + p.Title + ". Add one with " + addCredential(p.Name)
+	if p.KeysURL != "" {
+		message += " (get its secret at " + p.KeysURL + ")"
+	}
+	if len(p.EnvVars) > 0 && in.WorkspaceID == flow.DefaultWorkspace { // others may not use the environment
+		message += ", or set " + p.EnvVars[0] + " and restart Sluice"
+	}
+	if t.name == taskChat.name {
+		message += ", or use a model server on this machine, such as Ollama with ollama/llama3.2"
+	}
+	return flow.Errorf(flow.CodeProviderAuth, "%s.", message)
+}
+
+func noProvider(name string) error {
+	return flow.Errorf(flow.CodeProviderAuth, "There is no provider and no credential named %q. Providers are %s; a credential with a base URL makes another.",
+		truncate(name, 80), strings.Join(able(func(providers.Capabilities) bool { return true }), ", "))
+}
+
+// able lists the providers that can do something.
+func able(can func(providers.Capabilities) bool) []string {
+	var names []string
+	for _, p := range providers.Presets() {
+		if p.Wire != providers.WireHost && can(p.Capabilities) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func cannot(p providers.Preset, t task) error {
+	if p.Wire == providers.WireHost {
+		return flow.Errorf(flow.CodeModelIncompatible, "The models of %s run in a hosted_model node. Use one, or choose a model such as %s.", p.Title, t.example)
+	}
+	return flow.Errorf(flow.CodeModelIncompatible, "%s cannot %s. Choose a model of one of these: %s.", p.Title, t.what, strings.Join(able(t.can), ", "))
+}
+
+// notFound says where a server on this machine was looked for.
+func notFound(p providers.Preset) error {
+	where := "this machine"
+	if u, err := url.Parse(p.BaseURL); err == nil {
+		where = u.Host
+	}
+	e := flow.Errorf(flow.CodeProviderUnavailable, "%s was not found at %s. Start it on the machine that Sluice runs on, or add a credential with the base URL it has: %s.",
+		p.Title, where, addCredential(p.Name))
+	e.Retryable = true // it is looked for again every half minute
+	return e
+}
+
+// noModel says what to do where no model is chosen and none was found.
+func noModel(found []providers.LocalServer, t task) error {
+	provider, _, _ := providers.ParseModel(t.example)
+	message := "No model is chosen. Choose one such as " + t.example + " and add a credential for it with " + addCredential(provider)
+	switch {
+	case t.name != taskChat.name:
+	case len(found) > 0:
+		message = "No model is chosen, and " + found[0].Preset.Title + " on this machine has no chat model. Give it one, such as by \"ollama pull llama3.2\", or choose a model such as " +
+			t.example + " and add a credential for it with " + addCredential(provider)
+	default:
+		message = "No model is chosen, and no model server was found on this machine. Choose a model such as " + t.example + " and add a credential for it with " +
+			addCredential(provider) + "; or start Ollama, run \"ollama pull llama3.2\" and leave the model empty"
+	}
+	return flow.Errorf(flow.CodeProviderAuth, "%s.", message)
+}

@@ -1,0 +1,50 @@
+package nodes
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+func findServer(local LocalServers, preset string) (providers.LocalServer, bool) {
+	for _, s := range local.Found() {
+		if s.Preset.Name == preset {
+			return s, true
+		}
+	}
+	return providers.LocalServer{}, false
+}
+
+// localModel is the choice where nobody chose: a model of a server on this
+// machine, which costs nothing and tells nobody.
+func (d Deps) localModel(in *flow.In, t task) (*target, error) {
+	if chosen := in.Config["credential"]; chosen != nil && chosen != "" {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "A credential is chosen but no model. Choose a model of its provider, such as %s.", t.example)
+	}
+	found := d.Local.Found()
+	for _, s := range found {
+		if !t.can(s.Preset.Capabilities) {
+			continue
+		}
+		for _, model := range s.Models {
+			if fits(t, model.ID) {
+				return &target{ref: s.Preset.Name + "/" + model.ID, model: model.ID, preset: s.Preset,
+					at: providers.Endpoint{Provider: s.Preset.Name, BaseURL: s.BaseURL, Trusted: true}}, nil
+			}
+		}
+	}
+	return nil, noModel(found, t)
+}
+
+// otherUses are parts of the names of models that do not chat. Servers list all
+// their models without saying what they are for.
+var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip", "guard"}
+
+// fits tells by its name whether a model of a local server is for the task. Only
+// chat models are chosen without being asked for.
+func fits(t task, model string) bool {
+	name := strings.ToLower(model)
+	return t.name == taskChat.name && !slices.ContainsFunc(otherUses, func(part string) bool { return strings.Contains(name, part) })
+}

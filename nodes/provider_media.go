@@ -1,0 +1,175 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"sluice/flow"
+	"sluice/outbound"
+	"sluice/providers"
+)
+
+// Limits of what is fetched for a model and held in memory, in bytes. Providers
+// take no larger picture; OpenAI takes no longer recording.
+const (
+	maxPicture   = 20 << 20
+	maxPictures  = 48 << 20 // of one step
+	maxRecording = 25 << 20
+	maxImages    = 50 // of one step
+)
+
+// gatherer turns values into what is sent to a model: file values, URLs and
+// data URLs.
+type gatherer struct {
+	client HTTPClient
+	in     *flow.In
+	field  string
+	kind   string // media types that are taken begin with it; empty takes any but text
+	links  bool   // the provider fetches URLs itself
+	max    int64  // bytes of one
+	left   int64  // bytes that may be fetched in all
+}
+
+// images are the pictures of a field that holds a list of them, or one.
+func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool) ([]providers.Media, error) {
+	list, isList := in.Config[field].([]any)
+	if one := in.Config[field]; !isList && one != nil && one != "" {
+		list = []any{one}
+	}
+	if len(list) > maxImages {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, len(list), maxImages)
+	}
+	g := &gatherer{client: d.HTTP, in: in, field: field, kind: "image/", links: links, max: maxPicture, left: maxPictures}
+	var out []providers.Media
+	for _, value := range list {
+		if value == nil {
+			continue
+		}
+		m, err := g.gather(ctx, value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, error) {
+	if _, isFile := flow.FileID(value); isFile {
+		return g.stored(ctx, value)
+	}
+	text, isText := value.(string)
+	text = strings.TrimSpace(text)
+	switch {
+	case !isText || text == "":
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files, and got %s.", g.field, kindWithArticle(value))
+	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
+		return g.inline(text)
+	}
+	u, err := outbound.ParseURL(text)
+	if err != nil {
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files. %s", g.field, err)
+	}
+	if g.links {
+		return providers.Media{URL: u.String()}, nil
+	}
+	return g.fetch(ctx, u)
+}
+
+// stored reads what a file is from the store and not from its value, which
+// anybody can write.
+func (g *gatherer) stored(ctx context.Context, value any) (providers.Media, error) {
+	f, content, err := g.in.OpenFile(ctx, value)
+	if err != nil {
+		return providers.Media{}, err
+	}
+	_ = content.Close() // it was only looked at
+	m := providers.Media{Name: withEnding(f.Name, f.MIME), MIME: f.MIME, Size: f.Size, Open: func() (io.ReadCloser, error) {
+		_, content, err := g.in.OpenFile(ctx, value)
+		return content, err
+	}}
+	return m, g.check("The file "+f.Name, f.MIME)
+}
+
+// inline decodes a data URL.
+func (g *gatherer) inline(text string) (providers.Media, error) {
+	bad := flow.Errorf(flow.CodeInputInvalid, "%q has a data URL that cannot be read. Write it like data:image/png;base64,….", g.field)
+	head, data, ok := strings.Cut(text[len("data:"):], ",")
+	kind, isBase64 := strings.CutSuffix(head, ";base64")
+	if !ok || !isBase64 {
+		return providers.Media{}, bad
+	}
+	content, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return providers.Media{}, bad
+	}
+	kind, _, _ = mime.ParseMediaType(kind)
+	return g.held("", kind, "The data URL", content)
+}
+
+// fetch gets what a URL names, since the provider does not.
+func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, error) {
+	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.left, 1))})
+	if ctx.Err() != nil {
+		return providers.Media{}, ctx.Err()
+	}
+	if err != nil {
+		return providers.Media{}, requestError(err)
+	}
+	if answer.Status != http.StatusOK {
+		e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %d %s when %q was fetched.", u.Hostname(), answer.Status, http.StatusText(answer.Status), g.field)
+		e.Retryable = answer.Status == http.StatusTooManyRequests || answer.Status >= 500
+		e.After = retryAfter(answer.Header)
+		return providers.Media{}, e
+	}
+	g.left -= int64(len(answer.Body))
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	return g.held(path.Base(u.Path), kind, "What "+u.Hostname()+" sent", answer.Body)
+}
+
+// held is content that is in memory.
+func (g *gatherer) held(name, kind, what string, content []byte) (providers.Media, error) {
+	if kind == "" || kind == "application/octet-stream" {
+		kind, _, _ = mime.ParseMediaType(http.DetectContentType(content))
+	}
+	m := providers.Media{Name: withEnding(name, kind), MIME: kind, Size: int64(len(content)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}}
+	return m, g.check(what, kind)
+}
+
+// check refuses what is plainly something else, such as the page around a
+// picture.
+func (g *gatherer) check(what, kind string) error {
+	if g.kind != "" && strings.HasPrefix(kind, g.kind) || g.kind == "" && !strings.HasPrefix(kind, "text/") {
+		return nil
+	}
+	return flow.Errorf(flow.CodeInputInvalid, "%s is %s, which %q does not take.", what, kind, g.field)
+}
+
+// endings are those of the media types that models take and make. Providers
+// tell a recording's format by its ending.
+var endings = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif",
+	"audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/wave": ".wav", "audio/vnd.wave": ".wav",
+	"audio/ogg": ".ogg", "application/ogg": ".ogg", "audio/opus": ".opus", "audio/flac": ".flac", "audio/x-flac": ".flac", "audio/aac": ".aac",
+	"audio/mp4": ".m4a", "audio/x-m4a": ".m4a", "video/mp4": ".mp4", "audio/webm": ".webm", "video/webm": ".webm", "audio/pcm": ".pcm",
+}
+
+// withEnding gives a name its ending where it lacks one.
+func withEnding(name, kind string) string {
+	if name == "" || name == "." || name == "/" {
+		name = "file"
+	}
+	if path.Ext(name) == "" {
+		name += endings[kind]
+	}
+	return name
+}

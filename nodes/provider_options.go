@@ -1,0 +1,51 @@
+package nodes
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// optionalNumber is a field that may be left out: what arrives by an edge was
+// not held against the declaration.
+func optionalNumber(in *flow.In, name string, low, high float64) (*float64, error) {
+	value := in.Config[name]
+	if value == nil {
+		return nil, nil
+	}
+	f, ok := flow.Float(value)
+	if !ok || !(f >= low && f <= high) {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be a number from %g to %g, got %s.", name, low, high, truncate(flow.Text(value), 40))
+	}
+	return &f, nil
+}
+
+// optionalCount is a whole number from 1 on; 0 where it is left out.
+func optionalCount(in *flow.In, name string) (int, error) {
+	if in.Config[name] == nil {
+		return 0, nil
+	}
+	return wholeNumber(in, name, 1, math.MaxInt32)
+}
+
+// optionalChoice is one of some texts, or empty.
+func optionalChoice(in *flow.In, name string, options []string) (string, error) {
+	value := strings.TrimSpace(in.Text(name))
+	if value != "" && !slices.Contains(options, value) {
+		return "", flow.Errorf(flow.CodeInputInvalid, "%q must be one of %s, got %s.", name, strings.Join(options, ", "), truncate(value, 40))
+	}
+	return value, nil
+}
+
+// wanted is a text that must not be blank.
+func wanted(in *flow.In, name string) (string, error) {
+	text := in.Text(name)
+	if strings.TrimSpace(text) == "" {
+		return "", flow.Errorf(flow.CodeInputInvalid, "%q is empty.", name)
+	}
+	return text, nil
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }

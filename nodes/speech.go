@@ -1,0 +1,76 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+var speechFormats = []string{"mp3", "wav", "opus", "flac", "aac"}
+
+// The speech kind has a text spoken.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "speech", Title: "Speech", Group: groupModels, Icon: "volume-2", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Speaks a text.",
+		Doc: "Has a model read a text aloud and keeps the recording as a file of the run. " +
+			"How long a text may be differs: OpenAI takes 4,096 characters at once.\n\n" +
+			"Providers report no tokens for speech, so a cost is known only where the workspace entered a price per call.",
+		Fields: []flow.Field{
+			requiredField(modelField(taskSpeech, "It must speak.")),
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Template: true, Help: "What to say. A {{name}} in it becomes a port."},
+			{Name: "voice", Title: "Voice", Type: flow.FieldText, Default: "alloy",
+				Help: "Whose voice. Each provider has its own; those of OpenAI are alloy, ash, ballad, coral, echo, fable, nova, onyx, sage, shimmer and verse."},
+			{Name: "instructions", Title: "Instructions", Type: flow.FieldArea, More: true, Help: "How to say it, such as slowly and warmly. Not all models listen."},
+			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: speechFormats, Default: "mp3", More: true, Help: "The format of the file."},
+			{Name: "speed", Title: "Speed", Type: flow.FieldNumber, Min: ptr(0.25), Max: ptr(4), More: true, Help: "How fast, from 0.25 to 4, where 1 is as usual."},
+			credentialField,
+		},
+		Outputs: []flow.Port{{Name: "audio", Title: "Audio", Type: flow.TypeFile, Help: "The recording."}},
+		Example: flow.Example{
+			Config: map[string]any{"model": "openai/gpt-4o-mini-tts", "voice": "coral"},
+			Ports:  map[string]any{"text": "Your parcel arrives on Tuesday."},
+		},
+		Check: checkModel(taskSpeech),
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return speech(ctx, d, in) },
+	}
+})
+
+func speech(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	r, err := speechRequest(in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	m, err := d.findTarget(ctx, in, taskSpeech)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	r.Model = m.model
+	blob, err := d.Providers.Speech(ctx, m.at, r)
+	if err != nil {
+		return flow.Out{}, m.failed(ctx, err)
+	}
+	out := flow.Out{Usage: m.usage(providers.Usage{}, 0)}
+	audio, err := m.keep(ctx, in, "speech", *blob)
+	if err == nil {
+		out.Outputs = map[string]any{"audio": audio}
+	}
+	return out, err
+}
+
+func speechRequest(in *flow.In) (r providers.SpeechRequest, err error) {
+	r = providers.SpeechRequest{Voice: strings.TrimSpace(in.Text("voice")), Instructions: in.Text("instructions"), Key: in.Key}
+	if r.Text, err = wanted(in, "text"); err != nil {
+		return r, err
+	}
+	if r.Format, err = optionalChoice(in, "format", speechFormats); err != nil {
+		return r, err
+	}
+	speed, err := optionalNumber(in, "speed", 0.25, 4)
+	if speed != nil {
+		r.Speed = *speed
+	}
+	return r, err
+}

@@ -1,0 +1,64 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+// The transcribe kind writes down what a recording says.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "transcribe", Title: "Transcribe", Group: groupModels, Icon: "mic", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Writes down what a recording says.",
+		Doc: "Sends a recording to a model and gives the words in it. The recording is a file, a URL or a data URL; what a URL names may have 25 MiB, and files are as large as the provider takes them. " +
+			"`language` and `seconds` are given where the provider says them; what hangs on a port without a value is skipped.\n\n" +
+			"A price per second that the workspace entered for the model counts the seconds of the recording.",
+		Fields: []flow.Field{
+			requiredField(modelField(taskTranscribe, "It must listen.")),
+			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Value: flow.TypeAny, Required: true, Accept: []string{"audio/*", "video/*"},
+				Help: "The recording: a file, a URL or a data URL."},
+			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The language that is spoken, in two letters such as en. Empty has the model find out."},
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Words that help, such as names that occur. A {{name}} in it becomes a port."},
+			credentialField,
+		},
+		Outputs: []flow.Port{
+			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "What was said."},
+			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The language, as the provider names it."},
+			{Name: "seconds", Title: "Seconds", Type: flow.TypeNumber, Help: "How long the recording is."},
+		},
+		Example: flow.Example{
+			Config: map[string]any{"model": "openai/whisper-1", "language": "en"},
+			Ports:  map[string]any{"audio": "https://example.com/call.mp3"},
+		},
+		Check: checkModel(taskTranscribe),
+		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return transcribe(ctx, d, in) },
+	}
+})
+
+func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
+	m, err := d.findTarget(ctx, in, taskTranscribe)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	g := &gatherer{client: d.HTTP, in: in, field: "audio", max: maxRecording, left: maxRecording}
+	audio, err := g.gather(ctx, in.Config["audio"])
+	if err != nil {
+		return flow.Out{}, err
+	}
+	said, err := d.Providers.Transcribe(ctx, m.at, providers.TranscribeRequest{Model: m.model, Audio: audio,
+		Language: strings.TrimSpace(in.Text("language")), Prompt: in.Text("prompt"), Key: in.Key})
+	if err != nil {
+		return flow.Out{}, m.failed(ctx, err)
+	}
+	outputs := map[string]any{"text": said.Text}
+	if said.Language != "" {
+		outputs["language"] = said.Language
+	}
+	if said.Seconds > 0 {
+		outputs["seconds"] = flow.Number(said.Seconds)
+	}
+	return flow.Out{Outputs: outputs, Usage: m.usage(said.Usage, said.Seconds)}, nil
+}
