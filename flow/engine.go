@@ -55,16 +55,16 @@ type carrier struct {
 	sig     Signals
 	results chan result                // made when the first step is started, as is aborts
 	saves   chan saving                // of started steps; made with results
-	unsaved []chan<- struct{}          // closed once the next record is on disk
+	unsaved []chan<- error             // told once the next record is on disk
 	aborts  map[int]context.CancelFunc // of started steps, by node
 }
 
 // saving is what a step must not forget, and how it is told that this is on
-// disk.
+// disk, or that it never will be.
 type saving struct {
 	node  int
 	state any
-	done  chan<- struct{}
+	done  chan<- error
 }
 
 type result struct {
@@ -80,6 +80,7 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 	c := &carrier{Engine: e, plan: p, sig: sig}
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
+	defer c.tellSaved(errNotSaved)
 	defer stop()
 	for {
 		if err := ctx.Err(); err != nil { // what steps say from here on is about their ctx
@@ -99,7 +100,7 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 				return HandedBack, err
 			}
 			p.Recorded()
-			c.tellSaved()
+			c.tellSaved(nil)
 		case ActAbandon:
 			c.abandon(ctx, a)
 		case ActWait:

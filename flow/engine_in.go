@@ -63,7 +63,12 @@ func (c *carrier) equip(ctx context.Context, a Action) *Redactor {
 	return secrets
 }
 
+// errNotSaved tells a step that its worker let go of the run first.
+var errNotSaved = errors.New("the run was let go of before the state was on disk")
+
 // save hands a state to the run's own goroutine and waits until it is on disk.
+// Once it is handed over, the end of ctx is no answer any more: the step must
+// know whether whoever goes on will find it.
 func (c *carrier) save(ctx context.Context, node int, state any) error {
 	state, _, err := asValue(state, maxValueDepth)
 	if err == nil && c.plan.g.nodes[node].kind.Class == Inline {
@@ -72,23 +77,18 @@ func (c *carrier) save(ctx context.Context, node int, state any) error {
 	if err != nil {
 		return fmt.Errorf("save the state of a step: %w", err)
 	}
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	select {
 	case c.saves <- saving{node, state, done}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-done:
-		return nil
+		return <-done
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (c *carrier) tellSaved() {
+func (c *carrier) tellSaved(err error) {
 	for _, done := range c.unsaved {
-		close(done)
+		done <- err
 	}
 	c.unsaved = nil
 }

@@ -15,7 +15,7 @@ var testKinds = NewRegistry(
 	gateKind("gate", Inline), gateKind("ask", Outside),
 	firstKind("first", Inline), firstKind("race", Compute),
 	hookKind("hook", Outside), hookKind("tell", Inline),
-	templateKind, secretKind,
+	templateKind, secretKind, jobKind,
 	Kind{Name: "sticker", Title: "Sticker", Group: "Test", Summary: "Lies on the canvas.", Role: RoleCanvas,
 		Fields: []Field{{Name: "text", Type: FieldArea, Typed: true}}},
 )
@@ -174,4 +174,32 @@ var secretKind = Kind{
 		s, err := in.Secret(ctx, in.Config["secret"], "example.com")
 		return Out{Outputs: map[string]any{"text": fmt.Sprintf("%d characters", len(s))}}, err
 	},
+}
+
+// jobKind has something done elsewhere that it must not forget: its state is
+// the job's name. What happens to jobs is the simulation's part (simjobs_test.go).
+var jobKind = func() Kind {
+	k := workKind("job", Outside)
+	k.Fields = append(k.Fields, Field{Name: "forgets", Type: FieldBoolean, Typed: true})
+	k.Run = func(ctx context.Context, in *In) (Out, error) {
+		name, pauses := jobOf(in.State)
+		if pauses < in.Int("pauses") {
+			pause, _ := Float(in.Config["pause_s"])
+			return Out{Usage: oneCall, Suspend: &Suspension{Until: clock(ctx).Add(seconds(pause)), State: jobState(name, pauses+1)}}, nil
+		}
+		in.State = nil
+		return work(ctx, &In{Node: in.Node, Ports: in.Ports, Config: map[string]any{"text": in.Config["text"]}})
+	}
+	k.Abandon = func(context.Context, *In) error { return nil }
+	return k
+}()
+
+func jobState(name string, pauses int) any {
+	return map[string]any{"job": name, "pauses": Number(pauses)}
+}
+
+func jobOf(state any) (name string, pauses int) {
+	m, _ := state.(map[string]any)
+	n, _ := Float(m["pauses"])
+	return Text(m["job"]), int(n)
 }

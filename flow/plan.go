@@ -154,16 +154,17 @@ func (p *Plan) Next(now time.Time) Action {
 			return Action{Kind: ActRecord, Write: p.write}
 		case !p.suspend.IsZero():
 			return Action{Kind: ActSuspend, Until: p.suspend}
-		case len(p.abandoned) > 0:
-			list := p.abandoned
-			p.abandoned = nil
-			return Action{Kind: ActAbandon, Abandoned: list}
 		}
 		p.checkDeadline(now)
 		if p.stop != nil && p.dropStarts() {
 			if active := p.activeNodes(); len(active) > 0 {
 				return Action{Kind: ActAbort, Nodes: active}
 			}
+		}
+		if len(p.abandoned) > 0 { // after the others were told to stop, since this takes a while
+			list := p.abandoned
+			p.abandoned = nil
+			return Action{Kind: ActAbandon, Abandoned: list}
 		}
 		// What is recorded as running starts before inline work that could fail
 		// the run: a webhook fires once its outputs are recorded.

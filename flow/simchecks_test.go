@@ -128,7 +128,8 @@ func (w *world) checkWrite(rw *RunWrite, before *Run) error {
 
 func (w *world) checkStep(s *Step, durable bool) error {
 	k := w.g.nodes[w.g.index[s.Node]].kind
-	effect := s.State == StepSucceeded || s.State == StepFailed || s.State == StepWaiting && s.Saved != nil
+	unsaved := s.Saved != nil && string(EncodeJSON(s.Saved)) != string(w.disk.rows[s.Path].saved)
+	effect := s.State == StepSucceeded || s.State == StepFailed || s.State == StepWaiting && unsaved
 	if k.Class == Outside && effect && !durable && s.Attempt > 0 {
 		return fmt.Errorf("%s is %s in a write that is not durable", s.Path, s.State)
 	}
@@ -182,6 +183,9 @@ func (w *world) checkEnd() error {
 		if v, given := outputsOf(row)["value"]; n.kind.Role == RoleOutput && given && string(EncodeJSON(run.Outputs[nameOf(n.Node)])) != string(EncodeJSON(v)) {
 			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs[nameOf(n.Node)], v)
 		}
+	}
+	if err := w.checkJobs(); err != nil {
+		return err
 	}
 	if (run.Error != nil) != (run.State == RunFailed) || run.EndedAt.IsZero() {
 		return fmt.Errorf("the run is %s with error %v, ended at %s", run.State, run.Error, run.EndedAt)

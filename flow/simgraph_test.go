@@ -95,7 +95,7 @@ func (w *drawing) draw() {
 
 func (w *drawing) work() {
 	config := map[string]any{}
-	id := w.add(w.pick([]string{"note_down", "think", "call", "call"}), config)
+	id := w.add(w.pick([]string{"note_down", "think", "call", "call", "job"}), config)
 	for range w.rng.IntN(4) {
 		w.connect(w.pick(w.any), id+".values")
 	}
@@ -104,6 +104,9 @@ func (w *drawing) work() {
 	}
 	if w.rng.IntN(5) == 0 {
 		config["pauses"], config["pause_s"] = Number(1+w.rng.IntN(2)), Number([]int{0, 5, 29, 31, 600, 86400}[w.rng.IntN(6)])
+	}
+	if w.d.Nodes[len(w.d.Nodes)-1].Kind == "job" && w.rng.IntN(2) == 0 {
+		config["forgets"] = true
 	}
 	if w.rng.IntN(3) == 0 {
 		w.fail(&w.d.Nodes[len(w.d.Nodes)-1])

@@ -24,6 +24,9 @@ type world struct {
 	actions int
 	stale   *Plan
 	write   *RunWrite // refused by a full disk, to be repeated
+	jobs    map[string]*simJob
+	saving  map[int]bool // started steps that wait for their state to be on disk
+	forgot  map[int]bool // started steps that have let their job go
 }
 
 // tracer collects what happened, for a seed that is replayed.
@@ -42,7 +45,7 @@ func play(g *Graph, inputs map[string]any, reuse *Reuse, c chaos, rng *rand.Rand
 		run.Timeout = time.Duration(1+rng.IntN(60)) * time.Second
 	}
 	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}}
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}}
 	for most := 500 + 300*g.Len(); !w.disk.run.State.Ended(); w.actions++ {
 		if w.actions > most {
 			return nil, fmt.Errorf("no end after %d actions", most)
@@ -91,6 +94,8 @@ func (w *world) act() error {
 		w.started = append(w.started, a)
 	case ActAbort:
 		return w.abort(a.Nodes)
+	case ActAbandon:
+		return w.abandon(a.Abandoned)
 	case ActRecord:
 		return w.record(a.Write)
 	case ActWait:
@@ -119,6 +124,7 @@ func (w *world) claim() {
 	run, steps := w.disk.claim()
 	w.plan = NewPlan(w.g, run, steps, w.reuse)
 	w.started, w.aborted, w.write = nil, map[int]bool{}, nil
+	w.saving, w.forgot = map[int]bool{}, map[int]bool{}
 	w.say("claim %d: run %s", run.Attempt, run.State)
 }
 
@@ -192,8 +198,8 @@ func (w *world) record(rw *RunWrite) error {
 	}
 	if w.write = rw; w.happens(w.chaos.fullDisk) {
 		w.say("disk full")
-		if len(w.started) > 0 && w.rng.IntN(2) == 0 {
-			w.finish() // meanwhile
+		if k := w.rng.IntN(max(1, len(w.started))); k < len(w.started) && w.rng.IntN(2) == 0 && w.g.nodes[w.started[k].Node].Kind != "job" {
+			w.end(k) // meanwhile; a state is heard of only when nothing is to be written
 		}
 		return nil
 	}
@@ -206,10 +212,14 @@ func (w *world) record(rw *RunWrite) error {
 		return err
 	}
 	w.say("record %d steps, run %s, seq %d, durable %v", len(rw.Steps), rw.Run.State, rw.Run.Seq, rw.Durable)
+	if err := w.recordJobs(rw); err != nil {
+		return err
+	}
 	if rw.End && w.rng.IntN(2) == 0 {
 		return nil // the worker dies before it hears of it
 	}
 	w.plan.Recorded()
+	clear(w.saving)
 	return w.checkRecorded()
 }
 
@@ -222,6 +232,9 @@ func (w *world) wait(until time.Time) error {
 	}
 	if !until.IsZero() && !until.After(w.now) {
 		return fmt.Errorf("waits for %s, which is now", until)
+	}
+	if len(w.saving) > 0 {
+		return fmt.Errorf("waits although %d states are to be saved", len(w.saving))
 	}
 	if len(w.started) == 0 {
 		if until.IsZero() {
@@ -236,13 +249,26 @@ func (w *world) wait(until time.Time) error {
 			return nil // the timer was first
 		}
 	}
-	w.finish()
+	return w.finish()
+}
+
+// finish ends any one of the started steps, or moves its job.
+func (w *world) finish() error {
+	k := w.rng.IntN(len(w.started))
+	a := w.started[k]
+	if w.saving[a.Node] {
+		return nil // it waits for the disk
+	}
+	if moved, err := w.moveJob(&a); moved || err != nil {
+		w.started[k] = a
+		return err
+	}
+	w.end(k)
 	return nil
 }
 
-// finish ends any one of the started steps.
-func (w *world) finish() {
-	k := w.rng.IntN(len(w.started))
+// end ends one of the started steps.
+func (w *world) end(k int) {
 	a := w.started[k]
 	w.started = append(w.started[:k:k], w.started[k+1:]...)
 	out, err := w.carryOut(w.plan, a)
