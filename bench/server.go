@@ -96,7 +96,12 @@ func (s *server) kill() {
 }
 
 // rss is the memory of the process in MiB, 0 where it cannot be told.
-func (s *server) rss() float64 {
+func (s *server) rss() float64 { return s.memory("VmRSS:") }
+
+// peak is the most memory the process has had so far, in MiB.
+func (s *server) peak() float64 { return s.memory("VmHWM:") }
+
+func (s *server) memory(field string) float64 {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
@@ -104,7 +109,7 @@ func (s *server) rss() float64 {
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	_, rest, _ := strings.Cut(string(status), field)
 	kib, _ := strconv.ParseFloat(strings.Fields(rest + " 0")[0], 64)
 	return kib / 1024
 }

@@ -140,8 +140,10 @@ type run struct {
 }
 
 type runError struct {
-	Code string `json:"code"`
-	Node string `json:"node"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Node      string `json:"node"`
+	Retryable bool   `json:"retryable"`
 }
 
 func (r *run) ended() bool {

@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// canaries are secrets planted wherever Sluice takes one. None of them may
+// ever be seen again, but by whom it is meant for.
+var canaries = map[string]string{
+	"credential of a provider":    "canary-provider-8c1f0a52",
+	"secret of the environment":   "canary-environment-77d2e9b1",
+	"credential in a header":      "canary-header-19ab33cd",
+	"literal in a document":       "canary-literal-e04b5f6a",
+	"signing secret of a webhook": "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-signing-5f6a7b8c9d0e1f2a")),
+	"custom signature":            "canary-signature-2b3c4d5e",
+	"secret of a run's webhook":   "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-per-run-0a1b2c3d4e5f6a7b")),
+}
+
+// parrot sends back all that it is given: as JSON, in an error, or as the
+// provider of a chat model.
+func parrot(t *testing.T) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		all := fmt.Sprintf("%s %s %v %q %s", r.Method, r.URL, r.Header, r.Header, body)
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/chat/completions") && strings.HasPrefix(r.URL.Path, "/good"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			said := strings.ReplaceAll(strings.ReplaceAll(all, `\`, `/`), `"`, `'`)
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"}}]}\n\ndata: [DONE]\n\n", said)
+		case strings.HasPrefix(r.URL.Path, "/fail"), strings.HasSuffix(r.URL.Path, "/chat/completions"):
+			http.Error(w, all, http.StatusUnauthorized)
+		default:
+			_, _ = io.WriteString(w, all)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestCanary uses every secret against servers that send everything back, and
+// then looks for it in all that Sluice keeps, says and shows.
+func TestCanary(t *testing.T) {
+	t.Parallel()
+	echo := parrot(t)
+	s := newServer(t, "OPENAI_API_KEY="+canaries["secret of the environment"], "OPENAI_BASE_URL="+echo.URL+"/good/v1")
+	var seen strings.Builder
+	for _, c := range []struct{ name, secret, provider, base string }{
+		{"good", "credential of a provider", "openai_compatible", echo.URL + "/good/v1"},
+		{"bad", "credential of a provider", "openai_compatible", echo.URL + "/bad/v1"},
+		{"header", "credential in a header", "", ""},
+		{"signing", "signing secret of a webhook", "", ""},
+		{"signature", "custom signature", "", ""},
+	} {
+		r := s.commandWith(canaries[c.secret], "credential", "add", "--name", c.name, "--provider", c.provider, "--base-url", c.base)
+		if r.code != 0 {
+			t.Fatalf("credential add: %+v", r)
+		}
+		seen.WriteString(r.out + r.errs)
+	}
+	id := s.publish(canaryFlow(echo.URL))
+	c := s.client(s.manager())
+	webhook := object{"url": echo.URL + "/run", "secret": canaries["secret of a run's webhook"]}
+	a := c.want(200, "POST", "/v1/flow/"+id+"/run", object{"n": "1", "run_options": object{"webhook": webhook}}, "Prefer: wait=30")
+	seen.Write(a.body)
+	runID := fmt.Sprint(a.object(t)["run_id"])
+	if status := a.object(t)["status"]; status != "succeeded" {
+		t.Fatalf("the run is %v: %s", status, a.body)
+	}
+	s.waitUntil("both webhooks are delivered", func() bool {
+		return strings.Count(string(c.do("GET", "/v1/flow/"+id+"/deliveries", nil).body), `"delivered"`) == 2
+	})
+	path := "/v1/flow/" + id + "/run/" + runID
+	for _, p := range []string{path, path + "/result", path + "/steps", path + "/events", "/v1/flow/" + id, "/v1/flow/" + id + "/openapi.json", "/v1/flow/" + id + "/runs", "/v1/flow/" + id + "/deliveries", "/v1/flow"} {
+		seen.Write(c.want(200, "GET", p, nil).body)
+	}
+	for _, args := range [][]string{
+		{"flow", "export", id}, {"flow", "list", "--json"}, {"credential", "list"}, {"credential", "list", "--json"},
+		{"credential", "test", "bad"}, {"key", "list", "--json"}, {"flow", "run", id, "--input", "n=1"},
+	} {
+		r := s.command(args...)
+		seen.WriteString(r.out + r.errs)
+	}
+	p := s.life()
+	s.stop()
+	seen.WriteString(p.out.String() + p.errs.String())
+	if text := seen.String(); !strings.Contains(text, "[secret]") || strings.Count(text, "Bearer") < 3 {
+		t.Fatalf("the servers' answers are not to be seen at all:\n%.2000s", text)
+	}
+	for what, secret := range canaries {
+		wantNowhere(t, what, secret, "what was said and shown", seen.String())
+		wantNotOnDisk(t, what, secret, s.dir)
+	}
+}
+
+// canaryFlow sends every secret out; its failures are routed, so that it ends.
+func canaryFlow(echo string) []byte {
+	ref := func(name string) object { return object{"credential": name} }
+	routed := object{"on_error": "route"}
+	return document("Canary", []object{
+		input("n"),
+		node("header", "http_request", object{"url": echo + "/ok", "headers": object{"Authorization": ref("header"), "X-Api-Key": canaries["literal in a document"]}}),
+		node("refused", "http_request", object{"url": echo + "/fail", "method": "POST", "body": "{{n}}", "headers": object{"Authorization": ref("header")}}, routed),
+		node("good", "chat", object{"model": "good/m", "prompt": "{{n}}"}),
+		node("env", "chat", object{"model": "openai/m", "prompt": "{{n}}"}),
+		node("bad", "chat", object{"model": "bad/m", "prompt": "{{n}}"}, routed),
+		node("hook", "webhook", object{"url": echo + "/hook", "secret": ref("signing"), "signature": ref("signature")}),
+		output("header"), output("refused"), output("good"), output("env"), output("bad"),
+	}, "n.value > refused.n", "n.value > good.n", "n.value > env.n", "n.value > bad.n",
+		"header.body > out_header.value", "refused.error > out_refused.value", "good.text > out_good.value", "env.text > out_env.value", "bad.error > out_bad.value")
+}
+
+// wantNowhere looks for a secret in every form in which it may hide.
+func wantNowhere(t *testing.T, what, secret, where, text string) {
+	t.Helper()
+	for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))} {
+		if at := strings.Index(text, form); at >= 0 {
+			t.Errorf("the %s is in %s: …%s…", what, where, text[max(0, at-80):min(len(text), at+len(form)+20)])
+		}
+	}
+}
+
+func wantNotOnDisk(t *testing.T, what, secret, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		wantNowhere(t, what, secret, filepath.Base(path), string(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

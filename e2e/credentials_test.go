@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// gatekeeper is a provider that lets one secret in and lists one model.
+func gatekeeper(t *testing.T, secret string) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if given := r.Header.Get("Authorization"); given != "Bearer "+secret {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error": {"message": "Incorrect API key provided: ` + given + `.", "type": "invalid_request_error", "code": "invalid_api_key"}}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"object": "list", "data": [{"id": "small-1", "object": "model", "owned_by": "us"}]}`))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestCredentialCommands takes a credential through its life beside a running
+// server.
+func TestCredentialCommands(t *testing.T) {
+	t.Parallel()
+	const right, wrong = "sk-right-1234567890", "sk-wrong-1234567890"
+	provider := gatekeeper(t, right)
+	s := newServer(t)
+	add := func(secret string) result {
+		return s.commandWith(secret+"\n", "credential", "add", "--name", "gateway", "--provider", "openai_compatible", "--base-url", provider.URL+"/v1")
+	}
+	if r := add(wrong); r.code != 0 || !strings.Contains(r.out, "127.0.0.1") {
+		t.Fatalf("credential add: %+v", r)
+	}
+	if r := s.command("credential", "test", "gateway"); r.code != 1 || !strings.Contains(r.errs, "Incorrect API key") || strings.Contains(r.out+r.errs, wrong) {
+		t.Errorf("a wrong secret: %+v", r)
+	}
+	if r := add(right); r.code != 0 {
+		t.Fatalf("replacing it: %+v", r)
+	}
+	if r := s.command("credential", "test", "gateway"); r.code != 0 {
+		t.Errorf("the right secret: %+v", r)
+	}
+
+	s.publish(document("Knock", []object{
+		node("knock", "http_request", object{"url": provider.URL, "headers": object{"Authorization": object{"credential": "gateway"}}}), output("got"),
+	}, "knock.body > out_got.value"))
+	if list := s.must("credential", "list"); !strings.Contains(list, "gateway") || !strings.Contains(list, "Knock") || strings.Contains(list, right) {
+		t.Errorf("credential list:\n%s", list)
+	}
+	var listed []struct {
+		Name   string
+		Hosts  []string
+		UsedBy []struct {
+			Node string
+			Live bool
+		} `json:"used_by"`
+	}
+	if err := json.Unmarshal([]byte(s.must("credential", "list", "--json")), &listed); err != nil || len(listed) != 1 || len(listed[0].UsedBy) != 2 {
+		t.Errorf("credential list --json: %+v, %v", listed, err)
+	}
+	if r := s.command("credential", "remove", "gateway"); r.code != 1 || !strings.Contains(r.errs, "Knock") {
+		t.Errorf("removing what is used: %+v", r)
+	}
+	s.must("credential", "remove", "gateway", "--force")
+	if r := s.command("credential", "test", "gateway"); r.code != 1 {
+		t.Errorf("testing what is gone: %+v", r)
+	}
+}
+
+// TestCredentialAddRefuses what cannot work, and says what to do.
+func TestCredentialAddRefuses(t *testing.T) {
+	t.Parallel()
+	s := stoppedServer(t)
+	tests := []struct {
+		name, secret, says string
+		args               []string
+	}{
+		{"an unknown provider", "sk", "openai_compatible", []string{"--name", "a", "--provider", "opnai"}},
+		{"no secret", "", "standard input", []string{"--name", "a", "--provider", "openai"}},
+		{"a name that is none", "sk", "letters", []string{"--name", "a b", "--provider", "openai"}},
+		{"a missing base URL", "sk", "--base-url", []string{"--name", "a", "--provider", "openai_compatible"}},
+		{"a base URL with a password", "sk", "without a name or password", []string{"--name", "a", "--provider", "vllm", "--base-url", "http://u:p@gpu/v1"}},
+		{"several lines", "one\ntwo", "one line", []string{"--name", "a", "--provider", "openai"}},
+	}
+	for _, tt := range tests {
+		r := s.commandWith(tt.secret, append([]string{"credential", "add"}, tt.args...)...)
+		if r.code != 2 || !strings.Contains(r.errs, tt.says) {
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+}
+
+// TestEnvironmentCredential works with no set-up.
+func TestEnvironmentCredential(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-environment-1234567890"
+	provider := gatekeeper(t, secret)
+	s := stoppedServer(t, "OPENAI_API_KEY="+secret, "OPENAI_BASE_URL="+provider.URL+"/v1")
+	if r := s.command("credential", "test", "openai"); r.code != 0 {
+		t.Errorf("credential test: %+v", r)
+	}
+	if list := s.must("credential", "list"); !strings.Contains(list, "OPENAI_API_KEY") || strings.Contains(list, secret) {
+		t.Errorf("credential list:\n%s", list)
+	}
+}
