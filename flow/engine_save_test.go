@@ -1,0 +1,409 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// depot is a place where steps have things done that go on without them.
+type depot struct {
+	mu        sync.Mutex
+	begun     int
+	abandoned []any
+	tell      func(ctx context.Context) error // what telling it of an end does
+}
+
+func (d *depot) told() []any {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.abandoned
+}
+
+// ship is a kind that has one thing done in so many seconds. It saves the
+// number of what it began, and goes on with that after a crash or a failure.
+func (d *depot) ship() Kind {
+	k := workKind("ship", Outside)
+	k.Fields = append(k.Fields, Field{Name: "fail", Type: FieldText, Typed: true})
+	k.Run = func(ctx context.Context, in *In) (Out, error) {
+		if in.State == nil {
+			if err := d.begin(ctx, in); err != nil {
+				return Out{}, err
+			}
+		}
+		if pause, _ := Float(in.Config["pause_s"]); pause > 0 {
+			return Out{Suspend: &Suspension{Until: time.Now().Add(seconds(pause)), State: in.State}}, nil
+		}
+		takes, _ := Float(in.Config["takes_s"])
+		select {
+		case <-time.After(seconds(takes)):
+		case <-ctx.Done():
+			return Out{}, ctx.Err()
+		}
+		if how := in.Text("fail"); how != "" {
+			if how == "forgotten" {
+				if err := in.Save(ctx, nil); err != nil {
+					return Out{}, err
+				}
+			}
+			return Out{}, &Error{Code: CodeProviderUnavailable, Message: "The depot is closed.", Retryable: true}
+		}
+		return Out{Outputs: map[string]any{"text": Text(in.State)}}, nil
+	}
+	k.Abandon = func(ctx context.Context, in *In) error {
+		d.mu.Lock()
+		d.abandoned = append(d.abandoned, in.State)
+		d.mu.Unlock()
+		if d.tell != nil {
+			return d.tell(ctx)
+		}
+		return nil
+	}
+	return k
+}
+
+func (d *depot) begin(ctx context.Context, in *In) error {
+	d.mu.Lock()
+	d.begun++
+	number := Number(d.begun)
+	d.mu.Unlock()
+	in.State = number
+	return in.Save(ctx, number)
+}
+
+func TestEngineSave(t *testing.T) {
+	tests := []struct {
+		name, flow   string
+		begun, saves int
+	}{
+		{"is kept until the step succeeds", `a ship {"takes_s": 9}`, 1, 1},
+		{"is handed to the next attempt", `a ship {"takes_s": 9} {"timeout_s": 5, "retry": {"attempts": 3, "backoff_s": 1}}`, 1, 1},
+		{"is handed to the next attempt that fails", `a ship {"fail": "yes"} {"retry": {"attempts": 3}}`, 1, 1},
+		{"may be forgotten, so that the next attempt begins anew", `a ship {"fail": "forgotten"} {"retry": {"attempts": 3}}`, 3, 6},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ func() time.Duration) {
+				d := &depot{}
+				s := newStation(t, tt.flow, d.ship())
+				if s.finish(); d.begun != tt.begun {
+					t.Errorf("%d begun, want %d", d.begun, tt.begun)
+				}
+				if saved := s.disk.saves("a"); saved != tt.saves {
+					t.Errorf("%d changes of the state on disk, want %d", saved, tt.saves)
+				}
+			})
+		})
+	}
+}
+
+// saves counts how often a step's state changed on disk, its end left aside.
+func (d *fakeDisk) saves(path string) int {
+	n, last := 0, "null"
+	for _, w := range d.log {
+		for _, r := range w.rows {
+			if now := string(r.saved); r.step.Path == path && now != last && !r.step.State.Ended() {
+				n, last = n+1, now
+			}
+		}
+	}
+	return n
+}
+
+func TestEngineSaveIsOnDiskBeforeItReturns(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		var s *station
+		d := &depot{}
+		k := d.ship()
+		k.Run = func(ctx context.Context, in *In) (Out, error) {
+			s.mu.Lock()
+			s.busy = 3 // the database is, for a while
+			s.mu.Unlock()
+			if err := d.begin(ctx, in); err != nil {
+				return Out{}, err
+			}
+			if row := s.step("a"); Text(row.Saved) != "1" || row.State != StepRunning || s.disk.synced != len(s.disk.log) {
+				t.Errorf("saved and not on disk: %+v", row)
+			}
+			return Out{}, nil
+		}
+		s = newStation(t, "a ship", k)
+		s.finish()
+		s.wantEnd(RunSucceeded, "")
+		wantTime(t, passed(), 350*time.Millisecond)
+	})
+}
+
+// TestEngineSaveAfterACrash cuts the worker off and lets another go on.
+func TestEngineSaveAfterACrash(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		d := &depot{}
+		s := newStation(t, `a ship {"takes_s": 9}`, d.ship())
+		ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
+		defer kill()
+		if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack {
+			t.Fatal(outcome)
+		}
+		s.finish()
+		if s.wantEnd(RunSucceeded, ""); d.begun != 1 || len(d.told()) != 0 || Text(s.step("a").Outputs["text"]) != "1" {
+			t.Errorf("%d begun, %v abandoned, %v", d.begun, d.told(), s.step("a").Outputs)
+		}
+		wantTime(t, passed(), 14*time.Second)
+	})
+}
+
+// TestEngineSaveThatFails: a step whose worker lets go is told that its state
+// is not on disk, however it came about.
+func TestEngineSaveThatFails(t *testing.T) {
+	tests := []struct {
+		name  string
+		stand func(s *station, kill func()) // in the way of the write
+	}{
+		{"somebody else has the run", func(s *station, _ func()) { s.fenced = true }},
+		{"the worker is killed while the disk is full", func(s *station, kill func()) { s.busy = 1000; time.AfterFunc(time.Minute, kill) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ func() time.Duration) {
+				var s *station
+				var failure error
+				ctx, kill := context.WithCancel(t.Context())
+				k := (&depot{}).ship()
+				k.Run = func(ctx context.Context, in *In) (Out, error) {
+					s.mu.Lock()
+					tt.stand(s, kill)
+					s.mu.Unlock()
+					failure = in.Save(ctx, "x")
+					return Out{}, failure
+				}
+				s = newStation(t, "a ship", k)
+				if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack || failure == nil {
+					t.Errorf("outcome %d, the step was told %v", outcome, failure)
+				}
+			})
+		})
+	}
+}
+
+func TestEngineSaveOfInlineWork(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		k := workKind("quick", Inline)
+		k.Run = func(ctx context.Context, in *In) (Out, error) { return Out{}, in.Save(ctx, "x") }
+		s := newStation(t, "a quick", k)
+		s.finish()
+		s.wantEnd(RunFailed, CodeInternal)
+	})
+}
+
+// TestEngineAbandons: whatever keeps a step from being gone on with, the
+// outside is told once, and never when somebody may go on with it.
+func TestEngineAbandons(t *testing.T) {
+	tests := []struct {
+		name, flow string
+		cancel     bool // after three seconds
+		timeout    time.Duration
+		end        RunState
+		told       int
+	}{
+		{"when the run is canceled", `a ship {"takes_s": 50}`, true, 0, RunCanceled, 1},
+		{"when the step takes too long", `a ship {"takes_s": 50} {"timeout_s": 2}`, false, 0, RunFailed, 1},
+		{"when its failure is routed", `a ship {"fail": "yes"} {"on_error": "route"}`, false, 0, RunSucceeded, 1},
+		{"when all attempts have failed, once", `a ship {"fail": "yes"} {"retry": {"attempts": 4, "backoff_s": 1}}`, false, 0, RunFailed, 1},
+		{"when the run takes too long", `a ship {"takes_s": 50}`, false, 5 * time.Second, RunFailed, 1},
+		{"when another step fails", "a ship {\"takes_s\": 50}\n b call {\"takes_s\": 9} {\"timeout_s\": 2}", false, 0, RunFailed, 1},
+		{"when the run is canceled between two attempts", `a ship {"fail": "yes"} {"retry": {"attempts": 4, "backoff_s": 20}}`, true, 0, RunCanceled, 1},
+		{"each of them", "a ship {\"takes_s\": 50}\n b ship {\"takes_s\": 50}", true, 0, RunCanceled, 2},
+		{"not when it succeeds", `a ship {"takes_s": 1}`, false, 0, RunSucceeded, 0},
+		{"not when it was forgotten", `a ship {"fail": "forgotten"}`, false, 0, RunFailed, 0},
+		{"not when nothing was saved", `a call {"takes_s": 50}`, true, 0, RunCanceled, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, _ func() time.Duration) {
+				d := &depot{}
+				s := newStation(t, tt.flow, d.ship())
+				if tt.timeout > 0 {
+					s.disk.first.Timeout, s.disk.run.Timeout = tt.timeout, tt.timeout
+				}
+				sig := Signals{}
+				if tt.cancel {
+					sig.Cancel = after(3 * time.Second)
+				}
+				if outcome, err := s.carry(t.Context(), sig); outcome != Ended || err != nil {
+					t.Fatal(outcome, err)
+				}
+				if s.disk.run.State != tt.end || len(d.told()) != tt.told {
+					t.Errorf("the run is %s, %d told of", s.disk.run.State, len(d.told()))
+				}
+				if a := s.step("a"); a.Saved != nil {
+					t.Errorf("the state is kept: %+v", a)
+				}
+			})
+		})
+	}
+}
+
+func TestEngineAbandonsAWaitingStep(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		d := &depot{}
+		s := newStation(t, `a ship {"pause_s": 600}`, d.ship())
+		if outcome, err := s.carry(t.Context(), Signals{}); outcome != Suspended || err != nil {
+			t.Fatal(outcome, err)
+		}
+		s.disk.canceled = true
+		s.finish()
+		if s.wantEnd(RunCanceled, ""); len(d.told()) != 1 || Text(d.told()[0]) != "1" || d.begun != 1 {
+			t.Errorf("told of %v, %d begun", d.told(), d.begun)
+		}
+		wantTime(t, passed(), 0)
+	})
+}
+
+func TestEngineDoesNotAbandonAtShutdown(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		d := &depot{}
+		s := newStation(t, `a ship {"takes_s": 50}`, d.ship())
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if outcome, _ := s.carry(ctx, Signals{Hold: after(0)}); outcome != HandedBack || len(d.told()) != 0 {
+			t.Errorf("outcome %d, told of %v", outcome, d.told())
+		}
+	})
+}
+
+// TestEngineAbandonTrouble: an outside that cannot be told keeps no run from
+// ending, and no other step from being stopped.
+func TestEngineAbandonTrouble(t *testing.T) {
+	tests := []struct {
+		name   string
+		tell   func(ctx context.Context) error
+		takes  time.Duration
+		report string
+	}{
+		{"it fails", func(context.Context) error { return errors.New("nobody answers") }, 0, "abandon step run_1:a: nobody answers"},
+		{"it panics", func(context.Context) error { panic("oops") }, 0, "panic: oops"},
+		{"it hangs", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, abandonPatience, "deadline"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, passed func() time.Duration) {
+				d := &depot{tell: tt.tell}
+				var stopped time.Duration
+				other := workKind("other", Outside)
+				other.Run = func(ctx context.Context, _ *In) (Out, error) {
+					<-ctx.Done()
+					stopped = passed()
+					return Out{}, ctx.Err()
+				}
+				s := newStation(t, "a ship {\"fail\": \"yes\", \"takes_s\": 3}\n b other", d.ship(), other)
+				s.finish()
+				s.wantEnd(RunFailed, CodeProviderUnavailable)
+				wantTime(t, passed(), 3*time.Second+tt.takes)
+				wantTime(t, stopped, 3*time.Second)
+				if len(s.reports) != 1 || !strings.Contains(s.reports[0], tt.report) {
+					t.Errorf("reported: %q", s.reports)
+				}
+			})
+		})
+	}
+}
+
+// TestEngineRedacts: what a step was given to get in is not told on.
+func TestEngineRedacts(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		var emitted []string
+		k := workKind("leak", Outside)
+		k.Run = func(ctx context.Context, in *In) (Out, error) {
+			access, err := in.Access(ctx, "acme", map[string]any{"credential": "acme"})
+			in.Emit("at first " + access.Secret)
+			return Out{Outputs: map[string]any{"text": "with " + access.Secret}}, err
+		}
+		s := newStation(t, "a leak", k)
+		s.engine.Emit = func(runID, path string, attempt int, text string) {
+			if runID != "run_1" || path != "a" || attempt != 1 {
+				t.Errorf("emitted by %s %s %d", runID, path, attempt)
+			}
+			emitted = append(emitted, text)
+		}
+		s.finish()
+		if got := s.step("a").Outputs["text"]; got != "with "+Redacted || len(emitted) != 1 || emitted[0] != "at first "+Redacted {
+			t.Errorf("gave %q, emitted %q", got, emitted)
+		}
+	})
+}
+
+// shapedKind has a field and an output for every name in its config, or takes
+// any input that begins with its prefix.
+func shapedKind() Kind {
+	k := workKind("shaped", Outside)
+	k.Fields = []Field{{Name: "names", Title: "Names", Type: FieldList, Typed: true}}
+	k.Shape = func(n *Node) Shape {
+		list, known := n.Config["names"].([]any)
+		if !known {
+			return Shape{Open: "in."}
+		}
+		var s Shape
+		for _, name := range list {
+			s.Fields = append(s.Fields, Field{Name: "in." + Text(name), Type: FieldText, Template: true})
+			s.Outputs = append(s.Outputs, Port{Name: Text(name), Type: TypeAny})
+		}
+		return s
+	}
+	k.Run = func(_ context.Context, in *In) (Out, error) {
+		return Out{Outputs: map[string]any{"text": string(EncodeJSON([]any{in.Config, in.Ports})), "x": in.Config["in.x"]}}, nil
+	}
+	return k
+}
+
+func TestEngineShapes(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		s := newStation(t, `
+			i input {"name": "x"}
+			a shaped {"names": ["x", "y", "error", "text"], "in.y": "say {{word}}"}
+			b shaped
+			o output {"name": "o"}
+			i.value -> a.in.x
+			i.value -> a.word
+			a.x -> b.in.anything.at.all
+			a.x -> o.value`, shapedKind())
+		s.finish()
+		s.wantEnd(RunSucceeded, "")
+		if got := s.disk.run.Outputs["o"]; got != "hello" {
+			t.Errorf("gave %v", got)
+		}
+		want := `[{"in.x":"hello","in.y":"say hello","names":["x","y","error","text"]},{"in.x":"hello","word":"hello"}]`
+		if got := s.step("a").Outputs["text"]; got != want {
+			t.Errorf("was given %s, want %s", got, want)
+		}
+		if got := s.step("b").Outputs["text"]; got != `[{},{"in.anything.at.all":"hello"}]` {
+			t.Errorf("was given %s", got)
+		}
+	})
+}
+
+func TestShapesAreValidated(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, flow, code string }{
+		{"a field that the config does not make", `a shaped {"names": ["x"], "in.y": "1"}`, "unknown_field"},
+		{"an edge to a port that it does not make", "i input {\"name\": \"x\"}\n a shaped {\"names\": [\"x\"]}\n i.value -> a.in.y", "dangling"},
+		{"an edge from a port that it does not make", "a shaped {\"names\": [\"x\"]}\n b call\n a.y -> b.text", "dangling"},
+		{"an open port of no name", "i input {\"name\": \"x\"}\n a shaped\n i.value -> a.in.", "dangling"},
+		{"two edges to an open port", "i input {\"name\": \"x\"}\n a shaped\n i.value -> a.in.x\n i.value -> a.in.x", "duplicate"},
+		{"the error port is not the config's to make", "a shaped {\"names\": [\"error\"]}\n b call\n a.error -> b.values", "dangling"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, problems := ParseDocument(documentOf(tt.flow))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if got := Validate(d, kindsAnd(shapedKind())); len(got) != 1 || got[0].Code != tt.code {
+				t.Errorf("got %v, want one %s", got, tt.code)
+			}
+		})
+	}
+}
