@@ -35,13 +35,31 @@ func (c *clock) advance(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// gate is a kind's work that begins, tells so, and ends when it is let.
+// gate is a kind's work that begins, tells so, passes on what it is given to
+// say, and ends when it is let.
 type gate struct {
 	begun chan string
+	say   chan string
 	let   chan error
 }
 
-func newGate() *gate { return &gate{begun: make(chan string, 100), let: make(chan error, 100)} }
+func newGate() *gate {
+	return &gate{begun: make(chan string, 100), say: make(chan string), let: make(chan error, 100)}
+}
+
+func (g *gate) run(ctx context.Context, in *flow.In) (flow.Out, error) {
+	g.begun <- in.Key
+	for {
+		select {
+		case text := <-g.say:
+			in.Emit(text)
+		case err := <-g.let:
+			return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, err
+		case <-ctx.Done():
+			return flow.Out{}, ctx.Err()
+		}
+	}
+}
 
 // world is a Runner with kinds of its own on a real database.
 type world struct {
@@ -187,15 +205,7 @@ func kinds(g *gate) *flow.Registry {
 	return flow.NewRegistry(
 		k(flow.Kind{Name: "input", Role: flow.RoleInput, Fields: name, Run: pass}),
 		k(flow.Kind{Name: "output", Role: flow.RoleOutput, Fields: name, Inputs: value, Run: pass}),
-		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: value, Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
-			g.begun <- in.Key
-			select {
-			case err := <-g.let:
-				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, err
-			case <-ctx.Done():
-				return flow.Out{}, ctx.Err()
-			}
-		}}),
+		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: value, Run: g.run}),
 		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}},
 			Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom"}
