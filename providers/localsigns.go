@@ -22,12 +22,18 @@ type prober struct {
 // signs tell each server by answers that no other gives. Sluice listens at the
 // default port of llama.cpp and answers none of these.
 var signs = map[string]func(context.Context, *prober) bool{
-	// Only Ollama has /api/tags with a list of models and /api/version.
+	// Only Ollama lists its models with their digests at /api/tags; while it has
+	// none, its version tells.
 	nameOllama: func(ctx context.Context, p *prober) bool {
-		var version struct {
-			Version string `json:"version"`
+		var tags struct {
+			Models []struct {
+				Digest *string `json:"digest"`
+			} `json:"models"`
 		}
-		return p.get(ctx, "/api/version", &version) && version.Version != "" && p.has(ctx, "/api/tags", "models") && p.list(ctx, nil)
+		if !p.get(ctx, "/api/tags", &tags) || len(tags.Models) > 0 && tags.Models[0].Digest == nil {
+			return false
+		}
+		return (len(tags.Models) > 0 || p.has(ctx, "/api/version", "version")) && p.list(ctx, nil)
 	},
 	// LM Studio's own list names the kind and state of every model.
 	nameLMStudio: func(ctx context.Context, p *prober) bool {
