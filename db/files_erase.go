@@ -51,7 +51,7 @@ func (s *Store) ExpireFiles(ctx context.Context, now time.Time, limit int) (n in
 }
 
 func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
-	if n, err := tx.HoldFile(tx.ctx, gen.HoldFileParams{ID: r.ID, WorkspaceID: r.WorkspaceID}); err != nil || n == 0 {
+	if n, err := tx.HoldFile(tx.ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
 		return err
 	}
 	_, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})

@@ -31,3 +31,57 @@ func TestMayUseFile(t *testing.T) {
 		}
 	}
 }
+
+func TestAccepts(t *testing.T) {
+	t.Parallel()
+	png, pdf := &File{Name: "a.png", MIME: "image/png"}, &File{Name: "Paper.PDF", MIME: "application/octet-stream"}
+	for name, c := range map[string]struct {
+		accept []string
+		file   *File
+		want   bool
+	}{
+		"all, where nothing is said":        {nil, pdf, true},
+		"all, where that is said":           {[]string{"*/*"}, pdf, true},
+		"the type":                          {[]string{"Image/PNG"}, png, true},
+		"the family":                        {[]string{"audio/*", "image/*"}, png, true},
+		"another type":                      {[]string{"image/jpeg"}, png, false},
+		"a family of which it is no member": {[]string{"imag/*"}, png, false},
+		"the ending, in any case":           {[]string{".pdf"}, pdf, true},
+		"another ending":                    {[]string{".pdf"}, png, false},
+	} {
+		in := Input{Name: "f", Type: TypeFile, Accept: c.accept}
+		if got := in.Accepts(c.file); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestInputOfFiles(t *testing.T) {
+	t.Parallel()
+	in := inputsOf(t, `{"name": "photo", "type": "file", "description": "A photo.", "accept": ["image/png"]}`)[0]
+	s := in.JSONSchema()
+	if s["contentMediaType"] != "image/png" || s["description"] != "A photo. Accepts image/png." || len(s["x-accept"].([]string)) != 1 {
+		t.Errorf("schema: %s", EncodeJSON(s))
+	}
+	for config, want := range map[string]string{
+		`{"name": "f", "type": "file", "accept": ["image"]}`:               "/accept/0",
+		`{"name": "f", "accept": [".pdf"]}`:                                "/accept",
+		`{"name": "f", "type": "file", "default": {"file": "report.pdf"}}`: "/default",
+		`{"name": "f", "type": "file", "default": "text"}`:                 "/default",
+	} {
+		d, _ := ParseDocument(documentOf("i input " + config))
+		problems := Validate(d, testKinds)
+		if len(problems) != 1 || problems[0].Pointer != "/nodes/0/config"+want {
+			t.Errorf("%s: got %v, want one at %s", config, problems, want)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]string{0: "0 bytes", 1000: "1000 bytes", 1536: "1.5 KiB", 512 << 20: "512 MiB", 100_000_000: "95.4 MiB", 3 << 40: "3 TiB", 4 << 50: "4096 TiB"} {
+		if got := Size(bytes); got != want {
+			t.Errorf("%d: %s, want %s", bytes, got, want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type Input struct {
 	Min, Max    *float64 // of the number, the characters or the items
 	Pattern     string
 	Enum        []any
+	Accept      []string // media types such as image/* and endings such as .pdf, of files; empty: all
 
 	pattern *regexp.Regexp
 }
@@ -84,6 +85,7 @@ func readInput(n *Node) Input {
 		in.pattern, _ = regexp.Compile(in.Pattern)
 	}
 	in.Enum, _ = n.Config["enum"].([]any)
+	in.Accept = textsOf(n.Config["accept"])
 	return in
 }
 
@@ -140,6 +142,9 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	}
 	if _, ok := Float(v); !ok && in.Type == TypeNumber {
 		return v, fail("out_of_range", "the number does not fit into 64 bits of floating point")
+	}
+	if _, ok := FileID(v); !ok && in.Type == TypeFile {
+		return v, []Problem{in.NoFile(v)}
 	}
 	if _, _, err := asValue(v, maxValueDepth); err != nil {
 		return v, fail("too_deep", "nested deeper than %d levels", maxValueDepth)
@@ -208,8 +213,13 @@ func (in *Input) problems() []Problem {
 		add("type", "invalid", "wanted one of text, number, boolean, json, list, file")
 		return list
 	}
-	if in.Type == TypeFile {
-		add("type", "unsupported", "inputs of type file need the file store, which this version does not have")
+	for i, a := range in.Accept {
+		if !acceptable.MatchString(a) {
+			add(fmt.Sprintf("accept/%d", i), "invalid", "%q is neither a media type such as image/* nor an ending such as .pdf", a)
+		}
+	}
+	if len(in.Accept) > 0 && in.Type != TypeFile {
+		add("accept", "invalid", "only an input of type file can say which files it accepts")
 	}
 	if in.Pattern != "" && in.pattern == nil {
 		add("pattern", "invalid", "this is not a regular expression (RE2)")
@@ -248,14 +258,15 @@ func (in *Input) JSONSchema() map[string]any {
 	case TypeList:
 		s["items"] = map[string]any{}
 	case TypeFile:
-		s["properties"], s["required"] = map[string]any{"file": map[string]any{"type": "string"}}, []string{"file"}
+		in.describeFile(s)
 	}
 	set := func(name string, v any, ok bool) {
 		if ok {
 			s[name] = v
 		}
 	}
-	set("description", in.Description, in.Description != "")
+	description := strings.TrimSpace(in.Description + " " + in.acceptSentence())
+	set("description", description, description != "")
 	set("default", in.Default, in.HasDefault)
 	set("examples", []any{in.Example}, in.HasExample)
 	set("enum", in.Enum, len(in.Enum) > 0)

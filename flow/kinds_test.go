@@ -27,7 +27,7 @@ var inputKind = Kind{
 		{Name: "default", Type: FieldJSON, Typed: true}, {Name: "description", Type: FieldText, Typed: true},
 		{Name: "example", Type: FieldJSON, Typed: true}, {Name: "min", Type: FieldNumber, Typed: true},
 		{Name: "max", Type: FieldNumber, Typed: true}, {Name: "pattern", Type: FieldText, Typed: true},
-		{Name: "enum", Type: FieldList, Typed: true},
+		{Name: "enum", Type: FieldList, Typed: true}, {Name: "accept", Type: FieldList, Typed: true},
 	},
 	Outputs: []Port{{Name: "value", Type: TypeAny}},
 	Run: func(_ context.Context, in *In) (Out, error) {

@@ -84,8 +84,11 @@ func Coerce(v any, t Type) (any, error) {
 }
 
 // Parse reads text typed by a person (a form field, --input name=value) as a
-// value of the type; lists and JSON are written as JSON.
+// value of the type; lists and JSON are written as JSON, a file as its ID.
 func (t Type) Parse(s string) (any, error) {
+	if t == TypeFile && fileID.MatchString(s) {
+		return map[string]any{"file": s}, nil
+	}
 	if t != TypeList && t != TypeJSON {
 		return Coerce(s, t)
 	}

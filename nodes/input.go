@@ -16,7 +16,8 @@ var _ = register(func(Deps) flow.Kind {
 		Doc: "Every input node is one field of the request that starts a run, and one field of the flow's form. " +
 			"Its name, type and limits are checked before a run is accepted, with every problem reported at once, " +
 			"and they appear in the flow's OpenAPI document.\n\n" +
-			"An input without a default is required. Any default, even an empty text, makes it optional.",
+			"An input without a default is required. Any default, even an empty text, makes it optional.\n\n" +
+			"A file is uploaded first, with POST /v1/files; the input's value is then {\"file\": \"file_…\"}.",
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
@@ -36,6 +37,8 @@ var _ = register(func(Deps) flow.Kind {
 				Help: "A regular expression (RE2) that must match somewhere in a text. Begin it with ^ and end it with $ to match the whole."},
 			{Name: "enum", Title: "Allowed values", Type: flow.FieldList, Typed: true, More: true,
 				Help: "If given, only these values are accepted. The form offers them as a choice."},
+			{Name: "accept", Title: "Accepted files", Type: flow.FieldList, Typed: true, More: true,
+				Help: "For files: media types such as image/* and endings such as .pdf. If given, a run is not started with any other file."},
 		},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "What the run was started with, or the default."}},
 		Example: flow.Example{

@@ -30,12 +30,20 @@ func TestInput(t *testing.T) {
 			"/nodes/0/config/min":     {"name": "v", "min": number("3"), "max": number("2")},
 			"/nodes/0/config/max":     {"name": "v", "max": "2"},
 			"/nodes/0/config/enum":    {"name": "v", "enum": "a, b"},
+			"/nodes/0/config/accept":  {"name": "v", "accept": []any{".pdf"}},
 		} {
 			problems := use{kind: "input", config: config}.problems(t)
 			if len(problems) == 0 || problems[0].Pointer != pointer {
 				t.Errorf("%v: got %v, want one at %s", config, problems, pointer)
 			}
 		}
+	})
+	t.Run("takes files and says which", func(t *testing.T) {
+		t.Parallel()
+		file := map[string]any{"file": "file_01m7z26njgm1r68xj6qyhfyvty"}
+		config := map[string]any{"name": "v", "type": "file", "accept": []any{"image/*", ".pdf"}}
+		got := use{kind: "input", config: config, ports: map[string]any{"value": file}}.succeeds(t, Deps{})
+		same(t, "value", got["value"], file)
 	})
 	t.Run("offers the types there are", func(t *testing.T) {
 		t.Parallel()
