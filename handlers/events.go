@@ -41,14 +41,16 @@ type eventStream struct {
 	run     *flow.Run
 	outputs []flow.Output
 	watch   flow.Watch
+	looks   *pacer // at the store
+	texts   *pacer
 	last    int64            // number of the newest event sent
 	steps   map[string]known // by path, those that are running
 	checked time.Time        // when the key was last looked at
 }
 
-// errKeyGone ends a stream whose key was revoked or has expired. The answer has
-// begun, so nothing can be said any more.
-var errKeyGone = errors.New("the key of a stream is not valid any more")
+// errStreamOver ends a stream of which there is nothing to complain: all was
+// sent, or nobody may or will take more.
+var errStreamOver = errors.New("the event stream is over")
 
 func (c *call) stream(run *flow.Run, after int64) error {
 	release, err := c.s.gate.hold()
@@ -63,13 +65,16 @@ func (c *call) stream(run *flow.Run, after int64) error {
 	// Watching begins before the first look, so no change falls between.
 	watch := c.s.Runner.WatchRun(run.ID)
 	defer watch.Stop()
-	e := &eventStream{call: c, run: run, outputs: out.outputs, watch: watch, last: after, steps: map[string]known{}}
+	e := &eventStream{
+		call: c, run: run, outputs: out.outputs, last: after, steps: map[string]known{},
+		watch: watch, looks: newPacer(watch.Changes), texts: newPacer(watch.Texts),
+	}
 	h := c.Response().Header()
 	h.Set("Content-Type", typeStream)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
 	c.Response().WriteHeader(http.StatusOK)
-	if err := e.follow(); err != errKeyGone {
+	if err := e.follow(); !errors.Is(err, errStreamOver) {
 		return err
 	}
 	return nil
@@ -81,53 +86,55 @@ func (c *call) stream(run *flow.Run, after int64) error {
 // be read more often than anybody can see; text has a pace of its own and does
 // not wait for a look.
 func (e *eventStream) follow() error {
-	ctx := e.Request().Context()
 	ping := time.NewTicker(e.s.ping)
 	defer ping.Stop()
-	looks, texts := newPacer(e.watch.Changes), newPacer(e.watch.Texts)
-	defer looks.over.Stop()
-	defer texts.over.Stop()
-	for look := true; ; {
-		if look {
-			if ended, err := e.look(ctx); ended || err != nil {
-				return err
-			}
-			looks.pause(e.s.pace)
-		}
-		look = false
-		var err error
-		select {
-		case <-looks.open:
-			look = true
-		case <-texts.open:
-			texts.pause(e.s.breath)
-			look, err = e.sendText()
-		case <-looks.over.C:
-			looks.resume()
-		case <-texts.over.C:
-			texts.resume()
-		case <-ping.C:
-			look = true
-			if err = e.send([]byte(": ping\n\n")); err == nil && e.s.Runner.Draining() {
-				return nil
-			}
-		case <-e.s.drained:
-			return nil
-		case <-ctx.Done():
-			return nil
-		}
-		if err != nil {
+	defer e.looks.over.Stop()
+	defer e.texts.over.Stop()
+	err := e.look()
+	for err == nil {
+		err = e.next(ping.C)
+	}
+	return err
+}
+
+// next waits for what comes first and answers it.
+func (e *eventStream) next(ping <-chan time.Time) error {
+	select {
+	case <-e.looks.open:
+		return e.look()
+	case <-e.texts.open:
+		return e.sendText()
+	case <-e.looks.over.C:
+		e.looks.resume()
+	case <-e.texts.over.C:
+		e.texts.resume()
+	case <-ping:
+		if err := e.send([]byte(": ping\n\n")); err != nil {
 			return err
 		}
+		if e.s.Runner.Draining() {
+			return errStreamOver
+		}
+		return e.look()
+	case <-e.s.drained:
+		return errStreamOver
+	case <-e.Request().Context().Done():
+		return errStreamOver
 	}
+	return nil
 }
 
 // look sends what the store says is new, to a caller who may still see it.
-func (e *eventStream) look(ctx context.Context) (ended bool, err error) {
+func (e *eventStream) look() error {
 	if !e.allowed() {
-		return true, nil
+		return errStreamOver
 	}
-	return e.sendNews(ctx)
+	ended, err := e.sendNews(e.Request().Context())
+	if err == nil && ended {
+		err = errStreamOver
+	}
+	e.looks.pause(e.s.pace)
+	return err
 }
 
 // allowed tells whether the key still holds: one that was revoked stops at once.

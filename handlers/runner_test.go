@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,10 @@ type runner struct {
 	mu       sync.Mutex
 	keys     map[string]idempotent // by workspace and Idempotency-Key
 	cancels  map[string]context.CancelFunc
-	watchers map[string][]chan struct{}
-	starts   []flow.Start // as they came
-	refuse   error        // what the next starts are refused with
+	watchers map[string][]*watcher
+	said     map[string]map[string]flow.Delta // what steps said so far, by run and path
+	starts   []flow.Start                     // as they came
+	refuse   error                            // what the next starts are refused with
 }
 
 type idempotent struct{ fingerprint, runID string }
@@ -30,7 +32,7 @@ type idempotent struct{ fingerprint, runID string }
 func newRunner(store *memory, kinds *flow.Registry) *runner {
 	return &runner{
 		store: store, kinds: kinds, ids: flow.NewIDs(), keys: map[string]idempotent{},
-		cancels: map[string]context.CancelFunc{}, watchers: map[string][]chan struct{}{},
+		cancels: map[string]context.CancelFunc{}, watchers: map[string][]*watcher{}, said: map[string]map[string]flow.Delta{},
 	}
 }
 
@@ -149,7 +151,7 @@ func (r *runner) carry(s flow.Start, g *flow.Graph, run flow.Run) {
 	}
 	r.cancels[run.ID] = cancel
 	r.mu.Unlock()
-	e := &flow.Engine{Journal: r, Now: time.Now, Report: func(error) {}}
+	e := &flow.Engine{Journal: r, Emit: r.emit, Now: time.Now, Report: func(error) {}}
 	r.carried.Go(func() {
 		if _, err := e.Carry(context.Background(), flow.NewPlan(g, &run, nil, nil), flow.Signals{Cancel: canceled.Done()}); err != nil {
 			panic(err)
@@ -165,13 +167,17 @@ func (r *runner) WriteRun(_ context.Context, w flow.RunWrite) error {
 	r.store.write(w)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range r.watchers[w.Run.ID] {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	for _, watcher := range r.watchers[w.Run.ID] {
+		poke(watcher.changes)
 	}
 	return nil
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 func (r *runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
@@ -182,8 +188,8 @@ func (r *runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow
 }
 
 func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
-	changes, stop := r.WatchRun(runID)
-	defer stop()
+	watch := r.WatchRun(runID)
+	defer watch.Stop()
 	late := time.After(limit)
 	for {
 		run, err := r.store.FindRun(ctx, ws, flowID, runID)
@@ -191,7 +197,7 @@ func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 			return run, err
 		}
 		select {
-		case <-changes:
+		case <-watch.Changes:
 		case <-late:
 			return run, nil
 		case <-ctx.Done():
@@ -200,22 +206,62 @@ func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 	}
 }
 
-func (r *runner) WatchRun(runID string) (<-chan struct{}, func()) {
-	c := make(chan struct{}, 1)
+// watcher is told every text as it comes, and who comes late all that was said.
+type watcher struct {
+	changes, texts chan struct{}
+	news           []flow.Delta // guarded by the runner
+}
+
+// emit is the engine's voice of steps.
+func (r *runner) emit(runID, path string, attempt int, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.watchers[runID] = append(r.watchers[runID], c)
-	return c, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		list := r.watchers[runID]
-		for i := range list {
-			if list[i] == c {
-				r.watchers[runID] = append(list[:i:i], list[i+1:]...)
-				break
-			}
+	if r.said[runID] == nil {
+		r.said[runID] = map[string]flow.Delta{}
+	}
+	d := flow.Delta{Path: path, Attempt: attempt, Text: text}
+	all := r.said[runID][path]
+	if d.Reset = all.Attempt != 0 && all.Attempt != attempt; d.Reset {
+		all.Text = ""
+	}
+	r.said[runID][path] = flow.Delta{Path: path, Attempt: attempt, Text: all.Text + text, Reset: true}
+	for _, w := range r.watchers[runID] {
+		w.news = append(w.news, d)
+		poke(w.texts)
+	}
+}
+
+func (r *runner) WatchRun(runID string) flow.Watch {
+	w := &watcher{changes: make(chan struct{}, 1), texts: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[runID] = append(r.watchers[runID], w)
+	for _, d := range r.said[runID] {
+		w.news = append(w.news, d)
+		poke(w.texts)
+	}
+	return flow.Watch{Changes: w.changes, Texts: w.texts, Read: func(ready func(string, int) bool) []flow.Delta { return r.readTexts(w, ready) }, Stop: func() { r.leave(runID, w) }}
+}
+
+func (r *runner) readTexts(w *watcher, ready func(path string, attempt int) bool) (list []flow.Delta) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var later []flow.Delta
+	for _, d := range w.news {
+		if ready(d.Path, d.Attempt) {
+			list = append(list, d)
+		} else {
+			later = append(later, d)
 		}
 	}
+	w.news = later
+	return list
+}
+
+func (r *runner) leave(runID string, w *watcher) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[runID] = slices.DeleteFunc(r.watchers[runID], func(other *watcher) bool { return other == w })
 }
 
 // stop ends every run that is still open.

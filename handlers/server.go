@@ -22,8 +22,8 @@ type Runner interface {
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	// AwaitRun returns the run when it has ended or the limit is over.
 	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// WatchRun pokes after the run was written; pokes that nobody took are one.
-	WatchRun(runID string) (changes <-chan struct{}, stop func())
+	// WatchRun follows a run: that it was written, and the text of its steps.
+	WatchRun(runID string) flow.Watch
 	// Draining tells that this process shuts down and accepts nothing more.
 	Draining() bool
 }
@@ -65,7 +65,7 @@ type Config struct {
 	MaxInFlight int // requests worked on at once; default 4096
 	MaxHeld     int // requests that wait or stream at once; default 8192
 
-	MaxFile int64 // bytes that an upload may have; zero leaves it to Files
+	MaxFile int64 // bytes that an upload may have, if Files takes as many; default 512 MiB
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
@@ -85,6 +85,8 @@ type Server struct {
 	arrival time.Duration // until a body must be complete
 	ping    time.Duration // between comments that keep an event stream open
 	pace    time.Duration // least time between two looks at a streamed run
+	breath  time.Duration // least time between two sendings of text on a stream
+	recheck time.Duration // least time between two looks at the key for the sake of text
 	drained chan struct{}
 	drain   sync.Once
 }
@@ -93,7 +95,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		Config: cfg.withDefaults(), drained: make(chan struct{}),
-		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond,
+		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond, breath: 40 * time.Millisecond, recheck: time.Second,
 	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
 	s.rates = newRates()
@@ -117,6 +119,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxHeld == 0 {
 		c.MaxHeld = 8192
+	}
+	if c.MaxFile == 0 {
+		c.MaxFile = 512 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
