@@ -7,10 +7,24 @@ import (
 	"sluice/flow"
 )
 
-// gates let a test decide when a hold node goes on.
+// gates let a test decide when a hold node goes on, and what a speak node says.
 type gates struct {
 	mu     sync.Mutex
 	opened map[string]chan struct{}
+	voices map[string]chan string
+}
+
+// voice is what the test has a speak node say; closing it ends the step.
+func (g *gates) voice(name string) chan string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.voices == nil {
+		g.voices = map[string]chan string{}
+	}
+	if g.voices[name] == nil {
+		g.voices[name] = make(chan string)
+	}
+	return g.voices[name]
 }
 
 func (g *gates) gate(name string) chan struct{} {
@@ -51,6 +65,7 @@ func newKinds(g *gates) *flow.Registry {
 			Fields: []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}}},
 		flow.Kind{Name: "think", Title: "Think", Group: "Test", Summary: "Costs a little.", Class: flow.Outside, Inputs: value, Outputs: out, Run: think},
 		flow.Kind{Name: "hold", Title: "Hold", Group: "Test", Summary: "Waits for the test.", Class: flow.Compute, Inputs: value, Outputs: out, Run: g.hold},
+		flow.Kind{Name: "speak", Title: "Speak", Group: "Test", Summary: "Says what the test wants.", Class: flow.Outside, Inputs: value, Outputs: out, Run: g.speak},
 		flow.Kind{Name: "fail", Title: "Fail", Group: "Test", Summary: "Fails.", Class: flow.Compute, Inputs: value, Outputs: out, Run: fail},
 		flow.Kind{Name: "note", Title: "Note", Group: "Test", Summary: "Lies on the canvas.", Role: flow.RoleCanvas,
 			Fields: []flow.Field{typed("text", flow.FieldArea)}},
@@ -69,6 +84,25 @@ func (g *gates) hold(ctx context.Context, in *flow.In) (flow.Out, error) {
 		return pass(ctx, in)
 	case <-ctx.Done():
 		return flow.Out{}, ctx.Err()
+	}
+}
+
+// speak passes on what its voice says, until it is closed; "!" fails the attempt.
+func (g *gates) speak(ctx context.Context, in *flow.In) (flow.Out, error) {
+	voice := g.voice(flow.Text(in.Ports["value"]))
+	for {
+		select {
+		case text, more := <-voice:
+			switch {
+			case !more:
+				return pass(ctx, in)
+			case text == "!":
+				return flow.Out{}, &flow.Error{Code: flow.CodeProviderRejected, Message: "Not now.", Retryable: true}
+			}
+			in.Emit(text)
+		case <-ctx.Done():
+			return flow.Out{}, ctx.Err()
+		}
 	}
 }
 

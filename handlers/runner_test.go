@@ -17,6 +17,7 @@ type runner struct {
 	ids      flow.IDs
 	draining atomic.Bool
 	carried  sync.WaitGroup
+	reads    atomic.Int64 // of text
 
 	mu       sync.Mutex
 	keys     map[string]idempotent // by workspace and Idempotency-Key
@@ -167,6 +168,9 @@ func (r *runner) WriteRun(_ context.Context, w flow.RunWrite) error {
 	r.store.write(w)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if w.End {
+		delete(r.said, w.Run.ID)
+	}
 	for _, watcher := range r.watchers[w.Run.ID] {
 		poke(watcher.changes)
 	}
@@ -244,6 +248,7 @@ func (r *runner) WatchRun(runID string) flow.Watch {
 }
 
 func (r *runner) readTexts(w *watcher, ready func(path string, attempt int) bool) (list []flow.Delta) {
+	r.reads.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var later []flow.Delta
