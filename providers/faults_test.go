@@ -334,13 +334,13 @@ func TestHugeAnswers(t *testing.T) {
 		chat    bool  // for chat alone
 		most    int64 // bytes that may be sent
 	}{
-		{"one endless line", 200, "text/event-stream", "data: ", "x", false, 300 << 20},
+		{"one endless line", 200, "text/event-stream", "data: ", "x", false, 160 << 20},
 		{"one endless event", 200, "text/event-stream", "", "data: {\n", true, 16 << 20},
-		{"one endless text", 200, "text/event-stream", "", delta(strings.Repeat("text ", 200)), true, 64 << 20},
+		{"one endless text", 200, "text/event-stream", "", delta(strings.Repeat("text ", 4000)), true, 64 << 20},
 		{"an endless refusal", 400, "application/json", `{"error":{"message":"`, "x", false, 16 << 20},
-		{"an endless list", 200, "application/json", `{"data":[`, `{"id":"x"},`, false, 300 << 20},
-		{"an endless picture", 200, "application/json", `{"data":[{"b64_json":"`, "AAAA", false, 300 << 20},
-		{"an endless name", 200, "application/json", `{"`, "AAAA", false, 300 << 20},
+		{"an endless list", 200, "application/json", `{"data":[`, `{"id":"x"},`, false, 160 << 20},
+		{"an endless picture", 200, "application/json", `{"data":[{"b64_json":"`, "AAAA", false, 160 << 20},
+		{"an endless name", 200, "application/json", `{"`, "AAAA", false, 160 << 20},
 	} {
 		for _, m := range methods {
 			if c.chat && m.provider != "openai" || c.chat && m.name != "Chat" || m.name == "Speech" {

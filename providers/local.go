@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -14,6 +15,8 @@ import (
 const (
 	findEvery   = 30 * time.Second
 	findTimeout = 300 * time.Millisecond
+	// lookupTimeout is for the name in OLLAMA_HOST, which is not on this machine.
+	lookupTimeout = 2 * time.Second
 )
 
 // FinderConfig says where to look. Only Doer is required.
@@ -25,14 +28,17 @@ type FinderConfig struct {
 	// Self are the addresses Sluice itself listens at. They are never asked.
 	Self []netip.AddrPort
 	// Allow is told every address that is about to be asked, before it is, and
-	// those only: a guard that lets nothing onto loopback opens to them.
+	// again whenever they change: a guard that lets nothing onto loopback opens to
+	// them. They stay the same while nothing is found.
 	Allow func([]netip.AddrPort)
 	// OnChange is told what was found whenever it differs from before; first when
 	// something is found. It is never called twice at once.
 	OnChange func([]LocalServer)
 
-	every time.Duration // tests: shorter
-	ports map[string]uint16
+	every  time.Duration     // tests: shorter
+	within time.Duration     // tests: longer, so that a busy machine passes
+	ports  map[string]uint16 // tests: other ports
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Finder looks for model servers on this machine: at the ports that they take
@@ -54,6 +60,12 @@ func NewFinder(cfg FinderConfig) *Finder {
 	if cfg.every == 0 {
 		cfg.every = findEvery
 	}
+	if cfg.within == 0 {
+		cfg.within = findTimeout
+	}
+	if cfg.lookup == nil {
+		cfg.lookup = net.DefaultResolver.LookupNetIP
+	}
 	return &Finder{cfg: cfg, candidates: candidates(cfg), looked: make(chan struct{})}
 }
 
@@ -64,7 +76,7 @@ func (f *Finder) Looked() <-chan struct{} { return f.looked }
 // Run looks at once and then every 30 s, until the context ends. It is called
 // once.
 func (f *Finder) Run(ctx context.Context) {
-	f.allow()
+	f.allow(f.Candidates())
 	tick := time.NewTicker(f.cfg.every)
 	defer tick.Stop()
 	for first := true; ; first = false {
@@ -91,8 +103,10 @@ func (f *Finder) Found() []LocalServer {
 	return out
 }
 
-// Candidates are the addresses that Run asks.
+// Candidates are the addresses that Run asks, as far as they are known yet.
 func (f *Finder) Candidates() []netip.AddrPort {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var addrs []netip.AddrPort
 	for _, c := range f.candidates {
 		if c.addr.IsValid() && !slices.Contains(addrs, c.addr) {
@@ -102,18 +116,57 @@ func (f *Finder) Candidates() []netip.AddrPort {
 	return addrs
 }
 
-func (f *Finder) allow() {
+func (f *Finder) allow(addrs []netip.AddrPort) {
 	if f.cfg.Allow != nil {
-		f.cfg.Allow(f.Candidates())
+		f.cfg.Allow(addrs)
 	}
+}
+
+// places returns the candidates, those with a name looked up anew.
+func (f *Finder) places(ctx context.Context) []candidate {
+	before := f.Candidates()
+	f.mu.Lock()
+	list := slices.Clone(f.candidates)
+	f.mu.Unlock()
+	for i, c := range list {
+		if c.name != "" {
+			list[i].addr = f.address(ctx, c)
+		}
+	}
+	f.mu.Lock()
+	f.candidates = list
+	f.mu.Unlock()
+	if now := f.Candidates(); !slices.Equal(before, now) {
+		f.allow(now)
+	}
+	return list
+}
+
+// address looks a name up; without one that is not Sluice's own it is not valid
+// and is not asked.
+func (f *Finder) address(ctx context.Context, c candidate) netip.AddrPort {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	addrs, err := f.cfg.lookup(ctx, "ip", c.name)
+	if err != nil || len(addrs) == 0 {
+		return netip.AddrPort{}
+	}
+	addr := netip.AddrPortFrom(addrs[0].Unmap(), c.port)
+	if isSelf(addr, f.cfg.Self) {
+		return netip.AddrPort{}
+	}
+	return addr
 }
 
 // look asks all candidates at the same time.
 func (f *Finder) look(ctx context.Context) {
-	answers := make([]*LocalServer, len(f.candidates))
+	places := f.places(ctx)
+	answers := make([]*LocalServer, len(places))
 	var all sync.WaitGroup
-	for i, c := range f.candidates {
-		all.Go(func() { answers[i] = f.ask(ctx, c) })
+	for i, c := range places {
+		if c.addr.IsValid() {
+			all.Go(func() { answers[i] = f.ask(ctx, c) })
+		}
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -140,7 +193,7 @@ func (f *Finder) keep(found []LocalServer) {
 
 // ask returns the server at a candidate, nil when there is none of its kind.
 func (f *Finder) ask(ctx context.Context, c candidate) *LocalServer {
-	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.within)
 	defer cancel()
 	client := *f.cfg.Doer.HTTPClient(true)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

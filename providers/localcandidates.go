@@ -14,6 +14,8 @@ type candidate struct {
 	preset string
 	origin string // http://127.0.0.1:11434
 	addr   netip.AddrPort
+	name   string // of the host, where OLLAMA_HOST has one to be looked up
+	port   uint16
 }
 
 // candidates are the local presets at their default ports, Ollama where
@@ -41,7 +43,7 @@ func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
 	if port, ok := ports[p.Name]; ok {
 		addr = netip.AddrPortFrom(addr.Addr(), port)
 	}
-	return candidate{p.Name, "http://" + addr.String(), addr}, err == nil
+	return candidate{preset: p.Name, origin: "http://" + addr.String(), addr: addr}, err == nil
 }
 
 // isSelf tells whether Sluice listens at an address, also by listening at all
@@ -55,8 +57,8 @@ func isSelf(addr netip.AddrPort, self []netip.AddrPort) bool {
 
 // ollamaCandidate reads OLLAMA_HOST in the forms that Ollama itself does: host,
 // host:port, :port, http://host:port. The address to listen at everywhere means
-// this machine. A name other than localhost has no address until it is looked
-// up, and the guard judges it then.
+// this machine. A name other than localhost is looked up before each
+// look, as it may move.
 func ollamaCandidate(value string) (candidate, bool) {
 	value = strings.Trim(strings.TrimSpace(value), `"'`)
 	scheme, rest, ok := strings.Cut(value, "://")
@@ -100,7 +102,7 @@ func hostCandidate(scheme, host string, port uint16) (candidate, bool) {
 	addr, err := netip.ParseAddr(host)
 	switch {
 	case err != nil:
-		c.origin = scheme + "://" + host + ":" + strconv.Itoa(int(port))
+		c.origin, c.name, c.port = scheme+"://"+host+":"+strconv.Itoa(int(port)), host, port
 		_, err := url.Parse(c.origin)
 		return c, err == nil
 	case addr.IsUnspecified() && addr.Is6():

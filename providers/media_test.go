@@ -265,9 +265,11 @@ func TestUploadCannotBeRead(t *testing.T) {
 	t.Parallel()
 	u := setup(t, func(http.ResponseWriter, *http.Request) {})
 	for name, m := range map[string]Media{
-		"no content":  {URL: "https://example.com/a.mp3"},
-		"not opened":  {Name: "a.mp3", Size: 4, Open: func() (io.ReadCloser, error) { return nil, io.ErrClosedPipe }},
-		"broken off":  {Name: "a.mp3", Open: func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(strings.NewReader("a"), failing{})), nil }},
+		"no content": {URL: "https://example.com/a.mp3"},
+		"not opened": {Name: "a.mp3", Size: 4, Open: func() (io.ReadCloser, error) { return nil, io.ErrClosedPipe }},
+		"broken off": {Name: "a.mp3", Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(strings.NewReader("a"), failing{})), nil
+		}},
 		"wrong sizes": {Name: "a.mp3", Size: 9, Open: content("short")},
 	} {
 		_, err := u.client.Transcribe(brief(t), u.at("openai"), TranscribeRequest{Model: "w", Audio: m})

@@ -137,6 +137,8 @@ func rank(m Model, query string) int {
 	id := strings.ToLower(m.ID)
 	_, name, _ := strings.Cut(id, "/") // as in meta-llama/llama-…
 	switch {
+	case query == "":
+		return 0
 	case id == query || name == query:
 		return 0
 	case strings.HasPrefix(id, query) || strings.HasPrefix(name, query):

@@ -14,7 +14,7 @@ import (
 // maxImageAnswer bounds the pictures of one answer, in bytes; maxImageFrame what
 // an answer says around them.
 const (
-	maxImageAnswer = 256 << 20
+	maxImageAnswer = 128 << 20
 	maxImageFrame  = 1 << 20
 )
 
@@ -146,8 +146,11 @@ func (sp *splitter) picture() error {
 	}
 	sp.files = append(sp.files, f)
 	sp.frame.WriteString(itoa(len(sp.files) - 1))
-	_, err = io.Copy(f.File, base64.NewDecoder(base64.StdEncoding, base64String{sp}))
-	return err
+	out := bufio.NewWriterSize(f.File, 64<<10) // the decoder gives less than a kilobyte at a time
+	if _, err = io.Copy(out, base64.NewDecoder(base64.StdEncoding, base64String{sp})); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // base64String reads a JSON string that holds base64, where only the slash and
@@ -155,29 +158,28 @@ func (sp *splitter) picture() error {
 type base64String struct{ sp *splitter }
 
 func (b base64String) Read(p []byte) (int, error) {
-	n := 0
-	for n < len(p) {
-		c, err := b.sp.in.ReadByte()
-		if err != nil {
+	in := b.sp.in
+	for {
+		if _, err := in.Peek(1); err != nil {
 			b.sp.readErr = err
-			return n, noEOF(err)
+			return 0, noEOF(err)
 		}
-		switch c {
-		case '"':
-			if n == 0 {
-				return 0, io.EOF
-			}
-			return n, b.sp.in.UnreadByte()
-		case '\\':
-			if next, _ := b.sp.in.Peek(1); string(next) != "/" {
-				_, _ = b.sp.in.Discard(1) // a line break; an error comes again at the next read
-			}
-		default:
-			p[n] = c
-			n++
+		chunk, _ := in.Peek(min(in.Buffered(), len(p))) // buffered, so there is no error
+		end := bytes.IndexAny(chunk, `"\`)
+		if end < 0 {
+			end = len(chunk)
+		}
+		if end > 0 {
+			return in.Discard(copy(p, chunk[:end]))
+		}
+		_, _ = in.Discard(1)
+		if chunk[0] == '"' {
+			return 0, io.EOF
+		}
+		if next, _ := in.Peek(1); string(next) != "/" {
+			_, _ = in.Discard(1) // a line break; an error comes again at the next read
 		}
 	}
-	return n, nil
 }
 
 func noEOF(err error) error {
