@@ -62,6 +62,8 @@ const (
 	CodeDraining              Code = "draining"
 	CodeStorageFull           Code = "storage_full"
 	CodeOverloaded            Code = "overloaded"
+	CodePreconditionFailed    Code = "precondition_failed"
+	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )

@@ -9,6 +9,8 @@ const (
 	typeJSON    = "application/json"
 	typeStream  = "text/event-stream"
 	typeProblem = "application/problem+json"
+	typeForm    = "multipart/form-data"
+	typeBytes   = "application/octet-stream"
 )
 
 // chooseType returns the offer that the Accept header likes best, or "" when

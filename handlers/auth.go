@@ -27,6 +27,11 @@ func (c *call) authorize(need access) error {
 	if keyInURL(r.URL) {
 		return flow.Errorf(flow.CodeKeyInURL, "A key does not belong in a URL, where logs keep it. Send it as a header: Authorization: Bearer. Replace this key, as it may have been seen.")
 	}
+	if need == accessFile {
+		if followed, err := c.followLink(); followed || err != nil {
+			return err
+		}
+	}
 	key, err := c.s.findKey(r)
 	if err != nil {
 		return err

@@ -60,6 +60,8 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 	}
 	e, ok := errors.AsType[*flow.Error](err)
 	switch {
+	case ok && e == errLink:
+		return e
 	case ok && e.Code == flow.CodeNotFound:
 		return errNotFound // the store's own words would tell what kind of thing it is
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:

@@ -133,7 +133,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	}
 	// The published document speaks, not the draft that may say other things.
 	o.Name, o.Description, o.Version = out.name, out.description, &f.LiveVersion
-	o.Inputs, o.Outputs = flow.InputsSchema(out.inputs), outputsSchema(out.outputs)
+	o.Inputs, o.Outputs = inputsSchema(out.inputs), outputsSchema(out.outputs)
 	return o, nil
 }
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -102,13 +103,14 @@ func (f *fuzzer) request() *http.Request {
 	r := &f.m.server.routes[f.IntN(len(f.m.server.routes))]
 	path := strings.NewReplacer(
 		":flow_id", often(f, f.m.echo, f.flows...), ":run_id", often(f, f.m.run, f.runs...), ":delivery_id", often(f, f.m.delivery, "whd_x", f.m.run),
+		":file_id", often(f, f.m.file, f.m.foreignFile, "file_x", f.m.run),
 	).Replace(r.path)
 	if f.IntN(20) == 0 {
 		path += one(f, "/", "/x", "%2f", ";a=b", "//")
 	}
 	query := url.Values{}
 	for range f.IntN(3) {
-		name := one(f, "wait", "limit", "cursor", "status", "created_after", "created_before", "key", "x", "")
+		name := one(f, "wait", "limit", "cursor", "status", "created_after", "created_before", "expires", "signature", "key", "x", "")
 		query.Add(name, one(f, append([]string{"0", "1", "100", "failed", "succeeded,failed", "2026-01-31T12:00:00Z", *newCursor(f.m.run)}, oddTexts...)...))
 	}
 	target := path
@@ -122,6 +124,10 @@ func (f *fuzzer) request() *http.Request {
 	req := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(f.body()))
 	req.Method, req.URL, req.RequestURI = often(f, r.method, "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "X"), u, target
 	req.Header.Set("Authorization", "Bearer "+often(f, f.keys[0], f.keys...))
+	if r.path == "/v1/files" {
+		f.form(req)
+		return req
+	}
 	req.Header.Set("Content-Type", often(f, "application/json", "application/json; charset=UTF-8", "application/json; charset", "text/plain", "", ";"))
 	f.headers(req.Header)
 	if f.IntN(10) == 0 {
@@ -130,10 +136,25 @@ func (f *fuzzer) request() *http.Request {
 	return req
 }
 
+// form makes the request an upload that is nearly right.
+func (f *fuzzer) form(req *http.Request) {
+	parts := []formPart{}
+	for range 1 + f.IntN(2) {
+		parts = append(parts, formPart{often(f, "file", oddTexts...), often(f, "a.png", oddTexts...), one(f, "", "image/png", "text/html", "a/b; c=", ";"), []byte(one(f, append(oddTexts, string(pngBytes))...))})
+	}
+	body, contentType := form(parts[:often(f, 1, len(parts))]...)
+	if i := f.IntN(len(body)); f.IntN(5) == 0 {
+		body = one(f, body[:i], body[:i]+one(f, oddTexts...)+body[i:], strings.Repeat(body[:i], 3), body+body)
+	}
+	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	req.Header.Set("Content-Type", often(f, contentType, "multipart/form-data", "multipart/form-data; boundary="+one(f, oddTexts...), "multipart/mixed; boundary=x", "application/json"))
+	f.headers(req.Header)
+}
+
 func (f *fuzzer) headers(h http.Header) {
 	for range f.IntN(4) {
-		name := one(f, "Accept", "Prefer", "Idempotency-Key", "Last-Event-ID", "If-None-Match", "X-Request-Id", "Content-Encoding", "Cookie", "Authorization", "Host")
-		values := append([]string{"application/json", "text/event-stream", "*/*;q=0", "wait=1", "respond-async; foo, wait=5", "wait=99", "k1", "k2", "3", "gzip", "*", `W/"x"`}, oddTexts...)
+		name := one(f, "Accept", "Prefer", "Idempotency-Key", "Last-Event-ID", "If-None-Match", "X-Request-Id", "Content-Encoding", "Cookie", "Authorization", "Host", "Range", "If-Range", "If-Match", "If-Modified-Since")
+		values := append([]string{"application/json", "text/event-stream", "*/*;q=0", "wait=1", "respond-async; foo, wait=5", "wait=99", "k1", "k2", "3", "gzip", "bytes=0-1", "bytes=9-,-3,1-2", "bytes=99-", "*", `W/"x"`}, oddTexts...)
 		h.Add(name, one(f, values...))
 	}
 }
@@ -152,7 +173,8 @@ func TestBadInputIsNeverOurFault(t *testing.T) {
 	}
 	byStatus := map[int]int{}
 	for i := range 6000 {
-		if i%100 == 0 { // some of the requests erase it
+		if i%100 == 0 { // some of the requests erase them
+			m.file = m.uploaded("a.txt", "text/plain", []byte("hello"))
 			path := m.endedRun(m.echo, `{"ticket": "a"}`)
 			m.run = path[strings.LastIndexByte(path, '/')+1:]
 		}
@@ -192,6 +214,42 @@ func FuzzStartRun(f *testing.F) {
 			t.Errorf("answers %d %s", a.status, a.raw)
 		}
 		wholeAPI().check(t, r.Method, r.URL.Path, a)
+	})
+}
+
+// FuzzUpload tries forms.
+func FuzzUpload(f *testing.F) {
+	for _, parts := range [][]formPart{{{"file", "a.png", "image/png", pngBytes}}, {{"file", "a", "", nil}, {"x", "", "", nil}}, nil} {
+		body, contentType := form(parts...)
+		f.Add([]byte(body), contentType)
+	}
+	w := setup(f)
+	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/files", strings.NewReader(string(body)))
+		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		a := w.serve(r)
+		if a.status >= 500 {
+			t.Errorf("answers %d %s", a.status, a.raw)
+		}
+		wholeAPI().check(t, r.Method, r.URL.Path, a)
+	})
+}
+
+// FuzzLink tries what may stand in a link, on a file that is there.
+func FuzzLink(f *testing.F) {
+	w := setup(f)
+	id := w.uploaded("a.txt", "text/plain", []byte("hello"))
+	good := w.server.Links.URL("default", id, w.now().Add(1<<40))
+	f.Add(id, good[strings.IndexByte(good, '?')+1:], "bytes=0-1")
+	f.Add("file_x", "expires=-1&signature=", "")
+	f.Fuzz(func(t *testing.T, id, query, ranged string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL = &url.URL{Path: "/v1/files/" + id, RawQuery: query}
+		r.Header.Set("Range", ranged)
+		if a := w.serve(r); a.status >= 500 || a.status < 300 && "https://sluice.test"+r.URL.Path+"?"+query != good {
+			t.Errorf("%s answers %d %s", r.URL, a.status, a.raw)
+		}
 	})
 }
 

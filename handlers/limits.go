@@ -36,7 +36,7 @@ func (g *gate) leave() { g.busy.Add(-1) }
 func (g *gate) hold() (release func(), err error) {
 	if g.held.Add(1) > g.maxHeld {
 		g.held.Add(-1)
-		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting for runs. Ask again without waiting.")
+		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting, streaming or moving files. Try again in a moment, or ask without waiting.")
 	}
 	g.busy.Add(-1)
 	return func() { g.busy.Add(1); g.held.Add(-1) }, nil

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -70,11 +71,15 @@ func (d *api) add(r *route, path string) {
 		op["parameters"] = params
 	}
 	if r.doc.body != "" {
-		op["requestBody"] = schema{"required": !r.doc.optionalBody, "content": schema{typeJSON: schema{"schema": ref(r.doc.body)}}}
+		op["requestBody"] = schema{"required": !r.doc.optionalBody, "content": schema{cmp.Or(r.doc.bodyType, typeJSON): schema{"schema": ref(r.doc.body)}}}
 	}
-	if r.access == accessOpen {
+	switch r.access {
+	case accessOpen:
 		op["security"] = []schema{}
-	} else {
+	case accessFile:
+		op["security"] = []schema{{"key": []string{}}, {}}
+		op["description"] = r.doc.text + " A key needs the scope " + scopeNames(r.access) + "."
+	default:
 		op["description"] = strings.TrimSpace(r.doc.text + " Needs the scope " + scopeNames(r.access) + ".")
 	}
 	item[strings.ToLower(r.method)] = op
@@ -136,10 +141,13 @@ func (d *api) response(r *route, a *answer) schema {
 		content[typeJSON] = schema{"schema": d.of(a.json)}
 	case a.schema != "":
 		content[typeJSON] = schema{"schema": ref(a.schema)}
+	case a.binary:
+		content["*/*"] = schema{"schema": schema{"type": "string", "format": "binary"}}
 	}
 	if a.stream {
 		d.of(stepEventType)
-		content[typeStream] = schema{"schema": schema{"type": "string"}, "example": "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\n"}
+		d.of(deltaEventType)
+		content[typeStream] = schema{"schema": schema{"type": "string"}, "example": "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"}
 	}
 	response := schema{"description": a.text, "headers": headerRefs(headers)}
 	if len(content) > 0 {

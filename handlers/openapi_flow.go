@@ -30,15 +30,18 @@ func (s *Server) showFlowAPI(c *call) error {
 
 func (s *Server) flowDocument(f *flow.Flow, out *outline) []byte {
 	d := newAPI(s, out.name, out.description, strconv.FormatInt(f.LiveVersion, 10))
-	inputs, outputs := schema(flow.InputsSchema(out.inputs)), schema(outputsSchema(out.outputs))
+	inputs, outputs := inputsSchema(out.inputs), schema(outputsSchema(out.outputs))
 	d.components["Inputs"], d.components["Outputs"] = inputs, outputs
 	d.components["StartRun"] = startSchema(inputs, out.inputs)
 	run := d.components["Run"].(schema)["properties"].(schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(schema))
 	run["outputs"] = knownNames(outputs, run["outputs"].(schema))
 	for i := range s.routes {
-		if r := &s.routes[i]; strings.Contains(r.path, ":flow_id") {
+		switch r := &s.routes[i]; {
+		case strings.Contains(r.path, ":flow_id"):
 			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
+		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.inputs):
+			d.add(r, pathOf(r.path)) // without them there is nothing to give
 		}
 	}
 	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))

@@ -13,6 +13,7 @@ type operation struct {
 	id, tag, summary, text string
 	params                 []string // of queryParams and headerParams
 	body                   string   // name of the schema of the request body
+	bodyType               string   // its media type; empty means JSON
 	optionalBody           bool
 	answers                []answer
 	problems               []flow.Code // beside those that every route of its access class has
@@ -25,13 +26,15 @@ type answer struct {
 	json    reflect.Type // of the body; nil for none
 	schema  string       // or the name of its schema
 	stream  bool         // may be an event stream
+	binary  bool         // is the content of a file
 	headers []string
 }
 
 var (
-	runType       = reflect.TypeFor[runObject]()
-	problemType   = reflect.TypeFor[problem]()
-	stepEventType = reflect.TypeFor[stepEvent]()
+	runType        = reflect.TypeFor[runObject]()
+	problemType    = reflect.TypeFor[problem]()
+	stepEventType  = reflect.TypeFor[stepEvent]()
+	deltaEventType = reflect.TypeFor[deltaEvent]()
 
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,
@@ -100,7 +103,10 @@ var (
 		answers:  []answer{{status: 200, text: "The steps in the order of the flow.", json: reflect.TypeFor[stepList]()}}}
 
 	docStreamEvents = operation{id: "streamEvents", tag: "Runs", summary: "Follow a run",
-		text:     "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). They are numbered; a stream goes on after Last-Event-ID and ends with the run.",
+		text: "Server-Sent Events: run (the run object without inputs), step (path, state, attempt) and output (name, value). They are numbered; a stream goes on after Last-Event-ID and ends with the run. " +
+			"Between a step's running and its next state come delta events (path, text) with what the step says meanwhile, such as the words of a model. They have no number, are not stored and are not sent again: " +
+			"text is to be appended to what came before on the path, except with reset, when it is all so far and replaces that. A caller who joins late gets such a delta first, and so does everyone when a new attempt begins. " +
+			"With truncated, the step says more than the 1 MiB that is passed on; its outputs have it all. Where several instances share a database, deltas reach the callers of the instance that works on the run; the others get the numbered events alone.",
 		params:   []string{"Last-Event-ID"},
 		problems: []flow.Code{flow.CodeInvalidHeader, flow.CodeResultNotSaved, flow.CodeRunExpired},
 		answers: []answer{
@@ -124,6 +130,35 @@ var (
 		text:     "Starts a new series of attempts under the same ID.",
 		problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired, flow.CodeStorageFull},
 		answers:  []answer{{status: 202, text: "It is being sent.", json: reflect.TypeFor[deliveryObject]()}}}
+
+	docCreateFile = operation{id: "createFile", tag: "Files", summary: "Upload a file for an input of type file",
+		text: "One part, called file. The answer can be given to a run as the value of the input. With curl: -F file=@cat.png.",
+		body: "Upload", bodyType: typeForm, problems: []flow.Code{flow.CodeUnsupportedMediaType, flow.CodeInputInvalid, flow.CodeBodyTooLarge, flow.CodeDraining, flow.CodeStorageFull},
+		answers: []answer{{status: 201, text: "The file is on disk.", json: reflect.TypeFor[fileObject](), headers: []string{"Location"}}}}
+
+	docShowFile = operation{id: "showFile", tag: "Files", summary: "Download a file",
+		text:   "With a key: a file that it uploaded, or one of a run that it may see. Without one: at the url that file values have in answers and webhooks, while it holds.",
+		params: fileParams, problems: fileCodes,
+		answers: []answer{
+			{status: 200, text: "The content.", binary: true, headers: append([]string{"Accept-Ranges"}, fileHeaders...)},
+			{status: 206, text: "The part of it that Range asks for.", binary: true, headers: append([]string{"Accept-Ranges", "Content-Range"}, fileHeaders...)},
+			{status: 304, text: "It is as the caller knows it.", headers: []string{"ETag"}},
+		}}
+
+	docProbeFile = operation{id: "probeFile", tag: "Files", summary: "Ask about a file without its content",
+		text: docShowFile.text, params: fileParams, problems: fileCodes, answers: []answer{
+			{status: 200, text: "The headers that GET would give.", headers: append([]string{"Accept-Ranges"}, fileHeaders...)},
+			{status: 206, text: "The headers that GET would give.", headers: append([]string{"Accept-Ranges", "Content-Range"}, fileHeaders...)},
+			{status: 304, text: "It is as the caller knows it.", headers: []string{"ETag"}},
+		}}
+
+	docEraseFile = operation{id: "eraseFile", tag: "Files", summary: "Erase a file",
+		text:    "It is gone for every run that has it. A key with the scope run alone may erase what it uploaded itself.",
+		answers: []answer{{status: 204, text: "It is erased."}}}
+
+	fileParams  = []string{"expires", "signature", "Range", "If-None-Match"}
+	fileHeaders = []string{"ETag", "Last-Modified", "Content-Disposition"}
+	fileCodes   = []flow.Code{flow.CodePreconditionFailed, flow.CodeRangeNotSatisfiable}
 )
 
 // accessProblems are the problems that every route of a class has.

@@ -7,6 +7,7 @@ var apiParams = map[string]schema{
 	"flow_id":     pathParam("flow_id", flow.PrefixFlow),
 	"run_id":      pathParam("run_id", flow.PrefixRun),
 	"delivery_id": pathParam("delivery_id", flow.PrefixDelivery),
+	"file_id":     pathParam("file_id", flow.PrefixFile),
 
 	"wait":           queryParam("wait", "Hold the answer until the run ends, at most this many seconds.", schema{"type": "integer", "minimum": 0, "maximum": 60}),
 	"limit":          queryParam("limit", "How many to list.", schema{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}),
@@ -14,10 +15,13 @@ var apiParams = map[string]schema{
 	"created_after":  queryParam("created_after", "Only runs that were made later.", schema{"type": "string", "format": "date-time"}),
 	"created_before": queryParam("created_before", "Only runs that were made earlier.", schema{"type": "string", "format": "date-time"}),
 	"status":         statusParam(),
+	"expires":        queryParam("expires", "Of a url that an answer gave: until when it holds.", schema{"type": "string"}),
+	"signature":      queryParam("signature", "Of a url that an answer gave: that it was ours. Takes the place of a key.", schema{"type": "string"}),
 
 	"Prefer":          headerParam("Prefer", "wait=N holds the answer until the run ends, at most N seconds (1 to 60).", schema{"type": "string", "examples": []string{"wait=30"}}),
 	"Idempotency-Key": headerParam("Idempotency-Key", "Makes sending the same request again harmless for 24 hours: it answers with the run of the first one.", schema{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}),
 	"Last-Event-ID":   headerParam("Last-Event-ID", "Go on after this event.", schema{"type": "string", "pattern": "^[0-9]+$"}),
+	"Range":           headerParam("Range", "Ask for a part of the content.", schema{"type": "string", "examples": []string{"bytes=0-1023"}}),
 	"If-None-Match":   headerParam("If-None-Match", "An ETag: answer 304 if it still holds.", schema{"type": "string"}),
 }
 
@@ -31,7 +35,7 @@ func statusParam() schema {
 
 // apiHeaders are the headers that answers name.
 var apiHeaders = map[string]schema{
-	"Location":            apiHeader("Path of the run.", schema{"type": "string"}),
+	"Location":            apiHeader("Path of what was made.", schema{"type": "string"}),
 	"Retry-After":         apiHeader("Seconds after which asking again makes sense.", schema{"type": "integer"}),
 	"ETag":                apiHeader("Changes whenever the answer does.", schema{"type": "string"}),
 	"Preference-Applied":  apiHeader("The wait that was applied.", schema{"type": "string"}),
@@ -40,6 +44,10 @@ var apiHeaders = map[string]schema{
 	"RateLimit":           apiHeader("What is left of a limit, as in draft-ietf-httpapi-ratelimit-headers.", schema{"type": "string"}),
 	"RateLimit-Policy":    apiHeader("The limits of this key.", schema{"type": "string"}),
 	"WWW-Authenticate":    apiHeader("How to authenticate.", schema{"type": "string"}),
+	"Last-Modified":       apiHeader("When the file was made.", schema{"type": "string"}),
+	"Content-Disposition": apiHeader("inline for pictures, sound and film, otherwise attachment; and the file's name.", schema{"type": "string"}),
+	"Accept-Ranges":       apiHeader("That Range is understood.", schema{"type": "string", "enum": []string{"bytes"}}),
+	"Content-Range":       apiHeader("Which part of how much.", schema{"type": "string"}),
 	"Allow":               apiHeader("The methods that the path takes.", schema{"type": "string"}),
 }
 
@@ -75,6 +83,11 @@ func bodySchemas() schema {
 			},
 			"examples": []any{schema{"from": "write"}},
 		},
+		"Upload": schema{
+			"type": "object", "additionalProperties": false, "required": []string{filePart},
+			"properties": schema{filePart: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
+		},
+		"File":    fileValueSchema(),
 		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent.", "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
 		"Health":  schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
 		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}},

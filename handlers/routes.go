@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,6 +22,8 @@ const (
 	accessSee               // scope read, or run for what the key started itself
 	accessRead              // scope read
 	accessManage            // scope manage
+	accessFile              // scope read, or run for what the key may use, or a signed link
+	accessErase             // scope manage, or run for what the key uploaded itself
 )
 
 // scopes of which a key needs one.
@@ -28,12 +31,14 @@ func (a access) scopes() []flow.Scope {
 	switch a {
 	case accessRun:
 		return []flow.Scope{flow.ScopeRun}
-	case accessSee:
+	case accessSee, accessFile:
 		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
 	case accessRead:
 		return []flow.Scope{flow.ScopeRead}
 	case accessManage:
 		return []flow.Scope{flow.ScopeManage}
+	case accessErase:
+		return []flow.Scope{flow.ScopeManage, flow.ScopeRun}
 	}
 	return nil
 }
@@ -50,7 +55,10 @@ type route struct {
 type call struct {
 	echo.Context
 	s   *Server
-	key *flow.Key // who asks; nil on open routes
+	key *flow.Key // who asks; nil on open routes and for who came by a link
+
+	linkedFile  *flow.File // that a signed link led to
+	linkExpires time.Time
 }
 
 // table is the only list of routes. Router, authorization and OpenAPI document
@@ -75,6 +83,10 @@ func (s *Server) table() []route {
 		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
 		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},
 		{"POST", "/v1/deliveries/:delivery_id/redeliver", accessManage, s.redeliver, docRedeliver},
+		{"POST", "/v1/files", accessRun, s.createFile, docCreateFile},
+		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
+		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
+		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
 	}
 }
 
@@ -107,3 +119,4 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 func (c *call) flowID() string     { return c.Param("flow_id") }
 func (c *call) runID() string      { return c.Param("run_id") }
 func (c *call) deliveryID() string { return c.Param("delivery_id") }
+func (c *call) fileID() string     { return c.Param("file_id") }

@@ -50,6 +50,7 @@ const (
 type world struct {
 	t      testing.TB
 	store  *memory
+	files  *shelf
 	runner *runner
 	gates  *gates
 	server *Server
@@ -84,9 +85,10 @@ func setup(t testing.TB, set ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
 	kinds := newKinds(w.gates)
+	w.files = newShelf(w.store)
 	w.runner = newRunner(w.store, kinds)
 	cfg := Config{
-		Store: w.store, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
+		Store: w.store, Files: w.files, Links: &flow.FileLinks{Base: publicURL, Key: []byte("secret that signs links in tests")}, Runner: w.runner, Kinds: kinds, PublicURL: publicURL + "/", LocalToken: "local-token-of-the-test", Version: "1.2.3",
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: func() time.Time { return w.now() },
 	}
 	for _, f := range set {
@@ -180,7 +182,7 @@ func (w *world) send(r request) *reply {
 		w.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	a := &reply{status: resp.StatusCode, header: resp.Header, raw: raw}
-	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
+	if r.method != http.MethodHead && strings.Contains(resp.Header.Get("Content-Type"), "json") {
 		if err := json.Unmarshal(raw, &a.body); err != nil {
 			w.t.Fatalf("%s %s: %v in %s", r.method, r.path, err, raw)
 		}

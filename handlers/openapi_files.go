@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"strings"
+
+	"sluice/flow"
+)
+
+const exampleFileID = flow.PrefixFile + "01m7z26njgm1r68xj6qyhfyvty"
+
+// fileValueSchema describes a file as a value: what an input takes and, with a
+// url, what answers and webhooks give.
+func fileValueSchema() schema {
+	text := func(text string) schema { return schema{"type": "string", "description": text} }
+	id := text("The ID that the upload answered with.")
+	id["pattern"] = "^" + flow.PrefixFile + "[0-9a-z]{26}$"
+	return schema{
+		"type": "object", "required": []string{"file"},
+		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" answers with this object. As an input, the ID alone is enough.",
+		"properties": schema{
+			"file": id, "name": text("Filled in by Sluice."), "mime": text("Filled in by Sluice."),
+			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; filled in by Sluice."},
+			"url":  text("In answers and webhooks: where it can be fetched without a key until it expires. Ignored in inputs."),
+		},
+		"examples": []any{schema{"file": exampleFileID}},
+	}
+}
+
+// inputsSchema describes the inputs of a flow, and for those that are files
+// how to give one.
+func inputsSchema(inputs []flow.Input) schema {
+	s := schema(flow.InputsSchema(inputs))
+	properties := s["properties"].(schema)
+	for i := range inputs {
+		in := &inputs[i]
+		if in.Type != flow.TypeFile {
+			continue
+		}
+		file := fileValueSchema()
+		if in.Description != "" {
+			file["description"] = strings.TrimSuffix(in.Description, ".") + ". " + file["description"].(string)
+		}
+		for name, v := range properties[in.Name].(schema) {
+			if file[name] == nil || name == "examples" {
+				file[name] = v
+			}
+		}
+		properties[in.Name] = file
+	}
+	return s
+}
+
+func takesFiles(inputs []flow.Input) bool {
+	for i := range inputs {
+		if inputs[i].Type == flow.TypeFile {
+			return true
+		}
+	}
+	return false
+}
