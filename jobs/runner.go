@@ -69,6 +69,7 @@ type Runner struct {
 	loops    sync.WaitGroup
 	alone    sync.WaitGroup // runs that are tried alone
 	unsaved  atomic.Bool    // a run with save: false ended since the last look
+	swept    time.Time      // when what crashes left of files was last looked for; of tidy alone
 }
 
 // activeRun is a run that a worker of this process has in its hands.

@@ -49,9 +49,13 @@ func (r *Runner) tidy(ctx context.Context) error {
 	if err := r.batches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }); err != nil {
 		return err
 	}
-	return r.batches(ctx, func() (int, error) {
+	err := r.batches(ctx, func() (int, error) {
 		return r.store.DropTombstones(ctx, r.now().Add(-tombstoneAge), expireBatch)
 	})
+	if err != nil {
+		return err
+	}
+	return r.tidyFiles(ctx)
 }
 
 func (r *Runner) batches(ctx context.Context, erase func() (int, error)) error {

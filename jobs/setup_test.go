@@ -111,7 +111,7 @@ func (w *world) wireTo(store jobs.Store) {
 	w.store.UseQueue(queue)
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w.runner = jobs.New(jobs.Config{
-		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, HTTP: noRedirect, Instance: instance, Workers: 16,
+		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Instance: instance, Workers: 16,
 		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
 		Jitter: func() float64 { return 0 },
 	})
@@ -190,14 +190,17 @@ func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
 	}
 }
 
-// kinds are an input, an output, a step that waits at the gate, one that fails
-// until it is let, and one that sends a message.
+// kinds are an input, an output, a step that waits at the gate, one that copies
+// a file, and one that sends a message.
 func kinds(g *gate) *flow.Registry {
 	value := []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}
 	pass := func(_ context.Context, in *flow.In) (flow.Out, error) {
 		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
 	}
-	name := []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true}}
+	name := []flow.Field{
+		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true},
+		{Name: "default", Type: flow.FieldJSON, Typed: true}, {Name: "accept", Type: flow.FieldList, Typed: true},
+	}
 	k := func(kind flow.Kind) flow.Kind {
 		kind.Title, kind.Group, kind.Summary, kind.Outputs = kind.Name, "test", "For tests.", []flow.Port{{Name: "value", Type: flow.TypeAny}}
 		return kind
@@ -206,6 +209,15 @@ func kinds(g *gate) *flow.Registry {
 		k(flow.Kind{Name: "input", Role: flow.RoleInput, Fields: name, Run: pass}),
 		k(flow.Kind{Name: "output", Role: flow.RoleOutput, Fields: name, Inputs: value, Run: pass}),
 		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: value, Run: g.run}),
+		k(flow.Kind{Name: "copy", Class: flow.Outside, Inputs: value, Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
+			f, content, err := in.OpenFile(ctx, in.Ports["value"])
+			if err != nil {
+				return flow.Out{}, err
+			}
+			defer content.Close()
+			copied, err := in.SaveFile(ctx, "copy of "+f.Name, f.MIME, content)
+			return flow.Out{Outputs: map[string]any{"value": copied}}, err
+		}}),
 		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}},
 			Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom"}

@@ -25,12 +25,28 @@ func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 	if err != nil {
 		return flow.Started{}, err
 	}
-	values, problems := flow.CheckInputs(c.inputs, s.Given, s.Coerce)
+	files, err := r.takeInputs(ctx, s, &run, c, s.Given, "")
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return r.accept(ctx, s, run, flow.NewRun{Document: doc, Files: files}, c)
+}
+
+// takeInputs checks what was given and makes it the inputs of the run. It
+// returns the IDs of the files in them; problems are below a pointer.
+func (r *Runner) takeInputs(ctx context.Context, s flow.Start, run *flow.Run, c *compiled, given map[string]any, below string) (files []string, err error) {
+	values, problems := flow.CheckInputs(c.inputs, given, s.Coerce)
+	if files, problems, err = r.resolveFiles(ctx, s, c.inputs, values, problems); err != nil {
+		return nil, fmt.Errorf("look up the files of the inputs: %w", err)
+	}
 	if len(problems) > 0 {
-		return flow.Started{}, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
+		for i := range problems {
+			problems[i].Pointer = below + problems[i].Pointer
+		}
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
 	}
 	run.Inputs = values
-	return r.accept(ctx, s, run, doc, c)
+	return files, nil
 }
 
 // replay answers a repeated request with the run that the first one started,
@@ -121,9 +137,9 @@ func (r *Runner) draft(f *flow.Flow) ([]byte, *compiled, error) {
 
 // accept writes the run down. Who waits for its end is registered first, so
 // that an end right after the commit is not missed.
-func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, doc []byte, c *compiled) (flow.Started, error) {
+func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiled) (flow.Started, error) {
 	run.Progress.Total = c.graph.Len()
-	n := flow.NewRun{Run: run, Document: doc, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint}
+	n.Run, n.IdempotencyKey, n.Fingerprint = run, s.IdempotencyKey, s.Fingerprint
 	if s.Key != nil {
 		n.KeyConcurrency = s.Key.Concurrency
 	}
@@ -142,7 +158,7 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, doc []b
 		r.forget(run.ID) // not started, or not started yet: it waits in the queue
 	}
 	if err != nil || s.Wait <= 0 {
-		return started, err
+		return started, lostFile(err, n.Files)
 	}
 	if started.Replayed {
 		started.Run, err = r.AwaitRun(ctx, started.Run.WorkspaceID, started.Run.FlowID, started.Run.ID, s.Wait)
@@ -179,11 +195,19 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 	if err != nil {
 		return flow.Started{}, err
 	}
-	return r.accept(ctx, s.Start, run, nil, c)
+	given := maps.Clone(parent.Inputs)
+	if s.Given != nil {
+		given = s.Given
+	}
+	files, err := r.takeInputs(ctx, s.Start, &run, c, given, flow.Pointer("inputs"))
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return r.accept(ctx, s.Start, run, flow.NewRun{Files: files}, c)
 }
 
-// rerun is the new run: the parent's document, metadata, time limit and, where
-// none are given, inputs. Its webhook is not inherited.
+// rerun is the new run, still without inputs: the parent's document, metadata
+// and time limit. Its webhook is not inherited.
 func (r *Runner) rerun(s flow.Rerun, parent *flow.Run, c *compiled) (flow.Run, error) {
 	if s.From != "" && !c.graph.Has(s.From) {
 		return flow.Run{}, inputProblem("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
@@ -192,17 +216,5 @@ func (r *Runner) rerun(s flow.Rerun, parent *flow.Run, c *compiled) (flow.Run, e
 	run.Trigger, run.ParentRunID, run.RerunFrom = flow.TriggerRerun, parent.ID, s.From
 	run.Version, run.Draft, run.DocumentHash = parent.Version, parent.Draft, parent.DocumentHash
 	run.Metadata, run.Timeout, run.Save = parent.Metadata, parent.Timeout, parent.Save
-	given := maps.Clone(parent.Inputs)
-	if s.Given != nil {
-		given = s.Given
-	}
-	values, problems := flow.CheckInputs(c.inputs, given, s.Coerce)
-	if len(problems) > 0 {
-		for i := range problems {
-			problems[i].Pointer = flow.Pointer("inputs") + problems[i].Pointer
-		}
-		return flow.Run{}, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
-	}
-	run.Inputs = values
 	return run, nil
 }

@@ -36,6 +36,12 @@ type Store interface {
 	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
 
+	FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error)
+	FileRuns(ctx context.Context, ws, id string) ([]flow.FileUse, error)
+	ExpireFiles(ctx context.Context, now time.Time, limit int) (int, error)
+	RemoveErasedFiles(ctx context.Context, limit int) (int, error)
+	SweepFiles(ctx context.Context, before time.Time) error
+
 	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error)
 	ReturnDelivery(ctx context.Context, id string, attempt int64) error
