@@ -122,6 +122,7 @@ type Field struct {
 	Typed    bool // never a port: it can only be typed
 	Required bool
 	Default  any
+	Suggest  any      // what the other side takes when nothing is set: shown, but never sent
 	Options  []string // of a select
 	Values   []any    // of a select whose values are not texts: one per option
 	Task     string   // of a model: chat, embed, image, speech, transcribe, hosted
