@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/db"
@@ -27,6 +28,7 @@ type Config struct {
 	MetricsAddr   string   `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
 	Workers       int      `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
 	Retention     days     `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
+	MaxFile       size     `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
 	Log           logStyle `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels   string   `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
 	ReplicateURL  string   `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
@@ -34,6 +36,42 @@ type Config struct {
 }
 
 type logStyle string
+
+// size is a number of bytes that people write as 100MB or 1GiB.
+type size int64
+
+var (
+	sizeForm = regexp.MustCompile(`(?i)^([0-9]{1,12}) ?(?:([kmgt])(i)?)?b?$`)
+	// sizePower is how often a letter multiplies.
+	sizePower = map[string]int{"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+)
+
+// maxSize is far beyond any disk and leaves room to calculate.
+const maxSize = 1 << 60
+
+// UnmarshalText reads "100MB" (1000 each) or "1GiB" (1024 each).
+func (s *size) UnmarshalText(text []byte) error {
+	m := sizeForm.FindStringSubmatch(string(text))
+	if m == nil {
+		return fmt.Errorf("%q is not a size; write 100MB or 1GiB", text)
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	factor := int64(1000)
+	if m[3] != "" {
+		factor = 1024
+	}
+	for range sizePower[strings.ToLower(m[2])] {
+		if n > maxSize/factor {
+			return fmt.Errorf("%q is more than any disk holds", text)
+		}
+		n *= factor
+	}
+	if n == 0 {
+		return fmt.Errorf("%q leaves no room for files; write 100MB or 1GiB", text)
+	}
+	*s = size(n)
+	return err
+}
 
 // days is a duration that may also be written in days, such as 90d.
 type days time.Duration
@@ -86,7 +124,7 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, er
 	return db.Open(ctx, db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
-		Retention: time.Duration(c.Retention), Capacity: c.Workers, Log: log,
+		Retention: time.Duration(c.Retention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Log: log,
 	})
 }
 

@@ -1,0 +1,21 @@
+package main
+
+import "testing"
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]size{
+		"512MiB": 512 << 20, "100MB": 100_000_000, "1GiB": 1 << 30, "1 gib": 1 << 30, "2k": 2000, "3KiB": 3072, "7": 7, "7b": 7, "1TiB": 1 << 40,
+	} {
+		var s size
+		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
+			t.Errorf("%s: got %d, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "0", "0MB", "-1", "1.5GB", "5i", "10PB", "MB", "999999999999TiB"} {
+		var s size
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: got %d", text, s)
+		}
+	}
+}
