@@ -59,7 +59,7 @@ func presetFor(provider string, named providers.Preset, access flow.Access) (pro
 	if kind == "" && named.Name == "" && access.BaseURL != "" {
 		kind = customPreset
 	}
-	if kind == "" && named.Name != "" || kind == named.Name {
+	if named.Name != "" && (kind == "" || kind == named.Name) {
 		return named, nil
 	}
 	preset, ok := providers.FindPreset(kind)
@@ -86,6 +86,8 @@ func (m *target) locate(local LocalServers) error {
 			return notFound(m.preset)
 		}
 		m.at.BaseURL, m.at.Trusted = server.BaseURL, true
+	case m.preset.BaseURL == "" && m.access.Name == "":
+		return noAddress(m.preset)
 	case m.preset.BaseURL == "":
 		return flow.Errorf(flow.CodeProviderAuth, "The credential %q has no base URL, so Sluice does not know where to send it. Add it again with one, such as https://example.com/v1.", m.access.Name)
 	}

@@ -54,7 +54,7 @@ func addCredential(provider string) string {
 // noAccess says how to get at a provider that there is no credential for.
 func noAccess(in *flow.In, p providers.Preset, t task) error {
 	if p.BaseURL == "" {
-		return flow.Errorf(flow.CodeProviderAuth, "There is no credential for an %s provider. Add one with its base URL: %s.", p.Title, addCredential(p.Name))
+		return noAddress(p)
 	}
 	message := "There is no credential for " + p.Title + ". Add one with " + addCredential(p.Name)
 	if p.KeysURL != "" {
@@ -67,6 +67,10 @@ func noAccess(in *flow.In, p providers.Preset, t task) error {
 		message += ", or use a model server on this machine, such as Ollama with ollama/llama3.2"
 	}
 	return flow.Errorf(flow.CodeProviderAuth, "%s.", message)
+}
+
+func noAddress(p providers.Preset) error {
+	return flow.Errorf(flow.CodeProviderAuth, "There is no credential for an %s provider. Add one with its base URL: %s.", p.Title, addCredential(p.Name))
 }
 
 func noProvider(name string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -33,8 +34,9 @@ type gatherer struct {
 	field  string
 	kind   string // media types that are taken begin with it; empty takes any but text
 	links  bool   // the provider fetches URLs itself
-	max    int64  // bytes of one
-	left   int64  // bytes that may be fetched in all
+	max    int64  // bytes of one that is fetched
+	total  int64  // bytes of all that are fetched
+	got    int64  // bytes that were
 }
 
 // images are the pictures of a field that holds a list of them, or one.
@@ -46,7 +48,7 @@ func (d Deps) images(ctx context.Context, in *flow.In, field string, links bool)
 	if len(list) > maxImages {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q has %d pictures; at most %d are sent at once.", field, len(list), maxImages)
 	}
-	g := &gatherer{client: d.HTTP, in: in, field: field, kind: "image/", links: links, max: maxPicture, left: maxPictures}
+	g := &gatherer{client: d.HTTP, in: in, field: field, kind: "image/", links: links, max: maxPicture, total: maxPictures}
 	var out []providers.Media
 	for _, value := range list {
 		if value == nil {
@@ -116,9 +118,13 @@ func (g *gatherer) inline(text string) (providers.Media, error) {
 
 // fetch gets what a URL names, since the provider does not.
 func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, error) {
-	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.left, 1))})
+	answer, err := g.client.Do(ctx, outbound.Request{URL: u.String(), MaxRedirects: outbound.MaxRedirects, MaxBody: min(g.max, max(g.total-g.got, 1))})
 	if ctx.Err() != nil {
 		return providers.Media{}, ctx.Err()
+	}
+	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Kind == outbound.KindTooLarge {
+		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "What %s sent for %q is too large: one may have %s and all together %s.",
+			u.Hostname(), g.field, flow.Size(g.max), flow.Size(g.total))
 	}
 	if err != nil {
 		return providers.Media{}, requestError(err)
@@ -129,7 +135,7 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 		e.After = retryAfter(answer.Header)
 		return providers.Media{}, e
 	}
-	g.left -= int64(len(answer.Body))
+	g.got += int64(len(answer.Body))
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	return g.held(path.Base(u.Path), kind, "What "+u.Hostname()+" sent", answer.Body)
 }

@@ -43,7 +43,7 @@ func transcribe(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 	if err != nil {
 		return flow.Out{}, err
 	}
-	g := &gatherer{client: d.HTTP, in: in, field: "audio", max: maxRecording, left: maxRecording}
+	g := &gatherer{client: d.HTTP, in: in, field: "audio", max: maxRecording, total: maxRecording}
 	audio, err := g.gather(ctx, in.Config["audio"])
 	if err != nil {
 		return flow.Out{}, err

@@ -1,0 +1,272 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+func TestChat(t *testing.T) {
+	t.Parallel()
+	t.Run("sends what is set and streams the answer", func(t *testing.T) {
+		t.Parallel()
+		got := &calls{}
+		u := ask(map[string]any{
+			"model": "openai/gpt-x", "system": "Be {{tone}}.", "prompt": "{{q}} and \\{{this}}", "temperature": number("0.5"), "max_tokens": number("30"),
+			"top_p": number("0"), "stop": []any{"\n", ""},
+		})
+		u.ports = map[string]any{"tone": "kind", "q": "{{tone}}?"}
+		r := u.carry(t, Deps{Providers: fakeProviders{got}})
+		if r.State != flow.StepSucceeded {
+			t.Fatal(r.Error)
+		}
+		const answer = "You said: {{tone}}? and {{this}}"
+		same(t, "outputs", r.Outputs, map[string]any{"text": answer})
+		if r.emitted != answer {
+			t.Errorf("streamed %q", r.emitted)
+		}
+		request := got.requests[0].(providers.ChatRequest)
+		if *request.Temperature != 0.5 || *request.TopP != 0 || request.MaxTokens != 30 || request.System != "Be kind." || request.Key != "run_1:n" ||
+			len(request.Stop) != 1 || request.Stop[0] != "\n" {
+			t.Errorf("sent %+v", request)
+		}
+		if r.Usage.InputTokens != 5 || r.Usage.OutputTokens != 5 {
+			t.Errorf("usage %+v", r.Usage)
+		}
+	})
+	t.Run("leaves out what is not set", func(t *testing.T) {
+		t.Parallel()
+		got := &calls{}
+		ask(map[string]any{"model": "openai/gpt-x"}).succeeds(t, Deps{Providers: fakeProviders{got}})
+		request := got.requests[0].(providers.ChatRequest)
+		if request.Temperature != nil || request.TopP != nil || request.MaxTokens != 0 || request.Stop != nil || request.Schema != nil || request.Images != nil {
+			t.Errorf("sent %+v", request)
+		}
+	})
+	for _, c := range []struct {
+		name  string
+		ports map[string]any
+		says  string
+	}{
+		{"an empty prompt", map[string]any{"prompt": " "}, `"prompt" is empty`},
+		{"a temperature out of range", map[string]any{"temperature": number("2.1")}, `"temperature" must be a number from 0 to 2`},
+		{"a top_p out of range", map[string]any{"top_p": number("-1")}, `"top_p" must be`},
+		{"no tokens", map[string]any{"max_tokens": number("0")}, `"max_tokens" must be a whole number`},
+		{"half a token", map[string]any{"max_tokens": number("1.5")}, `"max_tokens" must be a whole number`},
+		{"too many stops", map[string]any{"stop": []any{"a", "b", "c", "d", "e"}}, `"stop" has 5`},
+		{"a schema that is none", map[string]any{"schema": map[string]any{"type": "text"}}, "The schema cannot be used"},
+		{"a schema that is no JSON", map[string]any{"schema": "{"}, "The schema cannot be used"},
+	} {
+		t.Run("refuses "+c.name, func(t *testing.T) {
+			t.Parallel()
+			u, got := ask(map[string]any{"model": "openai/gpt-x"}), &calls{}
+			u.ports = c.ports
+			has(t, u.fails(t, Deps{Providers: fakeProviders{got}}, flow.CodeInputInvalid).Message, c.says)
+			if len(got.requests) > 0 {
+				t.Error("was sent all the same")
+			}
+		})
+	}
+	t.Run("says that the tokens did not suffice", func(t *testing.T) {
+		t.Parallel()
+		cut := failing{result: &providers.ChatResult{Stop: "length", Usage: providers.Usage{OutputTokens: 30}}}
+		r := ask(map[string]any{"model": "openai/gpt-x"}).carry(t, Deps{Providers: cut})
+		if r.Error == nil || r.Error.Code != flow.CodeOutputInvalid || r.Usage.OutputTokens != 30 {
+			t.Fatalf("error %v, usage %+v", r.Error, r.Usage)
+		}
+		has(t, r.Error.Message, "max_tokens", "openai/gpt-x")
+	})
+	t.Run("is tried again and named alike", func(t *testing.T) {
+		t.Parallel()
+		busy := &busyOnce{}
+		u := ask(map[string]any{"model": "openai/gpt-x"})
+		kinds := New(Deps{Providers: busy})
+		doc, inputs := u.document(kinds.Find("chat"))
+		doc.Nodes[0].Retry = &flow.Retry{Attempts: 2}
+		r := carryDocument(t, kinds, doc, inputs)
+		if r.State != flow.StepSucceeded || len(busy.keys) != 2 || busy.keys[0] != busy.keys[1] || r.Usage.InputTokens == 0 {
+			t.Errorf("state %s, error %v, keys %v, usage %+v", r.State, r.Error, busy.keys, r.Usage)
+		}
+	})
+}
+
+// busyOnce has no time for its first caller.
+type busyOnce struct {
+	fakeProviders
+	keys []string
+}
+
+func (b *busyOnce) Chat(ctx context.Context, at providers.Endpoint, r providers.ChatRequest, emit func(string)) (*providers.ChatResult, error) {
+	if b.keys = append(b.keys, r.Key); len(b.keys) == 1 {
+		return nil, &providers.Error{Kind: providers.KindRateLimited, Message: "OpenAI asks to slow down.", Retryable: true}
+	}
+	return b.fakeProviders.Chat(ctx, at, r, emit)
+}
+
+// object is a JSON Schema of an object.
+func object(properties map[string]any) map[string]any {
+	return map[string]any{"type": "object", "properties": properties}
+}
+
+func kindOf(name string) map[string]any { return map[string]any{"type": name} }
+
+// answering gives the same answer by every schema.
+type answering struct {
+	fakeProviders
+	value any
+}
+
+func (a answering) Chat(_ context.Context, _ providers.Endpoint, r providers.ChatRequest, _ func(string)) (*providers.ChatResult, error) {
+	result := &providers.ChatResult{Text: string(flow.EncodeJSON(a.value))}
+	if len(r.Schema) > 0 {
+		result.JSON = a.value
+	}
+	return result, nil
+}
+
+func TestChatSchema(t *testing.T) {
+	t.Parallel()
+	schema := object(map[string]any{
+		"answer": map[string]any{"type": "string", "title": "Answer", "description": "What to reply."}, "score": kindOf("number"), "urgent": kindOf("boolean"),
+		"tags": kindOf("array"), "maybe": map[string]any{"type": []any{"string", "null"}}, "text": kindOf("string"), "error": kindOf("string"),
+	})
+	value := map[string]any{"answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil, "text": "own", "error": "own"}
+	u := ask(map[string]any{"model": "openai/gpt-x", "schema": schema})
+	t.Run("gives properties as ports", func(t *testing.T) {
+		t.Parallel()
+		same(t, "outputs", u.succeeds(t, Deps{Providers: answering{value: value}}), map[string]any{
+			"text": string(flow.EncodeJSON(value)), "json": value, "answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil,
+		})
+	})
+	t.Run("types its ports", func(t *testing.T) {
+		t.Parallel()
+		kind := New(Deps{}).For(&flow.Node{Kind: "chat", Config: u.config})
+		var got []string
+		for _, p := range kind.Outputs {
+			got = append(got, p.Name+" "+string(p.Type))
+		}
+		same(t, "ports", got, []string{"text text", "json json", "answer text", "maybe json", "score number", "tags list", "urgent boolean"})
+		if p := kind.Outputs[2]; p.Title != "Answer" || p.Help != "What to reply." {
+			t.Errorf("got %+v", p)
+		}
+	})
+	t.Run("skips what hangs on a property that is left out", func(t *testing.T) {
+		t.Parallel()
+		for from, want := range map[string]flow.StepState{"chat.answer": flow.StepSucceeded, "chat.urgent": flow.StepSkipped} {
+			doc := chatTo(u.config, from)
+			if r := carryDocument(t, New(Deps{Providers: answering{value: value}}), doc, nil); r.State != want {
+				t.Errorf("%s: got %s, want %s", from, r.State, want)
+			}
+		}
+	})
+	t.Run("has json with a schema only", func(t *testing.T) {
+		t.Parallel()
+		plain := ask(map[string]any{"model": "openai/gpt-x"})
+		if r := carryDocument(t, New(Deps{Providers: answering{value: value}}), chatTo(plain.config, "chat.json"), nil); r.State != flow.StepSkipped {
+			t.Errorf("got %s", r.State)
+		}
+	})
+	t.Run("takes a schema by an edge", func(t *testing.T) {
+		t.Parallel()
+		for _, given := range []any{schema, string(flow.EncodeJSON(schema))} {
+			by := ask(map[string]any{"model": "openai/gpt-x"})
+			by.ports = map[string]any{"schema": given}
+			same(t, "json", by.succeeds(t, Deps{Providers: answering{value: value}})["json"], value)
+		}
+		blank := ask(map[string]any{"model": "openai/gpt-x"})
+		blank.ports = map[string]any{"schema": ""}
+		if _, given := blank.succeeds(t, Deps{Providers: answering{value: value}})["json"]; given {
+			t.Error("an empty text is taken for a schema")
+		}
+	})
+	t.Run("refuses an answer that is no object", func(t *testing.T) {
+		t.Parallel()
+		u.fails(t, Deps{Providers: answering{value: "text"}}, flow.CodeOutputInvalid)
+	})
+	t.Run("validates edges from its ports", func(t *testing.T) {
+		t.Parallel()
+		kinds := New(Deps{})
+		for from, want := range map[string]string{"chat.answer": "", "chat.tags": "", "chat.nothing": "dangling", "chat.error": "dangling"} {
+			got := ""
+			for _, p := range flow.Validate(chatTo(u.config, from), kinds) {
+				got += p.Code
+			}
+			if got != want {
+				t.Errorf("%s: got %q, want %q", from, got, want)
+			}
+		}
+	})
+	t.Run("may feed other types only where that can work", func(t *testing.T) {
+		t.Parallel()
+		doc := chatTo(u.config, "chat.tags")
+		doc.Nodes[1] = flow.Node{ID: "n", Kind: "summarize", Config: map[string]any{}}
+		doc.Edges[0].To = "n.text"
+		if problems := flow.Validate(doc, New(Deps{})); len(problems) != 1 || problems[0].Code != "wrong_type" {
+			t.Errorf("got %v", problems)
+		}
+	})
+}
+
+// chatTo is a flow of a chat node and an output n that an edge leads to.
+func chatTo(config map[string]any, from string) *flow.Document {
+	return &flow.Document{Schema: flow.Schema, Name: "Test",
+		Nodes: []flow.Node{{ID: "chat", Kind: "chat", Config: config}, {ID: "n", Kind: "output", Config: map[string]any{"name": "o"}}},
+		Edges: []flow.Edge{{From: from, To: "n.value"}}}
+}
+
+func TestChatSchemaProblems(t *testing.T) {
+	t.Parallel()
+	large := map[string]any{}
+	for i := range 3000 {
+		large[strings.Repeat("p", 20)+string(flow.Number(i))] = kindOf("string")
+	}
+	for _, c := range []struct {
+		name   string
+		schema any
+		says   string
+	}{
+		{"no object", "x", "wanted a JSON Schema of an object"},
+		{"a list", []any{}, "wanted a JSON Schema of an object"},
+		{"another type", kindOf("array"), "wanted a JSON Schema of an object"},
+		{"an empty schema", map[string]any{}, "wanted a JSON Schema of an object"},
+		{"a wrong keyword", object(map[string]any{"a": kindOf("words")}), "at /properties/a/type"},
+		{"a wrong form", map[string]any{"type": "object", "required": "a"}, "at /required"},
+		{"another document", object(map[string]any{"a": map[string]any{"$ref": "https://example.com/s.json"}}), "another document"},
+		{"a file", object(map[string]any{"a": map[string]any{"$ref": "file:///etc/passwd"}}), "another document"},
+		{"another dialect", map[string]any{"type": "object", "$schema": "https://example.com/dialect"}, "another document"},
+		{"a reference to nowhere", object(map[string]any{"a": map[string]any{"$ref": "#/$defs/x"}}), "not a JSON Schema"},
+		{"a large one", object(large), "larger than 64 KiB"},
+	} {
+		t.Run("refuses "+c.name, func(t *testing.T) {
+			t.Parallel()
+			problems := ask(map[string]any{"schema": c.schema}).problems(t)
+			if len(problems) != 1 || problems[0].Pointer != "/nodes/0/config/schema" || problems[0].Code != "invalid" {
+				t.Fatalf("got %v", problems)
+			}
+			has(t, problems[0].Detail, c.says)
+		})
+	}
+	t.Run("takes references within", func(t *testing.T) {
+		t.Parallel()
+		schema := object(map[string]any{"a": map[string]any{"$ref": "#/$defs/x"}})
+		schema["$defs"] = map[string]any{"x": kindOf("string")}
+		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+		if problems := ask(map[string]any{"schema": schema}).problems(t); len(problems) > 0 {
+			t.Error(problems)
+		}
+	})
+	t.Run("bears properties of any form", func(t *testing.T) {
+		t.Parallel()
+		for _, properties := range []any{nil, "x", []any{}, map[string]any{"": 1, "a": nil, "b": []any{}}} {
+			shape := shapeChat(&flow.Node{Config: map[string]any{"schema": map[string]any{"properties": properties}}})
+			for _, p := range shape.Outputs {
+				if p.Name == "" || p.Type != flow.TypeJSON || p.Help == "" {
+					t.Errorf("got %+v", p)
+				}
+			}
+		}
+	})
+}
