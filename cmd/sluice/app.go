@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"sluice/db"
@@ -117,20 +118,33 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.store.UseQueue(queue)
 	a.metrics = newMetrics(a.store)
+	links, err := a.fileLinks(ctx)
+	if err != nil {
+		return err
+	}
 	a.runner = jobs.New(jobs.Config{
 		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.store), Prices: a.store,
+		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		Log: a.log, Observe: a.metrics.observe,
 	})
 	a.api = handlers.New(handlers.Config{
-		Store: a.store, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Version: version(), Log: a.log,
+		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token,
+		Version: version(), Log: a.log,
 	})
 	a.store.RunEnded = a.api.RunEnded
 	if err := a.addStarters(ctx); err != nil {
 		return err
 	}
 	return a.runner.Start(ctx)
+}
+
+// fileLinks signs with a key of the store, so that links outlive this process
+// and hold at every instance.
+func (a *app) fileLinks(ctx context.Context) (*flow.FileLinks, error) {
+	key, err := a.store.FileKey(ctx)
+	return &flow.FileLinks{Base: strings.TrimRight(a.url, "/"), Key: key}, err
 }
 
 func instanceName() string {
