@@ -131,7 +131,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	})
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token,
-		Version: version(), Log: a.log,
+		Version: version(), MaxFile: int64(a.cfg.MaxFile), Log: a.log,
 	})
 	a.store.RunEnded = a.api.RunEnded
 	if err := a.addStarters(ctx); err != nil {
