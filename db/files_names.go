@@ -22,15 +22,14 @@ const generic = "application/octet-stream"
 // where that says something and can be believed, else what the content is.
 func mediaType(claimed string, head []byte) string {
 	claimed, _, err := mime.ParseMediaType(claimed)
-	found := mimetype.Detect(head)
-	is, _, _ := strings.Cut(found.String(), ";")
+	is, _, _ := strings.Cut(mimetype.Detect(head).String(), ";")
 	switch {
 	case err != nil || claimed == generic || !strings.Contains(claimed, "/"):
 		return is
-	case !shown(claimed) || found.Is(claimed) || sameContainer(claimed, is):
+	case !shown(claimed), sameContainer(claimed, is):
 		return claimed
 	}
-	return is
+	return is // also where the claim is an older name of it
 }
 
 // shown tells whether a browser shows the type, so that a wrong claim harms.

@@ -1,0 +1,332 @@
+package db_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+func withFiles(ids ...string) func(*flow.NewRun) { return func(n *flow.NewRun) { n.Files = ids } }
+
+func ofRun(id string) func(*flow.NewFile) { return func(n *flow.NewFile) { n.RunID = id } }
+
+func (w *world) erase(r *flow.Run) {
+	w.t.Helper()
+	w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
+}
+
+func TestFiles_go_with_the_last_run(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		own, shared := w.save("own"), w.save("shared")
+		a := w.startAndFinish(withFiles(own.ID, shared.ID))
+		b := w.startAndFinish(withFiles(shared.ID))
+		made := w.save("made", ofRun(a.ID))
+		w.erase(a)
+		w.wantGone(own.ID)
+		w.wantGone(made.ID)
+		w.removeErased()
+		wantEqual(t, "what another run has", w.content(shared.ID), "shared")
+		w.wantContents(1)
+		w.erase(b)
+		w.wantGone(shared.ID)
+		w.removeErased()
+		w.wantContents(0)
+		for _, f := range []*flow.File{own, shared, made} { // no trace of a name is left either
+			_, _, err := w.OpenFile(w.ctx, ws, f.ID)
+			wantCode(t, err, flow.CodeNotFound)
+		}
+	})
+}
+
+func TestFiles_go_with_retention_and_with_save_false(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		expires, unsaved := w.save("a"), w.save("b")
+		w.startAndFinish(withFiles(expires.ID))
+		w.startAndFinish(withFiles(unsaved.ID), func(n *flow.NewRun) { n.Run.Save = false })
+		_, err := w.EraseUnsaved(w.ctx, 10)
+		w.must(err)
+		w.wantGone(unsaved.ID)
+		w.content(expires.ID)
+		_, err = w.ExpireRuns(w.ctx, w.clock.move(31*24*time.Hour), 10)
+		w.must(err)
+		w.wantGone(expires.ID)
+	})
+}
+
+func TestFiles_of_a_parent_belong_to_its_rerun(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		in := w.save("in")
+		parent := w.take(w.start(withFiles(in.ID)).ID)
+		made := w.save("made", ofRun(parent.ID))
+		w.must(w.finish(parent, flow.RunSucceeded))
+		rerun := w.startAndFinish(func(n *flow.NewRun) { n.Run.ParentRunID = parent.ID })
+		w.erase(parent)
+		wantEqual(t, "input", w.content(in.ID), "in")
+		wantEqual(t, "output", w.content(made.ID), "made")
+		w.erase(rerun)
+		w.wantGone(in.ID)
+		w.wantGone(made.ID)
+	})
+}
+
+func TestStartRun_refuses_a_file_that_is_gone(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := w.save("gone")
+		w.must(w.EraseFile(w.ctx, ws, f.ID))
+		s, err := w.tryStart(withFiles(f.ID), keyed("again", "f"))
+		wantCode(t, err, flow.CodeNotFound)
+		wantEqual(t, "run", s.Run, nil)
+		list, err := w.ListRuns(w.ctx, flow.RunFilter{WorkspaceID: ws, Limit: 10})
+		w.must(err)
+		wantEqual(t, "runs", len(list), 0)
+		w.start(keyed("again", "f")) // the key was not used up
+	})
+}
+
+// A worker that was cut off must not leave files that nothing takes along.
+func TestSaveFile_for_a_run_that_is_erased(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.startAndFinish()
+		w.erase(r)
+		for _, id := range []string{r.ID, "run_other"} {
+			_, err := w.trySave("late", ofRun(id))
+			wantCode(t, err, flow.CodeNotFound)
+		}
+		_, err := w.trySave("foreign", ofRun(w.startAndFinish().ID), func(n *flow.NewFile) { n.WorkspaceID = "ws_other" })
+		wantCode(t, err, flow.CodeNotFound)
+		w.clock.move(2 * time.Hour)
+		w.must(w.SweepFiles(w.ctx, time.Now().Add(time.Hour)))
+		w.wantContents(0)
+	})
+}
+
+func document(id string) []byte {
+	return fmt.Appendf(nil, `{"schema":"sluice.flow/v1","name":"F","nodes":[{"id":"a","kind":"input","config":{"name":"x","default":[{"file":%q}]}}],"edges":[]}`, id)
+}
+
+func TestFiles_of_a_document_are_kept(t *testing.T) {
+	t.Parallel()
+	for name, refer := range map[string]func(w *world, id string) error{
+		"by a draft": func(w *world, id string) error { return w.UpdateDraft(w.ctx, ws, w.flow.ID, "F", "", document(id)) },
+		"by a new flow": func(w *world, id string) error {
+			return w.CreateFlow(w.ctx, &flow.Flow{WorkspaceID: ws, Draft: document(id)})
+		},
+		"by hand":          func(w *world, id string) error { return w.KeepFiles(w.ctx, ws, id, "file_nobody") },
+		"by a new version": publishOf,
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			setup(t, func(t *testing.T, w *world) {
+				f, other := w.save("kept"), w.save("other")
+				w.must(refer(w, f.ID))
+				w.erase(w.startAndFinish(withFiles(f.ID, other.ID)))
+				w.wantGone(other.ID)
+				_, err := w.ExpireFiles(w.ctx, w.clock.move(60*24*time.Hour), 10)
+				w.must(err)
+				wantEqual(t, "content", w.content(f.ID), "kept")
+				w.must(w.EraseFile(w.ctx, ws, f.ID))
+				w.wantGone(f.ID)
+			})
+		})
+	}
+}
+
+func publishOf(w *world, id string) error {
+	_, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, document(id), "", "")
+	return err
+}
+
+func TestKeepFiles_of_another_workspace_changes_nothing(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := w.save("a")
+		w.must(w.KeepFiles(w.ctx, "ws_other", f.ID))
+		w.erase(w.startAndFinish(withFiles(f.ID)))
+		w.wantGone(f.ID)
+	})
+}
+
+func TestExpireFiles(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		var loose []string
+		for i := range 3 {
+			loose = append(loose, w.save(fmt.Sprint(i)).ID)
+		}
+		used := w.save("used")
+		w.start(withFiles(used.ID))
+		n, err := w.ExpireFiles(w.ctx, w.clock.move(30*24*time.Hour-time.Second), 10)
+		w.must(err)
+		wantEqual(t, "before its time", n, 0)
+		now := w.clock.move(time.Second)
+		young := w.save("young")
+		for _, want := range []int{2, 1, 0} {
+			n, err := w.ExpireFiles(w.ctx, now, 2)
+			w.must(err)
+			wantEqual(t, "batch", n, want)
+		}
+		for _, id := range loose {
+			w.wantGone(id)
+		}
+		w.content(used.ID)
+		w.content(young.ID)
+	})
+}
+
+func TestFiles_of_another_workspace_are_missing(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := w.save("mine")
+		_, err := w.FindFile(w.ctx, "ws_other", f.ID)
+		wantCode(t, err, flow.CodeNotFound)
+		_, _, err = w.OpenFile(w.ctx, "ws_other", f.ID)
+		wantCode(t, err, flow.CodeNotFound)
+		wantCode(t, w.EraseFile(w.ctx, "ws_other", f.ID), flow.CodeNotFound)
+		found, err := w.FindFiles(w.ctx, "ws_other", []string{f.ID})
+		w.must(err)
+		wantEqual(t, "found", len(found), 0)
+		wantCode(t, w.LinkFiles(w.ctx, "ws_other", "run_x", f.ID), flow.CodeNotFound)
+		got, err := w.FileByID(w.ctx, f.ID)
+		w.must(err)
+		wantEqual(t, "workspace", got.WorkspaceID, ws)
+		found, err = w.FindFiles(w.ctx, ws, []string{f.ID, "file_nobody"})
+		w.must(err)
+		wantEqual(t, "found here", len(found) == 1 && *found[f.ID] == *f, true)
+		w.must(w.EraseFile(w.ctx, ws, f.ID))
+		_, err = w.FileByID(w.ctx, f.ID)
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+func TestFileRuns(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := w.save("a")
+		old, now := w.start(withFiles(f.ID)), w.start(withFiles(f.ID), func(n *flow.NewRun) { n.Run.KeyID = "key_b" })
+		w.start()
+		uses, err := w.FileRuns(w.ctx, ws, f.ID)
+		w.must(err)
+		want := []flow.FileUse{{RunID: now.ID, FlowID: w.flow.ID, KeyID: "key_b"}, {RunID: old.ID, FlowID: w.flow.ID, KeyID: "key_a"}}
+		wantEqual(t, "uses", fmt.Sprint(uses), fmt.Sprint(want))
+		uses, err = w.FileRuns(w.ctx, "ws_other", f.ID)
+		w.must(err)
+		wantEqual(t, "elsewhere", len(uses), 0)
+	})
+}
+
+// Starting a run with a file and erasing the only run that has it: the file
+// is there for the new run, or the new run was refused.
+func TestStartRun_and_erase_at_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		for range 10 {
+			f := w.save("contested")
+			old := w.startAndFinish(withFiles(f.ID))
+			erased := make(chan error)
+			go func() { erased <- w.EraseRun(w.ctx, ws, old.FlowID, old.ID, flow.CodeResultNotSaved) }()
+			_, err := w.tryStart(withFiles(f.ID))
+			w.must(<-erased)
+			if err == nil {
+				wantEqual(t, "content", w.content(f.ID), "contested")
+				continue
+			}
+			wantCode(t, err, flow.CodeNotFound)
+			w.wantGone(f.ID)
+		}
+	})
+}
+
+func TestFileKey(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t)
+			keys := make(chan []byte, 3)
+			for range cap(keys) {
+				s, err := db.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { s.Close() })
+				go func() {
+					key, err := s.FileKey(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					keys <- key
+				}()
+			}
+			first := <-keys
+			wantEqual(t, "length", len(first), 32)
+			for range cap(keys) - 1 {
+				wantEqual(t, "the same", bytes.Equal(<-keys, first), true)
+			}
+			s, err := db.Open(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			wantEqual(t, "sealed", bytes.Contains(meta(t, s, "file_key"), first), false)
+		})
+	}
+}
+
+func meta(t *testing.T, s *db.Store, name string) (value []byte) {
+	t.Helper()
+	err := s.Write(t.Context(), false, func(tx *db.Tx) (err error) {
+		value, err = tx.FindMeta(t.Context(), name)
+		return err
+	})
+	if err != nil || len(value) == 0 {
+		t.Fatal(value, err)
+	}
+	return value
+}
+
+func TestFileName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 300)
+	for _, c := range []struct{ name, typ, want string }{
+		{"photo.png", "image/png", "photo.png"},
+		{"../../etc/passwd", "text/plain", "passwd.txt"},
+		{`C:\Users\me\report.pdf`, "application/pdf", "report.pdf"},
+		{"", "image/png", "file.png"}, {"///", "image/png", "file.png"}, {"..", "", "file"}, {".", "audio/wav", "file.wav"},
+		{"a\x00b\r\nc\x7f.txt", "text/plain", "abc.txt"},
+		{"\u202egpj.exe", "application/octet-stream", "gpj.exe"},
+		{"a\xffb.txt", "", "a\uFFFDb.txt"},
+		{"v1. a long tale", "text/plain", "v1. a long tale.txt"},
+		{"no type", "", "no type"}, {".hidden", "text/plain", "hidden.txt"}, {" spaced .md. ", "text/plain", "spaced .md"},
+		{long + ".png", "image/png", long[:2*196] + ".png"},
+		{long, "image/png", long[:2*196] + ".png"},
+	} {
+		got := db.FileName(c.name, c.typ)
+		if got != c.want || utf8.RuneCountInString(got) > 200 {
+			t.Errorf("%q of %s: got %q, want %q", c.name, c.typ, got, c.want)
+		}
+	}
+}
+
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	const png, html, webm = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "<!DOCTYPE html><script>alert(1)</script>", "\x1a\x45\xdf\xa3\x01\x00\x00\x00\x00\x00\x00\x1f\x42\x86\x81\x01\x42\xf7\x81\x01\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x84webm"
+	for _, c := range []struct{ name, claimed, head, want string }{
+		{"nothing is claimed", "", png, "image/png"},
+		{"something generic", "application/octet-stream", png, "image/png"},
+		{"no type at all", "picture", png, "image/png"},
+		{"the truth", "image/png", png, "image/png"},
+		{"with parameters, in capitals", "Text/Plain; charset=latin1", "words", "text/plain"},
+		{"a picture that is a page", "image/png", html, "text/html"},
+		{"a page that is a picture", "text/html", png, "image/png"},
+		{"a picture that is nothing", "image/png", "\x00\x01\x02\x03", "application/octet-stream"},
+		{"an older name of the type", "audio/x-wav", "RIFF\x24\x00\x00\x00WAVEfmt ", "audio/wav"},
+		{"sound in a container for pictures", "audio/webm", webm, "audio/webm"},
+		{"something a browser does not show", "text/csv", "a,b\n1,2", "text/csv"},
+		{"words", "", "just words", "text/plain"},
+	} {
+		if got := db.MediaType(c.claimed, []byte(c.head)); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
