@@ -58,7 +58,9 @@ func wantError(t *testing.T, err error, kind providers.Kind) *providers.Error {
 	return e
 }
 
-func echo() hosted.Ref { return hosted.Ref{Owner: "acme", Name: "echo", Version: hostedtest.Version("acme", "echo")} }
+func echo() hosted.Ref {
+	return hosted.Ref{Owner: "acme", Name: "echo", Version: hostedtest.Version("acme", "echo")}
+}
 
 func hello() hosted.StartRequest {
 	return hosted.StartRequest{Ref: echo(), Input: map[string]any{"prompt": "hello"}}

@@ -1,0 +1,296 @@
+package hosted_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/providers/hosted"
+)
+
+// decode reads JSON as the client does.
+func decode(t testing.TB, text string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v map[string]any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// modelOf makes a model of its schemas.
+func modelOf(t testing.TB, schemas string) *hosted.Model {
+	t.Helper()
+	all := decode(t, schemas)
+	m := &hosted.Model{All: all}
+	m.Input, _ = all["Input"].(map[string]any)
+	m.Output, _ = all["Output"].(map[string]any)
+	return m
+}
+
+// formOf makes a form with one input called name.
+func formOf(t testing.TB, name, property, others string) *hosted.Form {
+	t.Helper()
+	return hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{"`+name+`":`+property+`}},"Output":{"type":"string"}`+others+`}`))
+}
+
+func TestWidgets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, property, others string
+		widget                 hosted.Widget
+		whole                  bool
+		options                []any
+	}{
+		{name: "allOf a choice", property: `{"allOf":[{"$ref":"#/components/schemas/size"}],"default":"m"}`, others: `,"size":{"type":"string","enum":["s","m"]}`,
+			widget: hosted.WidgetSelect, options: []any{"s", "m"}},
+		{name: "ref to a choice", property: `{"$ref":"#/components/schemas/size"}`, others: `,"size":{"type":"integer","enum":[1,2]}`,
+			widget: hosted.WidgetSelect, whole: true, options: []any{json.Number("1"), json.Number("2")}},
+		{name: "choice", property: `{"enum":["a",null,"a","b"]}`, widget: hosted.WidgetSelect, options: []any{"a", "b"}},
+		{name: "numbers written as texts", property: `{"type":"integer","enum":["32","64"],"default":64}`,
+			widget: hosted.WidgetSelect, whole: true, options: []any{json.Number("32"), json.Number("64")}},
+		{name: "choice of objects", property: `{"enum":[{"a":1}]}`, widget: hosted.WidgetJSON},
+		{name: "bounded", property: `{"type":"number","minimum":0,"maximum":1}`, widget: hosted.WidgetSlider},
+		{name: "bounded whole", property: `{"type":"integer","minimum":0,"maximum":1}`, widget: hosted.WidgetSlider, whole: true},
+		{name: "half bounded", property: `{"type":"number","minimum":0}`, widget: hosted.WidgetNumber},
+		{name: "whole", property: `{"type":"integer"}`, widget: hosted.WidgetInteger, whole: true},
+		{name: "bounds that leave nothing", property: `{"type":"number","minimum":5,"maximum":5}`, widget: hosted.WidgetNumber},
+		{name: "switch", property: `{"type":"boolean"}`, widget: hosted.WidgetSwitch},
+		{name: "switch with choices", property: `{"type":"boolean","enum":["True","False"]}`, widget: hosted.WidgetSwitch},
+		{name: "image", property: `{"type":"string","format":"uri"}`, widget: hosted.WidgetFile},
+		{name: "optional image", property: `{"anyOf":[{"type":"string","format":"uri"},{"type":"null"}]}`, widget: hosted.WidgetFile},
+		{name: "images", property: `{"type":"array","items":{"type":"string","format":"uri"}}`, widget: hosted.WidgetFiles},
+		{name: "tags", property: `{"type":"array","items":{"type":"string"}}`, widget: hosted.WidgetList},
+		{name: "numbers", property: `{"type":["array","null"],"items":{"type":"integer"}}`, widget: hosted.WidgetList},
+		{name: "boxes", property: `{"type":"array","items":{"type":"array"}}`, widget: hosted.WidgetJSON},
+		{name: "code word", property: `{"type":"string","format":"password"}`, widget: hosted.WidgetSecret},
+		{name: "marked", property: `{"type":"string","x-cog-secret":true}`, widget: hosted.WidgetSecret},
+		{name: "huggingface_access_token", property: `{"type":"string"}`, widget: hosted.WidgetSecret},
+		{name: "openai_api_key", property: `{"type":"string"}`, widget: hosted.WidgetSecret},
+		{name: "placeholder_token", property: `{"type":"string"}`, widget: hosted.WidgetText},
+		{name: "suppress_tokens", property: `{"type":"string"}`, widget: hosted.WidgetText},
+		{name: "negative_prompt", property: `{"type":"string"}`, widget: hosted.WidgetTextarea},
+		{name: "lyrics", property: `{"type":"string"}`, widget: hosted.WidgetTextarea},
+		{name: "notes", property: `{"type":"string","default":"one\ntwo"}`, widget: hosted.WidgetTextarea},
+		{name: "voice_id", property: `{"type":"string"}`, widget: hosted.WidgetText},
+		{name: "object", property: `{"type":"object"}`, widget: hosted.WidgetJSON},
+		{name: "either", property: `{"anyOf":[{"type":"string"},{"type":"integer"}]}`, widget: hosted.WidgetJSON},
+		{name: "nothing said", property: `{}`, widget: hosted.WidgetJSON},
+		{name: "no schema", property: `true`, widget: hosted.WidgetJSON},
+		{name: "circle", property: `{"$ref":"#/components/schemas/a"}`, others: `,"a":{"allOf":[{"$ref":"#/components/schemas/a"}]}`, widget: hosted.WidgetJSON},
+		{name: "elsewhere", property: `{"$ref":"https://example.com/schema.json"}`, widget: hosted.WidgetJSON},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := formOf(t, c.name, c.property, c.others)
+			if f.Incompatible != "" || len(f.Fields) != 1 {
+				t.Fatalf("got %+v", f)
+			}
+			got := f.Fields[0]
+			if got.Widget != c.widget || got.Whole != c.whole || !reflect.DeepEqual(got.Options, c.options) {
+				t.Errorf("got %s, whole %v, options %v", got.Widget, got.Whole, got.Options)
+			}
+		})
+	}
+}
+
+func TestNewForm(t *testing.T) {
+	t.Parallel()
+	t.Run("orders its fields and shows the first", func(t *testing.T) {
+		t.Parallel()
+		f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","required":["z"],"properties":{
+			"a":{"type":"string","x-order":5},"b":{"type":"string","x-order":0},"c":{"type":"string","x-order":1},"d":{"type":"string","x-order":2},
+			"e":{"type":"string","x-order":3},"last":{"type":"string"},"z":{"type":"string","x-order":9},
+			"disable_safety_checker":{"type":"boolean","default":false,"x-order":0.5}}}}`))
+		var got []string
+		for _, field := range f.Fields {
+			got = append(got, fmt.Sprint(field.Name, field.More))
+		}
+		want := []string{"bfalse", "disable_safety_checkertrue", "cfalse", "dfalse", "etrue", "atrue", "zfalse", "lasttrue"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %v, wanted %v", got, want)
+		}
+	})
+	t.Run("says why a model cannot be used", func(t *testing.T) {
+		t.Parallel()
+		for schemas, why := range map[string]string{
+			`{}`: "does not say what this model takes", `{"Input":{"type":"string"}}`: "no named inputs",
+			`{"Input":{"type":"object","properties":[]}}`:                                      "no named inputs",
+			`{"TrainingInput":{"type":"object"},"Output":{"type":"string"}}`:                   "only be trained",
+			`{"Input":{"type":"object","properties":{}},"Output":{"type":"null"}}`:             "puts nothing out",
+			`{"Input":{"type":"object"},"Output":{"type":"string"}}`:                           "",
+			`{"Input":{"type":"object","properties":{"a":{"type":"string"}}},"Output":{}}`:     "",
+			`{"Input":{"properties":{"a":{"type":"string"}}},"Output":{"type":"nonsense"}}`:    "",
+			`{"Input":{"type":"object","properties":{"a":{"$ref":"#/components/schemas/x"}}}}`: "",
+		} {
+			got := hosted.NewForm(modelOf(t, schemas)).Incompatible
+			if why == "" && got != "" || !strings.Contains(strings.ReplaceAll(got, "not take named", "no named"), why) {
+				t.Errorf("%s: %q, wanted %q", schemas, got, why)
+			}
+		}
+	})
+	t.Run("keeps a default that its own schema takes", func(t *testing.T) {
+		t.Parallel()
+		for property, want := range map[string]any{
+			`{"type":"integer","default":"7"}`: json.Number("7"), `{"type":"boolean","default":"True"}`: true,
+			`{"type":"number","minimum":1,"default":0}`: nil, `{"type":"string","default":null}`: nil,
+			`{"type":"string","format":"uri","default":"lenna.jpg"}`:             nil,
+			`{"type":"string","format":"uri","default":"https://example.com/a"}`: "https://example.com/a",
+			`{"type":"string","format":"password","default":"hunter2"}`:          nil,
+			`{"enum":["a"],"default":"b"}`:                                       nil,
+		} {
+			if got := formOf(t, "x", property, "").Fields[0].Default; got != want {
+				t.Errorf("%s: %v, wanted %v", property, got, want)
+			}
+		}
+	})
+	t.Run("is not impressed by size", func(t *testing.T) {
+		t.Parallel()
+		props := strings.Builder{}
+		for i := range 501 {
+			fmt.Fprintf(&props, `"p%d":{},`, i)
+		}
+		if f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{`+props.String()+`"x":{}}}}`)); !strings.Contains(f.Incompatible, "500") {
+			t.Errorf("got %q", f.Incompatible)
+		}
+		double := strings.Builder{} // each schema refers twice to the next: 2^40 parts
+		for i := range 40 {
+			fmt.Fprintf(&double, `,"s%d":{"properties":{"a":{"$ref":"#/components/schemas/s%d"},"b":{"$ref":"#/components/schemas/s%d"}}}`, i, i+1, i+1)
+		}
+		began := time.Now()
+		formOf(t, "x", `{"$ref":"#/components/schemas/s0"}`, double.String())
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]hosted.Output{
+		`{"type":"string"}`:                                         {Kind: hosted.OutputText},
+		`{"type":"string","format":"uri"}`:                          {Kind: hosted.OutputFile},
+		`{"type":"array","items":{"type":"string","format":"uri"}}`: {Kind: hosted.OutputFiles},
+		`{"type":"array","items":{"type":"string"}}`:                {Kind: hosted.OutputList},
+		`{"type":"array","items":{"type":"string"},"x-cog-array-type":"iterator","x-cog-array-display":"concatenate"}`: {Kind: hosted.OutputText, Joined: true},
+		`{"type":"integer"}`: {Kind: hosted.OutputNumber}, `{"type":"boolean"}`: {Kind: hosted.OutputSwitch},
+		`{}`: {Kind: hosted.OutputJSON}, `{"type":"object"}`: {Kind: hosted.OutputJSON}, `{"anyOf":[{"type":"string"},{"type":"object"}]}`: {Kind: hosted.OutputJSON},
+		`{"$ref":"#/components/schemas/Out"}`: {Kind: hosted.OutputObject, Properties: []hosted.Property{
+			{Name: "text", Kind: hosted.OutputText}, {Name: "images", Kind: hosted.OutputFiles}, {Name: "audio", Kind: hosted.OutputFile}}},
+	} {
+		m := modelOf(t, `{"Input":{"type":"object"},"Output":`+output+`,"Out":{"type":"object","properties":{
+			"audio":{"type":"string","format":"uri"},"text":{"type":"string","x-order":0},"images":{"type":"array","items":{"type":"string","format":"uri"},"x-order":1}}}}`)
+		if got := hosted.NewForm(m).Output; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, wanted %+v", output, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","required":["prompt","image"],"properties":{
+		"prompt":{"type":"string","maxLength":10},"steps":{"type":"integer","minimum":1,"maximum":4},"size":{"enum":["s","m"]},"image":{"type":"string","format":"uri"},
+		"images":{"type":"array","items":{"type":"string","format":"uri"},"maxItems":2},"go_fast":{"type":"boolean"},"hf_token":{"type":"string"},
+		"scales":{"type":"array","items":{"type":"number","exclusiveMinimum":true,"minimum":0}},"mode":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}}`))
+	for _, c := range []struct{ input, want string }{
+		{`{"prompt":"hi","steps":4,"size":"m","image":"https://example.com/a.png","go_fast":true,"scales":[0.5,1],"mode":3}`, ``},
+		{`{"steps":2.0,"image":{"file":"file_1"},"images":["data:,x",{"file":"file_2"}],"hf_token":{"credential":"hf"}}`, ``},
+		{`{"prompt":null,"steps":null,"image":null}`, ``},
+		{`{"steps":5}`, `steps: This must be at most 4.`},
+		{`{"steps":1.5}`, `steps: This must be a whole number.`},
+		{`{"steps":"2"}`, `steps: This must be a whole number.`},
+		{`{"size":"l"}`, `size: This must be one of s, m.`},
+		{`{"prompt":"hello world"}`, `prompt: This must have at most 10 characters.`},
+		{`{"go_fast":"yes"}`, `go_fast: This must be true or false.`},
+		{`{"scales":[1,0]}`, `scales: Item 2: This must be more than 0.`},
+		{`{"mode":true}`, `mode: This is none of the forms the model takes.`},
+		{`{"image":""}`, `image: This must be a file or its URL.`},
+		{`{"image":7}`, `image: This must be a file or its URL.`},
+		{`{"images":["a","b","c"]}`, `images: This takes at most 2 files.`},
+		{`{"images":["a",7]}`, `images: Item 2 must be a file or its URL.`},
+		{`{"images":"a"}`, `images: This must be a list of files or URLs.`},
+		{`{"hf_token":7}`, `hf_token: This must be a credential.`},
+		{`{"promt":"hi"}`, `promt: The model has no input of this name. Did you mean prompt?`},
+		{`{"unheard_of":1}`, `unheard_of: The model has no input of this name.`},
+		{`{"go_fast":1,"steps":0}`, `go_fast: This must be true or false.|steps: This must be at least 1.`},
+	} {
+		var got []string
+		for _, p := range f.Check(decode(t, c.input)) {
+			got = append(got, p.Field+": "+p.Detail)
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%s: %q, wanted %q", c.input, got, c.want)
+		}
+	}
+	if got := f.Missing(decode(t, `{"image":null,"steps":1}`)); len(got) != 2 || got[0].Field != "image" || got[1].Field != "prompt" {
+		t.Errorf("missing: %v", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"num_outputs": "Num outputs", "hf_token": "HF token", "imageSource": "Image source", "cfg": "CFG", "lora-scale": "LoRA scale", "": "", "__": "__",
+	} {
+		if got := hosted.TitleOf(name); got != want {
+			t.Errorf("%q: %q, wanted %q", name, got, want)
+		}
+	}
+	long := strings.Repeat("word ", 100)
+	for text, want := range map[string]string{
+		"One. Two. Three.": "One. Two.",
+		"See [the docs](https://example.com) for `x`.\n": "See the docs for x.",
+		"<b>Bold</b>\tand  **more**":                     "Bold and more",
+		"Scale 0.5 e.g. half":                            "Scale 0.5 e.g. half",
+		"":                                               "",
+		"A first sentence that counts. " + long:          "A first sentence that counts.",
+		long:                                             long[:234] + "…",
+	} {
+		if got := hosted.Sentences(text); got != want {
+			t.Errorf("%q: %q, wanted %q", text, got, want)
+		}
+	}
+}
+
+// FuzzForm feeds whatever it likes as a model's schemas: a form is made, checks
+// its own defaults and compares with itself without a word.
+func FuzzForm(f *testing.F) {
+	f.Add(`{"Input":{"type":"object","properties":{"a":{"allOf":[{"$ref":"#/components/schemas/a"}]}}},"a":{"enum":[1,"x",null]}}`)
+	f.Add(`{"Input":{"type":"object","required":["a"],"properties":{"a":{"type":["string","null"],"default":"x","x-order":1e300}}},"Output":{"$ref":"#/components/schemas/Output"}}`)
+	f.Add(`{"Input":{"properties":{"a":{"anyOf":[{"type":"null"}],"pattern":"[","minimum":"x","exclusiveMinimum":true,"items":false,"required":"a"}}}}`)
+	f.Add(`{"Input":{"properties":{"a":{"type":"array","items":{"type":"string","format":"uri"},"maxItems":-1,"multipleOf":0,"minLength":1.5}}},"Output":[]}`)
+	f.Fuzz(func(t *testing.T, schemas string) {
+		var all map[string]any
+		d := json.NewDecoder(strings.NewReader(schemas))
+		d.UseNumber()
+		if d.Decode(&all) != nil {
+			return
+		}
+		m := &hosted.Model{All: all}
+		m.Input, _ = all["Input"].(map[string]any)
+		m.Output, _ = all["Output"].(map[string]any)
+		form := hosted.NewForm(m)
+		defaults := map[string]any{}
+		for _, field := range form.Fields {
+			if field.Default != nil {
+				defaults[field.Name] = field.Default
+			}
+			if field.Widget == "" || field.Widget == hosted.WidgetSelect && len(field.Options) == 0 {
+				t.Errorf("%s has the widget %q without options", field.Name, field.Widget)
+			}
+			_ = form.Check(map[string]any{field.Name: schemas})
+		}
+		if problems := form.Check(defaults); len(problems) > 0 {
+			t.Errorf("its own defaults do not pass: %v", problems)
+		}
+		if c := hosted.Compare(m, m); len(c.List) > 0 {
+			t.Errorf("it differs from itself: %v", c.List)
+		}
+	})
+}
