@@ -1,8 +1,10 @@
 package nodes
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -36,69 +38,81 @@ func requestError(err error) error {
 
 // read judges the answer and makes the outputs of it.
 func (c *httpCall) read(in *flow.In, answer *outbound.Response) (flow.Out, error) {
-	text := c.redact(string(answer.Body))
+	text := decodeText(answer.Body, answer.Header.Get("Content-Type"), "text/html")
 	if !expects(in, answer.Status) {
-		return flow.Out{}, c.refused(answer, text)
+		return flow.Out{}, c.refused(answer.Status, answer.Header, text)
 	}
 	body, err := c.readBody(in.Text("response"), answer, text)
 	if err != nil {
 		return flow.Out{}, err
 	}
-	headers := make(map[string]any, len(answer.Header))
-	for name, values := range answer.Header {
-		headers[strings.ToLower(name)] = c.redact(strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
-	}
-	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(answer.Status), "headers": headers}}, nil
+	return answerOutputs(body, answer.Status, answer.Header), nil
 }
 
-// minSecret keeps a short value, which is no secret, from being hidden wherever
-// it happens to occur.
-const minSecret = 6
-
-// redact hides the values of credentials in what the service sent back.
-func (c *httpCall) redact(s string) string {
-	for _, secret := range c.secrets {
-		if len(secret) >= minSecret {
-			s = strings.ReplaceAll(s, secret, flow.Redacted)
-		}
+// keep judges the answer and keeps its body as a file.
+func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Stream) (flow.Out, error) {
+	defer answer.Body.Close() //nolint:errcheck // it was read or is not wanted
+	if !expects(in, answer.Status) {
+		data, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusalRead)) // half a sentence is better than none
+		return flow.Out{}, c.refused(answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
-	return s
+	if c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent {
+		return answerOutputs(nil, answer.Status, answer.Header), nil // there is none by design
+	}
+	file, err := keep(ctx, in, answerName(answer.Header, answer.URL), mediaTypeOf(answer.Header.Get("Content-Type")), answer.Body)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return answerOutputs(file, answer.Status, answer.Header), nil
+}
+
+func answerOutputs(body any, status int, header http.Header) flow.Out {
+	headers := make(map[string]any, len(header))
+	for name, values := range header {
+		headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+	}
+	return flow.Out{Outputs: map[string]any{"body": body, "status": flow.Number(status), "headers": headers}}
 }
 
 func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (any, error) {
 	if text == "" && (c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent) {
 		return nil, nil // there is none by design
 	}
-	mediaType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	mediaType, params, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if as == "json" || as == "auto" && isJSONType(mediaType) {
 		v, err := flow.DecodeJSON([]byte(text))
 		if err == nil {
 			return v, nil
 		}
 		if as == "json" {
-			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v): %s", c.host, err, shown(text))
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v): %s", c.host, err, shown(c.secrets.Text(text)))
 		}
 	}
-	if !utf8.ValidString(text) && mediaType != "" && !strings.HasPrefix(mediaType, "text/") {
-		return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is %s, which is neither text nor JSON. Ask the service for one of these.", c.host, mediaType)
+	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {
+		return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is %s, which is neither text nor JSON. Choose file as the response to keep it as a file.", c.host, mediaType)
 	}
-	return strings.ToValidUTF8(text, "\uFFFD"), nil
+	return text, nil
 }
 
 func isJSONType(mediaType string) bool {
 	return mediaType == typeJSON || mediaType == "text/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// refused is the error of an answer with a status that does not succeed.
-func (c *httpCall) refused(answer *outbound.Response, text string) error {
-	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", c.host, strings.TrimSpace(fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))))
+// refused is the error of an answer with a status that does not succeed. Secrets
+// go before the text is cut, which could leave half of one that nobody knows.
+func (c *httpCall) refused(status int, header http.Header, text string) error {
+	return refused(c.host, status, header, c.secrets.Text(text))
+}
+
+func refused(host string, status int, header http.Header, text string) error {
+	e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %s", host, strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status))))
 	if s := shown(text); s != "" {
 		e.Message += ": " + s
 	} else {
 		e.Message += " and no text."
 	}
-	e.Retryable = answer.Status == http.StatusTooManyRequests || answer.Status >= 500
-	e.After = retryAfter(answer.Header)
+	e.Retryable = status == http.StatusTooManyRequests || status >= 500
+	e.After = retryAfter(header)
 	return e
 }
 

@@ -29,7 +29,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Doc: "Sends a request and gives the answer: its body (parsed when it is JSON), its status and its headers. " +
 			"A status outside of `expect` fails the step with the status and the beginning of the answer; 429, 5xx, timeouts and broken " +
 			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
-			"Private and reserved addresses are refused. An answer may have 10 MiB. Every request but GET carries an " +
+			"Private and reserved addresses are refused. An answer may have 10 MiB, or 512 MiB when it is kept as a file. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.",
 		Fields: []flow.Field{
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
@@ -45,13 +45,13 @@ var _ = register(func(d Deps) flow.Kind {
 				Options: []string{"auto", "json", "form", "text", "none"},
 				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text."},
 			{Name: "response", Title: "Response", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
-				Options: []string{"auto", "json", "text"},
-				Help:    "How the answer is read. auto parses it when the server calls it JSON; json fails when it is none; text never parses."},
+				Options: []string{"auto", "json", "text", "file"},
+				Help:    "How the answer is read. auto parses it when the server calls it JSON; json fails when it is none; text never parses; file keeps it as a file, whatever it is."},
 			{Name: "expect", Title: "Expected status", Type: flow.FieldList, Typed: true, More: true, Default: []any{"2xx"},
 				Help: "The status codes that succeed: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
 		},
 		Outputs: []flow.Port{
-			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The answer: a JSON value when it is JSON, else text."},
+			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The answer: a JSON value when it is JSON, a file when the response is file, else text."},
 			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
 			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Help: "The answer's headers, names in lower case."},
 		},
@@ -87,7 +87,7 @@ func checkRequest(n *flow.Node) []flow.Problem {
 type httpCall struct {
 	request outbound.Request
 	host    string
-	secrets []string // values of credentials, which an answer may echo
+	secrets flow.Redactor // knows the values of credentials, which an answer may echo
 }
 
 func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
@@ -95,14 +95,27 @@ func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out,
 	if err != nil {
 		return flow.Out{}, err
 	}
-	answer, err := client.Do(ctx, call.request)
-	if ctx.Err() != nil {
-		return flow.Out{}, ctx.Err()
+	if in.Text("response") == "file" {
+		call.request.MaxBody = maxFile
+		answer, err := client.Stream(ctx, call.request)
+		if err != nil {
+			return flow.Out{}, callError(ctx, err)
+		}
+		return call.keep(ctx, in, answer)
 	}
+	answer, err := client.Do(ctx, call.request)
 	if err != nil {
-		return flow.Out{}, requestError(err)
+		return flow.Out{}, callError(ctx, err)
 	}
 	return call.read(in, answer)
+}
+
+// callError words an error, unless the step itself came to its end.
+func callError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return requestError(err)
 }
 
 func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
@@ -155,14 +168,12 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 			continue
 		}
 		text := flow.Text(value)
-		if flow.IsSecretRef(value) {
+		if flow.IsSecretRef(value) || headersField.IsSecretName(name) {
 			var err error
 			if text, err = in.Secret(ctx, value, c.host); err != nil {
 				return err
 			}
-		}
-		if flow.IsSecretRef(value) || headersField.IsSecretName(name) {
-			c.secrets = append(c.secrets, text)
+			c.secrets.Add(text)
 			c.request.SecretHeaders = append(c.request.SecretHeaders, name)
 		}
 		c.request.Header.Set(name, text)

@@ -1,0 +1,88 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+
+	"sluice/flow"
+)
+
+// maxFile is how large a file that is fetched may be, in bytes.
+const maxFile = 512 << 20
+
+// The file kind brings a file into a run: one that Sluice keeps, or one that is
+// fetched.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Gives a file that is kept with the flow or fetched from a URL.",
+		Doc: "Passes on a file that was uploaded, or downloads one and keeps it with the run. Give either `file` or `url`. " +
+			"Lead the file to `document`, to a model that looks at pictures, or to an output.\n\n" +
+			"Up to three redirects are followed; private and reserved addresses are refused. A file may have 512 MiB.",
+		Fields: []flow.Field{
+			{Name: "file", Title: "File", Type: flow.FieldFile, Help: "A file that Sluice keeps. Leave it empty to fetch one."},
+			{Name: "url", Title: "URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL,
+				Help: "Where to fetch the file. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+			{Name: "name", Title: "Name", Type: flow.FieldText, More: true,
+				Help: "A name for the file that is fetched, such as report.pdf. Empty takes the one its server gives, or the end of its URL."},
+		},
+		Outputs: []flow.Port{
+			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "The file."},
+			{Name: "name", Title: "Name", Type: flow.TypeText, Help: "Its name, such as report.pdf."},
+			{Name: "mime", Title: "Media type", Type: flow.TypeText, Help: "Its media type, such as application/pdf."},
+			{Name: "size", Title: "Size", Type: flow.TypeNumber, Help: "Its size in bytes."},
+		},
+		Example: flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
+		Check:   checkFile,
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return giveFile(ctx, d.HTTP, in) },
+	}
+})
+
+// checkFile finds a node with two sources. One without any may be fed by edges,
+// which a node does not know of.
+func checkFile(n *flow.Node) []flow.Problem {
+	if n.Config["file"] != nil && n.Config["url"] != nil && n.Config["url"] != "" {
+		return []flow.Problem{{Pointer: "/url", Code: "invalid", Detail: "give either a file or a URL, not both"}}
+	}
+	return checkURL(n, "url")
+}
+
+func giveFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+	file, address := in.Config["file"], in.Text("url")
+	switch {
+	case file != nil && address != "":
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is both a file and a URL. Give one of the two.")
+	case file != nil:
+		return keptFile(ctx, in, file)
+	case address != "":
+		return fetchFile(ctx, client, in, address)
+	}
+	return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is neither a file nor a URL. Give one of the two.")
+}
+
+// keptFile passes a file on after making sure that it is there.
+func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
+	f, content, err := in.OpenFile(ctx, value)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	_ = content.Close() // nothing was read
+	return fileOutputs(f.Value()), nil
+}
+
+func fetchFile(ctx context.Context, client HTTPClient, in *flow.In, address string) (flow.Out, error) {
+	s, err := fetch(ctx, client, address, maxFile, "*/*")
+	if err != nil {
+		return flow.Out{}, err
+	}
+	defer s.close()
+	value, err := keep(ctx, in, cmp.Or(fileName(in.Text("name")), s.name), mediaTypeOf(s.mime), s.body)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return fileOutputs(value), nil
+}
+
+func fileOutputs(value map[string]any) flow.Out {
+	return flow.Out{Outputs: map[string]any{"file": value, "name": value["name"], "mime": value["mime"], "size": value["size"]}}
+}

@@ -1,0 +1,60 @@
+package nodes
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// maxPage is how large a page may be, in bytes.
+const maxPage = 10 << 20
+
+// The web_page kind reads the main text of a page. How pages are read is in
+// web_page_read.go.
+var _ = register(func(d Deps) flow.Kind {
+	return flow.Kind{
+		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
+		Summary: "Reads the main text of a web page.",
+		Doc: "Fetches a page and gives what a reader would read of it: the article without menus, advertisements and footers, as Markdown with " +
+			"headings, lists, tables and whole links. With `content` set to full it gives all of the page. A page that is made by scripts in " +
+			"the browser gives only what the server sends.\n\n" +
+			"Up to three redirects are followed; private and reserved addresses are refused. A page may have 10 MiB. Plain text and Markdown " +
+			"come as they are; for a PDF use `document`.",
+		Fields: []flow.Field{
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+				Help: "The address of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+			{Name: "content", Title: "Content", Type: flow.FieldSelect, Typed: true, More: true, Default: "main", Options: []string{"main", "full"},
+				Help: "What to read: main is the article, full is everything on the page."},
+		},
+		Outputs: []flow.Port{
+			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text as Markdown."},
+			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title of the page; empty when it has none."},
+			{Name: "url", Title: "URL", Type: flow.TypeText, Help: "Where the page was found, after redirects."},
+			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Help: "An object with what the page says about itself: byline, site, language, excerpt and published, each only if it is known."},
+		},
+		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
+		Check:   func(n *flow.Node) []flow.Problem { return checkURL(n, "url") },
+		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d.HTTP, in) },
+	}
+})
+
+func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+	s, err := fetch(ctx, client, in.Text("url"), maxPage, "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9")
+	if err != nil {
+		return flow.Out{}, err
+	}
+	defer s.close()
+	page, err := readInChild(ctx, reading{Page: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}, s.body)
+	if err != nil {
+		return flow.Out{}, requestError(err)
+	}
+	return flow.Out{Outputs: map[string]any{"text": page.Text, "title": page.Title, "url": s.url, "meta": metaValue(page.Meta)}}, nil
+}
+
+// metaValue is never null, so that members can be asked for.
+func metaValue(meta map[string]any) map[string]any {
+	if meta == nil {
+		return map[string]any{}
+	}
+	return meta
+}

@@ -1,0 +1,166 @@
+package nodes
+
+import (
+	"bytes"
+	"mime"
+	"net/url"
+	"strings"
+	"time"
+
+	"codeberg.org/readeck/go-readability/v2"
+	markdown "github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+)
+
+// maxPageElements is how many elements the search for the main part looks at;
+// beyond it the whole page is taken.
+const maxPageElements = 200_000
+
+// readPage reads a web page, or what a server gave instead of one, as Markdown.
+// It runs in a child process.
+func (r reading) readPage(data []byte) readText {
+	mediaType, _, _ := mime.ParseMediaType(r.MIME)
+	switch {
+	case bytes.HasPrefix(data, []byte("%PDF-")) || mediaType == "application/pdf":
+		return readText{Refused: "The address leads to a PDF, not to a web page. Use a document node for it."}
+	case !isText(data):
+		return readText{Refused: "The address leads to a file of another kind, not to a web page. Use a document or a file node for it."}
+	case mediaType != "" && mediaType != "text/html" && mediaType != "application/xhtml+xml" && !looksLikeHTML(data[:min(len(data), 1024)]):
+		return bounded(readText{Format: "text", Text: decodeText(data, r.MIME, ""), Meta: map[string]any{}})
+	}
+	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
+	if err != nil {
+		return readText{Refused: "The page could not be read: " + err.Error() + "."}
+	}
+	out := readText{Format: "html", Title: titleOf(doc), Meta: map[string]any{}}
+	at := baseOf(doc, r.URL)
+	article, found := findArticle(doc, at)
+	if found {
+		out.Meta = metaOf(article)
+		if out.Title == "" || article.Title() != "" {
+			out.Title = article.Title()
+		}
+	}
+	if found && !r.Full && article.Node != nil {
+		out.Text = markdownOf(article.Node, at)
+	}
+	if strings.TrimSpace(out.Text) == "" {
+		out.Text = markdownOf(doc, at)
+	}
+	return bounded(out)
+}
+
+// readHTML reads an HTML document as Markdown, all of it.
+func (r reading) readHTML(data []byte) readText {
+	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
+	if err != nil {
+		return readText{Refused: "The HTML could not be read: " + err.Error() + "."}
+	}
+	return bounded(readText{Format: "html", Pages: 1, Title: titleOf(doc), Text: markdownOf(doc, baseOf(doc, r.URL))})
+}
+
+// findArticle looks for the main part of a page. It works on a copy.
+func findArticle(doc *html.Node, at *url.URL) (article readability.Article, found bool) {
+	defer func() {
+		if recover() != nil {
+			found = false // the whole page is left to be taken
+		}
+	}()
+	parser := readability.NewParser()
+	parser.MaxElemsToParse = maxPageElements
+	article, err := parser.ParseDocument(doc, at)
+	return article, err == nil
+}
+
+// metaOf is what the page says about itself.
+func metaOf(a readability.Article) map[string]any {
+	meta := map[string]any{}
+	for name, value := range map[string]string{"byline": a.Byline(), "site": a.SiteName(), "language": a.Language()} {
+		if value = strings.TrimSpace(value); value != "" {
+			meta[name] = value
+		}
+	}
+	if a.Node != nil && a.Excerpt() != "" {
+		meta["excerpt"] = a.Excerpt()
+	}
+	if at, err := a.PublishedTime(); err == nil {
+		meta["published"] = at.UTC().Format(time.RFC3339)
+	}
+	return meta
+}
+
+func titleOf(doc *html.Node) string {
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "title" && n.FirstChild != nil {
+			return strings.Join(strings.Fields(n.FirstChild.Data), " ")
+		}
+	}
+	return ""
+}
+
+// baseOf is what links in a page are relative to, or nil for a page without an
+// address of its own.
+func baseOf(doc *html.Node, address string) *url.URL {
+	at, err := url.Parse(address)
+	if err != nil || address == "" {
+		return nil
+	}
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "base" {
+			if ref, err := url.Parse(attribute(n, "href")); err == nil {
+				return at.ResolveReference(ref)
+			}
+		}
+	}
+	return at
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return strings.TrimSpace(a.Val)
+		}
+	}
+	return ""
+}
+
+// markdownOf writes a part of a page as Markdown, with absolute links.
+func markdownOf(n *html.Node, at *url.URL) string {
+	for d := range n.Descendants() {
+		for i, a := range d.Attr {
+			if a.Key == "href" || a.Key == "src" {
+				d.Attr[i].Val = absolute(a.Val, at)
+			}
+		}
+	}
+	c := markdown.NewConverter(markdown.WithPlugins(
+		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), strikethrough.NewStrikethroughPlugin(),
+		table.NewTablePlugin(table.WithHeaderPromotion(true), table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)),
+	))
+	data, err := c.ConvertNode(n)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+}
+
+// absolute is a link in full. What is no address, such as a script or an image
+// written into the page itself, is left out.
+func absolute(link string, at *url.URL) string {
+	u, err := url.Parse(strings.TrimSpace(link))
+	if err != nil {
+		return ""
+	}
+	if at != nil {
+		u = at.ResolveReference(u)
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "http", "https", "mailto", "tel", "":
+		return u.String()
+	}
+	return ""
+}
