@@ -248,7 +248,7 @@ func TestChatAdapts(t *testing.T) {
 			func(c call) bool { return strings.Contains(string(c.body), `"max_completion_tokens"`) }, 2, ""},
 		{"json_schema", "groq", "response_format", "This model does not support response format `json_schema`.",
 			func(c call) bool { return strings.Contains(string(c.body), `"json_schema"`) }, 2, ""},
-		{"stream_options", "openai_compatible", "stream_options", "Extra inputs are not permitted: stream_options",
+		{"stream_options", "openai_compatible", "stream_options", "include_usage: Extra inputs are not permitted",
 			func(c call) bool { return strings.Contains(string(c.body), `"stream_options"`) }, 2, ""},
 		{"both names of the limit", "openai", "", "max_tokens and max_completion_tokens are unknown parameters.",
 			func(c call) bool { return true }, 2, KindRejected},

@@ -64,11 +64,11 @@ func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conver
 	if form != nil && !form.object {
 		c.manner.schema = SchemaNone // the other ways can only make objects
 	}
-	c.pictures, err = s.pictures(ctx, req.Images)
+	c.pictures, err = s.readPictures(ctx, req.Images)
 	return c, err
 }
 
-func (s *session) pictures(ctx context.Context, images []Media) ([]picture, error) {
+func (s *session) readPictures(ctx context.Context, images []Media) ([]picture, error) {
 	var out []picture
 	left := int64(maxPictures)
 	for _, m := range images {

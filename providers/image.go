@@ -96,7 +96,7 @@ func splitSize(fields map[string]any) {
 // images reads the answer of an image call.
 func (s *session) images(ctx context.Context, resp *http.Response) (*ImageResult, error) {
 	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
-	limit(resp, maxImageAnswer)
+	limit(resp, s.pictures)
 	answer, files, err := s.splitImages(resp.Body)
 	if err != nil {
 		return nil, err
@@ -163,6 +163,6 @@ func (s *session) fetch(ctx context.Context, link string) (Blob, error) {
 		return Blob{}, &Error{Kind: KindUnavailable, Status: resp.StatusCode, RequestID: s.requestID,
 			Message: "A picture of " + s.preset.Title + " could not be fetched (" + statusText(resp.StatusCode) + ")."}
 	}
-	body := &answerBody{ReadCloser: resp.Body, ctx: ctx, session: s, limit: maxImageAnswer, left: maxImageAnswer}
+	body := &answerBody{ReadCloser: resp.Body, ctx: ctx, session: s, limit: s.pictures, left: s.pictures}
 	return Blob{MIME: mediaType(resp), Body: body}, nil
 }

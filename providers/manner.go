@@ -11,6 +11,7 @@ var (
 	// all, rather than its value.
 	refusesParameter = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra (input|field)|extra_forbidden|instead`)
 	aboutSchema      = regexp.MustCompile(`(?i)response[_ ]?format|json[_ ]?schema|input_schema|structured output`)
+	aboutUsage       = regexp.MustCompile(`stream_options|include_usage`)
 	// invalidSchema is about the schema itself. Strict mode takes only some of JSON
 	// Schema, so asking without it can help here too.
 	invalidSchema = regexp.MustCompile(`(?i)invalid.*schema`)
@@ -30,7 +31,7 @@ func (m *manner) adapt(err error, talk *conversation) bool {
 		m.schema = SchemaJSON
 	case talk.MaxTokens > 0 && unknown && m.maxTokens == talk.firstName && strings.Contains(e.about, m.maxTokens):
 		m.maxTokens = otherName(m.maxTokens)
-	case m.streamUsage && unknown && strings.Contains(e.about, "stream_options"):
+	case m.streamUsage && unknown && aboutUsage.MatchString(e.about):
 		m.streamUsage = false
 	default:
 		return false

@@ -75,11 +75,12 @@ type Doer interface {
 
 // Client calls providers. It is safe for concurrent use.
 type Client struct {
-	doer Doer
+	doer   Doer
+	images int64 // bytes that an answer with pictures may have; tests: fewer
 }
 
 // NewClient makes a client that calls through doer.
-func NewClient(doer Doer) *Client { return &Client{doer: doer} }
+func NewClient(doer Doer) *Client { return &Client{doer: doer, images: maxImageAnswer} }
 
 // Usage is what a call consumed. CostNanoUSD is in 1e-9 dollars and zero unless
 // the provider itself reports a price.

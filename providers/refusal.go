@@ -34,10 +34,13 @@ func (s *session) judge(status int, said refusal) *Error {
 	case status == http.StatusPaymentRequired || said.noMoney():
 		e.Kind = KindRejected
 		e.Message = join(name+" says that there is no money left or no plan that covers this", sentence) + " Add credit at the provider."
+	case said.code == codePolicy:
+		e.Kind = KindRejected
+		e.Message = join(name+" refused the request by its content policy", sentence)
 	case status == http.StatusUnauthorized && s.secret == "":
 		e.Kind = KindAuth
 		e.Message = join(name+" wants a secret and none was given", sentence)
-	case status == http.StatusUnauthorized:
+	case status == http.StatusUnauthorized || status == http.StatusBadRequest && said.badKey():
 		e.Kind = KindAuth
 		e.Message = join(name+" does not accept the secret", sentence) + " Check the credential."
 	case status == http.StatusForbidden:

@@ -18,6 +18,9 @@ type refusal struct {
 	after    time.Duration
 }
 
+// codePolicy is the code of a request that goes against a policy.
+const codePolicy = "content_policy_violation"
+
 func (r refusal) noMoney() bool {
 	switch r.code {
 	// OpenAI sends the first with 429, which would otherwise mean "later".
@@ -25,6 +28,13 @@ func (r refusal) noMoney() bool {
 		return true
 	}
 	return strings.Contains(r.sentence, "credit balance is too low") // Anthropic, with 400
+}
+
+// badKeyText is how Gemini and xAI refuse a secret, with status 400.
+var badKeyText = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|incorrect|invalid)`)
+
+func (r refusal) badKey() bool {
+	return r.code == "invalid_api_key" || badKeyText.MatchString(r.sentence)
 }
 
 func (r refusal) noModel() bool {
@@ -68,6 +78,9 @@ func readRefusal(body any) refusal {
 		}
 	}
 	r.sentence = withUpstream(r.sentence, fields)
+	if meta, _ := fields["metadata"].(map[string]any); meta["reasons"] != nil {
+		r.code = codePolicy // OpenRouter's moderation, with status 403
+	}
 	r.after = waitInText(r.sentence)
 	return r
 }

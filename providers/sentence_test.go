@@ -22,6 +22,7 @@ func TestRefusal(t *testing.T) {
 		{"xAI", `{"code":"Some requested entity was not found","error":"The model x does not exist"}`, "The model x does not exist", "Some requested entity was not found"},
 		{"Replicate", `{"title":"Unauthenticated","detail":"You did not pass a token","status":401}`, "You did not pass a token", "401"},
 		{"OpenRouter", `{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"busy upstream","provider_name":"X"}}}`, "Provider returned error: busy upstream", "429"},
+		{"OpenRouter's moderation", `{"error":{"message":"Your input was flagged","code":403,"metadata":{"reasons":["hate"],"flagged_input":"x"}}}`, "Your input was flagged", codePolicy},
 		{"a line", "upstream connect error", "upstream connect error", ""},
 		{"a string", `"no"`, "no", ""},
 		{"a page", "<!doctype html><h1>502</h1>", "", ""},

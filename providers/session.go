@@ -26,6 +26,7 @@ type session struct {
 	trusted   bool
 	doer      Doer
 	client    *http.Client
+	pictures  int64  // bytes that an answer with pictures may have
 	requestID string // of the last answer, for errors found while reading it
 }
 
@@ -47,7 +48,7 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 	}
 	client := *c.doer.HTTPClient(ep.Trusted)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &session{preset: preset, base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client}, nil
+	return &session{preset: preset, base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images}, nil
 }
 
 func baseURL(p Preset, raw string) (*url.URL, error) {
