@@ -89,9 +89,10 @@ func FileID(v any) (id string, ok bool) {
 // FileIDs lists the files inside a value, at any depth, each once.
 func FileIDs(v any) []string {
 	var ids []string
+	seen := map[string]bool{}
 	MapFiles(v, func(id string, file map[string]any) map[string]any {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if !seen[id] {
+			seen[id], ids = true, append(ids, id)
 		}
 		return file
 	})

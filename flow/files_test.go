@@ -1,6 +1,9 @@
 package flow
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestMayUseFile(t *testing.T) {
 	t.Parallel()
@@ -83,5 +86,22 @@ func TestSize(t *testing.T) {
 		if got := Size(bytes); got != want {
 			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}
+	}
+}
+
+func TestFileIDs(t *testing.T) {
+	t.Parallel()
+	const a, b = "file_01m7z26njgm1r68xj6qyhfyvty", "file_01m7z26njgm1r68xj6qyhfyvtz"
+	v := decoded([]byte(`[{"file": "` + a + `"}, {"deep": [{"file": "` + b + `", "name": "n"}, {"file": "` + a + `"}]}, {"file": "report.pdf"}, "` + a + `"]`))
+	ids := FileIDs(v)
+	slices.Sort(ids)
+	if !slices.Equal(ids, []string{a, b}) {
+		t.Errorf("got %v", ids)
+	}
+	before := string(EncodeJSON(v))
+	mapped := MapFiles(v, func(id string, _ map[string]any) map[string]any { return map[string]any{"was": id} })
+	want := `[{"was":"` + a + `"},{"deep":[{"was":"` + b + `"},{"was":"` + a + `"}]},{"file":"report.pdf"},"` + a + `"]`
+	if got := string(EncodeJSON(mapped)); got != want || string(EncodeJSON(v)) != before {
+		t.Errorf("got %s, from %s", got, EncodeJSON(v))
 	}
 }
