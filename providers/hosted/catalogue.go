@@ -65,7 +65,7 @@ func (c *Featured) prepare(m *entry) {
 	}
 	ref.Version = m.Version
 	m.ref = ref
-	category := m.Category
+	category := strings.ReplaceAll(m.Category, "-", " ")
 	for _, k := range c.categories {
 		if k.Slug == m.Category {
 			category += " " + k.Title
@@ -133,17 +133,31 @@ func (c *Featured) Search(query string) []Listing {
 	return out
 }
 
-// score is 0 if a word is missing.
+// score is 0 if a word is missing. Words that stand together as they were
+// typed, such as "speech to text", count twice.
 func (m *entry) score(words []string) int {
+	words = words[:min(len(words), 12)]
 	sum := 0
-	for _, word := range words[:min(len(words), 12)] {
-		i := slices.IndexFunc(m.words[:], func(text string) bool { return mentions(text, word) })
-		if i < 0 {
+	for _, word := range words {
+		weight := m.weight(word)
+		if weight == 0 {
 			return 0
 		}
-		sum += len(m.words) - i
+		sum += weight
+	}
+	if len(words) > 1 {
+		sum += len(words) * m.weight(strings.Join(words, " "))
 	}
 	return sum
+}
+
+// weight is how telling the first place is that mentions a word.
+func (m *entry) weight(word string) int {
+	i := slices.IndexFunc(m.words[:], func(text string) bool { return mentions(text, word) })
+	if i < 0 {
+		return 0
+	}
+	return len(m.words) - i
 }
 
 // mentions finds a word where a word begins, in the singular too: "art" is not
