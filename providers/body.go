@@ -80,7 +80,7 @@ func limit(resp *http.Response, bytes int64) {
 
 func (s *session) tooLarge(limit int64) *Error {
 	return &Error{Kind: KindTooLarge, RequestID: s.requestID,
-		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.preset.Title, limit>>20)}
+		Message: fmt.Sprintf("The answer of %s is larger than %d MiB, which is more than is read.", s.name, limit>>20)}
 }
 
 // decode reads a JSON answer whole and closes it.
@@ -100,7 +100,7 @@ func (s *session) decode(resp *http.Response, into any) error {
 // notUnderstood is for an answer with a good status and a wrong form.
 func (s *session) notUnderstood() *Error {
 	return &Error{Kind: KindBadAnswer, RequestID: s.requestID,
-		Message: s.preset.Title + " sent something that is not an answer in its format. Check the base URL."}
+		Message: s.name + " sent something that is not an answer in its format. Check the base URL."}
 }
 
 func mediaType(resp *http.Response) string {

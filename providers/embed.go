@@ -70,7 +70,7 @@ func (s *session) vectors(answer embedAnswer, texts int) (*EmbedResult, error) {
 	}
 	if len(answer.Data) != texts {
 		return nil, &Error{Kind: KindBadAnswer, RequestID: s.requestID,
-			Message: s.preset.Title + " sent " + itoa(len(answer.Data)) + " vectors for " + itoa(texts) + " texts."}
+			Message: s.name + " sent " + itoa(len(answer.Data)) + " vectors for " + itoa(texts) + " texts."}
 	}
 	return &EmbedResult{Vectors: out, Usage: answer.Usage.usage()}, nil
 }
@@ -87,7 +87,7 @@ func (s *session) postJSON(ctx context.Context, path string, body map[string]any
 func (s *session) post(ctx context.Context, path string, body map[string]any, key string) (*http.Response, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		return nil, badRequest("The request to %s cannot be written as JSON.", s.preset.Title)
+		return nil, badRequest("The request to %s cannot be written as JSON.", s.name)
 	}
 	return s.send(ctx, http.MethodPost, path, "application/json", bytes.NewReader(data), int64(len(data)), key)
 }

@@ -161,7 +161,7 @@ func (s *session) fetch(ctx context.Context, link string) (Blob, error) {
 	if resp.StatusCode != http.StatusOK {
 		_ = resp.Body.Close()
 		return Blob{}, &Error{Kind: KindUnavailable, Status: resp.StatusCode, RequestID: s.requestID,
-			Message: "A picture of " + s.preset.Title + " could not be fetched (" + statusText(resp.StatusCode) + ")."}
+			Message: "A picture of " + s.name + " could not be fetched (" + statusText(resp.StatusCode) + ")."}
 	}
 	body := &answerBody{ReadCloser: resp.Body, ctx: ctx, session: s, limit: s.pictures, left: s.pictures}
 	return Blob{MIME: mediaType(resp), Body: body}, nil

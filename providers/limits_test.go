@@ -102,7 +102,7 @@ func heap() uint64 {
 // TestSpeechIsBounded reads a recording without an end.
 func TestSpeechIsBounded(t *testing.T) {
 	t.Parallel()
-	b := &answerBody{ReadCloser: io.NopCloser(zeros{}), ctx: t.Context(), session: &session{preset: Preset{Title: "X"}}, limit: maxStream, left: maxStream}
+	b := &answerBody{ReadCloser: io.NopCloser(zeros{}), ctx: t.Context(), session: &session{name: "X"}, limit: maxStream, left: maxStream}
 	n, err := io.Copy(io.Discard, b)
 	if e := failure(t, err); e.Kind != KindTooLarge || n != maxStream || !strings.Contains(e.Message, "512 MiB") {
 		t.Errorf("got %d bytes and %+v", n, e)

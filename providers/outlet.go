@@ -48,7 +48,7 @@ func (o *outlet) broken(err error) error {
 		return err
 	}
 	b := *e
-	b.Message = "The answer of " + o.session.preset.Title + " broke off after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters. " + e.Message
+	b.Message = "The answer of " + o.session.name + " broke off after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters. " + e.Message
 	b.Retryable = true
 	return &b
 }

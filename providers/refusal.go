@@ -29,7 +29,7 @@ func (s *session) refused(ctx context.Context, resp *http.Response) error {
 func (s *session) judge(status int, said refusal) *Error {
 	e := &Error{Status: status, RequestID: s.requestID, about: said.param + " " + said.code + " " + said.sentence}
 	sentence := redact(said.sentence, s.secret)
-	name := s.preset.Title
+	name := s.name
 	switch {
 	case status == http.StatusPaymentRequired || said.noMoney():
 		e.Kind = KindRejected
@@ -46,6 +46,9 @@ func (s *session) judge(status int, said refusal) *Error {
 	case status == http.StatusForbidden:
 		e.Kind = KindAuth
 		e.Message = join(name+" does not let this secret do that", sentence)
+	case status == http.StatusNotFound && said.plain:
+		e.Kind = KindNotFound
+		e.Message = name + " has nothing at this address. Check the base URL, which usually ends with /v1."
 	case status == http.StatusNotFound || said.noModel():
 		e.Kind = KindNotFound
 		e.Message = join(name+" does not have that", sentence) + " Check the name of the model and the base URL."

@@ -16,6 +16,7 @@ type refusal struct {
 	code     string // such as insufficient_quota; the type where there is no code
 	param    string
 	after    time.Duration
+	plain    bool // not JSON: a server in between, or one of another kind
 }
 
 // codePolicy is the code of a request that goes against a policy.
@@ -52,7 +53,7 @@ func parseRefusal(data []byte) refusal {
 		if strings.HasPrefix(text, "<") || len(text) > maxPlain {
 			text = ""
 		}
-		return refusal{sentence: text, after: waitInText(text)}
+		return refusal{sentence: text, after: waitInText(text), plain: true}
 	}
 	return readRefusal(body)
 }

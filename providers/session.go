@@ -21,6 +21,7 @@ import (
 // ours and those of its client library, passes Do.
 type session struct {
 	preset    Preset
+	name      string // of the provider in messages
 	base      *url.URL
 	secret    string
 	trusted   bool
@@ -48,7 +49,16 @@ func (c *Client) open(ep Endpoint) (*session, error) {
 	}
 	client := *c.doer.HTTPClient(ep.Trusted)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &session{preset: preset, base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images}, nil
+	return &session{preset: preset, name: nameOf(preset, base), base: base, secret: ep.Secret, trusted: ep.Trusted, doer: c.doer, client: &client, pictures: c.images}, nil
+}
+
+// nameOf is the title, and the host as it was written where the provider is any
+// server.
+func nameOf(p Preset, base *url.URL) string {
+	if p.BaseURL == "" {
+		return base.Hostname()
+	}
+	return p.Title
 }
 
 func baseURL(p Preset, raw string) (*url.URL, error) {
@@ -73,7 +83,7 @@ func (s *session) wanted(can bool, what string) error {
 	if can {
 		return nil
 	}
-	return &Error{Kind: KindIncompatible, Message: s.preset.Title + " " + what + ". Choose another provider for this."}
+	return &Error{Kind: KindIncompatible, Message: s.name + " " + what + ". Choose another provider for this."}
 }
 
 // Do sends a request with the headers that are ours to send and no others, and
@@ -83,7 +93,7 @@ func (s *session) Do(req *http.Request) (*http.Response, error) {
 	s.dress(req)
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return nil, s.failed(req.Context(), err)
+		return nil, s.unreached(s.failed(req.Context(), err))
 	}
 	s.requestID = requestID(resp.Header)
 	if resp.StatusCode >= 300 {
@@ -132,7 +142,7 @@ func (s *session) send(ctx context.Context, method, path, mime string, body io.R
 func (s *session) sendTo(ctx context.Context, method, target, mime string, body io.Reader, length int64, key string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
-		return nil, badRequest("The address of %s cannot be used.", s.preset.Title)
+		return nil, badRequest("The address of %s cannot be used.", s.name)
 	}
 	if body != nil {
 		req.ContentLength = length
@@ -165,13 +175,20 @@ func (s *session) failed(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	e := fromOutbound(err)
-	switch {
-	case e.Kind == KindUnavailable && s.preset.Local:
-		e.Message = s.preset.Title + " did not answer: " + e.Message + " Is it running?"
-	case e.Kind == KindUnavailable:
-		e.Message = s.preset.Title + " did not answer: " + e.Message
-	}
 	e.Message = redact(e.Message, s.secret)
 	e.RequestID = s.requestID
+	return e
+}
+
+// unreached says of a failure that not even the front of an answer came.
+func (s *session) unreached(err error) error {
+	e, ok := err.(*Error)
+	if !ok || e.Kind != KindUnavailable {
+		return err
+	}
+	e.Message = s.name + " did not answer: " + e.Message
+	if s.preset.Local {
+		e.Message += " Is it running?"
+	}
 	return e
 }

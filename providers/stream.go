@@ -12,10 +12,10 @@ func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	case refusal != "":
 		return nil, s.rejected("The model refused to answer: " + clean(refusal))
 	case r.stop == "content_filter":
-		return nil, s.rejected("The content filter of " + s.preset.Title + " stopped the answer.")
+		return nil, s.rejected("The content filter of " + s.name + " stopped the answer.")
 	case !whole && r.text == "":
 		return nil, &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
-			Message: s.preset.Title + " did not answer with a stream of text. Check the base URL if this happens again."}
+			Message: s.name + " did not answer with a stream of text. Check the base URL if this happens again."}
 	case !whole:
 		return nil, s.streamFailed(nil)
 	case r.stop == "model_length": // Mistral's name for the end of the context
@@ -35,7 +35,7 @@ func (s *session) streamFailed(err error) error {
 		return err
 	}
 	return &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
-		Message: s.preset.Title + " ended the stream before the answer was complete."}
+		Message: s.name + " ended the stream before the answer was complete."}
 }
 
 // statuses are those for the types of error that come in a stream, where no
