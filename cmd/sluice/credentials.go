@@ -29,7 +29,7 @@ type credentialCmd struct {
 
 type credentialAddCmd struct {
 	Name     string   `required:"" help:"How flows call it, such as openai."`
-	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice model providers' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
+	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
 	BaseURL  string   `name:"base-url" help:"Where the provider is reached, if not at its own address." placeholder:"URL"`
 	Host     []string `help:"A host that the secret may be sent to; repeat for several. Known for every provider; a plain secret may otherwise go anywhere." placeholder:"HOST"`
 }
@@ -79,7 +79,7 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	p, known := providers.FindPreset(c.Provider)
 	switch {
 	case c.Provider != "" && !known:
-		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice model providers' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
+		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
 	case known && p.BaseURL == "" && c.BaseURL == "":
 		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
 	case c.BaseURL == "":

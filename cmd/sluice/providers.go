@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/flow"
+	"sluice/providers"
+)
+
+type providerCmd struct {
+	List   providerListCmd   `cmd:"" help:"List the providers that are known by name, and what they can do."`
+	Models providerModelsCmd `cmd:"" help:"Ask a provider for its models."`
+}
+
+type providerListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// Run lists the presets.
+func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
+	if c.JSON {
+		out := []map[string]any{}
+		for _, p := range providers.Presets() {
+			out = append(out, map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(p)})
+		}
+		return printJSON(s.out, out)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tTITLE\tENVIRONMENT\tCAN")
+	for _, p := range providers.Presets() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(p), ", "))
+	}
+	return w.Flush()
+}
+
+// abilities are the kinds of node that work with a provider.
+func abilities(p providers.Preset) []string {
+	var list []string
+	for _, a := range []struct {
+		kind string
+		can  bool
+	}{
+		{"chat", p.Chat}, {"embed", p.Embed}, {"image", p.Image}, {"speech", p.Speech}, {"transcribe", p.Transcribe},
+		{"hosted_model", p.Wire == providers.WireHost},
+	} {
+		if a.can {
+			list = append(list, a.kind)
+		}
+	}
+	return list
+}
+
+type providerModelsCmd struct {
+	Provider string   `arg:"" help:"A provider, or the name of a credential with a base URL of its own."`
+	Query    []string `arg:"" optional:"" help:"Words that the names must have."`
+	JSON     bool     `help:"Print as JSON."`
+}
+
+// Run prints references as a node takes them: provider/model.
+func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	models, err := newUpstreams(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer models.client.Close()
+	list, err := models.list(ctx, store, c.Provider)
+	if err != nil {
+		return err
+	}
+	found := providers.Search(list, strings.Join(c.Query, " "))
+	if c.JSON {
+		out := []map[string]any{}
+		for _, m := range found {
+			out = append(out, map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner})
+		}
+		return printJSON(s.out, out)
+	}
+	for _, m := range found {
+		fmt.Fprintf(s.out, "%s/%s\n", c.Provider, m.ID)
+	}
+	return nil
+}
+
+// list asks a provider for its models, with whatever credential there is.
+func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	p, known := providers.FindPreset(provider)
+	a, err := u.resolver(store).Access(ctx, flow.DefaultWorkspace, provider, nil)
+	switch {
+	case errors.Is(err, flow.ErrNoAccess) && !known:
+		return nil, fmt.Errorf("there is no provider %q and no credential of that name; 'sluice provider list' lists them", provider)
+	case errors.Is(err, flow.ErrNoAccess) && p.Local:
+		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
+		err = u.reach.trust(ctx, p.BaseURL)
+	case errors.Is(err, flow.ErrNoAccess):
+		return nil, fmt.Errorf("there is no credential for %s; add one with 'sluice credential add --name %s --provider %s'", p.Title, p.Name, p.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p.Wire == providers.WireHost {
+		return nil, fmt.Errorf("'sluice model list' lists the models of %s", p.Title)
+	}
+	return u.providers.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+}
