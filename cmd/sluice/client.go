@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"sluice/flow"
 )
@@ -17,6 +18,7 @@ import (
 // apiClient speaks to the server on this machine, as any program would.
 type apiClient struct {
 	base, token string
+	brief       bool // the server ends with this command, and with it what its URLs lead to
 }
 
 // runObject is as much of the API's run object as the command line shows.
@@ -95,7 +97,7 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 	if err := json.Unmarshal(raw, &described); err != nil {
 		return nil, fmt.Errorf("read the server's answer: %w", err)
 	}
-	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList}
+	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
 	types := map[string]flow.Type{}
 	for name, p := range described.Inputs.Properties {
 		if types[name] = named[p.Type]; types[name] == "" {
@@ -120,12 +122,16 @@ func (c *apiClient) do(ctx context.Context, method, path, accept string, body []
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Accept", accept)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil}}).Do(req)
+	return c.send(req)
+}
+
+func (c *apiClient) send(req *http.Request) (*http.Response, error) {
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("the server at %s does not answer: %w", c.base, err)
 	}

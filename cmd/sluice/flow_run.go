@@ -19,7 +19,8 @@ import (
 
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
-	Input []string `short:"i" sep:"none" help:"A value for an input; @file reads it from a file." placeholder:"NAME=VALUE"`
+	Input []string `short:"i" sep:"none" help:"A value for an input; for one that takes a file, @ and its path." placeholder:"NAME=VALUE"`
+	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
 }
 
@@ -47,7 +48,11 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if run, err = api.get(ctx, run.URLs["self"]); err != nil {
 		return err
 	}
-	return c.show(run, s)
+	saved, err := c.save(ctx, api, run)
+	if err != nil {
+		return err
+	}
+	return c.show(run, outputText(api, saved), s)
 }
 
 // open finds who shall run the flow.
@@ -118,7 +123,7 @@ func ownApp(ctx context.Context, cfg Config) (*apiClient, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &apiClient{base: a.local, token: a.token}, func() { _ = a.stop() }, nil
+	return &apiClient{base: a.local, token: a.token, brief: true}, func() { _ = a.stop() }, nil
 }
 
 // inputs reads --input as the types that the flow declares.
@@ -133,18 +138,11 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 		if !ok {
 			return nil, usageError(fmt.Sprintf("--input %q is not name=value", pair))
 		}
-		if file, isFile := strings.CutPrefix(text, "@"); isFile {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return nil, fmt.Errorf("--input %s: %w", name, err)
-			}
-			text = string(data)
-		}
 		kind, known := types[name]
 		if !known {
 			kind = flow.TypeText // the server names the closest input
 		}
-		if given[name], err = kind.Parse(text); err != nil {
+		if given[name], err = inputValue(ctx, api, kind, text); err != nil {
 			return nil, fmt.Errorf("--input %s: %w", name, err)
 		}
 	}
@@ -188,7 +186,7 @@ func mark(state string) string {
 }
 
 // show prints what came out; a run that did not succeed is an error.
-func (c flowRunCmd) show(run *runObject, s *streams) error {
+func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {
 		if _, err := fmt.Fprintf(s.out, "%s\n", bytes.TrimSpace(run.raw)); err != nil {
@@ -196,7 +194,7 @@ func (c flowRunCmd) show(run *runObject, s *streams) error {
 		}
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
-			fmt.Fprintf(s.out, "%s: %s\n", name, flow.Text(run.Outputs[name]))
+			fmt.Fprintf(s.out, "%s: %s\n", name, text(run.Outputs[name]))
 		}
 	}
 	if !failed {

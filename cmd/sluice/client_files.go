@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"os"
+	"path/filepath"
+
+	"sluice/flow"
+)
+
+// upload sends a file of this machine to the server and returns its value.
+func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory; give one file", path)
+	}
+	req, err := uploadRequest(ctx, c.base+"/v1/files", f, info)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not taken: %w", path, err)
+	}
+	defer resp.Body.Close()
+	var made struct {
+		File string `json:"file"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
+	}
+	return map[string]any{"file": made.File}, nil
+}
+
+// uploadRequest is a form around a file that is read as it is sent. Its length
+// is told and the server asked first, so that what is too large never leaves.
+func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo) (*http.Request, error) {
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	header := textproto.MIMEHeader{}
+	header.Set("Content-Disposition", multipart.FileContentDisposition("file", filepath.Base(f.Name())))
+	if t := mime.TypeByExtension(filepath.Ext(f.Name())); t != "" {
+		header.Set("Content-Type", t)
+	}
+	if _, err := form.CreatePart(header); err != nil {
+		return nil, err
+	}
+	head := b.Len()
+	if err := form.Close(); err != nil {
+		return nil, err
+	}
+	around := b.Bytes()
+	body := io.MultiReader(bytes.NewReader(around[:head]), f, bytes.NewReader(around[head:]))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = -1
+	if info.Mode().IsRegular() {
+		req.ContentLength = int64(len(around)) + info.Size()
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Expect", "100-continue")
+	return req, nil
+}
+
+// download opens the content of a file.
+func (c *apiClient) download(ctx context.Context, id string) (io.ReadCloser, error) {
+	if !flow.ValidID(flow.PrefixFile, id) {
+		return nil, fmt.Errorf("%q is not the ID of a file", id)
+	}
+	resp, err := c.do(ctx, http.MethodGet, "/v1/files/"+id, "*/*", nil)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// inputValue reads the text of --input as a value of the type. For a file the
+// text says where it is: @ and a path, or the ID of one that was uploaded.
+func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string) (any, error) {
+	if kind != flow.TypeFile {
+		return kind.Parse(text)
+	}
+	if path, isPath := strings.CutPrefix(text, "@"); isPath {
+		return api.upload(ctx, path)
+	}
+	if flow.ValidID(flow.PrefixFile, text) {
+		return map[string]any{"file": text}, nil
+	}
+	return nil, fmt.Errorf("wanted a file, got the text %q; write @ and its path, such as @cat.png", text)
+}
+
+// save downloads the files among the outputs of a run into the directory that
+// was asked for, and returns where each of them is.
+func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (paths map[string]string, err error) {
+	if c.Dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("--output-dir: %w", err)
+	}
+	dir, err := os.OpenRoot(c.Dir) // a name that leads out of it is refused
+	if err != nil {
+		return nil, fmt.Errorf("--output-dir: %w", err)
+	}
+	defer dir.Close()
+	paths = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
+		files := filesIn(run.Outputs[name])
+		for _, id := range slices.Sorted(maps.Keys(files)) { // as they were made
+			if paths[id] != "" {
+				continue
+			}
+			saved, err := saveFile(ctx, api, dir, id, files[id])
+			if err != nil {
+				return nil, fmt.Errorf("saving the output %s: %w", name, err)
+			}
+			paths[id] = filepath.Join(c.Dir, saved)
+		}
+	}
+	return paths, nil
+}
+
+// filesIn are the names of the files inside a value, by ID.
+func filesIn(v any) map[string]string {
+	names := map[string]string{}
+	flow.MapFiles(v, func(id string, file map[string]any) map[string]any {
+		names[id], _ = file["name"].(string)
+		return file
+	})
+	return names
+}
+
+// saveFile writes one file under its own name, with a number where that is
+// taken: nothing that is there is overwritten.
+func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string) (saved string, err error) {
+	content, err := api.download(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer content.Close()
+	f, saved, err := createNew(dir, filepath.Base("/"+name))
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = dir.Remove(saved) // half a file would be taken for a whole one
+	}
+	return saved, err
+}
+
+func createNew(dir *os.Root, name string) (f *os.File, numbered string, err error) {
+	if name == "/" {
+		name = "file"
+	}
+	ending := filepath.Ext(name)
+	numbered = name
+	for n := 2; ; n++ {
+		f, err = dir.OpenFile(numbered, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, numbered, err
+		}
+		numbered = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ending), n, ending)
+	}
+}
+
+// outputText shows an output on one line. A file is its name and type, and
+// where it can be had: the path it was saved at, or its URL.
+func outputText(api *apiClient, saved map[string]string) func(any) string {
+	place := func(id string, file map[string]any) string {
+		switch path := saved[id]; {
+		case path != "":
+			return path
+		case api.brief: // its server ends with this command
+			return "--output-dir DIR saves it"
+		}
+		return flow.Text(file["url"])
+	}
+	return func(v any) string {
+		if id, isFile := flow.FileID(v); isFile {
+			file := v.(map[string]any)
+			bytes, _ := flow.Float(file["size"])
+			return fmt.Sprintf("%s (%s, %s): %s", flow.Text(file["name"]), flow.Text(file["mime"]), flow.Size(int64(bytes)), place(id, file))
+		}
+		return flow.Text(flow.MapFiles(v, func(id string, file map[string]any) map[string]any {
+			file = maps.Clone(file)
+			if path := saved[id]; path != "" {
+				file["path"] = path
+			}
+			if api.brief {
+				delete(file, "url")
+			}
+			return file
+		}))
+	}
+}
