@@ -32,22 +32,34 @@ func inputsSchema(inputs []flow.Input) schema {
 	s := schema(flow.InputsSchema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {
-		in := &inputs[i]
-		if in.Type != flow.TypeFile {
-			continue
+		if in := &inputs[i]; in.Type == flow.TypeFile {
+			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
 		}
-		file := fileValueSchema()
-		if in.Description != "" {
-			file["description"] = strings.TrimSuffix(in.Description, ".") + ". " + file["description"].(string)
-		}
-		for name, v := range properties[in.Name].(schema) {
-			if file[name] == nil || name == "examples" {
-				file[name] = v
-			}
-		}
-		properties[in.Name] = file
 	}
 	return s
+}
+
+// fileInputSchema adds to what a flow says of an input what a file value is.
+func fileInputSchema(in *flow.Input, own schema) schema {
+	file := fileValueSchema()
+	if text, ok := own["description"].(string); ok {
+		file["description"] = strings.TrimSuffix(text, ".") + ". " + file["description"].(string)
+	}
+	for name, v := range own {
+		if file[name] == nil {
+			file[name] = v
+		}
+	}
+	file["examples"] = []any{fileExample(in)}
+	return file
+}
+
+// fileExample is the input's own example if it can be given as it is.
+func fileExample(in *flow.Input) any {
+	if _, ok := flow.FileID(in.Example); ok {
+		return in.Example
+	}
+	return schema{"file": exampleFileID}
 }
 
 func takesFiles(inputs []flow.Input) bool {

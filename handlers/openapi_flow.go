@@ -57,9 +57,12 @@ func startSchema(inputs schema, list []flow.Input) schema {
 	start["properties"] = properties
 	example := map[string]any{}
 	for i := range list {
-		if in := &list[i]; in.HasExample {
+		switch in := &list[i]; {
+		case in.Type == flow.TypeFile:
+			example[in.Name] = fileExample(in)
+		case in.HasExample:
 			example[in.Name] = in.Example
-		} else if in.Required {
+		case in.Required:
 			return start // an example that lacks a required input would be wrong
 		}
 	}

@@ -83,7 +83,7 @@ func TestAPIDocument(t *testing.T) {
 			t.Errorf("%s %s is not described", r.method, r.path)
 		}
 	}
-	for _, op := range []string{"startRun", "showRun", "rerun", "streamEvents"} {
+	for _, op := range []string{"startRun", "showRun", "rerun", "streamEvents", "createFile", "showFile", "eraseFile"} {
 		if !strings.Contains(string(a.raw), `"operationId":"`+op+`"`) {
 			t.Errorf("no operation %s", op)
 		}
@@ -115,6 +115,42 @@ func TestFlowDocument(t *testing.T) {
 	}
 	if err := c.validate("/components/schemas/Outputs", []byte(`{"other": 1}`)); err == nil {
 		t.Error("the result may hold anything")
+	}
+}
+
+// TestFlowDocumentWithFiles: a flow that takes a file says how to upload one.
+func TestFlowDocumentWithFiles(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	document := func(more string) string {
+		return `{"schema": "sluice.flow/v1", "name": "Look", "nodes": [
+			{"id": "photo", "kind": "input", "config": {"name": "photo", "type": "file", "description": "What to look at.", "accept": ["image/*"]` + more + `}},
+			{"id": "out", "kind": "output", "config": {"name": "out"}}], "edges": [{"from": "photo.value", "to": "out.value"}]}`
+	}
+	for name, more := range map[string]string{"no example": "", "an example that is none": `, "example": "cat.png"`, "an example": `, "example": {"file": "` + exampleFileID + `"}`} {
+		id := w.addFlow("default", document(more))
+		a := w.get("/v1/flow/" + id + "/openapi.json")
+		a.want(t, 200)
+		validateDocument(t, a.raw)
+		for path, method := range map[string]string{"/v1/files": "post", "/v1/files/{file_id}": "get"} {
+			if dig(a.body["paths"], path, method) == nil {
+				t.Errorf("%s: %s %s is not described", name, method, path)
+			}
+		}
+		c := newContract(a.raw)
+		for body, ok := range map[string]bool{
+			`{"photo": {"file": "` + exampleFileID + `"}}`:                                true,
+			`{"photo": {"file": "` + exampleFileID + `", "url": "https://x", "more": 1}}`: true,
+			`{"photo": {"file": "report.pdf"}}`:                                           false, `{"photo": "cat.png"}`: false, `{"photo": {}}`: false,
+		} {
+			if err := c.validate("/components/schemas/StartRun", []byte(body)); (err == nil) != ok {
+				t.Errorf("%s: %s is %v", name, body, err)
+			}
+		}
+		text := w.get("/v1/flow/" + id).field("inputs.properties.photo.description").(string)
+		if !strings.HasPrefix(text, "What to look at.") || !strings.Contains(text, "POST /v1/files") {
+			t.Errorf("%s: the input says %q", name, text)
+		}
 	}
 }
 
