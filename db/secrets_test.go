@@ -47,7 +47,7 @@ func TestSecrets_are_bound_to_their_place(t *testing.T) {
 			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
 			return err
 		}))
-		if secret, _, err := w.OpenCredential(w.ctx, ws, "b"); err == nil {
+		if _, secret, err := w.OpenCredential(w.ctx, ws, "b"); err == nil {
 			t.Fatalf("it opened: %q", secret)
 		}
 	})
