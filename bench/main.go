@@ -32,7 +32,7 @@ type row struct {
 // rows in the order of the table.
 var rows = []row{
 	{"wait", (*bench).waitRow}, {"single", (*bench).singleRow}, {"burst", (*bench).burstRow}, {"http", (*bench).httpRow},
-	{"nodes", (*bench).nodesRow}, {"queue", (*bench).queueRow}, {"start", (*bench).startRow},
+	{"nodes", (*bench).nodesRow}, {"queue", (*bench).queueRow}, {"start", (*bench).startRow}, {"stream", (*bench).streamRow},
 	{"files", (*bench).filesRow},
 }
 
@@ -43,6 +43,7 @@ type bench struct {
 	callers int
 	burst   int
 	queued  int
+	streams int
 	profile string // where the server's CPU profile goes; "" for none
 	dir     string // in which every row gets a directory of its own
 	lines   []line
@@ -67,7 +68,8 @@ func run() (err error) {
 	flag.IntVar(&b.callers, "callers", 64, "callers at once")
 	flag.IntVar(&b.burst, "burst", 20_000, "starts of the row burst")
 	flag.IntVar(&b.queued, "queued", 100_000, "runs of the row queue")
-	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the server while the row wait, single or http is measured; choose one row")
+	flag.IntVar(&b.streams, "streams", 1_000, "answers at once of the row stream")
+	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the server while the row wait, single, http or stream is measured; choose one row")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 		return err
