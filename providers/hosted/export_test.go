@@ -11,6 +11,9 @@ func SetPause(p *Replicate, pause func(context.Context, time.Duration) error) { 
 // SetMaxAnswer replaces how many bytes of an answer a client reads.
 func SetMaxAnswer(p *Replicate, n int64) { p.maxAnswer = n }
 
+// SetTimeout replaces how long one call may take.
+func SetTimeout(p *Replicate, d time.Duration) { p.timeout = d }
+
 // SetNow replaces the clock of a directory.
 func SetNow(d *Directory, now func() time.Time) { d.shelf.now = now }
 

@@ -40,6 +40,7 @@ type Replicate struct {
 	base       *url.URL
 	api, files *http.Client
 	maxAnswer  int64
+	timeout    time.Duration // of one call, beyond what it was asked to wait
 	// pause waits between two tries; tests replace it.
 	pause func(ctx context.Context, d time.Duration) error
 	now   func() time.Time
@@ -56,7 +57,7 @@ func NewReplicate(cfg ReplicateConfig) *Replicate {
 	}
 	return &Replicate{
 		base: base, api: cfg.API, files: cfg.Files,
-		maxAnswer: maxAnswer, pause: pause, now: time.Now,
+		maxAnswer: maxAnswer, timeout: answerTimeout, pause: pause, now: time.Now,
 	}
 }
 

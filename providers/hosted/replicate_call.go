@@ -39,7 +39,7 @@ func (p *Replicate) ask(ctx context.Context, secret string, c call, out any) err
 		return needsCredential()
 	}
 	if !c.unbounded {
-		bounded, cancel := context.WithTimeout(ctx, answerTimeout+c.wait)
+		bounded, cancel := context.WithTimeout(ctx, p.timeout+c.wait)
 		defer cancel()
 		err := p.askWithin(bounded, secret, c, out)
 		if err != nil && ctx.Err() == nil && bounded.Err() != nil {

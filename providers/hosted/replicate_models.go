@@ -155,8 +155,12 @@ func (w *wireModel) runs() int64 {
 }
 
 func (w *wireModel) model(ref Ref, version *wireVersion) *Model {
+	id := version.ID
+	if !versionPattern.MatchString(id) {
+		id = "" // the platform hides the versions of some of its own models
+	}
 	m := &Model{
-		Ref:   Ref{Owner: ref.Owner, Name: ref.Name, Version: version.ID},
+		Ref:   Ref{Owner: ref.Owner, Name: ref.Name, Version: id},
 		Title: titleOf(ref.Name), Description: sentences(w.Description),
 		Official: w.IsOfficial, Runs: w.runs(),
 	}

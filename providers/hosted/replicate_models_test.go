@@ -73,6 +73,10 @@ func TestDescribe(t *testing.T) {
 func TestDescribeWithoutVersion(t *testing.T) {
 	t.Parallel()
 	fake, client, _ := setup(t)
+	fake.Fail(respond(200, nil, `{"owner":"acme","name":"own","is_official":true,"latest_version":{"id":"hidden"}}`))
+	if m, err := client.Describe(t.Context(), hostedtest.Secret, hosted.Ref{Owner: "acme", Name: "own"}); err != nil || m.String() != "acme/own" || !m.Official {
+		t.Errorf("%+v, %v", m, err)
+	}
 	fake.Fail(respond(200, nil, `{"owner":"acme","name":"new","latest_version":null}`))
 	_, err := client.Describe(t.Context(), hostedtest.Secret, hosted.Ref{Owner: "acme", Name: "new"})
 	wantError(t, err, providers.KindIncompatible)

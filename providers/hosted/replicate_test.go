@@ -329,6 +329,24 @@ func TestReplicate(t *testing.T) {
 			t.Errorf("%d bytes went out before it hung up", n)
 		}
 	})
+	t.Run("waits for no answer that comes byte by byte", func(t *testing.T) {
+		t.Parallel()
+		fake, client, _ := setup(t)
+		hosted.SetTimeout(client, 50*time.Millisecond)
+		fake.Fail(hostedtest.Fault{Do: func(w http.ResponseWriter, r *http.Request) {
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte(" "))
+				_ = http.NewResponseController(w).Flush()
+				<-tick.C
+			}
+		}})
+		_, err := client.Poll(t.Context(), hostedtest.Secret, "someid")
+		if e := wantError(t, err, providers.KindUnavailable); !e.Retryable || !strings.Contains(e.Message, "in time") {
+			t.Errorf("%+v", e)
+		}
+	})
 	t.Run("ends with its context", func(t *testing.T) {
 		t.Parallel()
 		fake, client, _ := setup(t)
