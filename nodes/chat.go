@@ -23,7 +23,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
 			"A property that is left out of the answer gives nothing, so what hangs on its port is skipped, as is what hangs on `json` without a schema. " +
 			"Properties named text, json or error have no port; read them from `json`.\n\n" +
-			"Pictures are files, URLs or data URLs. URLs go to the provider as they are where it fetches them itself, else Sluice does; together they may have 48 MiB. " +
+			"Pictures are files, URLs or data URLs. URLs go to the provider as they are where it fetches them itself; else Sluice does, and all of them together may have 48 MiB. " +
 			"The cost is what the provider reports, else it is reckoned from the price that the workspace entered for the model.",
 		Fields: []flow.Field{
 			modelField(taskChat, "Empty takes a model of a server on this machine."),
@@ -71,7 +71,7 @@ func chat(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, err
 	}
 	r.Model = m.model
-	if r.Images, err = d.images(ctx, in, "images", m.preset.ImageURLs); err != nil {
+	if r.Images, err = d.images(ctx, in, "images", m.fetches()); err != nil {
 		return flow.Out{}, err
 	}
 	answer, err := d.Providers.Chat(ctx, m.at, r, in.Emit)

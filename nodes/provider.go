@@ -92,6 +92,11 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 	return m, m.admit()
 }
 
+// fetches tells whether a provider is given URLs to fetch by itself. A server
+// inside the operator's network is not: it would reach what our guard keeps
+// callers from.
+func (m *target) fetches() bool { return m.preset.ImageURLs && !m.at.Trusted }
+
 // usage is what a call took. What the provider reports counts; where it reports
 // no cost, the workspace's price does.
 func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"sluice/flow"
@@ -31,6 +33,15 @@ func serveModels(t *testing.T) *upstream {
 			w.Header().Set("X-Request-Id", "req_7")
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = fmt.Fprintf(w, `{"error": {"message": "Incorrect key: %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		case strings.Contains(string(body), "endless"), strings.Contains(string(body), "broken"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"Well \"}}]}\n\n")
+			_ = http.NewResponseController(w).Flush()
+			if strings.Contains(string(body), "endless") {
+				<-r.Context().Done()
+				u.seen <- "gone"
+			}
+			panic(http.ErrAbortHandler)
 		case strings.Contains(string(body), "busy"):
 			w.Header().Set("Retry-After", "3")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -38,13 +49,20 @@ func serveModels(t *testing.T) *upstream {
 			answerAsModel(w, r.URL.Path, string(body))
 		}
 	})
-	client, ok := u.deps.HTTP.(*outbound.Client)
-	if !ok {
-		t.Fatalf("got %T", u.deps.HTTP)
-	}
-	u.deps.Providers = providers.NewClient(providers.Guarded(client))
+	u.deps.Providers = reaching(t, outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	u.world.credentials = safe{"house": {Provider: "openai_compatible", BaseURL: u.URL + "/v1"}}
 	return u
+}
+
+// reaching is the real client behind a guard.
+func reaching(t *testing.T, guard outbound.Config) Providers {
+	t.Helper()
+	client, err := outbound.New(guard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return providers.NewClient(providers.Guarded(client))
 }
 
 func answerAsModel(w http.ResponseWriter, path, body string) {
@@ -140,6 +158,42 @@ func TestProviderClient(t *testing.T) {
 		r := ask(map[string]any{"model": "house/m", "prompt": "busy"}).carryIn(t, u.world, u.deps)
 		if r.Error == nil || r.Error.Code != flow.CodeProviderRateLimited || !r.Error.Retryable || len(u.seen) != 1 {
 			t.Errorf("got %+v after %d requests", r.Error, len(u.seen))
+		}
+	})
+	t.Run("does not ask again when an answer breaks off", func(t *testing.T) {
+		t.Parallel()
+		u := serveModels(t)
+		r := ask(map[string]any{"model": "house/m", "prompt": "broken"}).carryIn(t, u.world, u.deps)
+		if r.Error == nil || r.Error.Code != flow.CodeProviderUnavailable || !r.Error.Retryable || len(u.seen) != 1 || r.emitted != "Well " || r.Outputs != nil {
+			t.Errorf("got %+v after %d requests, streamed %q, gave %v", r.Error, len(u.seen), r.emitted, r.Outputs)
+		}
+	})
+	t.Run("hangs up when the run is canceled", func(t *testing.T) {
+		t.Parallel()
+		u, cancel := serveModels(t), make(chan struct{})
+		u.world.signals.Cancel = cancel
+		u.world.heard = sync.OnceFunc(func() { close(cancel) })
+		r := ask(map[string]any{"model": "house/m", "prompt": "endless"}).carryIn(t, u.world, u.deps)
+		if r.State != flow.StepCanceled || r.run.State != flow.RunCanceled {
+			t.Errorf("step %s, run %s, error %v", r.State, r.run.State, r.Error)
+		}
+		if <-u.seen; <-u.seen != "gone" {
+			t.Error("the provider goes on")
+		}
+	})
+	t.Run("reaches a private address that was found, not one that was typed", func(t *testing.T) {
+		t.Parallel()
+		u := serveModels(t)
+		address := netip.MustParseAddrPort(u.Listener.Addr().String())
+		u.deps.Providers = reaching(t, outbound.Config{AllowEndpoints: []netip.AddrPort{address}})
+		found := server(t, "ollama", "llama3")
+		found.BaseURL = u.URL + "/v1"
+		u.deps.Local = servers{found}
+		if r := ask(nil).carryIn(t, u.world, u.deps); r.State != flow.StepSucceeded || r.Outputs["text"] != "Tuesday" {
+			t.Errorf("found: %v", r.Error)
+		}
+		if r := ask(map[string]any{"model": "house/m"}).carryIn(t, u.world, u.deps); r.Error == nil || r.Error.Code != flow.CodeDestinationBlocked {
+			t.Errorf("typed: %v", r.Error)
 		}
 	})
 	t.Run("does not reach a private address that a member typed", func(t *testing.T) {

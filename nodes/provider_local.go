@@ -40,7 +40,7 @@ func (d Deps) localModel(in *flow.In, t task) (*target, error) {
 
 // otherUses are parts of the names of models that do not chat. Servers list all
 // their models without saying what they are for.
-var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip", "guard"}
+var otherUses = []string{"embed", "bge-", "minilm", "gte-", "e5-", "paraphrase", "rerank", "whisper", "tts", "clip", "guard"}
 
 // fits tells by its name whether a model of a local server is for the task. Only
 // chat models are chosen without being asked for.

@@ -71,6 +71,13 @@ func TestImages(t *testing.T) {
 			t.Errorf("sent %+v", sent)
 		}
 	})
+	t.Run("gives no URL to a server inside the network", func(t *testing.T) {
+		t.Parallel()
+		vllm, _ := providers.FindPreset("vllm")
+		if m := (&target{preset: vllm, at: providers.Endpoint{Trusted: true}}); m.fetches() {
+			t.Error("it would fetch what callers must not reach")
+		}
+	})
 	many := make([]any, maxImages+1)
 	for i := range many {
 		many[i] = s.URL + "/png"

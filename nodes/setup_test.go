@@ -20,7 +20,10 @@ import (
 )
 
 // fakes are dependencies that work, in memory and at once.
-func fakes() Deps { return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}, Providers: fakeProviders{}} }
+func fakes() Deps {
+	h := newMemoryHost(play{})
+	return Deps{HTTP: fakeHTTP{}, Model: fakeModel{}, Providers: fakeProviders{}, Host: h, Models: h}
+}
 
 // fakeHTTP answers every request with what was asked.
 type fakeHTTP struct{}
@@ -173,6 +176,8 @@ type world struct {
 	environment map[string]flow.Access // by provider
 	prices      priceList
 	files       *memoryFiles
+	signals     flow.Signals
+	heard       func() // called after each piece of text that a step passes on
 }
 
 // newWorld has a secret for every kind's example, no files and no prices.
@@ -225,8 +230,11 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 			if path == "n" {
 				emitted.WriteString(text)
 			}
+			if w.heard != nil {
+				w.heard()
+			}
 		}}
-	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), flow.Signals{}); err != nil {
+	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), w.signals); err != nil {
 		t.Fatalf("carry: %v", err)
 	}
 	j.ran.emitted = emitted.String()
