@@ -104,13 +104,20 @@ func (w *sheetWriter) end(name string) {
 	case w.out.Len() > flow.MaxTextBytes:
 	case name == "row" && w.any:
 		w.out.WriteByte('\n')
-	case name == "c" && w.value.Len() > 0 && w.column < maxSheetColumn:
-		for ; w.written < w.column; w.written++ {
-			w.out.WriteByte('\t')
-		}
-		w.out.WriteString(strings.Join(strings.Fields(w.cell()), " "))
-		w.any = true
+	case name == "c" && w.column < maxSheetColumn:
+		w.writeCell(strings.Join(strings.Fields(w.cell()), " "))
 	}
+}
+
+func (w *sheetWriter) writeCell(text string) {
+	if text == "" {
+		return
+	}
+	for ; w.written < w.column; w.written++ {
+		w.out.WriteByte('\t')
+	}
+	w.out.WriteString(text)
+	w.any = true
 }
 
 // cell is the text of the cell at hand.
