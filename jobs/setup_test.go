@@ -111,7 +111,7 @@ func (w *world) wireTo(store jobs.Store) {
 	w.store.UseQueue(queue)
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	w.runner = jobs.New(jobs.Config{
-		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Instance: instance, Workers: 16,
+		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
 		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
 		Jitter: func() float64 { return 0 },
 	})

@@ -1,0 +1,60 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+// links are those of every runner of these tests.
+var links = &flow.FileLinks{Base: "https://sluice.test", Key: []byte("secret that signs links in tests")}
+
+// TestDeliveryLinksToFiles: what is sent leads to its files in the same bytes
+// on every attempt, and what is kept does not.
+func TestDeliveryLinksToFiles(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		target, got := receiver(t, status(500), status(200))
+		document := strings.Replace(sending(target), `{"name":"x"}`, `{"name":"x","type":"json"}`, 1)
+		w := open(t, cfg, document).start()
+		f, err := w.store.SaveFile(context.Background(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt"}, strings.NewReader("hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed := map[string]any{"file": f.ID, "url": "https://evil.example"}
+		w.ended(w.begin(func(s *flow.Start) { s.Given = map[string]any{"x": map[string]any{"picture": claimed}} }))
+		first := <-got
+		w.delivered(flow.DeliveryPending, 1)
+		w.clock.advance(5 * time.Second)
+		second := <-got
+		if !bytes.Equal(first.body, second.body) {
+			t.Errorf("the attempts differ:\n%s\n%s", first.body, second.body)
+		}
+		var sent struct {
+			Picture struct{ File, Name, URL string }
+		}
+		if err := json.Unmarshal(second.body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		u, err := url.Parse(sent.Picture.URL)
+		if err != nil || sent.Picture.Name != "a.txt" || u.Path != "/v1/files/"+f.ID {
+			t.Fatalf("sent %s: %v", second.body, err)
+		}
+		for days, want := range map[int]bool{0: true, 6: true, 8: false} {
+			at := w.clock.now().Add(time.Duration(days) * 24 * time.Hour)
+			if links.Valid(f, u.Query().Get("expires"), u.Query().Get("signature"), at) != want {
+				t.Errorf("after %d days the link holds: %v", days, !want)
+			}
+		}
+		if d := w.delivered(flow.DeliveryDelivered, 2); bytes.Contains(d.Body, []byte("url")) {
+			t.Errorf("a link was kept: %s", d.Body)
+		}
+	})
+}
