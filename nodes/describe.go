@@ -36,6 +36,9 @@ type FieldDescription struct {
 	Type     string    `json:"type"`
 	Default  any       `json:"default,omitempty"`
 	Options  []string  `json:"options,omitempty"`
+	Values   []any     `json:"values,omitempty"` // of options that are not texts, one each
+	Task     string    `json:"task,omitempty"`   // what a model is for
+	Accept   []string  `json:"accept,omitempty"` // media types or endings of a file
 	Min      *float64  `json:"min,omitempty"`
 	Max      *float64  `json:"max,omitempty"`
 	Required bool      `json:"required"`
@@ -97,7 +100,7 @@ func describeKind(k *flow.Kind) KindDescription {
 
 func describeField(f *flow.Field) FieldDescription {
 	d := FieldDescription{
-		Name: f.Name, Title: f.Title, Help: f.Help, Type: string(f.Type), Default: f.Default, Options: f.Options,
+		Name: f.Name, Title: f.Title, Help: f.Help, Type: string(f.Type), Default: f.Default, Options: f.Options, Values: f.Values, Task: f.Task, Accept: f.Accept,
 		Min: f.Min, Max: f.Max, Required: f.Required, Typed: f.Typed, Template: f.Template,
 		Escape: escapeNames[f.Escape], More: f.More, Secret: f.Secret,
 	}

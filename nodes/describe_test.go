@@ -57,6 +57,14 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("got %s, want %s", data, want)
 		}
 	})
+	t.Run("says what models and files are for", func(t *testing.T) {
+		t.Parallel()
+		data, err := json.Marshal(find("transcribe"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, string(data), `"type":"model","task":"transcribe"`, `"type":"file","accept":["audio/*","video/*"]`)
+	})
 	t.Run("names what it cannot number", func(t *testing.T) {
 		t.Parallel()
 		for _, k := range list {
