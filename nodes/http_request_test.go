@@ -137,6 +137,17 @@ func TestHTTPRequestSecrets(t *testing.T) {
 	if has(t, failure.Message, "403", flow.Redacted); strings.Contains(failure.Message, secret) {
 		t.Errorf("the error tells the secret: %s", failure.Message)
 	}
+	t.Run("are not cut in half", func(t *testing.T) {
+		t.Parallel()
+		long := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, strings.Repeat("x", maxAnswerShown-10)+r.Header.Get("Authorization"))
+		})
+		failure := long.call(auth("api"), nil).fails(t, long.deps, flow.CodeHTTPFailed)
+		if strings.Contains(failure.Message, secret[:8]) {
+			t.Errorf("the error tells half of the secret: %s", failure.Message)
+		}
+	})
 	s.call(auth("missing"), nil).fails(t, s.deps, flow.CodeProviderAuth)
 
 	u := s.call(nil, map[string]any{"headers": map[string]any{"X-Auth-Token": "by-an-edge", "X-Plain": "plain"}})
@@ -155,6 +166,9 @@ func TestHTTPAnswer(t *testing.T) {
 			"/untyped":  {"text/plain", `{"a": 1}`},
 			"/html":     {"text/html", "<p>ä\xff"},
 			"/png":      {"image/png", "\x89PNG\xff\xfe"},
+			"/latin":    {"text/plain; charset=iso-8859-1", "Z\xfcrich"},
+			"/latinish": {"application/x-report; charset=windows-1252", "\x80 7"},
+			"/marked":   {"text/html", "<meta charset=windows-1252><p>\x80 7"},
 			"/empty":    {"application/json", ""},
 			"/cookies":  {"text/plain", "x"},
 			"/redirect": {"text/plain", ""},
@@ -184,6 +198,9 @@ func TestHTTPAnswer(t *testing.T) {
 		{"/untyped", "auto", "GET", `{"a": 1}`},
 		{"/untyped", "json", "GET", map[string]any{"a": number("1")}},
 		{"/html", "auto", "GET", "<p>ä\uFFFD"},
+		{"/latin", "auto", "GET", "Zürich"},
+		{"/latinish", "auto", "GET", "€ 7"},
+		{"/marked", "text", "GET", "<meta charset=windows-1252><p>€ 7"},
 		{"/empty", "auto", "GET", ""},
 		{"/nothing", "json", "GET", nil},
 		{"/redirect", "auto", "GET", map[string]any{"a": []any{number("1.50")}}},
@@ -205,7 +222,7 @@ func TestHTTPAnswer(t *testing.T) {
 		outputs := s.call(map[string]any{"url": s.URL + "/redirect", "expect": []any{"302"}}, nil).succeeds(t, s.deps)
 		same(t, "location", member(outputs["headers"], "location"), "/json")
 	})
-	for path, want := range map[string]string{"/png": "image/png", "/broken": "not JSON", "/empty": "not JSON"} {
+	for path, want := range map[string]string{"/png": "Choose file as the response", "/broken": "not JSON", "/empty": "not JSON"} {
 		t.Run("refuses "+path, func(t *testing.T) {
 			t.Parallel()
 			response := map[string]string{"/png": "auto"}[path]

@@ -224,7 +224,8 @@ func (s stuck) Sentiment(ctx context.Context, _ string) (builtin.Sentiment, erro
 // that waits for nothing to be done anyway.
 func checkCancellation(t *testing.T, k *flow.Kind) {
 	started, done := make(chan struct{}, 1), make(chan error, 1)
-	k = New(Deps{HTTP: stuck{started}, Model: stuck{started}, Providers: stuckProviders{stuck{started}}}).Find(k.Name)
+	k = New(Deps{HTTP: stuck{started}, Model: stuck{started}, Providers: stuckProviders{stuck{started}},
+		Host: stuckHost{newMemoryHost(play{}), stuck{started}}, Models: newMemoryHost(play{})}).Find(k.Name)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	in := &flow.In{Node: "n", Key: "run_1:n", Config: map[string]any{}, Ports: k.Example.Ports, Collected: k.Example.Ports}
@@ -260,9 +261,9 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	t.Run("declares without dependencies", func(t *testing.T) {
 		t.Parallel()
-		want := []string{"chat", "classify", "condition", "detect_language", "embed", "find_answer", "first_of", "http_request",
-			"image", "input", "note", "output", "sentiment", "similarity", "speech", "summarize", "template", "text",
-			"transcribe", "webhook"}
+		want := []string{"chat", "classify", "condition", "detect_language", "document", "embed", "file", "find_answer",
+			"first_of", "hosted_model", "http_request", "image", "input", "note", "output", "sentiment",
+			"similarity", "speech", "summarize", "template", "text", "transcribe", "web_page", "webhook"}
 		var got []string
 		for _, k := range New(Deps{}).List() {
 			got = append(got, k.Name)
