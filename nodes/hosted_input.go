@@ -1,0 +1,237 @@
+package nodes
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers/hosted"
+)
+
+// input is what the model is given: only what was typed or came by an edge,
+// each value as the schema wants it. Files are uploaded and secrets looked up
+// last, when everything else is known to be right.
+func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]any, error) {
+	values := fitInput(form, givenInput(s.in))
+	if problems := append(form.Check(asAddresses(form, values)), form.Missing(values)...); len(problems) > 0 {
+		return nil, badInput(s.m.ref, problems)
+	}
+	for i := range form.Fields {
+		f := &form.Fields[i]
+		value, given := values[f.Name]
+		if !given {
+			continue
+		}
+		var err error
+		if values[f.Name], err = s.fill(ctx, f, value); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// asAddresses is the input as it will be checked: inside of JSON, what is a
+// file now will be an address.
+func asAddresses(form *hosted.Form, values map[string]any) map[string]any {
+	out := maps.Clone(values)
+	for i := range form.Fields {
+		if f := &form.Fields[i]; f.Widget == hosted.WidgetJSON && values[f.Name] != nil {
+			out[f.Name] = asAddress(values[f.Name])
+		}
+	}
+	return out
+}
+
+func asAddress(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = asAddress(v[i])
+		}
+		return out
+	case map[string]any:
+		if _, isFile := flow.FileID(v); isFile {
+			return "https://example.com/file"
+		}
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			out[name] = asAddress(item)
+		}
+		return out
+	}
+	return v
+}
+
+// badInput lists what is wrong with the input, each with its field.
+func badInput(model string, problems []hosted.Problem) error {
+	var b strings.Builder
+	b.WriteString("The model does not take this input.")
+	for _, p := range problems {
+		b.WriteString(" " + inputPrefix + p.Field + ": " + p.Detail)
+	}
+	return flow.Errorf(flow.CodeInputInvalid, "%s Model: %s.", b.String(), model)
+}
+
+// givenInput is what was set, by name of the input: what came by an edge, else
+// what was typed.
+func givenInput(in *flow.In) map[string]any {
+	given := map[string]any{}
+	for _, from := range []map[string]any{in.Config, in.Ports} {
+		for name, value := range from {
+			if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
+				given[input] = value
+			}
+		}
+	}
+	return given
+}
+
+// fitInput gives values the types that the schema wants where nothing can be
+// lost by it. A null is not set, and neither is an empty text where no text is
+// wanted.
+func fitInput(form *hosted.Form, given map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range given {
+		i := slices.IndexFunc(form.Fields, func(f hosted.Field) bool { return f.Name == name })
+		if i >= 0 {
+			value = fitField(&form.Fields[i], value)
+		}
+		if value != nil {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func fitField(f *hosted.Field, value any) any {
+	if value == "" && f.Widget != hosted.WidgetText && f.Widget != hosted.WidgetTextarea {
+		return nil
+	}
+	switch f.Widget {
+	case hosted.WidgetSelect:
+		i := slices.IndexFunc(f.Options, func(o any) bool { return flow.Text(o) == flow.Text(value) })
+		if i >= 0 {
+			return f.Options[i]
+		}
+	case hosted.WidgetList, hosted.WidgetFiles:
+		list, isList := value.([]any)
+		if !isList {
+			list = []any{value}
+		}
+		items, _ := f.Schema["items"].(map[string]any)
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = fitType(items["type"], list[i])
+		}
+		return out
+	case hosted.WidgetFile, hosted.WidgetSecret:
+		return value
+	}
+	return fitType(f.Schema["type"], value)
+}
+
+// fitType coerces to a type of JSON Schema; what cannot be coerced stays as it
+// is, for the check to name.
+func fitType(kind, value any) any {
+	var err error
+	was := value
+	switch kind {
+	case "string":
+		if flow.KindOf(value) != "file" {
+			value, err = flow.Coerce(value, flow.TypeText)
+		}
+	case "number", "integer":
+		value, err = flow.Coerce(value, flow.TypeNumber)
+	case "boolean":
+		value, err = flow.Coerce(value, flow.TypeBoolean)
+	case "array", "object":
+		if text, isText := value.(string); isText {
+			value, err = flow.DecodeJSON([]byte(text))
+		}
+	}
+	if err != nil {
+		return was
+	}
+	return value
+}
+
+// fill replaces the secrets and the files in a value.
+func (s *hostedStep) fill(ctx context.Context, f *hosted.Field, value any) (any, error) {
+	if f.Widget == hosted.WidgetSecret {
+		return s.in.Secret(ctx, value, hostOf(s.m.preset.BaseURL))
+	}
+	return s.upload(ctx, f, value)
+}
+
+// upload replaces the file values in a value, at any depth, by URLs that the
+// model can read.
+func (s *hostedStep) upload(ctx context.Context, f *hosted.Field, value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			if out[i], err = s.upload(ctx, f, v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		if _, isFile := flow.FileID(v); isFile {
+			return s.putFile(ctx, v)
+		}
+		if f.Widget == hosted.WidgetFile || f.Widget == hosted.WidgetFiles {
+			return nil, badInput(s.m.ref, []hosted.Problem{{Field: f.Name, Detail: "This must be a file or its URL."}})
+		}
+		out := maps.Clone(v)
+		for name := range out {
+			if out[name], err = s.upload(ctx, f, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return value, nil
+}
+
+// putFile uploads a file, once however often it is given.
+func (s *hostedStep) putFile(ctx context.Context, value map[string]any) (string, error) {
+	id, _ := flow.FileID(value)
+	if address, ok := s.uploaded[id]; ok {
+		return address, nil
+	}
+	file, content, err := s.in.OpenFile(ctx, value)
+	if err != nil {
+		return "", err
+	}
+	_ = content.Close() // it was only looked at
+	address, err := s.host.PutFile(ctx, s.m.access.Secret, hosted.Upload{
+		Name: withEnding(file.Name, file.MIME), MIME: file.MIME, Size: file.Size,
+		Open: func() (io.ReadCloser, error) {
+			_, content, err := s.in.OpenFile(ctx, value)
+			return content, err
+		},
+	})
+	if err != nil {
+		return "", s.m.failed(ctx, err)
+	}
+	if s.uploaded == nil {
+		s.uploaded = map[string]string{}
+	}
+	s.uploaded[id] = address
+	return address, nil
+}
+
+// hostOf is the host of an address of ours.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

@@ -1,0 +1,164 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers/hosted"
+)
+
+// The hosted_model kind runs a model of the hosting platform. Its inputs are
+// those of the chosen model (hosted_shape.go, hosted_input.go); how a
+// prediction is started, followed and given up is in hosted_run.go, and what
+// becomes of its output in hosted_output.go.
+var _ = register(func(d Deps) flow.Kind { return hostedKind(d, usualPace) })
+
+// hostProvider is the platform as credentials and prices name it.
+const hostProvider = "replicate"
+
+var taskHosted = task{name: "hosted", what: "host models", example: "black-forest-labs/flux-schnell"}
+
+func hostedKind(d Deps, pace pace) flow.Kind {
+	h := &hostedModels{deps: d, pace: pace}
+	return flow.Kind{
+		Name: "hosted_model", Title: "Hosted model", Group: groupModels, Icon: "boxes", Class: flow.Outside, Timeout: flow.ModelTimeout,
+		Summary: "Runs a model of Replicate: pictures, video, sound, text and more.",
+		Doc: "Runs any model of Replicate, chosen from the list of featured models, found by searching, or written `owner/name` or `owner/name:version`. " +
+			"It needs a credential: \"sluice credential add --name replicate --provider replicate\", or REPLICATE_API_TOKEN.\n\n" +
+			"Every input of the model is a field and a port named `input.` and its name, such as `input.prompt`. Only what is set is sent; the model has defaults for the rest. " +
+			"Where the model wants a file, a file of Sluice is uploaded and a URL is passed on as it is. " +
+			"The node keeps the version of the model and its schema, so the flow goes on working when the model changes. " +
+			"Without a kept schema the newest version is taken, and its inputs are checked when the node runs.\n\n" +
+			"`output` is what the model puts out; each property of an object has a port of its own. " +
+			"Files are copied into Sluice at once, because the platform removes them after an hour. Text is streamed to whoever watches the run.\n\n" +
+			"The ID of a prediction is on disk before anything else happens, so that a crash or a repeated attempt goes on with it instead of paying for another. " +
+			"A prediction that takes longer than a minute lets the run wait without holding a worker, for at most a day; the node's time limit does not count that. " +
+			"Canceling the run cancels the prediction. What a prediction costs is reckoned from the price that the workspace entered for `replicate/owner/name`, per second, call or token.",
+		Fields: []flow.Field{
+			{Name: "model", Title: "Model", Type: flow.FieldModel, Task: taskHosted.name, Typed: true, Required: true,
+				Help: "The model, written owner/name such as " + taskHosted.example + ", or owner/name:version, or the address of its page."},
+			{Name: "version", Title: "Version", Type: flow.FieldText, Typed: true, More: true,
+				Help: "The version to stay with: 64 hexadecimal digits. Empty takes the newest, or the one that the schema is of."},
+			{Name: "schema", Title: "Schema", Type: flow.FieldJSON, Typed: true, More: true,
+				Help: "What the model takes and puts out, kept with the node so that the flow goes on working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
+			{Name: "hold_s", Title: "Hold the answer", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
+				Help: "How many seconds the platform may hold its answer to the start. It saves a quick model the polling, but the prediction's ID is known only after that, so a crash in between starts it again."},
+			credentialField,
+		},
+		Outputs: []flow.Port{{Name: "output", Title: "Output", Type: flow.TypeAny, Help: "What the model puts out: a text, a file, a list or JSON."}},
+		Example: flow.Example{
+			Config: map[string]any{"model": taskHosted.example, "input.prompt": "A watercolour of a {{animal}}"},
+			Ports:  map[string]any{"animal": "fox"},
+		},
+		Open: inputPrefix, Shape: shapeHosted, Check: checkHosted,
+		Run: h.run, Abandon: h.abandon,
+	}
+}
+
+// hostedRef is the model that a node names, at the version that it stays with.
+func hostedRef(config map[string]any) (hosted.Ref, error) {
+	ref, err := hosted.ParseRef(flow.Text(config["model"]))
+	if err != nil {
+		return ref, err
+	}
+	if version := strings.ToLower(strings.TrimSpace(flow.Text(config["version"]))); ref.Version == "" && version != "" {
+		return hosted.ParseRef(ref.Path() + ":" + version)
+	}
+	if schema, _ := config["schema"].(map[string]any); ref.Version == "" {
+		ref.Version = flow.Text(schema["version"])
+	}
+	return ref, nil
+}
+
+func checkHosted(n *flow.Node) []flow.Problem {
+	if n.Config["model"] == nil || n.Config["model"] == "" {
+		return nil // reported as missing
+	}
+	var problems []flow.Problem
+	add := func(at, code, format string, args ...any) {
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(at), Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+	named, err := hosted.ParseRef(flow.Text(n.Config["model"]))
+	if err != nil {
+		add("model", "invalid", "%v", err)
+		return problems
+	}
+	ref, err := hostedRef(n.Config)
+	typed := flow.Text(n.Config["version"])
+	switch {
+	case err != nil:
+		add("version", "invalid", "%v", err)
+	case named.Version != "" && typed != "" && !strings.EqualFold(named.Version, typed):
+		add("version", "invalid", "the model names another version; leave one of them out")
+	}
+	if n.Config["schema"] == nil {
+		return problems
+	}
+	pin, why := readPin(n.Config["schema"])
+	switch {
+	case why != "":
+		add("schema", "invalid", "%s", why)
+	case pin.version != "" && ref.Version != "" && !strings.EqualFold(pin.version, ref.Version):
+		add("schema", "invalid", "this is the schema of version %.12s…, but the node stays with version %.12s…; choose the model again", pin.version, ref.Version)
+	case pin.form.Incompatible != "":
+		add("model", string(flow.CodeModelIncompatible), "%s", pin.form.Incompatible)
+	default:
+		problems = append(problems, checkValues(n, pin.form)...)
+	}
+	return problems
+}
+
+// checkValues holds typed values against the model's schema. What a template or
+// an edge gives is checked when the node runs.
+func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
+	typed := map[string]any{}
+	for name, value := range n.Config {
+		field, isInput := strings.CutPrefix(name, inputPrefix)
+		if isInput && !fillsIn(value) {
+			typed[field] = value
+		}
+	}
+	var problems []flow.Problem
+	for _, p := range form.Check(asAddresses(form, fitInput(form, typed))) {
+		problems = append(problems, flow.Problem{Pointer: flow.Pointer(inputPrefix + p.Field), Code: "invalid", Detail: p.Detail})
+	}
+	return problems
+}
+
+// fillsIn tells whether a template is somewhere in a value.
+func fillsIn(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, "{{")
+	case []any:
+		return slices.ContainsFunc(v, fillsIn)
+	case map[string]any:
+		for _, item := range v {
+			if fillsIn(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hostedModels runs nodes of the kind.
+type hostedModels struct {
+	deps Deps
+	pace pace
+}
+
+func (h *hostedModels) abandon(ctx context.Context, in *flow.In) error {
+	state, ok := readState(in.State)
+	if !ok || h.deps.Host == nil {
+		return nil // nothing was begun
+	}
+	s, err := h.enter(ctx, in)
+	if err != nil {
+		return err
+	}
+	return s.host.Cancel(ctx, s.m.access.Secret, state.id)
+}

@@ -1,0 +1,248 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/providers"
+	"sluice/providers/hosted"
+)
+
+const (
+	maxCopies = 500 // files of one output
+	copyTries = 3
+)
+
+// interrupted knows the failures that are the platform's and not the model's,
+// as it words and numbers them.
+var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|please retry|\bcode: PA\b`)
+
+// ended makes the outputs of a prediction that succeeded, or says why it did
+// not. One that cannot give an output any more is forgotten first, so that
+// another attempt begins another.
+func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
+	out := flow.Out{Usage: s.m.usage(providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)}
+	if failure := s.failure(p); failure != nil {
+		if err := s.in.Save(ctx, nil); err != nil {
+			return flow.Out{}, err // another attempt finds it as it is now
+		}
+		return out, failure
+	}
+	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first}
+	output := hosted.Output{Kind: s.state.kind, Joined: s.state.joined}
+	if s.pin != nil {
+		output = s.pin.form.Output
+	}
+	value, err := c.output(ctx, output, p.Output)
+	if err != nil {
+		return flow.Out{}, s.notCopied(ctx, err)
+	}
+	out.Outputs = map[string]any{"output": value}
+	object, _ := value.(map[string]any)
+	for _, property := range output.Properties {
+		if v, given := object[property.Name]; given && v != nil && growsOutput(property.Name) {
+			out.Outputs[property.Name] = v
+		}
+	}
+	return out, nil
+}
+
+// failure is why a prediction that has ended gives no output, or nil.
+func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
+	about := " Model: " + s.m.ref + ". Prediction: " + p.ID + "."
+	switch {
+	case p.State == hosted.StateFailed && p.Error == "":
+		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason.%s", about)
+	case p.State == hosted.StateFailed:
+		e := flow.Errorf(flow.CodeProviderRejected, "The model failed: %s%s", asSentence(p.Error), about)
+		e.Retryable = interrupted.MatchString(p.Error)
+		return e
+	case p.State == hosted.StateCanceled:
+		return &flow.Error{Code: flow.CodeProviderUnavailable, Retryable: true, Message: "The prediction was canceled on the platform." + about}
+	case p.State == hosted.StateAborted:
+		return &flow.Error{Code: flow.CodeProviderUnavailable, Retryable: true, Message: "The platform ended the prediction before the model began." + about}
+	case p.Purged:
+		return flow.Errorf(flow.CodeOutputInvalid, "The output is gone: the platform deletes what models put out after an hour.%s", about)
+	}
+	return nil
+}
+
+func asSentence(text string) string {
+	if strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}
+
+// notCopied words what kept a file of the output from being copied. The
+// prediction is not forgotten: another attempt may copy it.
+func (s *hostedStep) notCopied(ctx context.Context, err error) error {
+	var own *flow.Error
+	if errors.As(err, &own) && own.Code == flow.CodeBodyTooLarge {
+		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than Sluice keeps. %s", own.Message)
+	}
+	e, ok := errors.AsType[*providers.Error](err)
+	if ok && e.Kind == providers.KindUnavailable && !e.Retryable { // it is gone
+		e = &providers.Error{Kind: providers.KindBadAnswer, Message: e.Message, RequestID: e.RequestID}
+		return s.m.failed(ctx, e)
+	}
+	return s.m.failed(ctx, err)
+}
+
+// copier makes a value of an output, with every file in it copied.
+type copier struct {
+	host   hosted.Host
+	secret string
+	in     *flow.In
+	kept   map[string]any // file values by URL
+	pause  time.Duration
+}
+
+func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error) {
+	switch o.Kind {
+	case hosted.OutputText:
+		v = joined(v)
+	case hosted.OutputObject:
+		return c.object(ctx, o, v)
+	}
+	return c.value(ctx, o.Kind, v)
+}
+
+// joined puts the pieces of a text together.
+func joined(v any) any {
+	list, ok := v.([]any)
+	var b strings.Builder
+	for _, piece := range list {
+		text, isText := piece.(string)
+		ok = ok && isText
+		b.WriteString(text)
+	}
+	if !ok {
+		return v
+	}
+	return b.String()
+}
+
+func (c *copier) object(ctx context.Context, o hosted.Output, v any) (any, error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return c.value(ctx, hosted.OutputJSON, v)
+	}
+	kinds := map[string]hosted.OutputKind{}
+	for _, p := range o.Properties {
+		kinds[p.Name] = p.Kind
+	}
+	out := make(map[string]any, len(object))
+	for name, item := range object {
+		var err error
+		if out[name], err = c.value(ctx, kinds[name], item); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// value copies the files inside a value of a kind: where the schema says that
+// there are files, every address is one; elsewhere, what is on the platform's
+// own delivery host.
+func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out any, err error) {
+	switch v := v.(type) {
+	case string:
+		declared := kind == hosted.OutputFile || kind == hosted.OutputFiles
+		if delivered(v) || declared && isAddress(v) {
+			return c.keep(ctx, v)
+		}
+		return v, nil
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			if out[i], err = c.value(ctx, kind, v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			if out[name], err = c.value(ctx, kind, item); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func isAddress(s string) bool {
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
+}
+
+// deliveryHost serves what models put out, itself and by subdomains.
+const deliveryHost = "replicate.delivery"
+
+func delivered(s string) bool {
+	if len(s) > 4000 || !strings.HasPrefix(s, "https://") {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && (u.Hostname() == deliveryHost || strings.HasSuffix(u.Hostname(), "."+deliveryHost))
+}
+
+// keep copies a file, once however often it is named, and again when the way
+// breaks off.
+func (c *copier) keep(ctx context.Context, address string) (any, error) {
+	if file, ok := c.kept[address]; ok {
+		return file, nil
+	}
+	if len(c.kept) >= maxCopies {
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model put out more than %d files.", maxCopies)
+	}
+	for try := 1; ; try++ {
+		file, err := c.fetch(ctx, address)
+		if err == nil {
+			c.kept[address] = file
+			return file, nil
+		}
+		e, ok := errors.AsType[*providers.Error](err)
+		if !ok || !e.Retryable || try == copyTries {
+			return nil, err
+		}
+		if err := (&listener{}).wait(ctx, c.pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *copier) fetch(ctx context.Context, address string) (map[string]any, error) {
+	file, err := c.host.Fetch(ctx, c.secret, address)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Body.Close() //nolint:errcheck // only read
+	body := &source{Reader: file.Body}
+	value, err := c.in.SaveFile(ctx, file.Name, "", body)
+	if body.err != nil {
+		return nil, body.err // the store's own error is only about this one
+	}
+	return value, err
+}
+
+// source remembers how reading failed.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}

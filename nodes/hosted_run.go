@@ -1,0 +1,251 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/providers"
+	"sluice/providers/hosted"
+)
+
+// pace is how a prediction is followed. Tests use another.
+type pace struct {
+	first, most time.Duration // between two polls, growing
+	held        time.Duration // how long a step keeps its worker for one prediction
+	rest, rests time.Duration // between two polls without a worker, growing
+	give        time.Duration // after this a prediction is given up
+	grace       time.Duration // how long a start that is cut short may take to tell the ID
+}
+
+// usualPace asks often at first: many models are done in a second. A rest is
+// longer than flow.HeldBackoff, since only then the worker is released, and far
+// shorter than the hour for which the platform keeps an output.
+var usualPace = pace{
+	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute,
+	rest: flow.HeldBackoff + time.Second, rests: time.Minute,
+	give: 24 * time.Hour, grace: time.Second,
+}
+
+// badAnswers is how many answers in a row may make no sense before a poll is
+// given up.
+const badAnswers = 5
+
+// hostedStep is one step of the kind at work.
+type hostedStep struct {
+	host     hosted.Host
+	pace     pace
+	in       *flow.In
+	m        *target
+	pin      *pin // nil: the node keeps no schema
+	state    predictionState
+	uploaded map[string]string // URLs by file ID
+	nonsense int               // bad answers in a row
+}
+
+func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
+	if h.deps.Host == nil || h.deps.Models == nil {
+		return flow.Out{}, errAbsent
+	}
+	s, err := h.enter(ctx, in)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	var p *hosted.Prediction
+	if state, known := readState(in.State); known {
+		s.state = state
+		p, err = s.poll(ctx)
+	} else {
+		p, err = s.begin(ctx, h.deps.Models)
+	}
+	if err != nil {
+		return flow.Out{}, err
+	}
+	return s.follow(ctx, p)
+}
+
+// enter finds the credential and the price. The price is read before anything
+// is paid for.
+func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, error) {
+	ref, err := hostedRef(in.Config)
+	if err != nil {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%v", err)
+	}
+	s := &hostedStep{host: h.deps.Host, pace: h.pace, in: in, m: &target{ref: hostProvider + "/" + ref.Path(), model: ref.String()}}
+	if err := s.m.enter(ctx, in, hostProvider, taskHosted); err != nil {
+		return nil, err
+	}
+	if host := hostOf(s.m.preset.BaseURL); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
+		return nil, flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Choose one for %s.", s.m.access.Name, host, hostProvider)
+	}
+	if in.Config["schema"] != nil {
+		pin, why := readPin(in.Config["schema"])
+		if why != "" {
+			return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of the node cannot be used: %s.", why)
+		}
+		s.pin = pin
+	}
+	if s.m.price, _, err = in.Price(ctx, s.m.ref); err != nil {
+		return nil, fmt.Errorf("find the price of %s: %w", s.m.ref, err)
+	}
+	return s, nil
+}
+
+// begin starts a prediction and returns once its ID is on disk.
+func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Prediction, error) {
+	ref, official, form, err := s.describe(ctx, models)
+	if err != nil {
+		return nil, err
+	}
+	if form.Incompatible != "" {
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s Model: %s.", form.Incompatible, s.m.ref)
+	}
+	input, err := s.input(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.start(ctx, hosted.StartRequest{
+		Ref: ref, Official: official, Input: input, Stream: form.Output.Kind == hosted.OutputText,
+		Wait: time.Duration(s.in.Int("hold_s")) * time.Second,
+	})
+	if err != nil {
+		return nil, s.m.failed(ctx, err)
+	}
+	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: time.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
+	if err := s.in.Save(ctx, s.state.value()); err != nil {
+		s.lose(ctx)
+		return nil, err
+	}
+	return p, nil
+}
+
+// describe finds the version and the form: as the node keeps them, else as the
+// platform has them now.
+func (s *hostedStep) describe(ctx context.Context, models HostedModels) (hosted.Ref, bool, *hosted.Form, error) {
+	ref, err := hostedRef(s.in.Config)
+	if err != nil || s.pin != nil {
+		return ref, s.pin != nil && s.pin.official, s.pin.formOrNil(), err
+	}
+	m, err := models.Resolve(ctx, s.m.access.Secret, ref.String())
+	if err != nil {
+		return ref, false, nil, s.m.failed(ctx, err)
+	}
+	return m.Ref, m.Official, hosted.NewForm(m), nil
+}
+
+func (p *pin) formOrNil() *hosted.Form {
+	if p == nil {
+		return nil
+	}
+	return p.form
+}
+
+// start begins the prediction. A start that is cut short gets a moment to tell
+// the ID: without it nobody could cancel what may have begun.
+func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.Prediction, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	longer, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.pace.grace, stop) })()
+	return s.host.Start(longer, s.m.access.Secret, r)
+}
+
+// losePatience is how long the platform may take to hear that a prediction
+// whose ID could not be kept is not wanted.
+const losePatience = 5 * time.Second
+
+// lose cancels a prediction whose ID could not be put on disk: nobody would
+// find it again.
+func (s *hostedStep) lose(ctx context.Context) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), losePatience)
+	defer stop()
+	_ = s.host.Cancel(ctx, s.m.access.Secret, s.state.id) // there is nobody left to tell
+}
+
+// follow waits for the end of the prediction: for a while with its worker, then
+// without one.
+func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
+	live := s.listen(ctx)
+	defer live.stop()
+	since := time.Now()
+	for pause := s.pace.first; ; pause = min(pause*3/2, s.pace.most) {
+		if p != nil && p.State.Ended() {
+			return s.ended(ctx, p)
+		}
+		if s.state.rests > 0 || time.Since(since) >= s.pace.held && !live.speaks(s.pace.most) {
+			return s.putOff()
+		}
+		if err := live.wait(ctx, pause); err != nil {
+			return flow.Out{}, err
+		}
+		var err error
+		if p, err = s.poll(ctx); err != nil {
+			return flow.Out{}, err
+		}
+	}
+}
+
+// poll asks for the prediction; nil is for a failure that passes by itself, so
+// that nothing but the time limit ends the wait for what is being paid for.
+func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
+	p, err := s.host.Poll(ctx, s.m.access.Secret, s.state.id)
+	e, ok := errors.AsType[*providers.Error](err)
+	switch {
+	case err == nil:
+		s.nonsense = 0
+		return p, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case ok && e.Kind == providers.KindBadAnswer && s.nonsense < badAnswers:
+		s.nonsense++
+		return nil, nil
+	case ok && e.Retryable:
+		return nil, nil
+	case ok && e.Kind == providers.KindNotFound:
+		if err := s.in.Save(ctx, nil); err != nil {
+			return nil, err
+		}
+		return nil, flow.Errorf(flow.CodeProviderRejected, "Replicate does not know the prediction %s any more, or the credential may not see it. Model: %s.", s.state.id, s.m.ref)
+	}
+	return nil, s.m.failed(ctx, err)
+}
+
+// putOff lets the run wait without a worker. A prediction of which nothing has
+// been heard for a day is given up; the engine then has it canceled.
+func (s *hostedStep) putOff() (flow.Out, error) {
+	now := time.Now()
+	if now.Sub(s.state.begun) >= s.pace.give {
+		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The model was not done after %s, so its prediction is canceled. Model: %s.", s.pace.give, s.m.ref)
+	}
+	rest := min(s.pace.rest+time.Duration(s.state.rests)*time.Second, s.pace.rests)
+	s.state.rests++
+	return flow.Out{Suspend: &flow.Suspension{Until: now.Add(rest), State: s.state.value()}}, nil
+}
+
+// predictionState is what a step must not forget: which prediction is its own,
+// and what is needed to make outputs of it without asking about the model again.
+type predictionState struct {
+	id, stream string
+	begun      time.Time
+	rests      int
+	kind       hosted.OutputKind
+	joined     bool
+}
+
+func (p predictionState) value() any {
+	return map[string]any{"prediction": p.id, "stream": p.stream, "begun": flow.Number(p.begun.Unix()),
+		"rests": flow.Number(p.rests), "kind": string(p.kind), "joined": p.joined}
+}
+
+func readState(value any) (p predictionState, known bool) {
+	m, _ := value.(map[string]any)
+	begun, _ := flow.Float(m["begun"])
+	rests, _ := flow.Float(m["rests"])
+	p = predictionState{id: flow.Text(m["prediction"]), stream: flow.Text(m["stream"]), begun: time.Unix(int64(begun), 0),
+		rests: int(rests), kind: hosted.OutputKind(flow.Text(m["kind"])), joined: m["joined"] == true}
+	return p, p.id != ""
+}

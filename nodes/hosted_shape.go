@@ -1,0 +1,202 @@
+package nodes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"sluice/flow"
+	"sluice/providers/hosted"
+)
+
+const (
+	// inputPrefix is what the names of a model's inputs begin with in a node.
+	inputPrefix = "input."
+	// maxPin is how large a kept schema may be, in bytes of JSON. The largest of
+	// the public models has a quarter of it.
+	maxPin = 256 << 10
+)
+
+// pin is a model's schema as a node keeps it, made ready to use. It is shared
+// and never changed.
+type pin struct {
+	version  string
+	official bool
+	form     *hosted.Form
+	shape    flow.Shape
+}
+
+// pins keeps what was made of schemas lately: the same one is asked for at
+// every change of a draft, and making a form takes milliseconds.
+var pins = &pinCache{}
+
+// readPin reads the schema that a node keeps, or says what is wrong with it.
+func readPin(value any) (p *pin, why string) {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return nil, "this is not a kept schema: wanted an object with version, input and output"
+	}
+	if _, ok := schema["input"].(map[string]any); !ok {
+		return nil, "the kept schema has no input; choose the model again"
+	}
+	text := flow.EncodeJSON(schema)
+	if len(text) > maxPin {
+		return nil, "the kept schema is larger than 256 KiB; use the model without one"
+	}
+	return pins.find(flow.Hash(text), func() *pin { return newPin(schema) }), ""
+}
+
+func newPin(schema map[string]any) *pin {
+	m := pinnedModel(schema)
+	p := &pin{version: m.Version, official: m.Official, form: hosted.NewForm(m)}
+	for i := range p.form.Fields {
+		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
+	}
+	for _, property := range p.form.Output.Properties {
+		if growsOutput(property.Name) {
+			p.shape.Outputs = append(p.shape.Outputs, flow.Port{
+				Name: property.Name, Title: property.Name, Type: outputType(property.Kind), Help: "The property " + property.Name + " of the output."})
+		}
+	}
+	return p
+}
+
+// pinnedModel is the model that a kept schema was made of by keepSchema.
+func pinnedModel(schema map[string]any) *hosted.Model {
+	m := &hosted.Model{All: map[string]any{}}
+	m.Version, _ = schema["version"].(string)
+	m.Official, _ = schema["official"].(bool)
+	m.Input, _ = schema["input"].(map[string]any)
+	m.Output, _ = schema["output"].(map[string]any)
+	shared, _ := schema["all"].(map[string]any)
+	maps.Copy(m.All, shared)
+	m.All["Input"] = m.Input
+	if m.Output != nil {
+		m.All["Output"] = m.Output
+	}
+	return m
+}
+
+// growsOutput tells whether a property of an object output has a port of its
+// own: some names are taken.
+func growsOutput(property string) bool {
+	return property != "" && property != "output" && property != flow.ErrorPort
+}
+
+// shapeHosted grows a field per input of the model and a port per property of
+// its output. Without a kept schema it takes every input, and a field per input
+// that is typed.
+func shapeHosted(n *flow.Node) flow.Shape {
+	if p, why := readPin(n.Config["schema"]); why == "" && p.form.Incompatible == "" {
+		return p.shape
+	}
+	shape := flow.Shape{Open: inputPrefix}
+	for _, name := range slices.Sorted(maps.Keys(n.Config)) {
+		if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
+			shape.Fields = append(shape.Fields, unknownField(input))
+		}
+	}
+	return shape
+}
+
+// unknownField is a field for an input that is known by name alone. Some names
+// are those of secrets, which must not stay in the flow.
+func unknownField(name string) flow.Field {
+	guess := hosted.NewForm(&hosted.Model{Input: map[string]any{
+		"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}},
+	}})
+	f := inputField(&guess.Fields[0])
+	if f.Type != flow.FieldSecret {
+		f.Type, f.Template = flow.FieldJSON, true
+	}
+	f.More = false
+	return f
+}
+
+// inputField is an input of the model as a field of the node.
+func inputField(f *hosted.Field) flow.Field {
+	out := flow.Field{Name: inputPrefix + f.Name, Title: f.Title, Help: f.Description, Required: f.Required, More: f.More, Suggest: f.Default}
+	switch f.Widget {
+	case hosted.WidgetText:
+		out.Type, out.Template = flow.FieldText, true
+	case hosted.WidgetTextarea:
+		out.Type, out.Template = flow.FieldArea, true
+	case hosted.WidgetNumber, hosted.WidgetInteger, hosted.WidgetSlider:
+		out.Type, out.Min, out.Max = flow.FieldNumber, f.Min, f.Max
+		if f.Whole {
+			out.Type = flow.FieldInteger
+		}
+	case hosted.WidgetSwitch:
+		out.Type = flow.FieldBoolean
+	case hosted.WidgetSelect:
+		out.Type = flow.FieldSelect
+		out.Options, out.Values = choices(f.Options)
+	case hosted.WidgetFile:
+		out.Type, out.Value = flow.FieldFile, flow.TypeAny
+	case hosted.WidgetFiles, hosted.WidgetList:
+		out.Type, out.Value, out.Template = flow.FieldList, flow.TypeAny, f.Widget == hosted.WidgetList
+	case hosted.WidgetSecret:
+		out.Type = flow.FieldSecret
+	default:
+		out.Type, out.Template = flow.FieldJSON, true
+	}
+	return out
+}
+
+// choices are options as texts, and as values where not all of them are texts.
+func choices(options []any) (texts []string, values []any) {
+	for _, o := range options {
+		texts = append(texts, flow.Text(o))
+		if flow.KindOf(o) != "text" {
+			values = options
+		}
+	}
+	return texts, values
+}
+
+// outputType is the type of the port of a property.
+func outputType(kind hosted.OutputKind) flow.Type {
+	switch kind {
+	case hosted.OutputText:
+		return flow.TypeText
+	case hosted.OutputFile:
+		return flow.TypeFile
+	case hosted.OutputFiles, hosted.OutputList:
+		return flow.TypeList
+	case hosted.OutputNumber:
+		return flow.TypeNumber
+	case hosted.OutputSwitch:
+		return flow.TypeBoolean
+	}
+	return flow.TypeJSON
+}
+
+// pinCache keeps two generations: when the younger is full, the older goes, and
+// what of it is still asked for has moved to the younger by then.
+type pinCache struct {
+	mu           sync.Mutex
+	young, older map[string]*pin
+}
+
+// pinsKept is how many one generation has; a form takes some 50 KiB.
+const pinsKept = 128
+
+func (c *pinCache) find(key string, make func() *pin) *pin {
+	c.mu.Lock()
+	p := c.young[key]
+	if p == nil {
+		p = c.older[key]
+	}
+	c.mu.Unlock()
+	if p == nil {
+		p = make() // perhaps twice at the same time, with the same result
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.young == nil || len(c.young) >= pinsKept && c.young[key] == nil {
+		c.young, c.older = map[string]*pin{}, c.young
+	}
+	c.young[key] = p
+	return p
+}

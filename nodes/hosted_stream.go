@@ -1,0 +1,65 @@
+package nodes
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"sluice/providers/hosted"
+)
+
+// listener passes on the text of a prediction while it comes. It is a preview:
+// a stream that breaks off costs nothing but that.
+type listener struct {
+	cancel context.CancelFunc
+	gone   chan struct{} // closed when nothing more is passed on
+	done   chan struct{} // gone, until it has been heard once; nil without a stream
+	last   atomic.Int64  // when text came last, in nanoseconds
+}
+
+// listen follows the stream of a prediction that makes text.
+func (s *hostedStep) listen(ctx context.Context) *listener {
+	l := &listener{}
+	if s.state.stream == "" || s.state.kind != hosted.OutputText || s.state.rests > 0 {
+		return l
+	}
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.gone = make(chan struct{})
+	l.done = l.gone
+	go func() {
+		defer close(l.gone)
+		_ = s.host.Stream(ctx, s.m.access.Secret, s.state.stream, func(text string) { // polling goes on anyway
+			l.last.Store(time.Now().UnixNano())
+			s.in.Emit(text)
+		})
+	}()
+	return l
+}
+
+// stop returns when nothing more is passed on.
+func (l *listener) stop() {
+	if l.cancel != nil {
+		l.cancel()
+		<-l.gone
+	}
+}
+
+// speaks tells whether text came lately.
+func (l *listener) speaks(lately time.Duration) bool {
+	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < lately
+}
+
+// wait returns after a while, or when the stream ends, which mostly is when the
+// prediction does.
+func (l *listener) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.done:
+		l.done = nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}

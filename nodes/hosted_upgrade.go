@@ -1,0 +1,135 @@
+package nodes
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/providers/hosted"
+)
+
+// PinModel makes a node use a model: it keeps the model's version and schema,
+// so that the node goes on working when the model changes. Inputs that are
+// typed stay. A model that cannot be used is an Error of
+// CodeModelIncompatible, and leaves the node as it was.
+func PinModel(n *flow.Node, m *hosted.Model) error {
+	if why := hosted.NewForm(m).Incompatible; why != "" {
+		return flow.Errorf(flow.CodeModelIncompatible, "%s Model: %s.", why, m.Path())
+	}
+	schema, err := keepSchema(m)
+	if err != nil {
+		return err
+	}
+	if n.Config == nil {
+		n.Config = map[string]any{}
+	}
+	n.Config["model"], n.Config["schema"] = m.Path(), schema
+	delete(n.Config, "version")
+	if m.Version != "" && !m.Official { // the platform's own models have no version to stay with
+		n.Config["version"] = m.Version
+	}
+	return nil
+}
+
+// keepSchema is what a node keeps of a model; newPin reads it. It shares
+// nothing with the model.
+func keepSchema(m *hosted.Model) (map[string]any, error) {
+	shared := maps.Clone(m.All)
+	delete(shared, "Input")
+	delete(shared, "Output")
+	schema := map[string]any{"version": m.Version, "input": m.Input}
+	if m.Output != nil {
+		schema["output"] = m.Output
+	}
+	if len(shared) > 0 {
+		schema["all"] = shared
+	}
+	if m.Official {
+		schema["official"] = true
+	}
+	text := flow.EncodeJSON(schema)
+	if len(text) > maxPin {
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s is larger than 256 KiB, so a node cannot keep it. Use the model by its name alone.", m.Path())
+	}
+	kept, err := flow.DecodeJSON(text)
+	if err != nil {
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be kept: %v.", m.Path(), err)
+	}
+	return kept.(map[string]any), nil
+}
+
+// Upgrade is what another version of its model means for a node.
+type Upgrade struct {
+	From, To string         // versions
+	Changes  hosted.Changes // of the model
+	// Values and Edges do not fit the new version. They are still there: the
+	// person decides what becomes of them.
+	Values []Misfit
+	Edges  []Misfit
+}
+
+// Misfit is a typed value or an edge that no longer fits, and why.
+type Misfit struct {
+	Field string    `json:"field,omitempty"` // of the node's config
+	Edge  flow.Edge `json:"edge,omitzero"`
+	Why   string    `json:"why"`
+}
+
+// UpgradeModel makes a node use another version of its model. Every typed
+// value and every edge stays; those that the new version has no use for are
+// listed. Only a node that keeps a schema knows what has changed.
+func UpgradeModel(n *flow.Node, edges []flow.Edge, newer *hosted.Model) (Upgrade, error) {
+	up := Upgrade{To: newer.Version}
+	if schema, ok := n.Config["schema"].(map[string]any); ok {
+		old := pinnedModel(schema)
+		up.From, up.Changes = old.Version, hosted.Compare(old, newer)
+	}
+	if err := PinModel(n, newer); err != nil {
+		return up, err
+	}
+	up.Values = misfitValues(n, hosted.NewForm(newer))
+	up.Edges = misfitEdges(n, edges)
+	return up, nil
+}
+
+func misfitValues(n *flow.Node, form *hosted.Form) []Misfit {
+	fixed, names := map[string]any{}, map[string]any{}
+	for field, value := range n.Config {
+		input, ok := strings.CutPrefix(field, inputPrefix)
+		switch {
+		case !ok:
+		case fillsIn(value):
+			names[input] = nil // only its name can be judged
+		default:
+			fixed[input] = value
+		}
+	}
+	var list []Misfit
+	for _, p := range append(form.Check(asAddresses(form, fitInput(form, fixed))), form.Check(names)...) {
+		list = append(list, Misfit{Field: inputPrefix + p.Field, Why: p.Detail})
+	}
+	slices.SortFunc(list, func(a, b Misfit) int { return strings.Compare(a.Field, b.Field) })
+	return list
+}
+
+// misfitEdges are the edges whose port the node has no longer.
+func misfitEdges(n *flow.Node, edges []flow.Edge) []Misfit {
+	k := flow.NewRegistry(hostedKind(Deps{}, usualPace)).For(n)
+	var list []Misfit
+	for _, e := range edges {
+		to, in, _ := strings.Cut(e.To, ".")
+		from, out, _ := strings.Cut(e.From, ".")
+		switch {
+		case to == n.ID && !hasPort(flow.InputPorts(n, k), in):
+			list = append(list, Misfit{Edge: e, Why: "The model has no input " + strings.TrimPrefix(in, inputPrefix) + " any more."})
+		case from == n.ID && !hasPort(flow.OutputPorts(n, k), out):
+			list = append(list, Misfit{Edge: e, Why: "The model has no output " + out + " any more."})
+		}
+	}
+	return list
+}
+
+func hasPort(ports []flow.Port, name string) bool {
+	return slices.ContainsFunc(ports, func(p flow.Port) bool { return p.Name == name })
+}
