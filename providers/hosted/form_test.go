@@ -150,6 +150,13 @@ func TestNewForm(t *testing.T) {
 			}
 		}
 	})
+	t.Run("goes round no circle", func(t *testing.T) {
+		t.Parallel()
+		f := formOf(t, "x", `{"$ref":"#/components/schemas/tree"}`, `,"tree":{"type":"object","properties":{"child":{"$ref":"#/components/schemas/tree"}}}`)
+		if got, _ := json.Marshal(f.Fields[0].Schema); string(got) != `{"properties":{"child":{}},"type":"object"}` {
+			t.Errorf("got %s", got)
+		}
+	})
 	t.Run("is not impressed by size", func(t *testing.T) {
 		t.Parallel()
 		props := strings.Builder{}
