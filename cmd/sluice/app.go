@@ -19,6 +19,7 @@ import (
 	"sluice/nodes"
 	"sluice/outbound"
 	"sluice/providers/builtin"
+	"sluice/providers/hosted"
 )
 
 // How long shutdown may take: steps are left to finish, then the rest is handed
@@ -103,7 +104,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
 	kinds := nodes.New(nodes.Deps{
-		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host,
+		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: hosted.NewDirectory(a.models.host),
 	})
 	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {

@@ -33,6 +33,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"API keys: create, list, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd   `cmd:"" help:"Providers of models: list, and their models."`
+	Model      modelCmd      `cmd:"" help:"Hosted models: list, show, compare versions."`
 	Price      priceCmd      `cmd:"" help:"What models cost: set, list, remove."`
 	Kinds      kindsCmd      `cmd:"" help:"Every node kind with its fields and ports."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database to this version's form, without starting."`

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/flow"
+	"sluice/nodes"
+	"sluice/providers/hosted"
+)
+
+type modelCmd struct {
+	List    modelListCmd    `cmd:"" help:"List hosted models: the featured ones, and with a credential all that the platform finds."`
+	Show    modelShowCmd    `cmd:"" help:"Show what a hosted model takes and puts out, or print it as a node."`
+	Compare modelCompareCmd `cmd:"" help:"Say what changed between two versions of a hosted model."`
+}
+
+// host is the platform of hosted models, where people look for them, and the
+// secret that lets in; it is empty where there is none.
+type host struct {
+	directory *hosted.Directory
+	secret    string
+	close     func()
+}
+
+func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
+	models, err := newUpstreams(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := hostSecret(ctx, cfg, s, models)
+	if err != nil {
+		models.client.Close()
+		return nil, err
+	}
+	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
+}
+
+// hostSecret finds the credential as a run would. The store is only opened
+// where there is one: looking around needs none.
+func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
+	if _, err := os.Stat(cfg.DataDir); err != nil && cfg.DatabaseURL == "" {
+		return environment()["replicate"].Secret, nil
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return "", err
+	}
+	defer store.Close()
+	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, "replicate", nil)
+	if errors.Is(err, flow.ErrNoAccess) {
+		return "", nil
+	}
+	return access.Secret, err
+}
+
+type modelListCmd struct {
+	Query    []string `arg:"" optional:"" help:"Words that describe the model."`
+	Category string   `help:"Only this category; the list shows their names." placeholder:"C"`
+	JSON     bool     `help:"Print as JSON."`
+}
+
+// Run lists models. What the platform would add is missing where it cannot be
+// asked, and standard error says so.
+func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	h, err := openHost(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	list, err := c.find(ctx, h)
+	if err != nil {
+		fmt.Fprintf(s.err, "sluice: only the featured models are listed. %v\n", err)
+	}
+	if c.JSON {
+		out := []map[string]any{}
+		for _, l := range list {
+			out = append(out, map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
+				"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs})
+		}
+		return printJSON(s.out, out)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION")
+	for _, l := range list {
+		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\n", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
+	}
+	return w.Flush()
+}
+
+func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {
+	query := strings.Join(c.Query, " ")
+	if query != "" {
+		list, err = h.directory.Search(ctx, h.secret, query)
+		return inCategory(list, c.Category), err
+	}
+	if c.Category != "" {
+		return h.directory.Models(ctx, h.secret, c.Category)
+	}
+	for _, category := range hosted.Catalogue().Categories() {
+		list = append(list, hosted.Catalogue().Models(category.Slug)...)
+	}
+	return list, nil
+}
+
+func inCategory(list []hosted.Listing, category string) []hosted.Listing {
+	var out []hosted.Listing
+	for _, l := range list {
+		if category == "" || l.Category == category {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+type modelShowCmd struct {
+	Model string `arg:"" help:"owner/name, owner/name:version, or the address of the model's page."`
+	JSON  bool   `help:"Print as JSON."`
+	Node  bool   `help:"Print a node for a flow document, with version and schema kept in it."`
+}
+
+// Run shows a model as a node has it.
+func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	h, err := openHost(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	m, err := h.directory.Resolve(ctx, h.secret, c.Model)
+	if err != nil {
+		return err
+	}
+	n := &flow.Node{ID: "model", Kind: "hosted_model", Config: map[string]any{}}
+	if err := nodes.PinModel(n, m); err != nil {
+		return err
+	}
+	switch {
+	case c.Node:
+		return printJSON(s.out, map[string]any{"id": n.ID, "kind": n.Kind, "config": n.Config})
+	case c.JSON:
+		return printJSON(s.out, modelJSON(m, n))
+	}
+	return printModel(s, m, n)
+}
+
+// modelFields are the fields and ports that a node of the model has of its own.
+func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
+	k := nodes.New(nodes.Deps{}).For(n)
+	for _, f := range k.Fields {
+		if strings.HasPrefix(f.Name, "input.") {
+			fields = append(fields, f)
+		}
+	}
+	return fields, k.Outputs
+}
+
+func modelJSON(m *hosted.Model, n *flow.Node) map[string]any {
+	fields, outputs := modelFields(n)
+	inputs := []map[string]any{}
+	for _, f := range fields {
+		in := map[string]any{"field": f.Name, "title": f.Title, "help": f.Help, "type": f.Type, "required": f.Required, "more": f.More}
+		for name, value := range map[string]any{"default": f.Suggest, "min": pointee(f.Min), "max": pointee(f.Max)} {
+			if value != nil {
+				in[name] = value
+			}
+		}
+		if f.Options != nil {
+			in["options"] = f.Options
+		}
+		inputs = append(inputs, in)
+	}
+	return map[string]any{"model": m.Path(), "version": m.Version, "title": m.Title, "description": m.Description,
+		"official": m.Official, "runs": m.Runs, "inputs": inputs, "outputs": outputs}
+}
+
+func pointee(f *float64) any {
+	if f == nil {
+		return nil
+	}
+	return *f
+}
+
+func printModel(s *streams, m *hosted.Model, n *flow.Node) error {
+	fmt.Fprintf(s.out, "%s\n%s\nVersion %s\n\n", m.Path(), m.Description, cmp.Or(m.Version, "unknown"))
+	fields, outputs := modelFields(n)
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "INPUT\tTYPE\tDEFAULT\tHELP")
+	for _, f := range fields {
+		byDefault := oneLine(flow.Text(f.Suggest), 40)
+		if f.Required {
+			byDefault = "(must be set)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, modelType(f), orDash(byDefault), oneLine(f.Help, 100))
+	}
+	fmt.Fprintln(w, "\t\t\t\nOUTPUT\tTYPE\t\t")
+	for _, p := range outputs {
+		fmt.Fprintf(w, "%s\t%s\t\t\n", p.Name, p.Type)
+	}
+	return w.Flush()
+}
+
+// modelType is the type of a field with what it may be.
+func modelType(f flow.Field) string {
+	switch {
+	case f.Options != nil:
+		return oneLine(strings.Join(f.Options, " | "), 60)
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s %g to %g", f.Type, *f.Min, *f.Max)
+	case f.Min != nil:
+		return fmt.Sprintf("%s from %g", f.Type, *f.Min)
+	case f.Max != nil:
+		return fmt.Sprintf("%s to %g", f.Type, *f.Max)
+	}
+	return string(f.Type)
+}
+
+// oneLine is the beginning of a text on one line, in characters.
+func oneLine(text string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most]) + "…"
+}
+
+type modelCompareCmd struct {
+	Model string `arg:"" help:"owner/name."`
+	Old   string `arg:"" help:"The version that is used."`
+	New   string `arg:"" optional:"" help:"The version to change to; the newest if it is left out."`
+	JSON  bool   `help:"Print as JSON."`
+}
+
+// Run compares two versions.
+func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	h, err := openHost(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	older, err := h.directory.Resolve(ctx, h.secret, c.Model+":"+c.Old)
+	if err != nil {
+		return err
+	}
+	newest := c.Model
+	if c.New != "" {
+		newest += ":" + c.New
+	}
+	newer, err := h.directory.Resolve(ctx, h.secret, newest)
+	if err != nil {
+		return err
+	}
+	changes := hosted.Compare(older, newer)
+	if c.JSON {
+		return printJSON(s.out, changesJSON(older, newer, changes))
+	}
+	if len(changes.List) == 0 {
+		fmt.Fprintln(s.out, "Nothing changed in what the model takes and puts out.")
+	}
+	for _, change := range changes.List {
+		fmt.Fprintln(s.out, map[bool]string{true: "! ", false: "  "}[change.Breaking]+change.Sentence)
+	}
+	return nil
+}
+
+func changesJSON(older, newer *hosted.Model, changes hosted.Changes) map[string]any {
+	list := []map[string]any{}
+	for _, change := range changes.List {
+		list = append(list, map[string]any{"field": change.Field, "output": change.Output, "breaking": change.Breaking, "sentence": change.Sentence})
+	}
+	return map[string]any{"model": newer.Path(), "old": older.Version, "new": newer.Version, "breaking": changes.Breaking, "changes": list}
+}
