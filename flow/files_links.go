@@ -80,9 +80,19 @@ func (l *FileLinks) link(ws, id string, file map[string]any, expires time.Time) 
 }
 
 // Message is the body of a delivery as it is sent at a time: what is on disk,
-// with links to its files. Of the run object, inputs and outputs have files;
-// metadata is the caller's own and given back as it came.
+// with links to its files.
 func (l *FileLinks) Message(d *Delivery, at time.Time) []byte {
+	expires := d.CreatedAt.Add(deliveryLinks)
+	for expires.Sub(at) < leastLinks {
+		expires = expires.Add(deliveryLinks)
+	}
+	return l.Body(d, expires)
+}
+
+// Body is the body of a delivery with links that hold until expires. Of the run
+// object, inputs and outputs have files; metadata is the caller's own and given
+// back as it came.
+func (l *FileLinks) Body(d *Delivery, expires time.Time) []byte {
 	if l == nil || !bytes.Contains(d.Body, []byte(`"file":"`+PrefixFile)) {
 		return d.Body
 	}
@@ -90,10 +100,6 @@ func (l *FileLinks) Message(d *Delivery, at time.Time) []byte {
 	body, ok := v.(map[string]any)
 	if err != nil || !ok {
 		return d.Body
-	}
-	expires := d.CreatedAt.Add(deliveryLinks)
-	for expires.Sub(at) < leastLinks {
-		expires = expires.Add(deliveryLinks)
 	}
 	if d.Node != "" {
 		return EncodeJSON(l.Values(d.WorkspaceID, body, expires))

@@ -18,7 +18,7 @@ type deliveryObject struct {
 	CreatedAt  stamp              `json:"created_at"`
 	NextAt     maybeStamp         `json:"next_attempt_at"`
 	EndedAt    maybeStamp         `json:"ended_at"`
-	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased."`
+	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased. Links to files hold here as in every answer, in the message itself for a week."`
 	Attempts   []attemptObject    `json:"attempts"`
 }
 
@@ -92,7 +92,7 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {
-		o.Body = s.Links.Message(&d.Delivery, s.Now())
+		o.Body = s.Links.Body(&d.Delivery, s.linksUntil())
 	}
 	for i := range d.Attempts {
 		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))

@@ -125,7 +125,11 @@ func TestWebhooksLinkToFiles(t *testing.T) {
 	w.store.mu.Unlock()
 	a := w.get("/v1/flow/" + w.echo + "/deliveries")
 	a.body = a.body["deliveries"].([]any)[0].(map[string]any)
-	w.send(request{method: "GET", path: local(t, linkIn(t, a, "body.picture")), key: "-"}).want(t, 200)
+	link := local(t, linkIn(t, a, "body.picture"))
+	w.send(request{method: "GET", path: link, key: "-"}).want(t, 200)
+	now := time.Now().Add(linksHold) // a key that saw the log and was revoked since must not have it for a week
+	w.now = func() time.Time { return now }
+	w.send(request{method: "GET", path: link, key: "-"}).want(t, 404)
 
 	run := &flow.Run{ID: w.ids.New(flow.PrefixRun), WorkspaceID: "default", State: flow.RunSucceeded, Outputs: map[string]any{"picture": map[string]any{"file": id}}}
 	typ, data := w.server.RunEnded(run)

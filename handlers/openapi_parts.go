@@ -88,7 +88,7 @@ func bodySchemas() schema {
 			"properties": schema{filePart: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
 		},
 		"File":    fileValueSchema(),
-		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent.", "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
+		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object as File describes it.", "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
 		"Health":  schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
 		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}},
 		"RunEnded": schema{
