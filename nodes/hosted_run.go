@@ -50,6 +50,9 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 		return flow.Out{}, errAbsent
 	}
 	s, err := h.enter(ctx, in)
+	if err == nil {
+		err = s.prepare(ctx)
+	}
 	if err != nil {
 		return flow.Out{}, err
 	}
@@ -66,8 +69,7 @@ func (h *hostedModels) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	return s.follow(ctx, p)
 }
 
-// enter finds the credential and the price. The price is read before anything
-// is paid for.
+// enter finds the model and the credential.
 func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, error) {
 	ref, err := hostedRef(in.Config)
 	if err != nil {
@@ -80,17 +82,22 @@ func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, err
 	if host := hostOf(s.m.preset.BaseURL); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
 		return nil, flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Choose one for %s.", s.m.access.Name, host, hostProvider)
 	}
-	if in.Config["schema"] != nil {
-		pin, why := readPin(in.Config["schema"])
+	return s, nil
+}
+
+// prepare reads the kept schema and the price, before anything is paid for.
+func (s *hostedStep) prepare(ctx context.Context) (err error) {
+	if schema := s.in.Config["schema"]; schema != nil {
+		pin, why := readPin(schema)
 		if why != "" {
-			return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of the node cannot be used: %s.", why)
+			return flow.Errorf(flow.CodeModelIncompatible, "The schema of the node cannot be used: %s.", why)
 		}
 		s.pin = pin
 	}
-	if s.m.price, _, err = in.Price(ctx, s.m.ref); err != nil {
-		return nil, fmt.Errorf("find the price of %s: %w", s.m.ref, err)
+	if s.m.price, _, err = s.in.Price(ctx, s.m.ref); err != nil {
+		return fmt.Errorf("find the price of %s: %w", s.m.ref, err)
 	}
-	return s, nil
+	return nil
 }
 
 // begin starts a prediction and returns once its ID is on disk.
