@@ -4,108 +4,105 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
-	"net/http"
 	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 )
 
 // anthropicMaxTokens is sent when a request sets no limit, because this wire
 // demands one. All current models allow it.
 const anthropicMaxTokens = 4096
 
-// anthropicOptions bind the official library to the session. The service is
-// built from them alone: anthropic.NewClient would add keys, profiles, addresses
-// and headers from the environment.
-func (s *session) anthropicOptions(key string) []option.RequestOption {
-	base := *s.base
-	base.Path = strings.TrimSuffix(base.Path, "/v1") // the library's paths begin with it
-	opts := []option.RequestOption{
-		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(anthropicBody{s}),
-		option.WithMaxRetries(0), // retries are the flow's to decide
-	}
-	if key != "" {
-		opts = append(opts, option.WithHeader("Idempotency-Key", idempotencyKey(key)))
-	}
-	return opts
-}
-
-// anthropicBody bounds the single events of an answer, which the library reads
-// itself.
-type anthropicBody struct{ session *session }
-
-func (a anthropicBody) Do(req *http.Request) (*http.Response, error) {
-	req.Header.Set("Accept", "text/event-stream")
-	resp, err := a.session.Do(req)
-	if err == nil {
-		streamed(resp)
-	}
-	return resp, err
-}
-
 func (s *session) askAnthropic(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
-	messages := anthropic.NewMessageService(s.anthropicOptions(talk.key())...)
-	stream := messages.NewStreaming(ctx, talk.anthropicParams())
-	defer stream.Close() //nolint:errcheck // read to its end or given up
-	return s.readAnthropic(ctx, stream, out, talk.form != nil && talk.manner.schema == SchemaStrict)
+	base := *s.base
+	base.Path = strings.TrimSuffix(base.Path, "/v1") // a base URL may have it or not
+	stream, err := s.stream(ctx, base.JoinPath("v1/messages").String(), talk.anthropicBody(), talk.key())
+	if err != nil {
+		return nil, err
+	}
+	defer stream.close()
+	return s.readAnthropic(stream, out, talk.form != nil && talk.manner.schema == SchemaStrict)
 }
 
-func (c *conversation) anthropicParams() anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{
-		Model:         c.Model,
-		MaxTokens:     cmp.Or(int64(c.MaxTokens), anthropicMaxTokens),
-		Messages:      c.anthropicMessages(),
-		StopSequences: c.Stop,
+func (c *conversation) anthropicBody() map[string]any {
+	body := map[string]any{
+		"model": c.Model, "max_tokens": cmp.Or(c.MaxTokens, anthropicMaxTokens), "messages": c.anthropicMessages(), "stream": true,
+	}
+	if len(c.Stop) > 0 {
+		body["stop_sequences"] = c.Stop
 	}
 	if system := c.instructions(); system != "" {
-		p.System = []anthropic.TextBlockParam{{Text: system}}
+		body["system"] = []any{textBlock(system)}
 	}
 	if c.Temperature != nil {
-		p.Temperature = anthropic.Float(*c.Temperature)
+		body["temperature"] = *c.Temperature
 	}
 	if c.TopP != nil {
-		p.TopP = anthropic.Float(*c.TopP)
+		body["top_p"] = *c.TopP
 	}
 	if c.form != nil && c.manner.schema == SchemaStrict {
-		p.Tools = []anthropic.ToolUnionParam{anthropic.ToolUnionParamOfTool(c.form.toolSchema(), answerName)}
-		p.ToolChoice = anthropic.ToolChoiceParamOfTool(answerName)
+		body["tools"] = []any{map[string]any{"name": answerName, "input_schema": c.form.toolSchema()}}
+		body["tool_choice"] = map[string]any{"type": "tool", "name": answerName}
 	}
-	return p
+	return body
 }
+
+func textBlock(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
 // toolSchema is the schema as the input of the tool that a model is forced to
 // use. It is sent as it is: a tool's schema has no strict form to fit.
-func (f *form) toolSchema() anthropic.ToolInputSchemaParam {
-	extra := maps.Clone(f.schema)
-	delete(extra, "type")
-	delete(extra, "$schema")
-	return anthropic.ToolInputSchemaParam{ExtraFields: extra}
+func (f *form) toolSchema() map[string]any {
+	schema := maps.Clone(f.schema)
+	delete(schema, "$schema")
+	schema["type"] = "object"
+	return schema
 }
 
-func (c *conversation) anthropicMessages() []anthropic.MessageParam {
-	var parts []anthropic.ContentBlockParamUnion
+func (c *conversation) anthropicMessages() []any {
+	var parts []any
 	for _, p := range c.pictures {
-		if p.url != "" {
-			parts = append(parts, anthropic.NewImageBlock(anthropic.URLImageSourceParam{URL: p.url}))
-		} else {
-			parts = append(parts, anthropic.NewImageBlockBase64(p.mime, p.data))
-		}
+		parts = append(parts, map[string]any{"type": "image", "source": p.anthropicSource()})
 	}
 	if c.Prompt != "" || len(parts) == 0 {
-		parts = append(parts, anthropic.NewTextBlock(c.Prompt)) // pictures first, as its guide advises
+		parts = append(parts, textBlock(c.Prompt)) // pictures first, as its guide advises
 	}
-	list := []anthropic.MessageParam{anthropic.NewUserMessage(parts...)}
+	list := []any{turn("user", parts)}
 	if c.repair != nil {
-		list = append(list,
-			anthropic.NewAssistantMessage(anthropic.NewTextBlock(cmp.Or(strings.TrimSpace(c.repair.answer), "…"))), // an empty text is refused
-			anthropic.NewUserMessage(anthropic.NewTextBlock(c.repair.request())))
+		answer := cmp.Or(strings.TrimSpace(c.repair.answer), "…") // an empty text is refused
+		list = append(list, turn("assistant", []any{textBlock(answer)}), turn("user", []any{textBlock(c.repair.request())}))
 	}
 	return list
+}
+
+func (p picture) anthropicSource() map[string]any {
+	if p.url != "" {
+		return map[string]any{"type": "url", "url": p.url}
+	}
+	return map[string]any{"type": "base64", "media_type": p.mime, "data": p.data}
+}
+
+// anthropicEvent is as much of an event as counts, of whatever type.
+type anthropicEvent struct {
+	Type    string `json:"type"`
+	Message struct {
+		Model string         `json:"model"`
+		Usage anthropicUsage `json:"usage"`
+	} `json:"message"`
+	Delta struct {
+		Text        texts  `json:"text"`
+		PartialJSON texts  `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+		StopDetails struct {
+			Explanation string `json:"explanation"`
+		} `json:"stop_details"`
+	} `json:"delta"`
+	Usage anthropicUsage `json:"usage"`
+}
+
+type anthropicUsage struct {
+	InputTokens   count `json:"input_tokens"`
+	CacheCreation count `json:"cache_creation_input_tokens"`
+	CacheRead     count `json:"cache_read_input_tokens"`
+	OutputTokens  count `json:"output_tokens"`
 }
 
 // anthropicStream is what has come of a streamed answer.
@@ -116,44 +113,50 @@ type anthropicStream struct {
 	ended   bool
 }
 
-func (s *session) readAnthropic(ctx context.Context, stream *ssestream.Stream[anthropic.MessageStreamEventUnion], out *outlet, form bool) (*reply, error) {
+func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply, error) {
 	got := anthropicStream{form: form}
-	for !got.ended && stream.Next() {
-		if err := got.take(stream.Current(), out); err != nil {
+	for !got.ended && stream.next() {
+		if err := s.takeAnthropic(&got, stream.data, out); err != nil {
 			return nil, err
 		}
 	}
 	whole := got.ended || got.stop != "" || got.refusal != ""
-	if err := stream.Err(); err != nil && !whole {
-		return nil, s.anthropicFailed(ctx, err)
+	if stream.err != nil && !whole {
+		return nil, s.streamFailed(stream.err)
 	}
 	got.text = out.end()
 	return s.ended(&got.reply, whole, got.refusal)
 }
 
-func (got *anthropicStream) take(event anthropic.MessageStreamEventUnion, out *outlet) error {
+func (s *session) takeAnthropic(got *anthropicStream, data []byte, out *outlet) error {
+	var event anthropicEvent
+	if json.Unmarshal(data, &event) != nil {
+		return s.notUnderstood()
+	}
 	switch event.Type {
+	case "error":
+		return s.refusedInStream(data)
 	case "message_start":
 		u := event.Message.Usage
 		got.model = event.Message.Model
-		got.usage.InputTokens = u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
-		got.usage.OutputTokens = u.OutputTokens
+		got.usage.InputTokens = int64(u.InputTokens + u.CacheCreation + u.CacheRead)
+		got.usage.OutputTokens = int64(u.OutputTokens)
 	case "content_block_delta":
 		if got.form {
-			return out.write(event.Delta.PartialJSON)
+			return out.write(string(event.Delta.PartialJSON))
 		}
-		return out.write(event.Delta.Text)
+		return out.write(string(event.Delta.Text))
 	case "message_delta":
-		got.finish(event)
+		got.finish(&event)
 	case "message_stop":
 		got.ended = true
 	}
 	return nil // pings, and whatever is new
 }
 
-func (got *anthropicStream) finish(event anthropic.MessageStreamEventUnion) {
-	got.usage.OutputTokens = cmp.Or(event.Usage.OutputTokens, got.usage.OutputTokens)
-	switch reason := string(event.Delta.StopReason); reason {
+func (got *anthropicStream) finish(event *anthropicEvent) {
+	got.usage.OutputTokens = cmp.Or(int64(event.Usage.OutputTokens), got.usage.OutputTokens)
+	switch reason := event.Delta.StopReason; reason {
 	case "end_turn", "stop_sequence", "tool_use":
 		got.stop = stopEnd
 	case "max_tokens", "model_context_window_exceeded":
@@ -164,18 +167,4 @@ func (got *anthropicStream) finish(event anthropic.MessageStreamEventUnion) {
 	default:
 		got.stop = reason
 	}
-}
-
-// anthropicFailed words the errors of the library: those of the session pass
-// through it, those in the stream are its own.
-func (s *session) anthropicFailed(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*anthropic.Error](err); ok {
-		return s.refusedInStream([]byte(e.RawJSON()))
-	}
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
-	if syntax || kind || strings.HasPrefix(err.Error(), "received error while streaming") {
-		return s.notUnderstood()
-	}
-	return s.failed(ctx, err)
 }

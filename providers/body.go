@@ -25,9 +25,6 @@ type answerBody struct {
 	ctx         context.Context
 	session     *session
 	limit, left int64
-	events      bool // a stream: bound each event too
-	event       int  // bytes since the last empty line
-	line        int  // bytes since the last line break
 	err         error
 }
 
@@ -43,32 +40,12 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	switch {
 	case int64(n) > b.left:
 		n, err = int(b.left), b.session.tooLarge(b.limit)
-	case b.events && !b.count(p[:n]):
-		n, err = 0, b.session.tooLarge(maxEvent)
 	case err != nil && err != io.EOF:
 		err = b.session.failed(b.ctx, err)
 	}
 	b.left -= int64(n)
 	b.err = err
 	return n, err
-}
-
-// count follows the empty lines between events and tells whether the event
-// under way is within its limit.
-func (b *answerBody) count(p []byte) bool {
-	for _, c := range p {
-		switch {
-		case c == '\r':
-		case c != '\n':
-			b.line++
-			b.event++
-		case b.line == 0:
-			b.event = 0
-		default:
-			b.line = 0
-		}
-	}
-	return b.event <= maxEvent
 }
 
 // limit lowers the limit of an answer.

@@ -4,12 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"net/http"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/tidwall/gjson"
 )
 
 // Why an answer ended, as results say it on both wires.
@@ -21,108 +17,138 @@ const (
 // answerName is what the form of an answer is called towards providers.
 const answerName = "answer"
 
-// openAI is the official library bound to the session. It is built from its
-// options alone: openai.NewClient would add keys, addresses and headers from
-// the environment.
-func (s *session) openAI(key string) *openai.Client {
-	opts := []option.RequestOption{
-		option.WithBaseURL(s.base.String()),
-		option.WithHTTPClient(s),
-		option.WithMaxRetries(0), // retries are the flow's to decide
-		option.WithHeader("Accept", "text/event-stream"),
-	}
-	if key != "" {
-		opts = append(opts, option.WithHeader("Idempotency-Key", idempotencyKey(key)))
-	}
-	return &openai.Client{Options: opts}
-}
-
 func (s *session) askOpenAI(ctx context.Context, talk *conversation, out *outlet) (*reply, error) {
-	var resp *http.Response
-	err := s.openAI(talk.key()).Post(ctx, "chat/completions", s.openAIParams(talk), &resp, option.WithJSONSet("stream", true))
+	stream, err := s.stream(ctx, s.base.JoinPath("chat/completions").String(), s.openAIBody(talk), talk.key())
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
-	streamed(resp)
-	return s.readOpenAI(ssestream.NewDecoder(resp), out)
+	defer stream.close()
+	return s.readOpenAI(stream, out)
 }
 
-// streamed bounds the single events of an answer too.
-func streamed(resp *http.Response) {
-	if b, ok := resp.Body.(*answerBody); ok {
-		b.events = true
-	}
-}
-
-func (s *session) openAIParams(talk *conversation) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: talk.Model, Messages: talk.openAIMessages()}
+func (s *session) openAIBody(talk *conversation) map[string]any {
+	body := map[string]any{"model": talk.Model, "messages": talk.openAIMessages(), "stream": true}
 	if talk.Temperature != nil {
-		p.Temperature = openai.Float(*talk.Temperature)
+		body["temperature"] = *talk.Temperature
 	}
 	if talk.TopP != nil {
-		p.TopP = openai.Float(*talk.TopP)
+		body["top_p"] = *talk.TopP
 	}
-	if talk.MaxTokens > 0 && talk.manner.maxTokens == maxCompletionTokens {
-		p.MaxCompletionTokens = openai.Int(int64(talk.MaxTokens))
-	} else if talk.MaxTokens > 0 {
-		p.MaxTokens = openai.Int(int64(talk.MaxTokens))
+	if talk.MaxTokens > 0 {
+		body[talk.manner.maxTokens] = talk.MaxTokens
 	}
 	if len(talk.Stop) > 0 {
-		p.Stop.OfStringArray = talk.Stop
+		body["stop"] = talk.Stop
 	}
 	if talk.manner.streamUsage {
-		p.StreamOptions.IncludeUsage = openai.Bool(true)
+		body["stream_options"] = map[string]any{"include_usage": true}
 	}
-	p.ResponseFormat = talk.responseFormat()
+	if format := talk.responseFormat(); format != nil {
+		body["response_format"] = format
+	}
 	if s.preset.Name == nameOpenRouter {
-		p.SetExtraFields(map[string]any{"usage": map[string]any{"include": true}}) // its price comes with it
+		body["usage"] = map[string]any{"include": true} // its price comes with it
 	}
-	return p
+	return body
 }
 
-func (c *conversation) openAIMessages() []openai.ChatCompletionMessageParamUnion {
-	var list []openai.ChatCompletionMessageParamUnion
+func turn(role string, content any) map[string]any {
+	return map[string]any{"role": role, "content": content}
+}
+
+func (c *conversation) openAIMessages() []any {
+	var list []any
 	if system := c.instructions(); system != "" {
-		list = append(list, openai.SystemMessage(system))
+		list = append(list, turn("system", system))
 	}
 	if len(c.pictures) == 0 {
-		list = append(list, openai.UserMessage(c.Prompt)) // servers without vision take text only
+		list = append(list, turn("user", c.Prompt)) // servers without vision take text only
 	} else {
-		list = append(list, openai.UserMessage(c.openAIParts()))
+		list = append(list, turn("user", c.openAIParts()))
 	}
 	if c.repair != nil {
-		list = append(list, openai.AssistantMessage(c.repair.answer), openai.UserMessage(c.repair.request()))
+		list = append(list, turn("assistant", c.repair.answer), turn("user", c.repair.request()))
 	}
 	return list
 }
 
-func (c *conversation) openAIParts() []openai.ChatCompletionContentPartUnionParam {
-	parts := []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart(c.Prompt)}
+func (c *conversation) openAIParts() []any {
+	parts := []any{map[string]any{"type": "text", "text": c.Prompt}}
 	for _, p := range c.pictures {
-		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: p.dataURL()}))
+		parts = append(parts, map[string]any{"type": "image_url", "image_url": map[string]any{"url": p.dataURL()}})
 	}
 	return parts
 }
 
-func (c *conversation) responseFormat() (f openai.ChatCompletionNewParamsResponseFormatUnion) {
+func (c *conversation) responseFormat() map[string]any {
 	switch {
 	case c.form == nil || c.manner.schema == SchemaNone:
+		return nil
 	case c.manner.schema == SchemaJSON:
-		f.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
-	default:
-		ask := shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: answerName, Schema: c.form.schema, Strict: openai.Bool(false)}
-		if c.form.strict != nil {
-			ask.Schema, ask.Strict = c.form.strict, openai.Bool(true)
-		}
-		f.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: ask}
+		return map[string]any{"type": "json_object"}
 	}
-	return f
+	ask := map[string]any{"name": answerName, "schema": c.form.schema, "strict": false}
+	if c.form.strict != nil {
+		ask["schema"], ask["strict"] = c.form.strict, true
+	}
+	return map[string]any{"type": "json_schema", "json_schema": ask}
 }
 
 // request asks for a better answer than the last.
 func (r *repair) request() string {
 	return "This answer is not valid: " + sentenceEnd(r.wrong) + " Answer again with one JSON value that is valid by the schema, and with nothing else."
+}
+
+// openAIChunk is as much of an event as counts. Servers send null for what they
+// leave out.
+type openAIChunk struct {
+	Error   any    `json:"error"`
+	Model   string `json:"model"`
+	Choices []struct {
+		Index        int    `json:"index"`
+		FinishReason string `json:"finish_reason"`
+		Delta        struct {
+			Content texts  `json:"content"`
+			Refusal string `json:"refusal"`
+		} `json:"delta"`
+	} `json:"choices"`
+	Usage *openAIUsage `json:"usage"`
+}
+
+type openAIUsage struct {
+	PromptTokens     count           `json:"prompt_tokens"`
+	CompletionTokens count           `json:"completion_tokens"`
+	Cost             json.RawMessage `json:"cost"`
+}
+
+// texts is a text, or parts of which some are text: models of Mistral that
+// think send their thoughts as parts of another kind. Its bytes are kept as they
+// came, because some servers cut characters in two.
+type texts string
+
+// UnmarshalJSON never fails: what is no text has none.
+func (t *texts) UnmarshalJSON(data []byte) error {
+	value := gjson.ParseBytes(data)
+	if value.Type == gjson.String {
+		*t = texts(value.Str)
+	}
+	for _, part := range value.Array() {
+		*t += texts(part.Get("text").Str)
+	}
+	return nil
+}
+
+// count is a number of tokens in whatever way it is written.
+type count int64
+
+// UnmarshalJSON never fails: a figure that cannot be read is not worth losing a
+// paid answer for.
+func (n *count) UnmarshalJSON(data []byte) error {
+	var f float64
+	if json.Unmarshal(data, &f) == nil && f > 0 && f < 1e15 {
+		*n = count(f)
+	}
+	return nil
 }
 
 // openAIStream is what has come of a streamed answer.
@@ -132,42 +158,36 @@ type openAIStream struct {
 	ended   bool // the model finished; what follows are figures
 }
 
-// readOpenAI reads events itself, because the library's own stream ends with an
-// error at an event that has "error": null in it, as some servers send.
-func (s *session) readOpenAI(events ssestream.Decoder, out *outlet) (*reply, error) {
+func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 	var got openAIStream
-	for events.Next() {
-		data := events.Event().Data
-		if string(trimmed(data)) == "[DONE]" {
+	for stream.next() {
+		if string(trimmed(stream.data)) == "[DONE]" {
 			got.ended = true
 			break
 		}
-		if err := s.takeOpenAI(&got, data, out); err != nil {
+		if err := s.takeOpenAI(&got, stream.data, out); err != nil {
 			return nil, err
 		}
 	}
-	if err := events.Err(); err != nil && !got.ended {
-		return nil, s.streamFailed(err)
+	if stream.err != nil && !got.ended {
+		return nil, s.streamFailed(stream.err)
 	}
 	got.text = out.end()
 	return s.ended(&got.reply, got.ended, got.refusal)
 }
 
 func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error {
-	var failure struct {
-		Error any `json:"error"`
-	}
-	var chunk openai.ChatCompletionChunk
-	if json.Unmarshal(data, &failure) != nil || json.Unmarshal(data, &chunk) != nil {
+	var chunk openAIChunk
+	if json.Unmarshal(data, &chunk) != nil {
 		return s.notUnderstood()
 	}
-	if failure.Error != nil && failure.Error != "" {
+	if chunk.Error != nil && chunk.Error != "" {
 		return s.refusedInStream(data)
 	}
 	if chunk.Model != "" {
 		got.model = chunk.Model
 	}
-	if chunk.JSON.Usage.Valid() {
+	if chunk.Usage != nil {
 		got.usage = s.openAIUsage(chunk.Usage)
 	}
 	for _, choice := range chunk.Choices {
@@ -178,7 +198,7 @@ func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error 
 			got.stop, got.ended = choice.FinishReason, true
 		}
 		got.refusal += choice.Delta.Refusal
-		if err := out.write(choice.Delta.Content); err != nil {
+		if err := out.write(string(choice.Delta.Content)); err != nil {
 			return err
 		}
 	}
@@ -188,18 +208,17 @@ func (s *session) takeOpenAI(got *openAIStream, data []byte, out *outlet) error 
 // openAIUsage reads the figures, and the price where a provider reports one:
 // OpenRouter in usage.cost, Perplexity in usage.cost.total_cost, both in
 // dollars.
-func (s *session) openAIUsage(u openai.CompletionUsage) Usage {
-	usage := Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
-	raw := []byte(u.JSON.ExtraFields["cost"].Raw())
+func (s *session) openAIUsage(u *openAIUsage) Usage {
+	usage := Usage{InputTokens: int64(u.PromptTokens), OutputTokens: int64(u.CompletionTokens)}
 	var dollars float64
 	switch s.preset.Name {
 	case nameOpenRouter:
-		_ = json.Unmarshal(raw, &dollars) // without a price it stays zero
+		_ = json.Unmarshal(u.Cost, &dollars) // without a price it stays zero
 	case namePerplexity:
 		var cost struct {
 			Total float64 `json:"total_cost"`
 		}
-		_ = json.Unmarshal(raw, &cost)
+		_ = json.Unmarshal(u.Cost, &cost)
 		dollars = cost.Total
 	}
 	if dollars > 0 && dollars < 1e6 { // beyond that it is not a price

@@ -17,8 +17,8 @@ import (
 	"sluice/outbound"
 )
 
-// session is one endpoint made ready for one call. Every request to a provider,
-// ours and those of its client library, passes Do.
+// session is one endpoint made ready for one call. Every request to a provider
+// passes Do.
 type session struct {
 	preset    Preset
 	name      string // of the provider in messages
@@ -87,8 +87,7 @@ func (s *session) wanted(can bool, what string) error {
 }
 
 // Do sends a request with the headers that are ours to send and no others, and
-// turns whatever is not a good answer into an *Error. Client libraries take it
-// for their HTTP client.
+// turns whatever is not a good answer into an *Error.
 func (s *session) Do(req *http.Request) (*http.Response, error) {
 	s.dress(req)
 	resp, err := s.client.Do(req)
@@ -103,8 +102,7 @@ func (s *session) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// kept are the headers of a request that say something about it. Client
-// libraries add others about this machine, and the environment can add any.
+// kept are the headers of a request that say something about it.
 var kept = []string{"Accept", "Content-Type", "Idempotency-Key", "Anthropic-Version"}
 
 func (s *session) dress(req *http.Request) {
