@@ -195,6 +195,12 @@ func TestModelCommands(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
+	if out := s.must("model", "list", "--category", "ocr", "--json"); !strings.Contains(out, `"category": "ocr"`) {
+		t.Errorf("a category is listed as\n%s", out)
+	}
+	if r := s.command("model", "list", "--category", "nonsense"); r.code != 2 || !strings.Contains(r.errs, "image-generation") {
+		t.Errorf("an unknown category: exit code %d, %s", r.code, r.errs)
+	}
 	if r := s.command("model", "show", "acme/nobody"); r.code != 1 || !strings.Contains(r.errs, "acme/nobody") {
 		t.Errorf("an unknown model: exit code %d, %s", r.code, r.errs)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -74,6 +75,9 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	defer h.close()
 	list, err := c.find(ctx, h)
+	if usage := usageError(""); errors.As(err, &usage) {
+		return err
+	}
 	if err != nil {
 		fmt.Fprintf(s.err, "sluice: only the featured models are listed. %v\n", err)
 	}
@@ -100,12 +104,29 @@ func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing,
 		return inCategory(list, c.Category), err
 	}
 	if c.Category != "" {
-		return h.directory.Models(ctx, h.secret, c.Category)
+		return c.inCategory(ctx, h)
 	}
 	for _, category := range hosted.Catalogue().Categories() {
 		list = append(list, hosted.Catalogue().Models(category.Slug)...)
 	}
 	return list, nil
+}
+
+// inCategory lists a category of the featured models or of the platform.
+func (c modelListCmd) inCategory(ctx context.Context, h *host) ([]hosted.Listing, error) {
+	list, err := h.directory.Models(ctx, h.secret, c.Category)
+	if len(list) > 0 || err != nil {
+		return list, err
+	}
+	var slugs []string
+	known, err := h.directory.Categories(ctx, h.secret)
+	for _, k := range known {
+		slugs = append(slugs, k.Slug)
+	}
+	if slices.Contains(slugs, c.Category) {
+		return nil, err
+	}
+	return nil, usageError(fmt.Sprintf("there is no category %q; they are %s", c.Category, strings.Join(slugs, ", ")))
 }
 
 func inCategory(list []hosted.Listing, category string) []hosted.Listing {
