@@ -19,7 +19,7 @@ mock.onMessage(/broken/i, { error: { message: "The server had an error.", type: 
 mock.onMessage(/cut me off/i, { content: "This is a long answer that never comes to its end. ".repeat(20) }, { truncateAfterChunks: 5, disconnectAfterMs: 60 });
 mock.onEmbedding(/parcel/i, { embedding: [0.25, -0.5, 0.75] });
 mock.onImage(/lighthouse/i, { image: { b64Json: png } });
-mock.onSpeech(/hello/i, { audio: { b64Json: Buffer.from("ID3 not much of a sound").toString("base64"), contentType: "audio/mpeg" } });
+mock.onSpeech(/hello/i, { audio: Buffer.from("ID3 not much of a sound").toString("base64"), format: "mp3" });
 mock.onTranscription({ transcription: { text: "Where is my parcel?" } });
 
 await mock.start();
