@@ -15,7 +15,7 @@ import (
 const (
 	// maxOfficeBytes is what all parts of an Office file that are read may
 	// unpack to.
-	maxOfficeBytes = 256 << 20
+	maxOfficeBytes = 128 << 20
 	// maxOfficeParts is how many parts such a file may have.
 	maxOfficeParts = 20_000
 	// maxXMLDepth is how deep elements may lie in each other.
@@ -28,7 +28,7 @@ type officeFile struct {
 	left  int64 // bytes that may still be unpacked
 }
 
-var errOfficeTooLarge = errors.New("the file unpacks to more than 256 MiB")
+var errOfficeTooLarge = errors.New("the file unpacks to more than 128 MiB")
 
 func openOffice(data []byte) (*officeFile, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -159,7 +159,7 @@ func (r reading) readOffice(format string, data []byte) readText {
 
 func officeRefusal(err error) string {
 	if errors.Is(err, errOfficeTooLarge) {
-		return "The document is too large: unpacked it has more than 256 MiB. Save it in parts."
+		return "The document is too large: unpacked it has more than 128 MiB. Save it in parts."
 	}
 	return "The document is damaged and could not be read. Save it anew with another program."
 }

@@ -282,7 +282,7 @@ func TestDocumentRefusals(t *testing.T) {
 		{"a PDF that is none", "%PDF-1.4\n%%EOF", "damaged"},
 		{"half a PDF", testFile(t, "chromium.pdf")[:300], "damaged"},
 		{"half a Word file", wordDocument(t)[:200], "Sluice reads PDF"},
-		{"a ZIP bomb", bomb, "256 MiB"},
+		{"a ZIP bomb", bomb, "128 MiB"},
 		{"XML without an end", zipped(t, "word/document.xml", wordBegin+strings.Repeat("<w:a>", 2*maxXMLDepth)), "damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
