@@ -68,6 +68,9 @@ func (f *officeFile) read(name string) ([]byte, error) {
 	if part == nil {
 		return nil, nil
 	}
+	if part.UncompressedSize64 > uint64(f.left) { // refused unread; a part that says less ends there
+		return nil, errOfficeTooLarge
+	}
 	r, err := part.Open()
 	if err != nil {
 		return nil, err
