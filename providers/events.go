@@ -42,7 +42,7 @@ func (s *session) stream(ctx context.Context, target string, body map[string]any
 		return nil, err
 	}
 	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxEvent)
+	lines.Buffer(make([]byte, 0, 1<<10), maxEvent) // most events are a word
 	return &events{session: s, body: resp.Body, lines: lines}, nil
 }
 
