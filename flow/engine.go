@@ -211,11 +211,12 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 			err = Errorf(CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
 		}
 	}()
-	secrets := c.equip(ctx, a)
+	secrets, spoken := c.equip(ctx, a)
 	if out, err = n.kind.Run(ctx, a.In); err == nil {
 		err = out.values()
 	}
 	if err == nil {
+		spoken()
 		return out.redacted(secrets), nil
 	}
 	err = redactError(err, secrets)

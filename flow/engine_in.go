@@ -14,10 +14,12 @@ import (
 // is not gone on with.
 const abandonPatience = 10 * time.Second
 
-// equip gives a step its ways to secrets, files and those who watch, and
-// returns the redactor that learns of every secret it is given.
-func (c *carrier) equip(ctx context.Context, a Action) *Redactor {
-	in, secrets := a.In, &Redactor{}
+// equip gives a step its ways to secrets, files and those who watch. It returns
+// the redactor that learns of every secret the step is given, and what passes
+// on the text that was held back because it might have been one.
+func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoken func()) {
+	in := a.In
+	secrets = &Redactor{}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
 		name, isRef := SecretRef(value)
 		if !isRef { // it came by an edge
@@ -33,11 +35,12 @@ func (c *carrier) equip(ctx context.Context, a Action) *Redactor {
 		secrets.Add(access.Secret)
 		return access, err
 	}
-	in.Emit = func(text string) {
-		if text != "" && c.Emit != nil && ctx.Err() == nil {
-			c.Emit(in.RunID, in.Path, in.Attempt, secrets.Text(text))
+	v := &voice{secrets: secrets, say: func(text string) {
+		if c.Emit != nil && ctx.Err() == nil {
+			c.Emit(in.RunID, in.Path, in.Attempt, text)
 		}
-	}
+	}}
+	in.Emit = v.write
 	in.Price = func(ctx context.Context, model string) (Price, bool, error) {
 		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
 	}
@@ -60,7 +63,7 @@ func (c *carrier) equip(ctx context.Context, a Action) *Redactor {
 		}
 		return f.Value(), nil
 	}
-	return secrets
+	return secrets, v.end
 }
 
 // errNotSaved tells a step that its worker let go of the run first.
@@ -116,7 +119,7 @@ func (c *carrier) abandonStep(ctx context.Context, in *In) (err error) {
 		}
 	}()
 	i := c.plan.g.index[in.Node]
-	secrets := c.equip(ctx, Action{Node: i, In: in})
+	secrets, _ := c.equip(ctx, Action{Node: i, In: in})
 	return redactError(c.plan.g.nodes[i].kind.Abandon(ctx, in), secrets)
 }
 

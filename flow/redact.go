@@ -65,6 +65,51 @@ func (r *Redactor) Text(s string) string {
 	return r.replace.Replace(s)
 }
 
+// held is how many bytes at the end of s may be the beginning of a secret.
+func (r *Redactor) held(s string) int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	most := 0
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(s)); n > most; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+// voice passes on text that comes in pieces without the secrets, also those
+// that are cut in two.
+type voice struct {
+	secrets *Redactor
+	say     func(text string)
+	mu      sync.Mutex
+	kept    string
+}
+
+func (v *voice) write(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.kept = v.secrets.Text(v.kept + text)
+	v.pass(len(v.kept) - v.secrets.held(v.kept))
+}
+
+// end passes on what turned out to be no secret.
+func (v *voice) end() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pass(len(v.kept))
+}
+
+func (v *voice) pass(bytes int) {
+	text := v.kept[:bytes]
+	if v.kept = v.kept[bytes:]; text != "" {
+		v.say(text)
+	}
+}
+
 // Empty tells whether there is nothing to look for.
 func (r *Redactor) Empty() bool {
 	r.mu.RLock()

@@ -72,3 +72,30 @@ func TestEngineRedactsWhatComesBack(t *testing.T) {
 		}
 	})
 }
+
+// TestVoice: a secret that comes in pieces is not passed on in pieces.
+func TestVoice(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		pieces []string
+		want   []string
+	}{
+		{"at once", []string{"key sk-abab!"}, []string{"key [secret]!"}},
+		{"cut in two", []string{"key sk-", "abab!"}, []string{"key ", "[secret]!"}},
+		{"letter by letter", []string{"s", "k", "-", "a", "b", "a", "b"}, []string{"[secret]"}},
+		{"only alike", []string{"sk-ab", "!"}, []string{"sk-ab!"}},
+		{"alike at the end", []string{"a task", " sk-a"}, []string{"a ta", "sk ", "sk-a"}},
+		{"nothing of the kind", []string{"one ", "two"}, []string{"one ", "two"}},
+	}
+	for _, tt := range tests {
+		var said []string
+		v := &voice{secrets: NewRedactor("sk-abab"), say: func(text string) { said = append(said, text) }}
+		for _, piece := range tt.pieces {
+			v.write(piece)
+		}
+		if v.end(); strings.Join(said, "|") != strings.Join(tt.want, "|") {
+			t.Errorf("%s: said %q, want %q", tt.name, said, tt.want)
+		}
+	}
+}
