@@ -108,3 +108,26 @@ func TestEnvironmentCredential(t *testing.T) {
 		t.Errorf("credential list:\n%s", list)
 	}
 }
+
+// TestFlowRunOfAFileUsesCredentials that are kept: its flow would.
+func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-kept-1234567890"
+	provider := gatekeeper(t, secret)
+	s := stoppedServer(t)
+	if r := s.commandWith(secret, "credential", "add", "--name", "gate", "--host", "127.0.0.1"); r.code != 0 {
+		t.Fatalf("credential add: %+v", r)
+	}
+	file := writeFile(t, "knock.json", document("Knock", []object{
+		node("knock", "http_request", object{"url": provider.URL, "headers": object{"Authorization": object{"credential": "gate"}}}), output("got"),
+	}, "knock.status > out_got.value"))
+	if r := s.command("flow", "run", file); r.code != 1 || !strings.Contains(r.errs+r.out, "401") {
+		t.Errorf("the secret as it is kept lacks its scheme: %+v", r)
+	}
+	if r := s.commandWith("Bearer "+secret, "credential", "add", "--name", "gate", "--host", "127.0.0.1"); r.code != 0 {
+		t.Fatalf("credential add: %+v", r)
+	}
+	if out := s.must("flow", "run", file); out != "got: 200" {
+		t.Errorf("flow run printed %q", out)
+	}
+}

@@ -189,7 +189,7 @@ func TestMediaUpstreams(t *testing.T) {
 	if r.Outputs["words"] != "Where is my parcel?" {
 		t.Errorf("words: %v", r.Outputs["words"])
 	}
-	for name, want := range map[string]string{"picture": "\x89PNG", "voice": "ID3 not much of a sound"} {
+	for name, want := range map[string]string{"picture": "\x89PNG", "voice": "\xff\xfb\x90"} {
 		file := r.Outputs[name].(object)
 		link, _ := file["url"].(string)
 		a := (&client{t, func() string { return "" }, ""}).want(200, "GET", link, nil)

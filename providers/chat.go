@@ -40,7 +40,8 @@ type ChatResult struct {
 // once. An answer that is not as the schema wants it is sent back once to be
 // repaired, unless the provider itself promised the form.
 //
-// Errors are *Error, or the context's.
+// Errors are *Error, or the context's. With an answer that does not fit comes a
+// result that has its usage: it is paid for all the same.
 func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -70,16 +71,16 @@ func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*Ch
 		return r.result(value), nil
 	}
 	if r.stop == stopLength || talk.promised() {
-		return nil, s.unfit(r, wrong)
+		return &ChatResult{Usage: r.usage}, s.unfit(r, wrong)
 	}
 	talk.repair = &repair{answer: r.text, wrong: wrong}
 	second, err := s.ask(ctx, talk, nil)
 	if err != nil {
-		return nil, s.forModel(err, talk.Model)
+		return &ChatResult{Usage: r.usage}, s.forModel(err, talk.Model)
 	}
 	second.usage.add(r.usage)
 	if value, wrong = talk.form.read(second.text); wrong != "" {
-		return nil, s.unfit(second, wrong)
+		return &ChatResult{Usage: second.usage}, s.unfit(second, wrong)
 	}
 	return second.result(value), nil
 }

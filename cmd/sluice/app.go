@@ -34,6 +34,7 @@ type app struct {
 	cfg     *Config
 	log     *slog.Logger
 	store   *db.Store
+	lender  lender // of credentials and prices: the store itself, or another's
 	runner  *jobs.Runner
 	library *flow.Library
 	server  *http.Server
@@ -47,15 +48,25 @@ type app struct {
 	failed  chan error
 }
 
+// lender gives flows what the workspace keeps for them.
+type lender interface {
+	flow.CredentialStore
+	flow.PriceStore
+}
+
 // startApp opens the store, takes the engine's place on it, recovers what a
-// crash left and serves. It returns when the address answers.
-func startApp(ctx context.Context, cfg *Config, log *slog.Logger) (*app, error) {
-	a := &app{cfg: cfg, log: log, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
+// crash left and serves. It returns when the address answers. Without a lender
+// the store is its own.
+func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
+	a := &app{cfg: cfg, log: log, lender: from, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
 	store, err := cfg.openStore(ctx, log)
 	if err != nil {
 		return nil, err
 	}
 	a.store = store
+	if a.lender == nil {
+		a.lender = store
+	}
 	if err := a.start(ctx); err != nil {
 		if a.servers != nil {
 			a.servers.stop()
@@ -124,7 +135,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.store), Prices: a.store,
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.lender), Prices: a.lender,
 		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *api
 	if cfg.DatabaseURL != "" {
 		return nil, "", nil, errors.New("no server is running here; start 'sluice serve' and run the flow again")
 	}
-	api, done, err = ownApp(ctx, *cfg)
+	api, done, err = ownApp(ctx, *cfg, nil)
 	return api, c.Flow, done, err
 }
 
@@ -92,12 +93,31 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 		remove()
 		return nil, "", nil, fmt.Errorf("%s: %w", c.Flow, err)
 	}
-	api, stop, err := ownApp(ctx, own)
+	home, from, err := homeStore(ctx, cfg)
 	if err != nil {
 		remove()
 		return nil, "", nil, err
 	}
-	return api, flowID, func() { stop(); remove() }, nil
+	api, stop, err := ownApp(ctx, own, from)
+	if err != nil {
+		home()
+		remove()
+		return nil, "", nil, err
+	}
+	return api, flowID, func() { stop(); home(); remove() }, nil
+}
+
+// homeStore opens the configured database, if there is one, for the credentials
+// and prices in it: a file that runs may use what its flow will.
+func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, err error) {
+	if _, err := os.Stat(filepath.Join(cfg.DataDir, "sluice.db")); err != nil && cfg.DatabaseURL == "" {
+		return func() {}, nil, nil
+	}
+	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() { _ = store.Close() }, store, nil
 }
 
 func publishInto(ctx context.Context, cfg *Config, s *streams, data []byte) (string, error) {
@@ -117,9 +137,9 @@ func publishInto(ctx context.Context, cfg *Config, s *streams, data []byte) (str
 }
 
 // ownApp starts Sluice inside this process, on a free port of this machine.
-func ownApp(ctx context.Context, cfg Config) (*apiClient, func(), error) {
+func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr = "127.0.0.1:0", "", ""
-	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler))
+	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), from)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ type serveCmd struct{}
 // Run starts everything and serves until a signal or a failure.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
-	a, err := startApp(ctx, cfg, cfg.logger(s.err))
+	a, err := startApp(ctx, cfg, cfg.logger(s.err), nil)
 	if err != nil {
 		return err
 	}

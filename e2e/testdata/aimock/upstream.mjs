@@ -7,6 +7,7 @@ const require = createRequire(process.argv[2] + "/");
 const { LLMock } = await import(pathToFileURL(require.resolve("@copilotkit/aimock")).href);
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const mp3 = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0x64]), Buffer.alloc(413)]); // one silent frame
 const usage = { prompt_tokens: 11, completion_tokens: 7, input_tokens: 11, output_tokens: 7, cost: 0.0021 };
 
 const mock = new LLMock({ port: 0, chunkSize: 3, latency: 1 });
@@ -19,7 +20,7 @@ mock.onMessage(/broken/i, { error: { message: "The server had an error.", type: 
 mock.onMessage(/cut me off/i, { content: "This is a long answer that never comes to its end. ".repeat(20) }, { truncateAfterChunks: 5, disconnectAfterMs: 60 });
 mock.onEmbedding(/parcel/i, { embedding: [0.25, -0.5, 0.75] });
 mock.onImage(/lighthouse/i, { image: { b64Json: png } });
-mock.onSpeech(/hello/i, { audio: Buffer.from("ID3 not much of a sound").toString("base64"), format: "mp3" });
+mock.onSpeech(/hello/i, { audio: mp3.toString("base64"), format: "mp3" });
 mock.onTranscription({ transcription: { text: "Where is my parcel?" } });
 
 await mock.start();
