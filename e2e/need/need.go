@@ -21,3 +21,15 @@ func Tool(t testing.TB, reason string, ok bool) {
 	}
 	t.Skipf("omitted: %s", reason)
 }
+
+// Live skips a test that spends money at a real provider unless somebody asked
+// for it with SLUICE_TEST_LIVE=1 and a secret in the environment. It is named
+// like whatever is left out, but never required.
+func Live(t testing.TB, variable string) (secret string) {
+	t.Helper()
+	secret = os.Getenv(variable)
+	if os.Getenv("SLUICE_TEST_LIVE") != "1" || secret == "" {
+		t.Skipf("omitted: SLUICE_TEST_LIVE=1 and %s are not set, so no real provider is asked", variable)
+	}
+	return secret
+}
