@@ -29,6 +29,8 @@ var allowed = map[string][]string{
 	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},
 	"sluice/jobs":              {"sluice/flow"},
 	"sluice/handlers":          {"sluice/flow"},
+	"sluice/static":            {},
+	"sluice/views":             {"sluice/static"},
 	"sluice/e2e/need":          {},
 	"sluice/e2e/npm":           {"sluice/e2e/need"},
 	"sluice/e2e/all":           {},

@@ -1,0 +1,9 @@
+// The tool that builds static/dist; a module of its own, so that the bundler
+// is no dependency of Sluice.
+module sluice/static/build
+
+go 1.26.0
+
+require github.com/evanw/esbuild v0.28.2
+
+require golang.org/x/sys v0.0.0-20220715151400-c0bba94af5f8 // indirect

@@ -1,0 +1,31 @@
+// <button data-copy="text"> copies the text; data-copy-from="id" copies what
+// that element shows or holds.
+import { say } from "./say.ts";
+import { toast } from "./toasts.ts";
+
+const shown = 1600; // ms that the tick stays
+
+function textOf(button: HTMLElement): string {
+  const from = button.dataset.copyFrom;
+  if (!from) return button.dataset.copy ?? "";
+  const element = document.getElementById(from);
+  return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : (element?.textContent ?? "");
+}
+
+async function copy(button: HTMLElement): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(textOf(button));
+  } catch {
+    // Browsers give the clipboard to https and localhost only.
+    toast("The browser does not let this page copy. Select the text and press Ctrl+C.", "wait");
+    return;
+  }
+  button.dataset.copied = "";
+  say("Copied");
+  window.setTimeout(() => delete button.dataset.copied, shown);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-copy], [data-copy-from]") : null;
+  if (button) void copy(button);
+});
