@@ -163,3 +163,32 @@ func TestTransportLimits(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// TestNothingIsSentTwice: a server that takes a request and then breaks the
+// connection may have acted on it, also when it was asked with a key.
+func TestNothingIsSentTwice(t *testing.T) {
+	t.Parallel()
+	var taken atomic.Int32
+	var keys sync.Map
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		keys.Store(r.Header.Get("Idempotency-Key"), true)
+		if taken.Add(1) > 1 { // the first answer lets the connection be used again
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_ = conn.Close()
+			}
+		}
+	})
+	c := newClient(t, loopback())
+	header := http.Header{"Idempotency-Key": {"run_1:pay"}}
+	mustDo(t, c, Request{Method: http.MethodPost, URL: s.URL, Header: header, Body: []byte("{}")})
+	_, err := c.Do(t.Context(), Request{Method: http.MethodPost, URL: s.URL, Header: header, Body: []byte("{}")})
+	wantKind(t, err, KindConnection)
+	if n := taken.Load(); n != 2 {
+		t.Errorf("two requests came %d times", n)
+	}
+	if _, ok := keys.Load("run_1:pay"); !ok {
+		t.Error("the key did not come along")
+	}
+}

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx, wait := startFirstByte(req.Context(), h.firstByte)
-	resp, err := h.transport().RoundTrip(withoutEncoding(req.WithContext(ctx)))
+	resp, err := h.transport().RoundTrip(onceOnly(withoutEncoding(req.WithContext(ctx))))
 	wait.arrived()
 	if err != nil {
 		failure := classify(ctx, err, req.URL.Hostname())
@@ -57,6 +58,22 @@ func withoutEncoding(req *http.Request) *http.Request {
 	if _, ok := req.Header["Accept-Encoding"]; ok {
 		req.Header = req.Header.Clone()
 		req.Header.Del("Accept-Encoding")
+	}
+	return req
+}
+
+// onceOnly keeps net/http from sending a request a second time by itself. It
+// takes an Idempotency-Key for leave to do so when a connection that was used
+// before breaks; but few servers know the header, and the rest would act, or be
+// paid, twice. It looks for the name in its usual spelling, and names of headers
+// have no case (RFC 9110, section 5.1).
+func onceOnly(req *http.Request) *http.Request {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := req.Header[name]; ok {
+			req.Header = req.Header.Clone()
+			delete(req.Header, name)
+			req.Header[strings.ToLower(name)] = values
+		}
 	}
 	return req
 }
