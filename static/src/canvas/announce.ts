@@ -1,0 +1,41 @@
+// What a person who does not see the canvas hears: one polite live region, the
+// last sentence wins, so that a held key does not queue up fifty.
+import type { FlowCanvas } from "./element.ts";
+import { count } from "./select.ts";
+
+const pause = 120; // milliseconds in which a later sentence replaces an earlier one
+
+export class Announce {
+  readonly region = Object.assign(document.createElement("div"), { className: "canvas-live" });
+  private timer = 0;
+
+  constructor(private canvas: FlowCanvas) {
+    this.region.setAttribute("aria-live", "polite");
+    this.region.setAttribute("role", "status");
+  }
+
+  say(text: string): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => { this.region.textContent = text; }, pause);
+  }
+
+  moved(ids: string[]): void {
+    const [id] = ids;
+    if (!id) return;
+    const p = this.canvas.draft.position(id);
+    this.say(ids.length === 1 ? `Moved ${this.canvas.scene.title(id)} to ${Math.round(p.x)}, ${Math.round(p.y)}` : `Moved ${count(ids.length, "node")}`);
+  }
+
+  /** name writes what a node is and how it is connected into its label. */
+  name(id: string): void {
+    const { scene, draft, status } = this.canvas, el = scene.elements.get(id);
+    if (!el) return;
+    const ports = scene.ports.get(id) ?? [], into = draft.edgesOf(id).filter((e) => e.to.startsWith(`${id}.`)).length;
+    const inputs = ports.filter((p) => p.side === "in").length;
+    const state = status.of(id), disabled = draft.nodes.get(id)?.disabled;
+    const parts = [scene.title(id), el.dataset.kindTitle ?? el.dataset.kind, count(inputs, "input"), into ? `${into} connected` : "", disabled ? "disabled" : "", state ? `last run ${state}` : ""];
+    el.setAttribute("aria-label", parts.filter(Boolean).join(", "));
+  }
+
+  end(): void { clearTimeout(this.timer); }
+}

@@ -1,0 +1,85 @@
+// Copies as JSON text, so that nodes travel between flows, tabs and people.
+// Credentials stay behind: a document names them, it never holds a secret, and
+// the name would mean another thing in another workspace.
+import type { FlowCanvas } from "./element.ts";
+import { ends, nodeOf, schema, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
+import type { Op } from "./ops.ts";
+import { count } from "./select.ts";
+
+export type Clip = { app: "sluice"; schema: string; nodes: FlowNode[]; edges: Edge[]; groups: Group[] };
+
+const aside = 40; // flow units between a duplicate and its origin
+
+export class Clipboard {
+  constructor(private canvas: FlowCanvas) {}
+
+  /** copy writes the selected nodes; edges from outside come along, so that a paste may keep them. */
+  copy(e: ClipboardEvent): boolean {
+    const nodes = this.canvas.selection.nodes;
+    if (!nodes.size || !e.clipboardData) return false;
+    e.clipboardData.setData("text/plain", JSON.stringify(this.clip(nodes), null, 2));
+    e.preventDefault();
+    this.canvas.announce.say(`Copied ${count(nodes.size, "node")}`);
+    return true;
+  }
+
+  clip(ids: Set<string>): Clip {
+    const { draft } = this.canvas;
+    const nodes = [...ids].map((id) => draft.nodes.get(id)).filter((n) => n !== undefined).map((n) => ({ ...structuredClone(n), config: withoutCredentials(n.config) }));
+    const edges = draft.edges.filter((e) => ids.has(nodeOf(e.to)));
+    const groups = [...draft.groups.values()].filter((g) => g.nodes.every((n) => ids.has(n)));
+    return { app: "sluice", schema, nodes, edges, groups };
+  }
+
+  /** paste puts nodes at the pointer, under new IDs. With Shift, edges from nodes that are here are kept. */
+  paste(text: string, to: Point, incoming: boolean): boolean {
+    const clip = read(text);
+    if (!clip || this.canvas.readonly) return false;
+    const left = Math.min(...clip.nodes.map((n) => n.position?.x ?? 0)), top = Math.min(...clip.nodes.map((n) => n.position?.y ?? 0));
+    const snap = (v: number) => Math.round(v / 10) * 10;
+    this.put("Paste", clip, (n) => ({ x: snap((n.position?.x ?? 0) - left + to.x), y: snap((n.position?.y ?? 0) - top + to.y) }), incoming);
+    return true;
+  }
+
+  /** duplicate copies nodes within the flow, with the edges between them. */
+  duplicate(ids: string[], to?: (id: string) => Point): void {
+    if (!ids.length || this.canvas.readonly) return;
+    const { draft } = this.canvas, clip = this.clip(new Set(ids));
+    for (const n of clip.nodes) n.config = structuredClone(draft.nodes.get(n.id)!.config); // the same flow: credentials mean the same
+    const besides = (n: FlowNode) => ({ x: (n.position?.x ?? 0) + aside, y: (n.position?.y ?? 0) + aside });
+    this.put("Duplicate", clip, (n) => (to ? to(n.id) : besides(n)), false);
+  }
+
+  private put(label: string, clip: Clip, place: (n: FlowNode) => Point, incoming: boolean): void {
+    const { draft } = this.canvas, taken = new Set<string>();
+    const ids = new Map(clip.nodes.map((n) => [n.id, draft.free(n.id, taken)]));
+    const ops: Op[] = clip.nodes.map((n) => ({ op: "add", node: { ...n, id: ids.get(n.id)!, position: place(n) } }));
+    for (const e of clip.edges) {
+      const [a, from] = ends(e.from), [b, to] = ends(e.to), source = ids.get(a) ?? (incoming && draft.nodes.has(a) ? a : undefined);
+      if (source && ids.has(b)) ops.push({ op: "connect", edge: { from: `${source}.${from}`, to: `${ids.get(b)}.${to}` } });
+    }
+    clip.groups.forEach((g) => {
+      let id = g.id;
+      for (let i = 2; draft.groups.has(id); i++) id = `${g.id}_${i}`;
+      ops.push({ op: "group", id, group: { label: g.label, color: g.color, nodes: g.nodes.map((n) => ids.get(n)!) } });
+    });
+    this.canvas.commit(label, JSON.parse(JSON.stringify(ops))); // as the server will read it: without members that are undefined
+    this.canvas.selection.set(ids.values());
+    this.canvas.announce.say(`${label === "Paste" ? "Pasted" : "Duplicated"} ${count(ids.size, "node")}`);
+  }
+}
+
+/** read accepts what copy wrote, and a flow document. */
+function read(text: string): Clip | undefined {
+  try {
+    const c = JSON.parse(text) as Partial<Clip>;
+    if (c.schema !== schema || !Array.isArray(c.nodes) || !c.nodes.length) return undefined;
+    if (!c.nodes.every((n) => typeof n.id === "string" && typeof n.kind === "string")) return undefined;
+    return { app: "sluice", schema, nodes: c.nodes.map((n) => ({ ...n, config: n.config ?? {} })), edges: c.edges ?? [], groups: c.groups ?? [] };
+  } catch { return undefined; } // some other text
+}
+
+function withoutCredentials(config: Record<string, unknown>): Record<string, unknown> {
+  const keep = Object.entries(structuredClone(config)).filter(([, v]) => !(v && typeof v === "object" && "credential" in v));
+  return Object.fromEntries(keep);
+}

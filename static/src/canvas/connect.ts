@@ -1,0 +1,252 @@
+// Making edges: by mouse and finger (drag), by tap or keyboard (one port, then
+// another), by moving an end of one that exists. Fitting ports glow at once;
+// others say why they do not fit.
+import type { FlowCanvas } from "./element.ts";
+import { at, edgeKey, ends, fits, nodeOf, type Edge, type Point, type Port } from "./model.ts";
+import type { Op } from "./ops.ts";
+import { circle, joining, refusal } from "./rules.ts";
+import { svg } from "./svg.ts";
+import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
+
+const radius = 24; // flow units within which a port catches the pointer
+
+type State = ConnectionState & { inProgress: boolean };
+
+export class Connect {
+  /** pending is the first port of a connection made by tap or keyboard. */
+  pending: Port | undefined;
+  private state: State | undefined;
+  private moving: Edge | undefined; // the edge whose end is dragged
+  private from: Port | undefined;
+  private over: HTMLElement | null = null;
+  private line = svg("path", { class: "canvas-connecting" });
+  private tip = Object.assign(document.createElement("div"), { className: "canvas-reason" });
+
+  constructor(private canvas: FlowCanvas, private layer: SVGElement) {}
+
+  /** press begins a drag at a port. At an input that is taken it picks up the edge's end. */
+  press(e: MouseEvent | TouchEvent, el: HTMLElement): void {
+    const port = this.portOf(el);
+    if (!port || this.canvas.readonly) return;
+    const [taken] = port.side === "in" && !port.many ? this.canvas.draft.edgesInto(at(port)) : [];
+    if (taken) return this.pressEnd(e, taken, "to", el);
+    this.start(e, port, el);
+  }
+
+  /** pressEnd begins to move one end of an edge. */
+  pressEnd(e: MouseEvent | TouchEvent, edge: Edge, end: "from" | "to", el: Element): void {
+    const fixed = end === "to" ? this.canvas.scene.port(edge.from, "out") : this.canvas.scene.port(edge.to, "in");
+    if (!fixed || this.canvas.readonly) return;
+    this.start(e, fixed, el, edge);
+  }
+
+  private start(e: MouseEvent | TouchEvent, from: Port, el: Element, moving?: Edge): void {
+    const type = from.side === "out" ? "source" : "target";
+    XYHandle.onPointerDown(e, {
+      autoPanOnConnect: true, connectionMode: ConnectionMode.Strict, connectionRadius: radius, domNode: this.canvas.pane as HTMLDivElement, handleId: from.name,
+      nodeId: from.node, isTarget: from.side === "in", nodeLookup: this.canvas.scene.boxes, lib, flowId, handleDomNode: el, panBy: this.canvas.view.pan,
+      edgeUpdaterType: moving ? type : undefined, dragThreshold: 3, getTransform: () => this.canvas.view.transform,
+      getFromHandle: () => (this.state?.inProgress ? this.state.fromHandle : null) as never,
+      isValidConnection: (c) => !this.refusalOf(c as Connection),
+      onConnectStart: () => this.begin(from, moving),
+      updateConnection: (c) => { this.state = c as State; this.draw(); },
+      cancelConnection: () => this.end(),
+      onConnect: (c) => this.dropped(c),
+      onConnectEnd: (event, c) => { if (!c.isValid) this.missed(event); },
+    });
+  }
+
+  private begin(from: Port, moving: Edge | undefined): void {
+    this.cancelPending();
+    this.from = from;
+    this.moving = moving;
+    if (moving) this.canvas.edges.element(edgeKey(moving))?.setAttribute("data-moving", "");
+    this.mark(from);
+  }
+
+  get active(): boolean { return !!this.state?.inProgress; }
+
+  private refusalOf(c: Connection): string | undefined {
+    const { scene, draft } = this.canvas;
+    const a = scene.port(`${c.source}.${c.sourceHandle}`, "out"), b = scene.port(`${c.target}.${c.targetHandle}`, "in");
+    return a && b ? refusal(draft, a, b, this.moving) : "This port is gone.";
+  }
+
+  private dropped(c: Connection): void {
+    const { scene } = this.canvas;
+    this.join(scene.port(`${c.source}.${c.sourceHandle}`, "out")!, scene.port(`${c.target}.${c.targetHandle}`, "in")!, this.moving);
+  }
+
+  /** join connects two ports as one step of the history. */
+  join(a: Port, b: Port, moving?: Edge): void {
+    const ops = joining(this.canvas.draft, a, b, moving);
+    if (!ops.length) return;
+    this.canvas.commit(moving ? "Reconnect" : "Connect", ops);
+    this.canvas.announce.say(`Connected ${this.canvas.scene.title(a.node)} ${a.name} to ${this.canvas.scene.title(b.node)} ${b.name}`);
+  }
+
+  /** missed handles a drop that made no edge: on a node, on a port that does not fit, or on nothing. */
+  private missed(e: MouseEvent | TouchEvent): void {
+    const p = "changedTouches" in e ? e.changedTouches[0]! : e, client = { x: p.clientX, y: p.clientY };
+    const el = document.elementFromPoint(client.x, client.y), from = this.from!, moving = this.moving;
+    const port = el?.closest<HTMLElement>(`.${handleClass}`), node = el?.closest<HTMLElement>("article[data-id]")?.dataset.id;
+    if (port) {
+      const to = this.portOf(port);
+      if (to && to.node + to.name + to.side !== from.node + from.name + from.side) this.refuse(refusal(this.canvas.draft, from, to, moving) ?? "");
+    } else if (node) this.joinNode(from, node, moving);
+    else if (!el || !this.canvas.pane.contains(el)) return;
+    else if (moving) this.canvas.commit("Disconnect", [{ op: "disconnect", edge: moving }]);
+    else this.canvas.palette(client, { port: from });
+  }
+
+  /** joinNode connects to the first port of the node that fits and is free. */
+  joinNode(from: Port, node: string, moving?: Edge): void {
+    const free = this.free(from, node, moving);
+    if (free) this.join(from, free, moving);
+    else this.refuse(`${this.canvas.scene.title(node)} has no free port that fits ${at(from)}.`);
+  }
+
+  /** first gives the ops that connect a port to the first port of a node that fits and is free. */
+  first(from: Port, node: string, moving?: Edge): Op[] | undefined {
+    const free = this.free(from, node, moving);
+    return free && joining(this.canvas.draft, from, free, moving);
+  }
+
+  private free(from: Port, node: string, moving?: Edge): Port | undefined {
+    const { scene, draft } = this.canvas;
+    const fitting = (scene.ports.get(node) ?? []).filter((p) => !refusal(draft, from, p, moving));
+    return fitting.find((p) => p.side === "out" || p.many || !draft.edgesInto(at(p)).length);
+  }
+
+  /** healing gives the ops that join what fed removed nodes to what they fed, where the types fit and it is one chain. */
+  healing(gone: Set<string>): Op[] {
+    const { draft, scene } = this.canvas;
+    const into = draft.edges.filter((e) => gone.has(nodeOf(e.to)) && !gone.has(nodeOf(e.from)));
+    const out = draft.edges.filter((e) => gone.has(nodeOf(e.from)) && !gone.has(nodeOf(e.to)));
+    if (into.length !== 1) return [];
+    return out.flatMap((e) => {
+      const from = scene.port(into[0]!.from, "out"), to = scene.port(e.to, "in");
+      return from && to && fits(from.type, to.type) ? [{ op: "disconnect", edge: e }, { op: "connect", edge: { from: into[0]!.from, to: e.to } }] as Op[] : [];
+    });
+  }
+
+  private refuse(reason: string): void {
+    if (!reason) return;
+    this.canvas.announce.say(reason);
+    this.canvas.emit("canvas:refused", { reason, by: "canvas" });
+  }
+
+  /** mark shows which ports would take the edge. */
+  private mark(from: Port): void {
+    const around = circle(this.canvas.draft, from);
+    this.canvas.pane.setAttribute("data-connecting", from.side);
+    for (const ports of this.canvas.scene.ports.values())
+      for (const p of ports) {
+        const el = this.canvas.scene.portElement(p);
+        if (el) el.dataset.fit = this.fitsFrom(from, p, around) ? "yes" : "no";
+      }
+  }
+
+  private fitsFrom(from: Port, p: Port, around: Set<string>): boolean {
+    if (p.side === from.side || p.node === from.node || around.has(p.node)) return false;
+    return from.side === "out" ? fits(from.type, p.type) : fits(p.type, from.type);
+  }
+
+  private unmark(): void {
+    this.canvas.pane.removeAttribute("data-connecting");
+    for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-fit]")) delete el.dataset.fit;
+  }
+
+  private draw(): void {
+    const c = this.state;
+    if (!c?.inProgress) return;
+    const to = pointToRendererPoint(c.to, this.canvas.view.transform); // the library gives it in pixels, `from` in flow units
+    const [s, t] = c.fromHandle.type === "source" ? [c.from, to] : [to, c.from];
+    const [d] = getBezierPath({ sourceX: s.x, sourceY: s.y, sourcePosition: Position.Right, targetX: t.x, targetY: t.y, targetPosition: Position.Left });
+    this.line.setAttribute("d", d);
+    this.line.setAttribute("data-valid", String(c.isValid));
+    if (!this.line.isConnected) this.layer.append(this.line);
+    this.point(c);
+  }
+
+  private point(c: State & { inProgress: true }): void {
+    const to = c.toHandle && this.canvas.scene.port(`${c.toHandle.nodeId}.${c.toHandle.id}`, c.toHandle.type === "source" ? "out" : "in");
+    const el = to ? this.canvas.scene.portElement(to) : null;
+    if (this.over !== el) this.over?.removeAttribute("data-verdict");
+    this.over = el;
+    el?.setAttribute("data-verdict", c.isValid ? "valid" : "invalid");
+    const reason = to && !c.isValid && this.from && at(to) !== at(this.from) ? refusal(this.canvas.draft, this.from, to, this.moving) : undefined;
+    this.showReason(reason, c.pointer);
+  }
+
+  private showReason(reason: string | undefined, p: Point): void {
+    if (!reason) return this.tip.remove();
+    this.tip.textContent = reason;
+    this.tip.style.transform = `translate(${p.x + 14}px,${p.y + 14}px)`;
+    if (!this.tip.isConnected) this.canvas.pane.append(this.tip);
+  }
+
+  private end(): void {
+    if (this.moving) this.canvas.edges.element(edgeKey(this.moving))?.removeAttribute("data-moving");
+    this.over?.removeAttribute("data-verdict");
+    this.over = null;
+    this.state = this.from = this.moving = undefined;
+    this.line.remove();
+    this.tip.remove();
+    if (!this.pending) this.unmark();
+  }
+
+  // By tap or keyboard.
+
+  /** tap takes the first port, or connects it with this second one. */
+  tap(el: HTMLElement): void {
+    const port = this.portOf(el), first = this.pending;
+    if (!port || this.canvas.readonly) return;
+    if (!first) return this.choose(port, el);
+    this.cancelPending();
+    if (at(first) === at(port) && first.side === port.side) return;
+    const reason = refusal(this.canvas.draft, first, port);
+    if (reason) this.refuse(reason);
+    else this.join(first, port);
+  }
+
+  private choose(port: Port, el: HTMLElement): void {
+    this.pending = port;
+    this.mark(port);
+    el.setAttribute("data-pending", "");
+    const n = this.candidates().length;
+    this.canvas.announce.say(`Connecting ${this.canvas.scene.title(port.node)} ${port.name}. ${n} ports fit: arrow keys go through them, Enter connects, Escape cancels.`);
+  }
+
+  /** cancelPending forgets the first port; it tells whether there was one. */
+  cancelPending(): boolean {
+    if (!this.pending) return false;
+    this.canvas.scene.portElement(this.pending)?.removeAttribute("data-pending");
+    this.pending = undefined;
+    this.unmark();
+    return true;
+  }
+
+  /** candidates are the ports that the first one fits, in the order of the nodes. */
+  candidates(): Port[] {
+    const first = this.pending;
+    if (!first) return [];
+    const around = circle(this.canvas.draft, first);
+    return this.canvas.keys.order().flatMap((id) => this.canvas.scene.ports.get(id) ?? []).filter((p) => this.fitsFrom(first, p, around));
+  }
+
+  portOf(el: HTMLElement): Port | undefined {
+    const { nodeid, port, side } = el.dataset;
+    return this.canvas.scene.port(`${nodeid}.${port}`, side === "out" ? "out" : "in");
+  }
+
+  /** clear takes all edges off a port. */
+  clear(el: HTMLElement): void {
+    const p = this.portOf(el);
+    if (!p || this.canvas.readonly) return;
+    const edges = p.side === "in" ? this.canvas.draft.edgesInto(at(p)) : this.canvas.draft.edgesFrom(at(p));
+    if (!edges.length) return;
+    this.canvas.commit("Disconnect", edges.map((edge) => ({ op: "disconnect", edge })));
+    this.canvas.announce.say(`Removed ${edges.length === 1 ? "the edge" : `${edges.length} edges`} of ${ends(at(p)).join(" ")}`);
+  }
+}

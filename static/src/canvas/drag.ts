@@ -1,0 +1,157 @@
+// Dragging nodes: one or all selected, on the grid; Shift keeps one axis, Alt
+// pressed on the way leaves the grid, Alt at the start makes copies; a node
+// without edges may be dropped on an edge. Escape puts everything back.
+import type { FlowCanvas } from "./element.ts";
+import { Guides } from "./guides.ts";
+import { at, edgeKey, fits, type Edge, type Point } from "./model.ts";
+import type { Op } from "./ops.ts";
+import { infiniteExtent, XYDrag } from "./xyflow.ts";
+
+export const grid = 10; // flow units
+const threshold = 2; // pixels; below it a press is a click
+
+type Items = Map<string, { position: Point }>;
+
+export class Drag {
+  private drags = new Map<string, ReturnType<typeof XYDrag>>();
+  private from = new Map<string, Point>();
+  private copying = false;
+  private cancelled = false;
+  private target: Edge | undefined; // the edge that would take the node in
+  private pointer: Point = { x: 0, y: 0 };
+  private guides: Guides;
+
+  constructor(private canvas: FlowCanvas, layer: SVGElement) { this.guides = new Guides(layer); }
+
+  /** ready makes a node draggable at its first press; five hundred at once would delay the start. */
+  ready(id: string): void {
+    const el = this.canvas.scene.elements.get(id);
+    if (!el || this.drags.has(id) || this.canvas.readonly) return;
+    const drag = XYDrag({
+      getStoreItems: () => this.store() as never,
+      onNodeMouseDown: (node) => { if (!this.canvas.selection.nodes.has(node)) this.canvas.selection.set([node]); },
+      onDragStart: (e, items) => this.begin(e, items),
+      onDrag: (e) => { this.pointer = pointOf(e); },
+      onDragStop: () => this.end(),
+    });
+    drag.update({ domNode: el, nodeId: id, noDragClassName: "nodrag", isSelectable: true, nodeClickDistance: threshold });
+    this.drags.set(id, drag);
+  }
+
+  forget(id: string): void {
+    this.drags.get(id)?.destroy();
+    this.drags.delete(id);
+  }
+
+  private store() {
+    const { scene, view, pane, keys } = this.canvas;
+    return {
+      nodes: [], edges: [], nodeLookup: scene.boxes, nodeExtent: infiniteExtent, snapGrid: [grid, grid], snapToGrid: this.copying || !keys.alt, nodeOrigin: [0, 0],
+      multiSelectionActive: false, domNode: pane, transform: view.transform, autoPanOnNodeDrag: true, nodesDraggable: true, selectNodesOnDrag: true,
+      nodeDragThreshold: threshold, panBy: view.pan, unselectNodesAndEdges: () => {},
+      updateNodePositions: (items: Items, dragging?: boolean) => { if (dragging) this.move(items); },
+    };
+  }
+
+  private begin(e: MouseEvent | TouchEvent, items: Items): void {
+    this.from = new Map([...items.keys()].map((id) => [id, { ...this.canvas.draft.position(id) }]));
+    this.copying = e.altKey;
+    this.cancelled = false;
+    this.canvas.pane.toggleAttribute("data-copying", this.copying);
+    const { scene } = this.canvas;
+    this.guides.begin([...scene.boxes.keys()].filter((id) => !items.has(id) && !scene.hidden(id)).map((id) => scene.box(id)!));
+  }
+
+  get active(): boolean { return this.from.size > 0; }
+
+  private move(items: Items): void {
+    if (this.cancelled) return;
+    const shift = this.shift(items), { scene, edges, groups } = this.canvas;
+    for (const [id, item] of items) {
+      scene.place(id, this.locked(id, { x: item.position.x + shift.dx, y: item.position.y + shift.dy }));
+      edges.drawOf(id);
+    }
+    groups.draw();
+    this.aim(items);
+    this.canvas.minimap?.paint();
+  }
+
+  /** shift is how far helper lines pull; they are off where the grid is. */
+  private shift(items: Items): { dx: number; dy: number } {
+    if (this.canvas.keys.alt && !this.copying) { this.guides.end(); return { dx: 0, dy: 0 }; }
+    for (const [id, item] of items) this.canvas.scene.place(id, item.position);
+    return this.guides.catch(this.canvas.scene.bounds(items.keys()), this.canvas.view.transform[2]);
+  }
+
+  /** locked keeps the axis in which the node moved further, while Shift is down. */
+  private locked(id: string, p: Point): Point {
+    const from = this.from.get(id);
+    if (!this.canvas.keys.shift || !from) return p;
+    return Math.abs(p.x - from.x) >= Math.abs(p.y - from.y) ? { x: p.x, y: from.y } : { x: from.x, y: p.y };
+  }
+
+  private aim(items: Items): void {
+    const [id] = items.keys();
+    const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
+    const edge = alone ? this.canvas.edges.under(this.pointer) : undefined;
+    const target = edge && this.between(id!, edge) ? edge : undefined;
+    if (target === this.target) return;
+    if (this.target) this.canvas.edges.element(edgeKey(this.target))?.removeAttribute("data-target");
+    if (target) this.canvas.edges.element(edgeKey(target))?.setAttribute("data-target", "");
+    this.target = target;
+  }
+
+  /** between gives the ops that put a node into an edge, when it has ports that fit. */
+  between(id: string, edge: Edge): Op[] | undefined {
+    const { scene } = this.canvas, from = scene.port(edge.from, "out"), to = scene.port(edge.to, "in"), ports = scene.ports.get(id) ?? [];
+    const takes = from && ports.find((p) => p.side === "in" && fits(from.type, p.type));
+    const gives = to && ports.find((p) => p.side === "out" && fits(p.type, to.type));
+    if (!takes || !gives) return undefined;
+    const place = this.canvas.draft.edgesInto(edge.to).findIndex((e) => edgeKey(e) === edgeKey(edge)); // a list port keeps its order
+    return [
+      { op: "disconnect", edge },
+      { op: "connect", edge: { from: at(gives), to: edge.to }, at: place },
+      { op: "connect", edge: { from: edge.from, to: at(takes) } },
+    ];
+  }
+
+  /** cancel puts everything back; the button may still be down. */
+  cancel(): void {
+    this.cancelled = true;
+    for (const [id, p] of this.from) { this.canvas.scene.place(id, p); this.canvas.edges.drawOf(id); }
+    this.guides.end();
+    this.canvas.groups.draw();
+  }
+
+  private end(): void {
+    const { from, target, copying } = this;
+    this.guides.end();
+    this.aim(new Map());
+    this.from = new Map();
+    this.copying = false;
+    this.canvas.pane.removeAttribute("data-copying");
+    if (this.cancelled) return;
+    const to: Record<string, Point> = {};
+    for (const [id, p] of from) {
+      const now = this.canvas.scene.boxes.get(id)?.position;
+      if (now && (now.x !== p.x || now.y !== p.y)) to[id] = { ...now };
+    }
+    if (!Object.keys(to).length) return;
+    if (copying) return this.copy(from, to);
+    const [id] = from.keys(), insert = target && this.between(id!, target);
+    this.canvas.commit(insert ? "Insert into edge" : "Move", [{ op: "move", nodes: to }, ...(insert ?? [])]);
+    this.canvas.announce.moved(Object.keys(to));
+  }
+
+  private copy(from: Map<string, Point>, to: Record<string, Point>): void {
+    for (const [id, p] of from) { this.canvas.scene.place(id, p); this.canvas.edges.drawOf(id); }
+    this.canvas.clipboard.duplicate([...from.keys()], (id) => to[id] ?? from.get(id)!);
+  }
+
+  endAll(): void { for (const id of [...this.drags.keys()]) this.forget(id); }
+}
+
+function pointOf(e: MouseEvent | TouchEvent): Point {
+  const p = "changedTouches" in e ? e.changedTouches[0]! : e;
+  return { x: p.clientX, y: p.clientY };
+}

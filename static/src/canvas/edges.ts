@@ -1,0 +1,129 @@
+// Edges as curves: a fat path to hit, a thin one to see. A selected or hovered
+// edge shows tools: "+" to put a node in between, and a grip at either end.
+import type { FlowCanvas } from "./element.ts";
+import { edgeKey, nodeOf, portOf, type Edge } from "./model.ts";
+import { svg } from "./svg.ts";
+import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
+
+type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number] };
+type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number; sourcePosition: Position; targetPosition: Position };
+
+const gripAt = 22; // flow units from the port, beyond its hit area
+
+export class Edges {
+  private views = new Map<string, View>();
+  private tools = svg("g", { class: "canvas-edge-tools nopan" });
+  private shown: string | undefined; // whose tools are shown
+
+  constructor(private canvas: FlowCanvas, private layer: SVGElement) {
+    const plus = svg("g", { class: "canvas-edge-plus", role: "button", "aria-label": "Insert a node here" });
+    plus.append(svg("circle", { r: "10" }), svg("path", { d: "M-4,0H4M0,-4V4" }));
+    this.tools.append(plus, svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "from" }), svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "to" }));
+  }
+
+  /** sync makes the curves those of the document. */
+  sync(): void {
+    const want = new Map(this.canvas.draft.edges.map((e) => [edgeKey(e), e]));
+    for (const [key, v] of this.views) if (!want.has(key)) this.remove(key, v);
+    for (const [key, e] of want) if (!this.views.has(key)) this.add(key, e);
+  }
+
+  private add(key: string, edge: Edge): void {
+    const group = svg("g", { class: "canvas-edge", "data-edge": key, role: "img", "aria-label": this.name(edge) });
+    const hit = group.appendChild(svg("path", { class: "canvas-edge-hit" }));
+    const line = group.appendChild(svg("path", { class: "canvas-edge-line" })) as SVGPathElement;
+    this.layer.append(group);
+    this.views.set(key, { edge, group, hit, line, middle: [0, 0] });
+    this.draw(key);
+  }
+
+  private remove(key: string, v: View): void {
+    v.group.remove();
+    this.views.delete(key);
+    this.canvas.selection.forget(key);
+    if (this.shown === key) this.showTools(undefined);
+  }
+
+  get(key: string): Edge | undefined { return this.views.get(key)?.edge; }
+  element(key: string): SVGElement | undefined { return this.views.get(key)?.group; }
+  path(key: string): SVGPathElement | undefined { return this.views.get(key)?.line; }
+  keys(): Iterable<string> { return this.views.keys(); }
+  get size(): number { return this.views.size; }
+
+  /** name says an edge in words. */
+  name(e: Edge): string {
+    const { scene } = this.canvas;
+    return `Edge from ${scene.title(nodeOf(e.from))} output ${portOf(e.from)} to ${scene.title(nodeOf(e.to))} input ${portOf(e.to)}`;
+  }
+
+  drawOf(node: string): void { for (const e of this.canvas.draft.edgesOf(node)) this.draw(edgeKey(e)); }
+  drawAll(): void { for (const key of this.views.keys()) this.draw(key); }
+
+  private draw(key: string): void {
+    const v = this.views.get(key);
+    if (!v) return;
+    const ends = this.ends(v.edge);
+    v.group.style.display = ends ? "" : "none"; // not measured yet, or inside a folded group
+    if (!ends) return;
+    const [d, x, y] = getBezierPath(ends);
+    v.line.setAttribute("d", d);
+    v.hit.setAttribute("d", d);
+    v.middle = [x, y];
+    if (this.shown === key) this.placeTools(v);
+  }
+
+  private ends(e: Edge): Ends | null {
+    const from = nodeOf(e.from), to = nodeOf(e.to), { groups, scene } = this.canvas;
+    const a = groups.folded(from), b = groups.folded(to);
+    if (a && a === b) return null;
+    const p = this.measured(e, from, to);
+    if (!a && !b) return p;
+    const A = a ? groups.box(a) : scene.box(from), B = b ? groups.box(b) : scene.box(to);
+    if (!A || !B) return null;
+    const near = { sourceX: A.x + A.width, sourceY: A.y + A.height / 2, targetX: B.x, targetY: B.y + B.height / 2, sourcePosition: Position.Right, targetPosition: Position.Left };
+    if (p && !a) { near.sourceX = p.sourceX; near.sourceY = p.sourceY; }
+    if (p && !b) { near.targetX = p.targetX; near.targetY = p.targetY; }
+    return near;
+  }
+
+  private measured(e: Edge, from: string, to: string): Ends | null {
+    const { boxes } = this.canvas.scene, s = boxes.get(from), t = boxes.get(to);
+    if (!s?.internals.handleBounds || !t?.internals.handleBounds) return null;
+    return getEdgePosition({ id: edgeKey(e), sourceNode: s, targetNode: t, sourceHandle: portOf(e.from), targetHandle: portOf(e.to), connectionMode: ConnectionMode.Strict });
+  }
+
+  /** showTools puts "+" and the grips on one edge, or takes them away. */
+  showTools(key: string | undefined): void {
+    if (this.canvas.readonly) key = undefined;
+    this.shown = key;
+    const v = key === undefined ? undefined : this.views.get(key);
+    if (!v) return this.tools.remove();
+    this.layer.append(this.tools);
+    this.placeTools(v);
+  }
+
+  get toolsOf(): string | undefined { return this.shown; }
+
+  private placeTools(v: View): void {
+    const [plus, from, to] = this.tools.children as unknown as SVGElement[];
+    const length = v.line.getTotalLength(), grip = Math.min(gripAt, length / 3);
+    const a = v.line.getPointAtLength(grip), b = v.line.getPointAtLength(length - grip);
+    plus!.setAttribute("transform", `translate(${v.middle[0]},${v.middle[1]})`);
+    from!.setAttribute("transform", `translate(${a.x},${a.y})`);
+    to!.setAttribute("transform", `translate(${b.x},${b.y})`);
+  }
+
+  /** under finds the edge at a place of the screen; nodes in front do not hide it. */
+  under(client: { x: number; y: number }): Edge | undefined {
+    for (const el of document.elementsFromPoint(client.x, client.y)) {
+      const key = el.classList.contains("canvas-edge-hit") && el.closest("[data-edge]")?.getAttribute("data-edge");
+      if (key) return this.get(key);
+    }
+    return undefined;
+  }
+
+  /** rename says the ends anew after a node's title changed. */
+  rename(node: string): void {
+    for (const e of this.canvas.draft.edgesOf(node)) this.element(edgeKey(e))?.setAttribute("aria-label", this.name(e));
+  }
+}

@@ -1,0 +1,157 @@
+// Frames around nodes. A frame may be folded, which is a matter of the view:
+// the document keeps the group, the browser whether it is folded.
+import type { FlowCanvas } from "./element.ts";
+import type { Group, Point } from "./model.ts";
+import type { Op } from "./ops.ts";
+import type { Box } from "./scene.ts";
+import { count } from "./select.ts";
+
+const margin = 20, head = 32; // flow units around the nodes, and above them for the name
+const foldedSize = { width: 200, height: 48 };
+
+export class Groups {
+  private frames = new Map<string, HTMLElement>();
+  private closed: Set<string>;
+
+  constructor(private canvas: FlowCanvas, private layer: HTMLElement, private key: string) {
+    let kept: string[] = [];
+    try { kept = JSON.parse(localStorage.getItem(key) ?? "[]"); } catch { /* nothing kept */ }
+    this.closed = new Set(kept);
+  }
+
+  /** folded gives the folded group that hides a node. */
+  folded(node: string): string | undefined {
+    if (!this.closed.size) return undefined;
+    const g = this.canvas.draft.groupOf(node);
+    return g && this.closed.has(g.id) ? g.id : undefined;
+  }
+
+  box(id: string): Box | undefined {
+    const g = this.canvas.draft.groups.get(id), all = g && this.around(g);
+    return all && (this.closed.has(id) ? { x: all.x, y: all.y, ...foldedSize } : all);
+  }
+
+  private around(g: Group): Box | undefined {
+    const boxes = g.nodes.map((n) => this.canvas.scene.box(n)).filter((b) => b !== undefined);
+    if (!boxes.length) return undefined;
+    const x = Math.min(...boxes.map((b) => b.x)) - margin, y = Math.min(...boxes.map((b) => b.y)) - margin - head;
+    const right = Math.max(...boxes.map((b) => b.x + b.width)) + margin, bottom = Math.max(...boxes.map((b) => b.y + b.height)) + margin;
+    return { x, y, width: right - x, height: bottom - y };
+  }
+
+  /** sync makes the frames those of the document, and hides what is folded. */
+  sync(): void {
+    const { groups } = this.canvas.draft;
+    for (const [id, el] of this.frames) if (!groups.has(id)) { el.remove(); this.frames.delete(id); }
+    for (const g of groups.values()) this.paint(g, this.frames.get(g.id) ?? this.make(g.id));
+    this.hide();
+    this.draw();
+  }
+
+  private make(id: string): HTMLElement {
+    const el = document.createElement("section");
+    el.className = "canvas-group";
+    el.dataset.group = id;
+    const fold = Object.assign(document.createElement("button"), { type: "button", className: "canvas-group-fold nodrag nopan", tabIndex: -1 });
+    const name = Object.assign(document.createElement("header"), { className: "canvas-group-name nopan" });
+    el.append(name, fold);
+    this.layer.append(el);
+    this.frames.set(id, el);
+    return el;
+  }
+
+  private paint(g: Group, el: HTMLElement): void {
+    const shut = this.closed.has(g.id), [name, fold] = el.children as unknown as HTMLElement[];
+    const label = g.label || "Group";
+    name!.textContent = shut ? `${label} · ${count(g.nodes.length, "node")}` : label;
+    fold!.setAttribute("aria-expanded", String(!shut));
+    fold!.setAttribute("aria-label", `${shut ? "Unfold" : "Fold"} ${label}`);
+    el.setAttribute("role", "group");
+    el.setAttribute("aria-label", `${label}, ${count(g.nodes.length, "node")}`);
+    el.toggleAttribute("data-folded", shut);
+    if (g.color) el.dataset.color = g.color;
+    else delete el.dataset.color;
+  }
+
+  private hide(): void {
+    for (const [id, el] of this.canvas.scene.elements) {
+      const hidden = this.folded(id) !== undefined;
+      if (el.hidden === hidden) continue;
+      el.hidden = hidden;
+      this.canvas.edges.drawOf(id);
+    }
+  }
+
+  /** draw puts the frames around their nodes, which may have moved. */
+  draw(): void {
+    for (const [id, el] of this.frames) {
+      const b = this.box(id);
+      el.hidden = !b;
+      if (b) Object.assign(el.style, { transform: `translate(${b.x}px,${b.y}px)`, width: `${b.width}px`, height: `${b.height}px` });
+    }
+  }
+
+  /** fold folds a group, or unfolds it. */
+  fold(id: string): void {
+    if (!this.closed.delete(id)) this.closed.add(id);
+    try { localStorage.setItem(this.key, JSON.stringify([...this.closed])); } catch { /* a comfort only */ }
+    this.sync();
+    for (const n of this.canvas.draft.groups.get(id)?.nodes ?? []) this.canvas.edges.drawOf(n);
+    this.canvas.remeasure(this.canvas.draft.groups.get(id)?.nodes ?? []);
+    this.canvas.minimap?.paint();
+    this.canvas.announce.say(this.closed.has(id) ? "Folded the group" : "Unfolded the group");
+  }
+
+  /** group frames the selected nodes, taking them out of other groups. */
+  group(): void {
+    const nodes = [...this.canvas.selection.nodes];
+    if (!nodes.length || this.canvas.readonly) return;
+    let n = 1;
+    while (this.canvas.draft.groups.has(`group_${n}`)) n++;
+    this.canvas.commit("Group", [...this.without(nodes), { op: "group", id: `group_${n}`, group: { label: `Group ${n}`, nodes } }]);
+    this.canvas.announce.say(`Grouped ${count(nodes.length, "node")}`);
+  }
+
+  /** ungroup removes the frames of the selected nodes, not the nodes. */
+  ungroup(): void {
+    const ids = new Set([...this.canvas.selection.nodes].map((n) => this.canvas.draft.groupOf(n)?.id).filter((id) => id !== undefined));
+    if (!ids.size || this.canvas.readonly) return;
+    this.canvas.commit("Ungroup", [...ids].map((id) => ({ op: "group", id })));
+    this.canvas.announce.say(`Removed ${count(ids.size, "group")}`);
+  }
+
+  /** without gives the ops that take nodes out of their groups; an empty group goes. */
+  private without(nodes: string[]): Op[] {
+    const ops: Op[] = [];
+    for (const { id, ...g } of this.canvas.draft.groups.values()) {
+      const left = g.nodes.filter((n) => !nodes.includes(n));
+      if (left.length !== g.nodes.length) ops.push(left.length ? { op: "group", id, group: { ...g, nodes: left } } : { op: "group", id });
+    }
+    return ops;
+  }
+
+  /** press drags a frame with all its nodes by its name. */
+  press(e: PointerEvent, id: string): void {
+    const g = this.canvas.draft.groups.get(id), { scene, view, pane } = this.canvas;
+    if (!g || this.canvas.readonly || e.button) return;
+    const start = view.toFlow({ x: e.clientX, y: e.clientY });
+    const from = new Map<string, Point>(g.nodes.filter((n) => scene.boxes.has(n)).map((n) => [n, { ...this.canvas.draft.position(n) }]));
+    let to: Record<string, Point> = {};
+    pane.setPointerCapture(e.pointerId);
+    const move = (m: PointerEvent) => {
+      const now = view.toFlow({ x: m.clientX, y: m.clientY }), step = (d: number) => Math.round(d / 10) * 10;
+      to = {};
+      for (const [n, p] of from) to[n] = { x: p.x + step(now.x - start.x), y: p.y + step(now.y - start.y) };
+      for (const [n, p] of Object.entries(to)) { scene.place(n, p); this.canvas.edges.drawOf(n); }
+      this.draw();
+    };
+    const end = () => {
+      pane.removeEventListener("pointermove", move);
+      for (const name of ["pointerup", "pointercancel"]) pane.removeEventListener(name, end);
+      if (!Object.keys(to).length) return this.canvas.selection.set(g.nodes);
+      this.canvas.commit("Move group", [{ op: "move", nodes: to }]);
+    };
+    pane.addEventListener("pointermove", move);
+    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, end);
+  }
+}

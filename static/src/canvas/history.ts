@@ -1,0 +1,80 @@
+// Undo and redo of own changes. One gesture is one step. Steps are ops with
+// the ops that undo them, so they survive a reload of the page.
+import type { FlowCanvas } from "./element.ts";
+import type { Op } from "./ops.ts";
+
+export type Step = { label: string; redo: Op[]; undo: Op[]; key?: string; txids: string[] };
+
+const keepBytes = 1 << 20; // of sessionStorage, which holds 5 MB for all flows of a tab
+
+export class History {
+  private done: Step[] = [];
+  private undone: Step[] = [];
+
+  constructor(private canvas: FlowCanvas, private key: string) {
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(key) ?? "");
+      this.done = kept.done;
+      this.undone = kept.undone;
+    } catch { /* a new tab */ }
+  }
+
+  /** record keeps a step. Steps with the same key, and those that join, become one with the step before. */
+  record(step: Step, join = false): void {
+    const last = this.done.at(-1);
+    if (last && (join || (step.key && last.key === step.key))) {
+      last.redo.push(...step.redo);
+      last.undo.unshift(...step.undo);
+      last.txids.push(...step.txids);
+    } else this.done.push(step);
+    this.undone = [];
+    this.keep();
+  }
+
+  /** seal ends the merging of steps with the same key, when a field loses the focus. */
+  seal(): void {
+    const last = this.done.at(-1);
+    if (last) delete last.key;
+  }
+
+  undo(): void { this.turn(this.done, this.undone, "undo", "Undid"); }
+  redo(): void { this.turn(this.undone, this.done, "redo", "Redid"); }
+
+  private turn(from: Step[], to: Step[], way: "undo" | "redo", word: string): void {
+    if (this.canvas.readonly) return;
+    const step = from.pop();
+    if (!step) return this.canvas.announce.say(`Nothing to ${way}`);
+    const { undo, txid } = this.canvas.perform(step[way]);
+    if (!undo.length) {
+      this.keep();
+      return this.canvas.announce.say(`Nothing to ${way}: it was changed elsewhere`);
+    }
+    const back = way === "undo" ? "redo" : "undo";
+    to.push({ ...step, [back]: undo, txids: [txid] });
+    this.keep();
+    this.canvas.announce.say(`${word} ${step.label}`);
+  }
+
+  /** forget drops the step that a refused change made. */
+  forget(txid: string): void {
+    this.done = this.done.filter((s) => !s.txids.includes(txid));
+    this.undone = this.undone.filter((s) => !s.txids.includes(txid));
+    this.keep();
+  }
+
+  /** labels say what the next undo and redo would do, for tooltips. */
+  get labels(): { undo?: string; redo?: string } {
+    return { undo: this.done.at(-1)?.label, redo: this.undone.at(-1)?.label };
+  }
+
+  private keep(): void {
+    let done = this.done;
+    let text = JSON.stringify({ done, undone: this.undone });
+    while (text.length > keepBytes && done.length) { // the oldest steps go first
+      done = done.slice(Math.ceil(done.length / 4));
+      text = JSON.stringify({ done, undone: this.undone });
+    }
+    try { sessionStorage.setItem(this.key, text); } catch { /* full: undo works until the reload */ }
+    this.canvas.emit("canvas:history", this.labels);
+  }
+}

@@ -1,0 +1,199 @@
+// The canvas without a pointer. It is one tab stop: the focus rests on one
+// node, arrows walk to its neighbours, Alt and arrows along edges, Enter goes
+// into the node to its ports, Escape comes back. Single letters count only
+// while the canvas has the focus.
+import type { FlowCanvas } from "./element.ts";
+import { nodeOf, type Point } from "./model.ts";
+import { chord, shortcuts } from "./shortcuts.ts";
+import { handleClass } from "./xyflow.ts";
+
+const arrows: Record<string, Point> = { ArrowLeft: { x: -1, y: 0 }, ArrowRight: { x: 1, y: 0 }, ArrowUp: { x: 0, y: -1 }, ArrowDown: { x: 0, y: 1 } };
+const step = 10, leap = 40; // flow units of one nudge
+
+export class Keys {
+  alt = false;
+  shift = false;
+  private stop: string | undefined; // the node that Tab comes to
+  private sorted: string[] | undefined;
+  private nudged = new Map<string, Point>(); // where nodes were before the arrows
+
+  constructor(private canvas: FlowCanvas) {}
+
+  start(signal: AbortSignal): void {
+    const o = { signal };
+    this.canvas.addEventListener("keydown", (e) => this.down(e), o);
+    addEventListener("keydown", (e) => this.modifiers(e), { signal, capture: true });
+    addEventListener("keyup", (e) => { this.modifiers(e); this.up(e); }, { signal, capture: true });
+    addEventListener("pointerdown", (e) => this.modifiers(e), { signal, capture: true });
+    addEventListener("pointermove", (e) => this.modifiers(e), { signal, capture: true });
+    this.canvas.addEventListener("focusout", () => this.settle(), o);
+    this.canvas.addEventListener("focusin", (e) => this.focused(e), o);
+    this.ensure();
+  }
+
+  private modifiers(e: { altKey: boolean; shiftKey: boolean }): void {
+    this.alt = e.altKey;
+    this.shift = e.shiftKey;
+  }
+
+  private up(e: KeyboardEvent): void {
+    if (e.key in arrows) this.settle();
+    if (e.key === " ") this.canvas.view.holdSpace(false);
+  }
+
+  private focused(e: FocusEvent): void {
+    const el = (e.target as Element).closest<HTMLElement>("article[data-id]");
+    if (!el) return;
+    this.rest(el.dataset.id!);
+    if ((e.target as Element).matches(":focus-visible")) this.canvas.view.reveal(el.dataset.id!);
+  }
+
+  /** order is the order of the nodes from the inputs on; made again when edges change. */
+  order(): string[] { return (this.sorted ??= this.canvas.draft.order()).filter((id) => this.canvas.scene.elements.has(id) && !this.canvas.scene.hidden(id)); }
+  reorder(): void { this.sorted = undefined; }
+
+  /** ensure keeps exactly one tab stop. */
+  ensure(): void {
+    if (!this.stop || !this.canvas.scene.elements.has(this.stop) || this.canvas.scene.hidden(this.stop)) this.rest(this.order()[0]);
+    else this.canvas.scene.elements.get(this.stop)!.tabIndex = 0;
+  }
+
+  private rest(id: string | undefined): void {
+    const old = this.stop && this.canvas.scene.elements.get(this.stop);
+    if (old) old.tabIndex = -1;
+    this.stop = id;
+    const el = id && this.canvas.scene.elements.get(id);
+    if (el) el.tabIndex = 0;
+  }
+
+  focus(id: string | undefined): void {
+    const el = id && this.canvas.scene.elements.get(id);
+    if (!el) return this.canvas.pane.focus({ preventScroll: true });
+    this.rest(id);
+    el.focus({ preventScroll: true });
+    this.canvas.view.reveal(id);
+  }
+
+  /** node is the node that has the focus itself. */
+  get node(): string | undefined { return (document.activeElement as HTMLElement | null)?.matches("article[data-id]") ? (document.activeElement as HTMLElement).dataset.id : undefined; }
+
+  private inside(): HTMLElement | undefined {
+    const el = document.activeElement as HTMLElement | null;
+    return el && this.canvas.layer.contains(el) && !el.matches("article[data-id]") ? el : undefined;
+  }
+
+  private down(e: KeyboardEvent): void {
+    if (e.defaultPrevented || typing(e.target as HTMLElement)) return this.leaveField(e);
+    const inner = this.inside();
+    if (inner && this.within(e, inner)) return e.preventDefault();
+    if (e.key in arrows && !e.ctrlKey && !e.metaKey) { if (this.arrow(e)) e.preventDefault(); return; }
+    if (inner && (e.key === "Enter" || e.key === " ")) return; // the button's own
+    const s = shortcuts.find((s) => s.chords.includes(chord(e)));
+    if (!s || (s.edits && this.canvas.readonly)) return;
+    if (s.run(this.canvas, e) !== false) e.preventDefault();
+  }
+
+  private leaveField(e: KeyboardEvent): void {
+    if (e.key !== "Escape" || e.defaultPrevented) return;
+    e.preventDefault();
+    this.focus((e.target as Element).closest<HTMLElement>("article[data-id]")?.dataset.id);
+  }
+
+  /** within handles keys on a port or another control inside a node. */
+  private within(e: KeyboardEvent, el: HTMLElement): boolean {
+    const vertical = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+    if (vertical && !e.altKey) return this.nextPort(el, vertical);
+    if ((e.key === "Delete" || e.key === "Backspace") && el.classList.contains(handleClass)) { this.canvas.connect.clear(el); return true; }
+    if (e.key !== "Escape" || this.canvas.connect.pending) return false;
+    this.focus(el.closest<HTMLElement>("article[data-id]")?.dataset.id);
+    return true;
+  }
+
+  /** nextPort goes through the controls of the node, or through the ports that fit while connecting. */
+  private nextPort(el: HTMLElement, by: number): boolean {
+    const { connect, scene } = this.canvas;
+    const list = connect.pending
+      ? connect.candidates().map((p) => scene.portElement(p)!)
+      : [...el.closest("article[data-id]")!.querySelectorAll<HTMLElement>(controls)];
+    if (!list.length) return true;
+    const i = list.indexOf(el), next = list[i < 0 ? (by > 0 ? 0 : list.length - 1) : (i + by + list.length) % list.length]!;
+    next.focus({ preventScroll: true });
+    this.canvas.view.reveal(next.closest<HTMLElement>("article[data-id]")!.dataset.id!);
+    return true;
+  }
+
+  /** enter goes into the focused node. */
+  enter(): boolean {
+    const id = this.node;
+    if (!id) return false;
+    this.canvas.scene.elements.get(id)!.querySelector<HTMLElement>(controls)?.focus({ preventScroll: true });
+    return true;
+  }
+
+  private arrow(e: KeyboardEvent): boolean {
+    const dir = arrows[e.key]!, at = this.node;
+    if (e.altKey) return this.along(dir);
+    if (this.canvas.selection.nodes.size && (!at || this.canvas.selection.nodes.has(at)) && !this.canvas.readonly) return this.nudge(dir, e.shiftKey ? leap : step);
+    const next = at ? this.neighbour(at, dir) : this.stop ?? this.order()[0];
+    if (next) this.focus(next);
+    return true;
+  }
+
+  /** along follows edges: left and right to what feeds and what is fed, up and down between those side by side. */
+  private along(dir: Point): boolean {
+    const at = this.node;
+    if (!at) return false;
+    const { draft } = this.canvas;
+    const beside = (id: string, side: "from" | "to") => draft.edgesOf(id).filter((e) => nodeOf(side === "to" ? e.from : e.to) === id).map((e) => nodeOf(e[side]));
+    if (dir.x) { this.focus(beside(at, dir.x > 0 ? "to" : "from")[0] ?? at); return true; }
+    const siblings = [...new Set(beside(at, "from").flatMap((p) => beside(p, "to")))];
+    const i = siblings.indexOf(at);
+    if (i >= 0) this.focus(siblings[(i + dir.y + siblings.length) % siblings.length]);
+    return true;
+  }
+
+  /** neighbour is the nearest node in a direction; being off to the side counts double. */
+  private neighbour(id: string, dir: Point): string | undefined {
+    const { scene } = this.canvas, a = scene.box(id)!;
+    let best: string | undefined, least = Infinity;
+    for (const other of scene.boxes.keys()) {
+      if (other === id || scene.hidden(other)) continue;
+      const b = scene.box(other)!, dx = b.x + b.width / 2 - a.x - a.width / 2, dy = b.y + b.height / 2 - a.y - a.height / 2;
+      const ahead = dx * dir.x + dy * dir.y, off = Math.abs(dx * dir.y) + Math.abs(dy * dir.x);
+      if (ahead <= 0 || off > ahead * 3) continue;
+      if (ahead + 2 * off < least) { least = ahead + 2 * off; best = other; }
+    }
+    return best;
+  }
+
+  private nudge(dir: Point, by: number): boolean {
+    const { scene, edges, groups } = this.canvas;
+    for (const id of this.canvas.selection.nodes) {
+      const p = scene.boxes.get(id)?.position;
+      if (!p) continue;
+      if (!this.nudged.has(id)) this.nudged.set(id, { x: p.x, y: p.y });
+      scene.place(id, { x: p.x + dir.x * by, y: p.y + dir.y * by });
+      edges.drawOf(id);
+    }
+    groups.draw();
+    this.canvas.minimap?.paint();
+    return true;
+  }
+
+  /** settle makes the nudges since the last key one step of the history. */
+  settle(): void {
+    if (!this.nudged.size) return;
+    const nodes: Record<string, Point> = {};
+    for (const id of this.nudged.keys()) { const p = this.canvas.scene.boxes.get(id)?.position; if (p) nodes[id] = { x: p.x, y: p.y }; }
+    this.nudged.clear();
+    this.canvas.commit("Move", [{ op: "move", nodes }]);
+    this.canvas.announce.moved(Object.keys(nodes));
+  }
+}
+
+const controls = "[data-port], button, a[href], input, textarea, select, summary";
+
+/** typing tells whether a key belongs to a field. */
+function typing(el: HTMLElement): boolean {
+  return el.isContentEditable || !!el.closest(".nokey, input:not([type=checkbox], [type=range]), textarea, select");
+}

@@ -1,0 +1,127 @@
+// What a flow is made of, in the words of its document (sluice.flow/v1).
+
+export const schema = "sluice.flow/v1";
+
+export type Point = { x: number; y: number };
+export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "any";
+export type Side = "in" | "out";
+
+/** Port is a named place where a node takes or gives a value. */
+export type Port = { node: string; name: string; side: Side; type: PortType; many: boolean };
+
+/** Edge connects two ports, each written node.port. */
+export type Edge = { from: string; to: string };
+
+/** Group frames nodes on the canvas. */
+export type Group = { id: string; label?: string; color?: string; nodes: string[] };
+
+/** FlowNode is one box, as the document keeps it. */
+export type FlowNode = {
+  id: string; kind: string; label?: string; position?: Point; color?: string; disabled?: boolean;
+  retry?: { attempts: number; backoff_s?: number }; timeout_s?: number; on_error?: unknown; config: Record<string, unknown>;
+};
+
+export type FlowDocument = { schema?: string; name?: string; description?: string; nodes: FlowNode[]; edges: Edge[]; groups?: Group[] };
+
+/** ends splits node.port at the first dot, as the document does: ports may have dots. */
+export function ends(at: string): [node: string, port: string] {
+  const dot = at.indexOf(".");
+  return dot < 0 ? [at, ""] : [at.slice(0, dot), at.slice(dot + 1)];
+}
+
+export const nodeOf = (at: string): string => ends(at)[0];
+export const portOf = (at: string): string => ends(at)[1];
+export const edgeKey = (e: Edge): string => `${e.from}>${e.to}`;
+export const at = (p: { node: string; name: string }): string => `${p.node}.${p.name}`;
+
+/**
+ * fits tells whether an edge between the types can ever work. It is the rule
+ * of the server (flow/validate.go), which has the last word.
+ */
+export function fits(from: PortType, to: PortType): boolean {
+  const loose = (t: PortType) => t === "any" || t === "json";
+  const scalar = (t: PortType) => t === "number" || t === "boolean";
+  return from === to || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
+}
+
+/** Draft is the document as the canvas holds it: the server's, and own edits that wait to be sent. */
+export class Draft {
+  name = "";
+  description = "";
+  readonly nodes = new Map<string, FlowNode>();
+  readonly groups = new Map<string, Group>();
+  edges: Edge[] = []; // ordered: a list port takes its values in this order
+  private touching = new Map<string, Edge[]>(); // node to its edges; made again when edges change
+
+  constructor(d: FlowDocument) {
+    this.name = d.name ?? "";
+    this.description = d.description ?? "";
+    for (const n of d.nodes) this.nodes.set(n.id, n);
+    for (const g of d.groups ?? []) this.groups.set(g.id, g);
+    this.setEdges(d.edges);
+  }
+
+  setEdges(edges: Edge[]): void {
+    this.edges = edges;
+    this.touching = new Map();
+    for (const e of edges) {
+      const [a, b] = [nodeOf(e.from), nodeOf(e.to)];
+      this.touch(a, e);
+      if (b !== a) this.touch(b, e);
+    }
+  }
+
+  private touch(node: string, e: Edge): void {
+    const list = this.touching.get(node);
+    if (list) list.push(e);
+    else this.touching.set(node, [e]);
+  }
+
+  edgesOf(node: string): Edge[] { return this.touching.get(node) ?? []; }
+  edgesInto(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.to === port); }
+  edgesFrom(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.from === port); }
+  hasEdge(e: Edge): boolean { return this.edgesOf(nodeOf(e.from)).some((o) => o.from === e.from && o.to === e.to); }
+  groupOf(node: string): Group | undefined { return [...this.groups.values()].find((g) => g.nodes.includes(node)); }
+  position(id: string): Point { return this.nodes.get(id)?.position ?? { x: 0, y: 0 }; }
+  title(id: string): string { return this.nodes.get(id)?.label || id; }
+
+  /** after are the nodes that a value from this node can reach, without itself. */
+  after(id: string): Set<string> {
+    const seen = new Set<string>();
+    const queue = [id];
+    for (let n = queue.pop(); n !== undefined; n = queue.pop())
+      for (const e of this.edgesOf(n)) {
+        const to = nodeOf(e.to);
+        if (nodeOf(e.from) === n && !seen.has(to)) { seen.add(to); queue.push(to); }
+      }
+    return seen;
+  }
+
+  /** order lists the nodes from the inputs on: the way in which the keyboard walks. */
+  order(): string[] {
+    const waits = new Map([...this.nodes.keys()].map((id) => [id, 0]));
+    for (const e of this.edges) waits.set(nodeOf(e.to), (waits.get(nodeOf(e.to)) ?? 0) + 1);
+    const byPlace = (a: string, b: string) => this.position(a).x - this.position(b).x || this.position(a).y - this.position(b).y;
+    const ready = [...this.nodes.keys()].filter((id) => !waits.get(id)).sort(byPlace);
+    const out: string[] = [];
+    for (let id = ready.shift(); id !== undefined; id = ready.shift()) {
+      out.push(id);
+      for (const e of this.edgesOf(id)) {
+        if (nodeOf(e.from) !== id) continue;
+        const to = nodeOf(e.to), left = waits.get(to)! - 1;
+        waits.set(to, left);
+        if (!left) ready.push(to);
+      }
+    }
+    return [...out, ...[...this.nodes.keys()].filter((id) => !out.includes(id))]; // nodes on a cycle come last
+  }
+
+  /** free makes an ID like base that no node has. */
+  free(base: string, taken = new Set<string>()): string {
+    const stem = base.replace(/_\d+$/, "").slice(0, 56) || "node";
+    let id = stem;
+    for (let i = 2; this.nodes.has(id) || taken.has(id); i++) id = `${stem}_${i}`;
+    taken.add(id);
+    return id;
+  }
+}

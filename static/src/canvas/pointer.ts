@@ -1,0 +1,123 @@
+// Presses, clicks and fingers, told apart and handed to whom they concern.
+import type { FlowCanvas } from "./element.ts";
+import type { Point } from "./model.ts";
+import { handleClass } from "./xyflow.ts";
+
+const longPress = 500; // milliseconds
+const slack = 8; // pixels a resting finger may move
+
+export class Pointer {
+  /** last is where the pointer was, on the screen. */
+  last: Point | undefined;
+  private timer = 0;
+  private swallow = false; // the click after a marquee or a long press
+
+  constructor(private canvas: FlowCanvas) {}
+
+  start(signal: AbortSignal): void {
+    const { pane } = this.canvas, o = { signal };
+    for (const name of ["mousedown", "touchstart"] as const) {
+      pane.addEventListener(name, (e) => this.ready(e), { signal, capture: true, passive: true });
+      pane.addEventListener(name, (e) => this.press(e), { signal, passive: true });
+    }
+    pane.addEventListener("pointerdown", (e) => this.down(e), { signal, capture: true });
+    pane.addEventListener("pointermove", (e) => this.move(e), o);
+    pane.addEventListener("pointerleave", () => { this.last = undefined; }, o);
+    for (const name of ["pointerup", "pointercancel"] as const) addEventListener(name, () => clearTimeout(this.timer), { signal, capture: true });
+    pane.addEventListener("pointerover", (e) => this.hover(e), o);
+    pane.addEventListener("click", (e) => this.click(e), o);
+    pane.addEventListener("dblclick", (e) => this.double(e), o);
+    pane.addEventListener("contextmenu", (e) => this.context(e), o);
+  }
+
+  private ready(e: Event): void {
+    const id = nodeAt(e.target);
+    if (id) this.canvas.drag.ready(id);
+  }
+
+  private press(e: MouseEvent | TouchEvent): void {
+    if (("button" in e && e.button) || ("touches" in e && e.touches.length > 1)) return;
+    const el = e.target as Element, port = el.closest<HTMLElement>(`.${handleClass}`), grip = el.closest<SVGElement>(".canvas-edge-grip");
+    if (port) return this.canvas.connect.press(e, port);
+    const edge = grip && this.canvas.edges.get(this.canvas.edges.toolsOf ?? "");
+    if (grip && edge) this.canvas.connect.pressEnd(e, edge, grip.dataset.end as "from" | "to", grip);
+  }
+
+  private down(e: PointerEvent): void {
+    this.swallow = false;
+    clearTimeout(this.timer);
+    const el = e.target as Element, group = el.closest<HTMLElement>(".canvas-group-name")?.parentElement?.dataset.group;
+    if (group) return this.canvas.groups.press(e, group);
+    if (e.pointerType === "touch") this.hold(e);
+    const empty = !el.closest(`article, .${handleClass}, .canvas-edge-tools, button`);
+    if (empty && e.button === 0 && e.isPrimary && (e.shiftKey || this.canvas.selecting)) { this.swallow = true; this.canvas.selection.marquee(e); }
+  }
+
+  /** hold waits for a long press, which stands for the right button. */
+  private hold(e: PointerEvent): void {
+    const from = { x: e.clientX, y: e.clientY };
+    this.last = from;
+    this.timer = window.setTimeout(() => {
+      if (!this.last || Math.hypot(this.last.x - from.x, this.last.y - from.y) > slack || this.canvas.drag.active || this.canvas.connect.active) return;
+      this.swallow = true;
+      this.menuAt(e.target as Element, from);
+    }, longPress);
+  }
+
+  private move(e: PointerEvent): void { this.last = { x: e.clientX, y: e.clientY }; }
+
+  private hover(e: PointerEvent): void {
+    if (e.buttons || this.canvas.selection.edges.size === 1) return;
+    const el = e.target as Element, key = el.closest("[data-edge]")?.getAttribute("data-edge");
+    if (key) this.canvas.edges.showTools(key);
+    else if (!el.closest(".canvas-edge-tools")) this.canvas.edges.showTools(undefined);
+  }
+
+  private click(e: MouseEvent): void {
+    if (this.swallow) { this.swallow = false; return; }
+    const el = e.target as Element, add = e.shiftKey || e.ctrlKey || e.metaKey, { canvas } = this;
+    const port = el.closest<HTMLElement>(`.${handleClass}`), node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge");
+    const fold = el.closest<HTMLElement>(".canvas-group-fold")?.parentElement?.dataset.group;
+    if (port) return canvas.connect.tap(port);
+    if (fold) return canvas.groups.fold(fold);
+    if (el.closest(".canvas-edge-plus")) return canvas.palette({ x: e.clientX, y: e.clientY }, { edge: canvas.edges.get(canvas.edges.toolsOf ?? "") });
+    if (node) return this.clickNode(node, el, add);
+    if (edge) return add ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
+    if (el.closest(".canvas-edge-tools, .canvas-group-name")) return;
+    canvas.connect.cancelPending();
+    if (!add) canvas.selection.clear();
+  }
+
+  private clickNode(node: string, el: Element, add: boolean): void {
+    const { connect, selection, keys } = this.canvas, first = connect.pending;
+    if (first && first.node !== node) { connect.cancelPending(); return connect.joinNode(first, node); }
+    if (add) selection.toggle(node);
+    else selection.set([node]);
+    if (!el.closest("button, a, input, textarea, select, summary, [contenteditable]")) keys.focus(node);
+  }
+
+  private double(e: MouseEvent): void {
+    const el = e.target as Element, node = nodeAt(el);
+    if (el.closest(`.${handleClass}, .canvas-edge-tools, .canvas-group`)) return;
+    if (node) this.canvas.open(node);
+    else if (!el.closest("[data-edge]")) this.canvas.palette({ x: e.clientX, y: e.clientY });
+  }
+
+  private context(e: MouseEvent): void {
+    if (this.menuAt(e.target as Element, { x: e.clientX, y: e.clientY })) e.preventDefault();
+  }
+
+  /** menuAt selects what is there and asks the page for its menu. It tells whether the page shows one. */
+  private menuAt(el: Element, client: Point): boolean {
+    const node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge") ?? undefined, { selection } = this.canvas;
+    if (node && !selection.nodes.has(node)) selection.set([node]);
+    if (edge && !selection.edges.has(edge)) selection.set([], [edge]);
+    return this.canvas.menu(client);
+  }
+
+  end(): void { clearTimeout(this.timer); }
+}
+
+function nodeAt(target: EventTarget | null): string | undefined {
+  return (target as Element | null)?.closest<HTMLElement>("article[data-id]")?.dataset.id;
+}

@@ -1,0 +1,136 @@
+// The nodes as they lie on the canvas: their elements, sizes and ports. The
+// server makes and changes what is inside an <article>; the canvas owns the
+// shell alone (its place, whether it is selected, its tab stop).
+import type { FlowCanvas } from "./element.ts";
+import type { Point, Port, PortType, Side } from "./model.ts";
+import { adoptUserNodes, flowId, getInternalNodesBounds, handleClass, infiniteExtent, nodeClass, updateNodeInternals, type InternalNodeBase, type NodeBase } from "./xyflow.ts";
+
+export type Box = { x: number; y: number; width: number; height: number };
+
+export class Scene {
+  /** boxes is the library's lookup of nodes: geometry, selection, places of ports. */
+  readonly boxes = new Map<string, InternalNodeBase>();
+  readonly elements = new Map<string, HTMLElement>();
+  readonly ports = new Map<string, Port[]>();
+  private readonly trash = new Map<string, HTMLElement>(); // removed nodes come back whole when undone
+  private readonly parents = new Map();
+
+  constructor(private canvas: FlowCanvas) {}
+
+  /** adopt takes over a node's element, new or swapped. Its size is read by measure. */
+  adopt(el: HTMLElement): string {
+    const id = el.dataset.id!;
+    const known = this.canvas.draft.nodes.get(id);
+    const position = known?.position ?? { x: Number(el.dataset.x) || 0, y: Number(el.dataset.y) || 0 };
+    if (known) known.position = position;
+    else this.canvas.draft.nodes.set(id, { id, kind: el.dataset.kind ?? "", label: el.dataset.label || undefined, position, config: {} });
+    const selected = this.boxes.get(id)?.selected ?? false;
+    const one = new Map<string, InternalNodeBase>();
+    adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map it is given
+    this.boxes.set(id, one.get(id)!);
+    this.elements.set(id, el);
+    this.trash.delete(id);
+    this.shell(el, id, position, selected);
+    this.readPorts(id);
+    return id;
+  }
+
+  private shell(el: HTMLElement, id: string, p: Point, selected: boolean): void {
+    el.id = `node-${id}`;
+    el.classList.add(nodeClass);
+    el.style.transform = `translate(${p.x}px,${p.y}px)`;
+    el.toggleAttribute("data-selected", selected);
+    el.tabIndex = -1;
+    el.setAttribute("role", "group");
+    el.setAttribute("aria-roledescription", "node");
+  }
+
+  /** readPorts gives the server's ports what the library looks for; see also decorate. */
+  readPorts(id: string): void {
+    const list: Port[] = [];
+    for (const p of this.elements.get(id)!.querySelectorAll<HTMLElement>("[data-port]")) list.push(decorate(p, id));
+    this.ports.set(id, list);
+  }
+
+  /** measure reads sizes and the places of ports again; transforms inside a node would falsify them. */
+  measure(ids: Iterable<string>): void {
+    const all = [...ids].filter((id) => this.elements.has(id));
+    const updates = new Map(all.map((id) => [id, { id, nodeElement: this.elements.get(id) as HTMLDivElement, force: true }]));
+    updateNodeInternals(updates, this.boxes, this.parents, this.canvas.pane as HTMLDivElement, [0, 0], infiniteExtent);
+  }
+
+  /** place moves a node on the screen. The document is changed by an op. */
+  place(id: string, p: Point): void {
+    const box = this.boxes.get(id), el = this.elements.get(id);
+    if (!box || !el) return;
+    box.position = box.internals.userNode.position = box.internals.positionAbsolute = { x: p.x, y: p.y };
+    el.style.transform = `translate(${p.x}px,${p.y}px)`;
+  }
+
+  drop(id: string): void {
+    this.boxes.delete(id);
+    this.elements.delete(id);
+    this.ports.delete(id);
+  }
+
+  /** discard takes a node off the canvas and keeps its element for an undo. */
+  discard(id: string): void {
+    const el = this.elements.get(id);
+    if (!el) return;
+    this.drop(id);
+    this.trash.set(id, el);
+    el.remove();
+  }
+
+  /** recover gives the element of a node that was removed, or an empty one until the server sends its inside. */
+  recover(id: string): HTMLElement {
+    const kept = this.trash.get(id);
+    if (kept) return kept;
+    const n = this.canvas.draft.nodes.get(id)!;
+    const el = document.createElement("article");
+    el.className = "node";
+    Object.assign(el.dataset, { id, kind: n.kind });
+    el.setAttribute("aria-busy", "true");
+    el.setAttribute("aria-label", n.label || id);
+    el.append(Object.assign(document.createElement("header"), { textContent: n.label || id }));
+    return el;
+  }
+
+  port(at: string, side: Side): Port | undefined {
+    const dot = at.indexOf(".");
+    return this.ports.get(at.slice(0, dot))?.find((p) => p.side === side && p.name === at.slice(dot + 1));
+  }
+
+  portElement(p: Port): HTMLElement | null {
+    return this.elements.get(p.node)?.querySelector(`[data-port="${CSS.escape(p.name)}"][data-side="${p.side}"]`) ?? null;
+  }
+
+  /** title is what a person calls the node. */
+  title(id: string): string {
+    return this.elements.get(id)?.querySelector("[data-title]")?.textContent?.trim() || this.canvas.draft.title(id);
+  }
+
+  bounds(ids?: Iterable<string>): Box {
+    const only = ids && new Set(ids);
+    return getInternalNodesBounds(this.boxes, only ? { filter: (n) => only.has(n.id) && !this.hidden(n.id) } : { filter: (n) => !this.hidden(n.id) });
+  }
+
+  box(id: string): Box | undefined {
+    const b = this.boxes.get(id);
+    return b && { ...b.internals.positionAbsolute, width: b.measured.width ?? 0, height: b.measured.height ?? 0 };
+  }
+
+  hidden(id: string): boolean { return !!(this.elements.get(id)?.hidden ?? true); }
+}
+
+/** decorate writes the library's marks on a port. A morph takes them away again, see Watch. */
+export function decorate(el: HTMLElement, node: string): Port {
+  const side = (el.dataset.side === "out" ? "out" : "in") as Side;
+  const type = side === "out" ? "source" : "target"; // the library's words for output and input
+  const name = el.dataset.port!;
+  if (!el.classList.contains(handleClass)) el.classList.add(handleClass, type, "connectable", "connectableend", "nodrag", "nopan");
+  const marks = { nodeid: node, handleid: name, handlepos: side === "out" ? "right" : "left", id: `${flowId}-${node}-${name}-${type}` };
+  for (const [k, v] of Object.entries(marks)) if (el.dataset[k] !== v) el.dataset[k] = v;
+  if (el.tabIndex !== -1) el.tabIndex = -1;
+  return { node, name, side, type: (el.dataset.type ?? "any") as PortType, many: "many" in el.dataset };
+}

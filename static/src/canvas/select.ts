@@ -1,0 +1,100 @@
+// What is selected: nodes and edges. The document knows nothing of it.
+import type { FlowCanvas } from "./element.ts";
+import { edgeKey } from "./model.ts";
+import { getNodesInside } from "./xyflow.ts";
+
+export class Selection {
+  readonly nodes = new Set<string>();
+  readonly edges = new Set<string>();
+  private lit = new Set<string>();
+  private box = document.createElement("div");
+
+  constructor(private canvas: FlowCanvas) { this.box.className = "canvas-marquee"; }
+
+  /** set replaces the selection. */
+  set(nodes: Iterable<string>, edges: Iterable<string> = []): void {
+    const n = new Set(nodes), e = new Set(edges);
+    const same = n.size === this.nodes.size && e.size === this.edges.size && [...n].every((id) => this.nodes.has(id)) && [...e].every((k) => this.edges.has(k));
+    if (same) return;
+    for (const id of [...this.nodes]) if (!n.has(id)) this.mark(id, false);
+    for (const id of n) if (!this.nodes.has(id) && this.canvas.scene.boxes.has(id)) this.mark(id, true);
+    for (const k of this.edges) this.canvas.edges.element(k)?.toggleAttribute("data-selected", e.has(k));
+    this.edges.clear();
+    for (const k of e) { this.edges.add(k); this.canvas.edges.element(k)?.setAttribute("data-selected", ""); }
+    this.changed();
+  }
+
+  private mark(id: string, on: boolean): void {
+    if (on) this.nodes.add(id);
+    else this.nodes.delete(id);
+    const box = this.canvas.scene.boxes.get(id);
+    if (box) box.selected = box.internals.userNode.selected = on;
+    this.canvas.scene.elements.get(id)?.toggleAttribute("data-selected", on);
+  }
+
+  private changed(): void {
+    this.light();
+    const [one] = this.edges;
+    this.canvas.edges.showTools(this.edges.size === 1 ? one : undefined);
+    this.canvas.emit("canvas:select", { nodes: [...this.nodes], edges: [...this.edges].map((k) => this.canvas.edges.get(k)).filter(Boolean) });
+  }
+
+  /** light makes the edges of selected nodes stand out. */
+  light(): void {
+    const lit = new Set<string>();
+    for (const id of this.nodes) for (const e of this.canvas.draft.edgesOf(id)) lit.add(edgeKey(e));
+    for (const k of this.lit) if (!lit.has(k)) this.canvas.edges.element(k)?.removeAttribute("data-lit");
+    for (const k of lit) this.canvas.edges.element(k)?.setAttribute("data-lit", "");
+    this.lit = lit;
+  }
+
+  toggle(id: string): void {
+    const n = new Set(this.nodes);
+    if (!n.delete(id)) n.add(id);
+    this.set(n, this.edges);
+  }
+
+  toggleEdge(key: string): void {
+    const e = new Set(this.edges);
+    if (!e.delete(key)) e.add(key);
+    this.set(this.nodes, e);
+  }
+
+  all(): void { this.set([...this.canvas.scene.boxes.keys()].filter((id) => !this.canvas.scene.hidden(id))); }
+  clear(): void { this.set([]); }
+
+  /** forget drops what is gone from the document. */
+  forget(id: string): void {
+    if (this.edges.delete(id)) this.changed();
+    if (this.nodes.has(id)) { this.mark(id, false); this.changed(); }
+  }
+
+  /** marquee selects what a rectangle touches, from the press on; toggled nodes stay. */
+  marquee(press: PointerEvent): void {
+    const { pane, view } = this.canvas, r = pane.getBoundingClientRect();
+    const kept = new Set(press.ctrlKey || press.metaKey ? this.nodes : []);
+    const x0 = press.clientX - r.left, y0 = press.clientY - r.top;
+    view.configure({ selecting: true });
+    pane.setPointerCapture(press.pointerId);
+    const move = (e: PointerEvent) => {
+      const x1 = e.clientX - r.left, y1 = e.clientY - r.top;
+      const b = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
+      pane.append(this.box);
+      Object.assign(this.box.style, { left: `${b.x}px`, top: `${b.y}px`, width: `${b.width}px`, height: `${b.height}px` });
+      const inside = getNodesInside(this.canvas.scene.boxes, b, view.transform, true).map((n) => n.id).filter((id) => !this.canvas.scene.hidden(id));
+      this.set([...kept, ...inside]);
+    };
+    const end = () => {
+      pane.removeEventListener("pointermove", move);
+      for (const name of ["pointerup", "pointercancel"]) pane.removeEventListener(name, end);
+      this.box.remove();
+      view.configure();
+      this.canvas.announce.say(`${count(this.nodes.size, "node")} selected`);
+    };
+    pane.addEventListener("pointermove", move);
+    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, end);
+  }
+}
+
+/** count writes a number with its noun. */
+export function count(n: number, noun: string): string { return `${n} ${noun}${n === 1 ? "" : "s"}`; }

@@ -1,0 +1,83 @@
+// Paints what a run did: on nodes, and on the edges that carried a value. A
+// state comes from inside a node (data-step, written by the server), from the
+// page, or from a replay. It is never told by colour alone: the server's badge
+// inside the node has the words.
+import type { FlowCanvas } from "./element.ts";
+import { edgeKey, nodeOf } from "./model.ts";
+
+export type Step = { node: string; state: string; at?: number; items?: number }; // at: milliseconds since the run began
+const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
+
+export class Status {
+  private states = new Map<string, string>();
+  private timers: number[] = [];
+
+  constructor(private canvas: FlowCanvas) {}
+
+  of(node: string): string | undefined { return this.states.get(node); }
+
+  /** read takes the state from inside a node, after a swap. */
+  read(node: string): void {
+    const el = this.canvas.scene.elements.get(node)?.querySelector<HTMLElement>("[data-step]");
+    if (el) this.paint(node, el.dataset.step!);
+  }
+
+  readAll(): void {
+    for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-step]")) this.read(el.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "");
+  }
+
+  /** paint shows the state of a step; "" takes it off. */
+  paint(node: string, state: string): void {
+    const el = this.canvas.scene.elements.get(node);
+    if (!el || (this.states.get(node) ?? "") === state) return;
+    if (state) { this.states.set(node, state); el.dataset.state = state; }
+    else { this.states.delete(node); delete el.dataset.state; }
+    for (const e of this.canvas.draft.edgesOf(node)) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+    this.canvas.announce.name(node);
+    if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
+  }
+
+  private edge(key: string, from: string, to: string): void {
+    const el = this.canvas.edges.element(key), a = this.states.get(from), b = this.states.get(to);
+    const carried = a === "succeeded" || a === "reused";
+    const state = !a && !b ? "" : carried && b === "running" ? "running" : carried && b && b !== "skipped" ? "carried" : "idle";
+    if (state) el?.setAttribute("data-state", state);
+    else el?.removeAttribute("data-state");
+  }
+
+  /** edgesPainted paints edges that were made after their nodes had a state. */
+  edgesPainted(): void {
+    if (this.states.size) for (const e of this.canvas.draft.edges) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+  }
+
+  /** again puts the state on an element that was swapped. */
+  again(node: string): void {
+    const state = this.states.get(node), el = this.canvas.scene.elements.get(node);
+    if (state && el) el.dataset.state = state;
+  }
+
+  clear(): void {
+    this.timers.forEach(clearTimeout);
+    this.timers = [];
+    for (const node of [...this.states.keys()]) this.paint(node, "");
+  }
+
+  /** replay shows a past run again, faster by speed. With reduced motion it shows the end at once. */
+  replay(steps: Step[], speed = 1): void {
+    this.clear();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    for (const s of steps.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))) {
+      if (still || !s.at) this.paint(s.node, s.state);
+      else this.timers.push(window.setTimeout(() => this.paint(s.node, s.state), s.at / speed));
+    }
+  }
+
+  /** take paints what an event of the page brings. */
+  take(steps: Step[]): void { for (const s of steps) this.paint(s.node, s.state); }
+
+  forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) this.states.delete(node); }
+
+  get running(): boolean { return [...this.states.values()].some((s) => !ended.has(s)); }
+
+  end(): void { this.timers.forEach(clearTimeout); }
+}

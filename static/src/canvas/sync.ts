@@ -1,0 +1,185 @@
+// Sends changes to the server: one transaction at a time, each with an ID of
+// its own, so that sending it twice does no harm. What was missed (409) is
+// applied below the own changes; what is refused (422) is taken back. Waiting
+// changes survive a lost network, a reload and a closed tab.
+//
+// POST {base, tab, txid, ops}: 200 {rev, html?}, 409 {rev, missed}, 410 reload,
+// 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
+import type { FlowCanvas } from "./element.ts";
+import type { Op } from "./ops.ts";
+
+export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent as the page was left, its answer unknown
+export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string };
+type Answer = { rev: number; html?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
+export type SaveState = "saved" | "saving" | "offline" | "reload";
+
+const keepaliveBytes = 60_000; // browsers let requests of 64 KiB outlive the page
+const retryFirst = 500, retryMost = 15_000; // milliseconds
+
+export class Sync {
+  readonly tab: string;
+  private queue: Waiting[] = [];
+  private inFlight: Waiting | undefined;
+  private latest = 0; // the highest revision heard of
+  private pause = retryFirst;
+  private timer = 0;
+  private state: SaveState = "saved";
+  private stop = new AbortController();
+
+  constructor(private canvas: FlowCanvas, private url: string, public rev: number, private key: string) {
+    this.tab = this.kept("tab") ?? crypto.randomUUID();
+    this.keepText("tab", this.tab);
+    const { signal } = this.stop;
+    addEventListener("online", () => this.retryNow(), { signal });
+    addEventListener("pageshow", () => this.flush(), { signal });
+    addEventListener("pagehide", () => this.leave(), { signal });
+  }
+
+  /** resume applies and sends what a reload interrupted. */
+  resume(): void {
+    const text = this.kept("queue");
+    if (!text) return;
+    for (const w of JSON.parse(text) as Waiting[]) this.queue.push({ ...w, undo: this.canvas.apply(w.ops) });
+    this.flush();
+  }
+
+  push(w: Waiting): void {
+    this.queue.push(w);
+    this.persist();
+    this.tell(this.state === "offline" ? "offline" : "saving");
+    if (this.state !== "offline") this.flush();
+  }
+
+  get waiting(): number { return this.queue.length; }
+
+  /** flush sends the first transaction that waits; its answer sends the next. */
+  flush(): void {
+    if (this.inFlight || !this.queue.length || this.state === "reload" || !this.url) return;
+    this.inFlight = this.queue[0]!;
+    void this.send(this.inFlight).finally(() => {
+      this.inFlight = undefined;
+      if (this.state === "offline") this.timer = window.setTimeout(() => this.flush(), (this.pause = Math.min(this.pause * 2, retryMost)));
+      else if (this.queue.length) this.flush();
+      else this.catchUp();
+    });
+  }
+
+  private async send(w: Waiting): Promise<void> {
+    const body = this.body(w, this.rev);
+    let r: Response;
+    try {
+      r = await fetch(this.url, { method: "POST", headers: this.headers(), body, keepalive: body.length < keepaliveBytes, signal: this.stop.signal });
+    } catch { return this.tell("offline"); }
+    const answer = (await r.json().catch(() => ({}))) as Answer;
+    if (r.ok) return this.accepted(w, answer);
+    if (r.status === 409 && answer.missed) return this.rebase(answer.missed, answer.rev);
+    if (r.status === 410 || r.status === 409) return this.tell("reload");
+    if (r.status >= 500 || r.status === 429 || r.status === 408) return this.tell("offline");
+    this.refused(w, answer);
+  }
+
+  private headers(): Record<string, string> { return { "content-type": "application/json", ...this.canvas.headers() }; }
+  private body(w: Waiting, base: number): string { return JSON.stringify({ base, tab: this.tab, txid: w.txid, ops: w.ops }); }
+
+  private accepted(w: Waiting, a: Answer): void {
+    this.rev = Math.max(this.rev, a.rev);
+    this.queue.splice(this.queue.indexOf(w), 1);
+    this.pause = retryFirst;
+    this.persist();
+    if (a.html) this.canvas.insides(a.html);
+    this.tell(this.queue.length ? "saving" : "saved");
+  }
+
+  /** rebase takes own changes back, applies what others did, and applies the own ones on top. */
+  private rebase(missed: Remote[], rev: number): void {
+    for (const w of this.queue.toReversed()) this.canvas.apply(w.undo);
+    const known = new Set(this.queue.map((w) => w.txid));
+    for (const m of missed) {
+      if (m.rev <= this.rev) continue;
+      this.canvas.apply(m.ops);
+      if (m.txid && known.has(m.txid)) this.queue = this.queue.filter((w) => w.txid !== m.txid); // its answer was lost
+    }
+    for (const w of this.queue) w.undo = this.canvas.apply(w.ops);
+    this.rev = Math.max(this.rev, rev);
+    for (const m of missed) if (m.html) this.canvas.insides(m.html);
+    this.persist();
+    if (missed.some((m) => m.tab !== this.tab)) this.canvas.emit("canvas:remote", { rev });
+    this.tell(this.queue.length ? "saving" : "saved");
+  }
+
+  private refused(w: Waiting, a: Answer): void {
+    for (const q of this.queue.toReversed()) this.canvas.apply(q.undo);
+    this.queue = this.queue.filter((q) => q !== w);
+    for (const q of this.queue) q.undo = this.canvas.apply(q.ops);
+    this.canvas.history.forget(w.txid);
+    this.persist();
+    const reason = a.detail || a.title || "The server did not take this change.";
+    this.canvas.announce.say(reason);
+    this.canvas.emit("canvas:refused", { reason, node: a.node, by: "server" });
+    this.tell(this.queue.length ? "saving" : "saved");
+  }
+
+  /** remote takes a transaction that the server tells of, such as another tab's. */
+  remote(m: Remote): void {
+    this.latest = Math.max(this.latest, m.rev);
+    if (this.inFlight || m.rev <= this.rev) return; // the answer brings it, or it is known
+    if (m.rev === this.rev + 1) this.rebase([m], m.rev);
+    else this.catchUp();
+  }
+
+  /** catchUp asks for what lies between, after a stream was cut. */
+  private catchUp(): void {
+    if (this.latest <= this.rev || this.state === "reload") return;
+    void this.missed(`${this.url}?since=${this.rev}`);
+  }
+
+  private async missed(url: string): Promise<void> {
+    try {
+      const r = await fetch(url, { headers: this.canvas.headers(), signal: this.stop.signal });
+      if (r.status === 410) return this.tell("reload");
+      const a = (await r.json()) as Answer;
+      if (r.ok && !this.inFlight) this.rebase(a.missed ?? [], a.rev);
+    } catch { /* the next message of the stream asks again */ }
+  }
+
+  private retryNow(): void {
+    clearTimeout(this.timer);
+    if (this.state === "offline") this.tell("saving");
+    this.flush();
+  }
+
+  private tell(state: SaveState): void {
+    this.state = state;
+    this.canvas.emit("canvas:state", { state, waiting: this.queue.length, rev: this.rev });
+  }
+
+  /** leave sends what waits as one transaction, under an ID that a reload sends again. */
+  private leave(): void {
+    const rest = this.queue.filter((w) => w !== this.inFlight && !w.left);
+    if (!rest.length || this.state === "reload" || !this.url) return;
+    const all: Waiting = { txid: crypto.randomUUID(), ops: rest.flatMap((w) => w.ops), undo: rest.toReversed().flatMap((w) => w.undo), left: true };
+    this.queue = [...this.queue.filter((w) => !rest.includes(w)), all];
+    this.persist();
+    const base = this.rev + (this.inFlight ? 1 : 0);
+    navigator.sendBeacon(this.url, new Blob([this.body(all, base)], { type: "application/json" }));
+  }
+
+  private persist(): void { this.keepText("queue", this.queue.length ? JSON.stringify(this.queue) : ""); }
+
+  private keepText(name: string, text: string): void {
+    try {
+      if (text) sessionStorage.setItem(`${this.key}:${name}`, text);
+      else sessionStorage.removeItem(`${this.key}:${name}`);
+    } catch { /* full: the queue is still in memory */ }
+  }
+
+  private kept(name: string): string | null {
+    try { return sessionStorage.getItem(`${this.key}:${name}`); } catch { return null; }
+  }
+
+  end(): void {
+    this.leave();
+    clearTimeout(this.timer);
+    this.stop.abort();
+  }
+}

@@ -1,0 +1,121 @@
+// What part of the canvas is seen: pan, zoom, fit, and where a person was last
+// time. Positions of the document are in flow units, the screen's in pixels.
+import type { FlowCanvas } from "./element.ts";
+import type { Point } from "./model.ts";
+import type { Box } from "./scene.ts";
+import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform } from "./xyflow.ts";
+
+const minZoom = 0.1, maxZoom = 2.5;
+const farZoom = 0.45; // below it labels cannot be read, and hiding them makes frames cheaper
+const gridStep = 20; // flow units between dots
+
+export class Viewport {
+  transform: Transform = [0, 0, 1];
+  readonly panZoom: PanZoomInstance;
+  private space = false;
+  private saving = 0;
+
+  constructor(private canvas: FlowCanvas, private key: string) {
+    this.panZoom = XYPanZoom({
+      domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
+      onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
+      onPanZoomEnd: () => this.remember(),
+    });
+    this.configure();
+  }
+
+  /** configure tells the library the mode; it wants all options each time. */
+  configure(mode: { selecting?: boolean; connecting?: boolean } = {}): void {
+    this.panZoom.update({
+      noWheelClassName: "nowheel", noPanClassName: this.space ? "never" : "nopan", preventScrolling: true, panOnScroll: true, panOnDrag: [0, 1],
+      panOnScrollMode: PanOnScrollMode.Free, panOnScrollSpeed: 0.5, userSelectionActive: !!mode.selecting, zoomOnPinch: true, zoomOnScroll: false,
+      zoomOnDoubleClick: false, zoomActivationKeyPressed: false, lib, connectionInProgress: !!mode.connecting, paneClickDistance: 1,
+      onTransformChange: (t) => this.show(t),
+    });
+  }
+
+  private show(t: Transform): void {
+    const far = t[2] < farZoom, was = this.transform[2] < farZoom;
+    this.transform = t;
+    const { pane, viewport, grid } = this.canvas;
+    viewport.style.transform = `translate(${t[0]}px,${t[1]}px) scale(${t[2]})`;
+    const step = gridStep * t[2] * (far ? 4 : 1);
+    grid.style.backgroundPosition = `${t[0]}px ${t[1]}px`; // on a leaf: a custom property on the pane would restyle every node
+    grid.style.backgroundSize = `${step}px ${step}px`;
+    if (far !== was) pane.toggleAttribute("data-far", far);
+    this.canvas.minimap?.paint(false);
+    this.canvas.emit("canvas:view", { zoom: t[2] });
+  }
+
+  private remember(): void {
+    clearTimeout(this.saving);
+    this.saving = window.setTimeout(() => {
+      const [x, y, zoom] = this.transform;
+      try { localStorage.setItem(this.key, JSON.stringify({ x, y, zoom })); } catch { /* full or forbidden: the view is a comfort only */ }
+    }, 150);
+  }
+
+  /** restore shows what was seen last; without a memory it fits the whole flow. */
+  restore(): void {
+    try {
+      const v = JSON.parse(localStorage.getItem(this.key) ?? "");
+      if (Number.isFinite(v.x + v.y + v.zoom)) return void this.panZoom.setViewport(v);
+    } catch { /* nothing kept */ }
+    this.fit(undefined, 0);
+  }
+
+  /** fit shows the nodes, or all of them, with a margin. */
+  fit(ids?: Iterable<string>, ms = 200): void {
+    const b = this.canvas.scene.bounds(ids);
+    if (b.width) this.to(b, ms, 1.2);
+  }
+
+  private to(b: Box, ms: number, zoom: number): void {
+    const { clientWidth: w, clientHeight: h } = this.canvas.pane;
+    void this.panZoom.setViewport(getViewportForBounds(b, w, h, minZoom, zoom, 0.1), this.time(ms)).then(() => this.remember());
+  }
+
+  zoomBy(factor: number): void { void this.panZoom.scaleBy(factor, this.time(100)).then(() => this.remember()); }
+  zoomTo(zoom: number): void { void this.panZoom.scaleTo(zoom, this.time(100)).then(() => this.remember()); }
+
+  /** reveal pans just so far that a node is seen whole, and changes no zoom. */
+  reveal(id: string): void {
+    const el = this.canvas.scene.elements.get(id);
+    if (!el) return;
+    const r = el.getBoundingClientRect(), p = this.canvas.pane.getBoundingClientRect(), margin = 24;
+    const dx = Math.max(0, p.left + margin - r.left) || Math.min(0, p.right - margin - r.right);
+    const dy = Math.max(0, p.top + margin - r.top) || Math.min(0, p.bottom - margin - r.bottom);
+    if (dx || dy) this.pan({ x: dx, y: dy });
+  }
+
+  pan = (delta: Point): Promise<boolean> =>
+    panBy({ delta, panZoom: this.panZoom, transform: this.transform, translateExtent: infiniteExtent, width: this.canvas.pane.clientWidth, height: this.canvas.pane.clientHeight });
+
+  /** toFlow turns a place on the screen into one of the flow. */
+  toFlow(client: Point): Point {
+    const r = this.canvas.pane.getBoundingClientRect();
+    return pointToRendererPoint({ x: client.x - r.left, y: client.y - r.top }, this.transform);
+  }
+
+  /** centre is the middle of what is seen, in flow units. */
+  centre(): Point {
+    const { clientWidth: w, clientHeight: h } = this.canvas.pane;
+    return pointToRendererPoint({ x: w / 2, y: h / 2 }, this.transform);
+  }
+
+  /** holdSpace lets the mouse pan over nodes too, as long as the key is down. */
+  holdSpace(on: boolean): void {
+    if (this.space === on) return;
+    this.space = on;
+    this.canvas.pane.toggleAttribute("data-space", on);
+    this.configure();
+  }
+
+  get spaceHeld(): boolean { return this.space; }
+
+  private time(ms: number): { duration: number } | undefined {
+    return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;
+  }
+
+  end(): void { clearTimeout(this.saving); this.panZoom.destroy(); }
+}

@@ -1,0 +1,62 @@
+// Watches what the server puts into the page: whole nodes, other insides,
+// other sizes. A ResizeObserver sees sizes, a MutationObserver sees ports that
+// change at equal size; both are needed.
+import type { FlowCanvas } from "./element.ts";
+import { handleClass } from "./xyflow.ts";
+
+export class Watch {
+  private sizes = new ResizeObserver((entries) => this.resized(entries));
+  private insides = new MutationObserver((records) => this.changed(records));
+  private known = new WeakSet<Element>(); // the first report of an element is what measure has read already
+
+  constructor(private canvas: FlowCanvas) {
+    this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-side"] });
+  }
+
+  start(el: HTMLElement): void { this.sizes.observe(el); }
+  stop(el: HTMLElement): void { this.sizes.unobserve(el); this.known.delete(el); }
+
+  end(): void {
+    this.sizes.disconnect();
+    this.insides.disconnect();
+  }
+
+  private resized(entries: ResizeObserverEntry[]): void {
+    const ids: string[] = [];
+    for (const { target } of entries) {
+      if (this.known.has(target)) ids.push((target as HTMLElement).dataset.id!);
+      else this.known.add(target);
+    }
+    this.canvas.remeasure(ids);
+  }
+
+  private changed(records: MutationRecord[]): void {
+    const inside = new Set<string>(), steps = new Set<string>();
+    for (const r of records) {
+      if (r.target === this.canvas.layer) this.nodes(r);
+      else if (r.type === "attributes" && r.attributeName === "data-step") steps.add(this.nodeOf(r.target));
+      else if (this.portsChanged(r)) inside.add(this.nodeOf(r.target));
+      if (r.type === "childList" && r.target !== this.canvas.layer) steps.add(this.nodeOf(r.target));
+    }
+    inside.delete("");
+    for (const id of inside) if (this.canvas.scene.elements.has(id)) this.canvas.scene.readPorts(id);
+    this.canvas.remeasure([...inside]);
+    for (const id of steps) this.canvas.status.read(id);
+  }
+
+  private nodes(r: MutationRecord): void {
+    for (const n of r.removedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.left(n);
+    for (const n of r.addedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.arrived(n);
+  }
+
+  private nodeOf(n: Node): string {
+    return (n instanceof Element ? n : n.parentElement)?.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "";
+  }
+
+  /** portsChanged tells whether ports came, went, or lost their marks to a morph. */
+  private portsChanged(r: MutationRecord): boolean {
+    if (r.type === "childList") return [...r.addedNodes, ...r.removedNodes].some((n) => n instanceof Element && (n.matches("[data-port]") || n.querySelector("[data-port]")));
+    const el = r.target as HTMLElement;
+    return el.hasAttribute("data-port") && (r.attributeName !== "class" || !el.classList.contains(handleClass));
+  }
+}
