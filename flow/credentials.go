@@ -100,16 +100,29 @@ func (r *Resolver) find(ctx context.Context, ws, provider string, ref any) (Acce
 }
 
 func choose(list []Credential, provider string) string {
-	first := ""
-	for _, c := range list {
+	var first *Credential
+	for i := range list {
+		c := &list[i]
 		switch {
 		case c.Name == provider && c.Provider != "":
 			return c.Name
-		case c.Provider == provider && first == "":
-			first = c.Name
+		case c.Provider == provider && (first == nil || c.older(first)):
+			first = c
 		}
 	}
-	return first
+	if first == nil {
+		return ""
+	}
+	return first.Name
+}
+
+// older makes the choice stay: a credential that is added later must not
+// change who pays.
+func (c *Credential) older(than *Credential) bool {
+	if !c.CreatedAt.Equal(than.CreatedAt) {
+		return c.CreatedAt.Before(than.CreatedAt)
+	}
+	return c.ID < than.ID
 }
 
 func (r *Resolver) open(ctx context.Context, ws, name string) (Access, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // safe is a store of credentials whose secrets are "secret of NAME".
@@ -23,8 +24,8 @@ func (s safe) OpenCredential(_ context.Context, _, name string) (Credential, str
 func TestResolverAccess(t *testing.T) {
 	t.Parallel()
 	env := map[string]Access{"openai": {Provider: "openai", Name: "OPENAI_API_KEY", Secret: "from the environment"}}
-	team := Credential{Name: "team", Provider: "openai"}
-	spare := Credential{Name: "zz-spare", Provider: "openai"}
+	team := Credential{ID: "cred_1", Name: "team", Provider: "openai", CreatedAt: time.Unix(1, 0)}
+	spare := Credential{ID: "cred_2", Name: "a-spare", Provider: "openai", CreatedAt: time.Unix(2, 0)}
 	own := Credential{Name: "openai", Provider: "openai"}
 	gateway := Credential{Name: "gateway", Provider: "openai_compatible", BaseURL: "http://10.0.0.8/v1", Trusted: true}
 	ref := func(name string) any { return map[string]any{"credential": name} }
@@ -40,7 +41,7 @@ func TestResolverAccess(t *testing.T) {
 	}{
 		{"the credential that is named", safe{own, team}, DefaultWorkspace, "openai", ref("team"), "secret of team", "", false},
 		{"the provider's namesake first", safe{team, own}, DefaultWorkspace, "openai", nil, "secret of openai", "", false},
-		{"else the first that was made for it", safe{team, spare}, DefaultWorkspace, "openai", nil, "secret of team", "", false},
+		{"else the first that was made for it", safe{spare, team}, DefaultWorkspace, "openai", nil, "secret of team", "", false},
 		{"a credential as a provider of its own", safe{gateway}, DefaultWorkspace, "gateway", nil, "secret of gateway", "", false},
 		{"the environment last", safe{gateway}, DefaultWorkspace, "openai", nil, "from the environment", "", false},
 		{"the environment is the operator's alone", nil, "ws_other", "openai", nil, "", "", true},

@@ -102,6 +102,9 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 			p.Recorded()
 			c.tellSaved(nil)
 		case ActAbandon:
+			if err := c.record(ctx, p.Fence()); err != nil { // another worker may follow what would be given up
+				return HandedBack, err
+			}
 			c.abandon(ctx, a)
 		case ActWait:
 			if p.Held() {
@@ -214,6 +217,9 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 	secrets, spoken := c.equip(ctx, a)
 	if out, err = n.kind.Run(ctx, a.In); err == nil {
 		err = out.values()
+	}
+	if err == nil {
+		err = n.deliveriesMayName(out.Deliveries)
 	}
 	if err == nil {
 		spoken()

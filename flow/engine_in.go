@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,7 +19,7 @@ const abandonPatience = 10 * time.Second
 // the redactor that learns of every secret the step is given, and what passes
 // on the text that was held back because it might have been one.
 func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoken func()) {
-	in := a.In
+	in, n := a.In, &c.plan.g.nodes[a.Node]
 	secrets = &Redactor{}
 	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
 		name, isRef := SecretRef(value)
@@ -26,11 +27,19 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoke
 			secrets.Add(Text(value))
 			return Text(value), nil
 		}
+		if err := n.mayName(name); err != nil {
+			return "", err
+		}
 		secret, err := c.Secrets.Secret(ctx, in.WorkspaceID, name, host)
 		secrets.Add(secret)
 		return secret, err
 	}
 	in.Access = func(ctx context.Context, provider string, ref any) (Access, error) {
+		if name, isRef := SecretRef(ref); isRef {
+			if err := n.mayName(name); err != nil {
+				return Access{}, err
+			}
+		}
 		access, err := c.Secrets.Access(ctx, in.WorkspaceID, provider, ref)
 		secrets.Add(access.Secret)
 		return access, err
@@ -68,6 +77,30 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoke
 
 // errNotSaved tells a step that its worker let go of the run first.
 var errNotSaved = errors.New("the run was let go of before the state was on disk")
+
+// mayName refuses a credential that the node's own config does not name. What
+// comes by edges is data: of a caller, of a model, of whatever was asked. It
+// must not choose which of the workspace's secrets goes out, and where.
+func (n *graphNode) mayName(credential string) error {
+	if slices.Contains(n.secrets, credential) {
+		return nil
+	}
+	return Errorf(CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", credential)
+}
+
+// deliveriesMayName is mayName for the secrets of messages to be sent.
+func (n *graphNode) deliveriesMayName(list []NewDelivery) error {
+	for i := range list {
+		for _, value := range []any{list[i].Secret, list[i].Signature} {
+			if name, isRef := SecretRef(value); isRef {
+				if err := n.mayName(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
 
 // save hands a state to the run's own goroutine and waits until it is on disk.
 // Once it is handed over, the end of ctx is no answer any more: the step must

@@ -316,12 +316,13 @@ func TestEngineRedacts(t *testing.T) {
 	bubble(t, func(t *testing.T, _ func() time.Duration) {
 		var emitted []string
 		k := workKind("leak", Outside)
+		k.Fields = []Field{{Name: "secret", Title: "Secret", Type: FieldSecret}}
 		k.Run = func(ctx context.Context, in *In) (Out, error) {
-			access, err := in.Access(ctx, "acme", map[string]any{"credential": "acme"})
+			access, err := in.Access(ctx, "acme", in.Config["secret"])
 			in.Emit("at first " + access.Secret)
 			return Out{Outputs: map[string]any{"text": "with " + access.Secret}}, err
 		}
-		s := newStation(t, "a leak", k)
+		s := newStation(t, `a leak {"secret": {"credential": "acme"}}`, k)
 		s.engine.Emit = func(runID, path string, attempt int, text string) {
 			if runID != "run_1" || path != "a" || attempt != 1 {
 				t.Errorf("emitted by %s %s %d", runID, path, attempt)

@@ -23,6 +23,7 @@ type graphNode struct {
 	ports     map[string]Port
 	templates map[string]any // field name to its config value with parsed templates
 	hash      string         // of kind and config: what decides the result
+	secrets   []string       // credentials that its config names
 	in        []graphEdge
 	out       []int // places of the nodes that depend on this one, without repeats
 	ends      []edgeEnd
@@ -72,7 +73,7 @@ func compile(d *Document, kinds *Registry) *Graph {
 		g.index[n.ID] = len(g.nodes)
 		g.nodes = append(g.nodes, graphNode{
 			Node: n, kind: k, ports: byName(InputPorts(n, k)), templates: parseTemplates(n, k),
-			hash: Hash(EncodeJSON([]any{n.Kind, n.Config})),
+			hash: Hash(EncodeJSON([]any{n.Kind, n.Config})), secrets: credentialsIn(n.Config),
 		})
 	}
 	for _, e := range d.Edges {

@@ -32,6 +32,15 @@ func (p *Plan) buildWrite() {
 	p.durable, p.progressed, p.stateDirty = false, false, false
 }
 
+// Fence is a write that changes nothing: that it is not refused shows that the
+// run is still this worker's, before something is done that cannot be undone.
+func (p *Plan) Fence() *RunWrite {
+	p.run.Writes++
+	run := p.run
+	run.Outputs = maps.Clone(p.run.Outputs)
+	return &RunWrite{Run: &run}
+}
+
 func (p *Plan) row(i int) Step {
 	n := &p.nodes[i]
 	n.dirty, n.saved = false, true

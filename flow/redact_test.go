@@ -99,3 +99,21 @@ func TestVoice(t *testing.T) {
 		}
 	}
 }
+
+// TestEngineTakesNoCredentialFromData: what comes by an edge chooses no secret.
+func TestEngineTakesNoCredentialFromData(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		s := newStation(t, `
+			x input {"name": "x"}
+			a echo {} {"on_error": "route"}
+			h hook {"url": "https://example.com"} {"on_error": "route"}
+			o output {"name": "o"}
+			x.value -> a.secret
+			a.text -> o.value`, echoKind)
+		s.disk = newDisk(Run{ID: "run_1", State: RunQueued, Inputs: map[string]any{"x": map[string]any{"credential": "mine"}}, Timeout: RunTimeout})
+		s.finish()
+		if e := s.step("a").Error; e == nil || e.Code != CodeInputInvalid || !strings.Contains(e.Message, "came as data") {
+			t.Errorf("the step says %+v, %v", e, s.step("a").Outputs)
+		}
+	})
+}
