@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// maxUses bounds how many runs of a file are looked at.
-const maxUses = 50
+// maxUses bounds how many pairs of flow and key are looked at.
+const maxUses = 10_000
 
 // SaveFile keeps content and then names it: the row of the file and its link
 // to a run are written in one durable transaction. A crash before that leaves
@@ -109,14 +109,14 @@ func (s *Store) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	return &f, nil
 }
 
-// FileRuns returns the newest runs that a file belongs to, at most 50.
-func (s *Store) FileRuns(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
-	rows, err := s.read.ListRunsOfFile(ctx, gen.ListRunsOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
+// FileUses returns by which flows and keys a file was used, each pair once.
+func (s *Store) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
+	rows, err := s.read.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {
-		return nil, fmt.Errorf("list the runs of %s: %w", id, err)
+		return nil, fmt.Errorf("list the uses of %s: %w", id, err)
 	}
-	return mapRows(rows, func(r gen.ListRunsOfFileRow) flow.FileUse {
-		return flow.FileUse{RunID: r.ID, FlowID: r.FlowID, KeyID: r.KeyID}
+	return mapRows(rows, func(r gen.ListUsesOfFileRow) flow.FileUse {
+		return flow.FileUse{FlowID: r.FlowID, KeyID: r.KeyID}
 	}), nil
 }
 

@@ -48,8 +48,8 @@ func Size(bytes int64) string {
 	return strconv.FormatFloat(math.Round(size*10)/10, 'f', -1, 64) + " " + units[unit]
 }
 
-// FileUse is a run that a file belongs to.
-type FileUse struct{ RunID, FlowID, KeyID string }
+// FileUse is that a file belongs to runs of a flow that a key started.
+type FileUse struct{ FlowID, KeyID string }
 
 // MayUseFile tells whether a key may read a file or start a run with it: one
 // that it uploaded, or one that it can see in a run. A key for all flows that

@@ -11,7 +11,7 @@ func TestMayUseFile(t *testing.T) {
 		return &Key{ID: "key_a", WorkspaceID: "ws", Flows: flows, Scopes: scopes}
 	}
 	own, others := &File{WorkspaceID: "ws", KeyID: "key_a"}, &File{WorkspaceID: "ws", KeyID: "key_b"}
-	inA, ofB := []FileUse{{"run_1", "flow_b", "key_b"}, {"run_2", "flow_a", "key_b"}}, []FileUse{{"run_1", "flow_b", "key_a"}}
+	inA, ofB := []FileUse{{"flow_b", "key_b"}, {"flow_a", "key_b"}}, []FileUse{{"flow_b", "key_a"}}
 	for name, c := range map[string]struct {
 		key  *Key
 		file *File

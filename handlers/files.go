@@ -14,7 +14,7 @@ type Files interface {
 	// FileByID finds a file in whatever workspace it is. Whoever asks checks
 	// that the caller may know of it.
 	FileByID(ctx context.Context, id string) (*flow.File, error)
-	FileRuns(ctx context.Context, ws, id string) ([]flow.FileUse, error)
+	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
 	EraseFile(ctx context.Context, ws, id string) error
 }
 
@@ -66,7 +66,7 @@ func (c *call) findFile(key *flow.Key) (*flow.File, error) {
 	if err != nil || flow.MayUseFile(key, f, nil) { // nearly always, without a look at its runs
 		return f, err
 	}
-	uses, err := c.s.Files.FileRuns(ctx, f.WorkspaceID, f.ID)
+	uses, err := c.s.Files.FileUses(ctx, f.WorkspaceID, f.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -100,14 +100,14 @@ func (s *shelf) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Rea
 	return f, closer{bytes.NewReader(s.content[id])}, nil
 }
 
-// FileRuns looks through all runs, which a real store need not.
-func (s *shelf) FileRuns(_ context.Context, ws, id string) ([]flow.FileUse, error) {
+// FileUses looks through all runs, which a real store need not.
+func (s *shelf) FileUses(_ context.Context, ws, id string) ([]flow.FileUse, error) {
 	s.runs.mu.Lock()
 	defer s.runs.mu.Unlock()
 	var uses []flow.FileUse
 	for _, r := range s.runs.runs {
 		if r.WorkspaceID == ws && slices.Contains(append(flow.FileIDs(anyOf(r.Inputs)), flow.FileIDs(anyOf(r.Outputs))...), id) {
-			uses = append(uses, flow.FileUse{RunID: r.ID, FlowID: r.FlowID, KeyID: r.KeyID})
+			uses = append(uses, flow.FileUse{FlowID: r.FlowID, KeyID: r.KeyID})
 		}
 	}
 	return uses, nil

@@ -97,7 +97,7 @@ func (c *fileCheck) may(ctx context.Context, f *flow.File, given bool) (bool, er
 	if f == nil || c.key == nil || !given || c.usable[f.ID] {
 		return f != nil, nil
 	}
-	uses, err := c.r.store.FileRuns(ctx, c.ws, f.ID)
+	uses, err := c.r.store.FileUses(ctx, c.ws, f.ID)
 	if err != nil {
 		return false, err
 	}

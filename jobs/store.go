@@ -37,7 +37,7 @@ type Store interface {
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
 
 	FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error)
-	FileRuns(ctx context.Context, ws, id string) ([]flow.FileUse, error)
+	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
 	ExpireFiles(ctx context.Context, now time.Time, limit int) (int, error)
 	RemoveErasedFiles(ctx context.Context, limit int) (int, error)
 	SweepFiles(ctx context.Context, before time.Time) error

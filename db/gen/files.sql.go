@@ -461,47 +461,6 @@ func (q *Queries) ListLooseFiles(ctx context.Context, arg ListLooseFilesParams) 
 	return items, nil
 }
 
-const listRunsOfFile = `-- name: ListRunsOfFile :many
-SELECT r.id, r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
-WHERE l.file_id = $1 AND l.workspace_id = $2
-ORDER BY l.run_id DESC LIMIT $3
-`
-
-type ListRunsOfFileParams struct {
-	FileID      string
-	WorkspaceID string
-	MaxRows     int32
-}
-
-type ListRunsOfFileRow struct {
-	ID     string
-	FlowID string
-	KeyID  string
-}
-
-func (q *Queries) ListRunsOfFile(ctx context.Context, arg ListRunsOfFileParams) ([]ListRunsOfFileRow, error) {
-	rows, err := q.db.QueryContext(ctx, listRunsOfFile, arg.FileID, arg.WorkspaceID, arg.MaxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListRunsOfFileRow
-	for rows.Next() {
-		var i ListRunsOfFileRow
-		if err := rows.Scan(&i.ID, &i.FlowID, &i.KeyID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listUploads = `-- name: ListUploads :many
 SELECT id FROM uploads WHERE touched_at < $1 ORDER BY touched_at LIMIT $2
 `
@@ -524,6 +483,46 @@ func (q *Queries) ListUploads(ctx context.Context, arg ListUploadsParams) ([]str
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsesOfFile = `-- name: ListUsesOfFile :many
+SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+WHERE l.file_id = $1 AND l.workspace_id = $2
+ORDER BY r.flow_id, r.key_id LIMIT $3
+`
+
+type ListUsesOfFileParams struct {
+	FileID      string
+	WorkspaceID string
+	MaxRows     int32
+}
+
+type ListUsesOfFileRow struct {
+	FlowID string
+	KeyID  string
+}
+
+func (q *Queries) ListUsesOfFile(ctx context.Context, arg ListUsesOfFileParams) ([]ListUsesOfFileRow, error) {
+	rows, err := q.db.QueryContext(ctx, listUsesOfFile, arg.FileID, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUsesOfFileRow
+	for rows.Next() {
+		var i ListUsesOfFileRow
+		if err := rows.Scan(&i.FlowID, &i.KeyID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -44,10 +44,10 @@ WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WH
 -- name: UnlinkFiles :exec
 DELETE FROM run_files WHERE run_id = @run_id;
 
--- name: ListRunsOfFile :many
-SELECT r.id, r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+-- name: ListUsesOfFile :many
+SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id
-ORDER BY l.run_id DESC LIMIT @max_rows;
+ORDER BY r.flow_id, r.key_id LIMIT @max_rows;
 
 -- name: ListLooseFiles :many
 SELECT id, workspace_id FROM files
