@@ -80,6 +80,8 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	switch {
 	case c.Provider != "" && !known:
 		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
+	case p.Wire == providers.WireHost && c.BaseURL != "":
+		return nil, usageError(fmt.Sprintf("%s has one address, so it takes no --base-url", p.Title))
 	case known && p.BaseURL == "" && c.BaseURL == "":
 		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
 	case c.BaseURL == "":

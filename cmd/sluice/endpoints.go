@@ -30,10 +30,16 @@ type endpoints struct {
 type entered struct {
 	addrs []netip.AddrPort
 	at    time.Time
+	stays bool // it is a setting of the process, not a credential's
 }
 
-// enteredFor is how long a name is taken to stay where it is.
-const enteredFor = 30 * time.Second
+const (
+	// enteredFor is how long a name is taken to stay where it is.
+	enteredFor = 30 * time.Second
+	// forgetAfter is when an address that nobody used is closed again: its
+	// credential may be gone.
+	forgetAfter = 10 * time.Minute
+)
 
 func newEndpoints(client *outbound.Client) *endpoints {
 	return &endpoints{client: client, entered: map[string]entered{}}
@@ -49,6 +55,10 @@ func (e *endpoints) setFound(addrs []netip.AddrPort) {
 
 // trust lets requests reach a base URL of the operator's.
 func (e *endpoints) trust(ctx context.Context, baseURL string) error {
+	return e.enter(ctx, baseURL, false)
+}
+
+func (e *endpoints) enter(ctx context.Context, baseURL string, stays bool) error {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Hostname() == "" {
 		return fmt.Errorf("%q is not the address of a server", baseURL)
@@ -70,7 +80,8 @@ func (e *endpoints) trust(ctx context.Context, baseURL string) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.entered[place] = entered{addrs, time.Now()}
+	e.entered[place] = entered{addrs, time.Now(), stays || known.stays}
+	maps.DeleteFunc(e.entered, func(_ string, known entered) bool { return !known.stays && time.Since(known.at) > forgetAfter })
 	e.tell()
 	return nil
 }

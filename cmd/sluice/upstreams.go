@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"sluice/flow"
@@ -30,7 +32,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	}
 	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client))}
 	if cfg.ReplicateURL != "" {
-		if err := u.reach.trust(ctx, cfg.ReplicateURL); err != nil {
+		if err := u.reach.enter(ctx, cfg.ReplicateURL, true); err != nil {
 			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
 		}
 	}
@@ -48,6 +50,12 @@ func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: environment()}
 }
 
+// mayReach tells whether a secret may be sent where its provider is.
+func mayReach(a flow.Access, p providers.Preset) bool {
+	u, err := url.Parse(cmp.Or(a.BaseURL, p.BaseURL))
+	return err == nil && (a.Secret == "" || a.May(u.Hostname()))
+}
+
 // testTimeout bounds the question whether a provider accepts a secret.
 const testTimeout = 30 * time.Second
 
@@ -59,6 +67,8 @@ func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	switch {
 	case !known:
 		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
+	case !mayReach(a, p):
+		return "", flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add its host to the credential.", a.Name, cmp.Or(a.BaseURL, p.BaseURL))
 	case p.Wire == providers.WireHost:
 		name, err := u.host.Account(ctx, a.Secret)
 		return fmt.Sprintf("%s accepts it: the account is %s.", p.Title, name), err
