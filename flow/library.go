@@ -24,6 +24,7 @@ type LibraryStore interface {
 	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
 	FindCredential(ctx context.Context, ws, name string) (Credential, error)
 	SaveCredential(ctx context.Context, c Credential, secret string) error
+	EditStore
 }
 
 // Check parses and validates a document and reports all problems at once.
@@ -88,19 +89,28 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 // keepSecrets stores what LiftSecrets took out, each under a name of its own.
 func (l *Library) keepSecrets(ctx context.Context, f *Flow, d *Document) error {
 	for _, s := range d.LiftSecrets(l.Kinds) {
-		name, err := l.freeName(ctx, f, credentialName(d.Name, s))
-		if err != nil {
+		if err := l.keepSecret(ctx, f, credentialName(d.Name, s), s, true); err != nil {
 			return err
 		}
-		c := Credential{WorkspaceID: f.WorkspaceID, Name: name, Provider: liftedFrom(f)}
-		if s.Host != "" {
-			c.Hosts = []string{s.Host}
-		}
-		if err := l.Store.SaveCredential(ctx, c, s.Secret); err != nil {
-			return fmt.Errorf("store the secret of %s.%s: %w", s.Node, s.Field, err)
-		}
-		s.Name(name)
 	}
+	return nil
+}
+
+// keepSecret stores a lifted secret and names it in the document. With again,
+// it replaces what was lifted from the flow under that name before.
+func (l *Library) keepSecret(ctx context.Context, f *Flow, base string, s *Lifted, again bool) error {
+	name, err := l.freeName(ctx, f, base, again)
+	if err != nil {
+		return err
+	}
+	c := Credential{WorkspaceID: f.WorkspaceID, Name: name, Provider: liftedFrom(f)}
+	if s.Host != "" {
+		c.Hosts = []string{s.Host}
+	}
+	if err := l.Store.SaveCredential(ctx, c, s.Secret); err != nil {
+		return fmt.Errorf("store the secret of %s.%s: %w", s.Node, s.Field, err)
+	}
+	s.Name(name)
 	return nil
 }
 
@@ -108,14 +118,14 @@ func (l *Library) keepSecrets(ctx context.Context, f *Flow, d *Document) error {
 // importing the document again replaces it.
 func liftedFrom(f *Flow) string { return "flow:" + f.ID }
 
-func (l *Library) freeName(ctx context.Context, f *Flow, base string) (string, error) {
+func (l *Library) freeName(ctx context.Context, f *Flow, base string, again bool) (string, error) {
 	for i := 1; ; i++ {
 		name := base
 		if i > 1 {
 			name = fmt.Sprintf("%s-%d", base, i)
 		}
 		c, err := l.Store.FindCredential(ctx, f.WorkspaceID, name)
-		if errors.Is(err, &Error{Code: CodeNotFound}) || err == nil && c.Provider == liftedFrom(f) {
+		if errors.Is(err, &Error{Code: CodeNotFound}) || err == nil && again && c.Provider == liftedFrom(f) {
 			return name, nil
 		}
 		if err != nil {

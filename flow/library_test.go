@@ -14,6 +14,8 @@ type shelf struct {
 	versions    []Version
 	credentials map[string]Credential
 	secrets     map[string]string
+	log         []EditTx
+	before      func() // once, when an edit is about to be saved
 }
 
 func newLibrary() (*Library, *shelf) {
