@@ -49,15 +49,23 @@ func newSigningSecret() string {
 // UpdateDraft replaces the draft and counts its revision up.
 func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
 	files := documentFiles(draft)
-	return s.write(ctx, durable, func(tx *Tx) error {
+	var rev int64
+	err := s.write(ctx, durable, func(tx *Tx) (err error) {
 		if err := tx.keepFiles(ws, files); err != nil {
 			return err
 		}
-		n, err := tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
+		rev, err = tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
 			ID: flowID, WorkspaceID: ws, Name: clean(name), Description: clean(description), Draft: string(draft), UpdatedAt: s.now(),
 		})
-		return touched(n, err, "flow")
+		if err != nil {
+			return missing(err, "flow")
+		}
+		return tx.notifyEdited(ws, flowID, rev)
 	})
+	if err == nil {
+		s.edited(ws, flowID, rev)
+	}
+	return err
 }
 
 // SetFlowLimits bounds the flow's running and queued runs; 0 lifts a bound.
@@ -99,11 +107,15 @@ func (s *Store) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, 
 	return &flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: timeOf(w.CreatedAt)}, nil
 }
 
-// ArchiveFlow takes the flow out of every list; its runs stay.
+// ArchiveFlow takes the flow out of every list; its runs stay. What only served
+// its editing goes.
 func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.ArchiveFlow(tx.ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.now()})
-		return touched(n, err, "flow")
+		if err := touched(n, err, "flow"); err != nil {
+			return err
+		}
+		return tx.forgetEdits(flowID)
 	})
 }
 

@@ -79,6 +79,12 @@ type Store struct {
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.
 	RunEnded func(run *flow.Run) (typ string, data []byte)
+
+	// FlowEdited hears of every draft that was changed, after the commit: here
+	// by the one who changed it, and through Listen from all instances, so that
+	// a revision may come twice or late. Empty IDs say that any may have been
+	// missed. It must return soon. It is set at wiring, before the first edit.
+	FlowEdited func(ws, flowID string, rev int64)
 }
 
 // writer carries out write functions, each as if in its own transaction.

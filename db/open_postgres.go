@@ -49,10 +49,11 @@ func tune(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// Listen calls told with the ID of every run that any instance writes, until
-// ctx ends. On SQLite it only waits: one process writes there, and wakes its
-// own waiters. Whenever it begins to hear, an empty ID says that anything may
-// have been written before.
+// Listen calls told with the ID of every run that any instance writes, and
+// FlowEdited with every draft that any instance changes, until ctx ends. On
+// SQLite it only waits: one process writes there, and wakes its own waiters.
+// Whenever it begins to hear, empty IDs say that anything may have been written
+// before.
 func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, told); ctx.Err() == nil {
@@ -72,16 +73,23 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 	// A connection that listens must not serve others afterwards.
 	own := conn.Hijack()
 	defer own.Close(context.WithoutCancel(ctx))
-	if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{runChannel}.Sanitize()); err != nil {
-		return err
+	for _, channel := range []string{runChannel, editChannel} {
+		if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return err
+		}
 	}
 	told("")
+	s.edited("", "", 0)
 	for {
 		n, err := own.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		told(n.Payload)
+		if n.Channel == editChannel {
+			s.heardEdited(n.Payload)
+		} else {
+			told(n.Payload)
+		}
 	}
 }
 

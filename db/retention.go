@@ -128,8 +128,8 @@ func (tx *Tx) drop(runID string) error {
 	)
 }
 
-// DropStale removes up to limit idempotency keys older than a day, and the
-// sessions that are over.
+// DropStale removes up to limit idempotency keys older than a day and as many
+// edits older than a month, and the sessions that are over.
 func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
@@ -137,7 +137,11 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		n = int(dropped)
+		edits, err := tx.DropEdits(tx.ctx, gen.DropEditsParams{StaleBefore: micros(now.Add(-editLife)), MaxRows: int32(limit)})
+		if err != nil {
+			return fmt.Errorf("drop edits: %w", err)
+		}
+		n = int(max(dropped, edits))
 		_, err = tx.DropSessions(tx.ctx, micros(now))
 		return err
 	})

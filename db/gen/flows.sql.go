@@ -39,6 +39,37 @@ func (q *Queries) ArchiveFlow(ctx context.Context, arg ArchiveFlowParams) (int64
 	return result.RowsAffected()
 }
 
+const editDraft = `-- name: EditDraft :execrows
+UPDATE flows SET name = $1, description = $2, draft = $3, rev = rev + 1, updated_at = $4
+WHERE id = $5 AND workspace_id = $6 AND rev = $7
+`
+
+type EditDraftParams struct {
+	Name        string
+	Description string
+	Draft       string
+	UpdatedAt   int64
+	ID          string
+	WorkspaceID string
+	Base        int64
+}
+
+func (q *Queries) EditDraft(ctx context.Context, arg EditDraftParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, editDraft,
+		arg.Name,
+		arg.Description,
+		arg.Draft,
+		arg.UpdatedAt,
+		arg.ID,
+		arg.WorkspaceID,
+		arg.Base,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
@@ -262,9 +293,10 @@ func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (i
 	return result.RowsAffected()
 }
 
-const updateDraft = `-- name: UpdateDraft :execrows
+const updateDraft = `-- name: UpdateDraft :one
 UPDATE flows SET name = $1, description = $2, draft = $3, rev = rev + 1, updated_at = $4
 WHERE id = $5 AND workspace_id = $6
+RETURNING rev
 `
 
 type UpdateDraftParams struct {
@@ -277,7 +309,7 @@ type UpdateDraftParams struct {
 }
 
 func (q *Queries) UpdateDraft(ctx context.Context, arg UpdateDraftParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, updateDraft,
+	row := q.db.QueryRowContext(ctx, updateDraft,
 		arg.Name,
 		arg.Description,
 		arg.Draft,
@@ -285,8 +317,7 @@ func (q *Queries) UpdateDraft(ctx context.Context, arg UpdateDraftParams) (int64
 		arg.ID,
 		arg.WorkspaceID,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	var rev int64
+	err := row.Scan(&rev)
+	return rev, err
 }

@@ -66,6 +66,19 @@ type DeliveryAttempt struct {
 	Response    string
 }
 
+type Edit struct {
+	FlowID      string
+	Rev         int64
+	WorkspaceID string
+	TxID        string
+	Tab         string
+	UserID      string
+	CreatedAt   int64
+	Ops         string
+	Inverse     string
+	Skipped     string
+}
+
 type File struct {
 	ID          string
 	WorkspaceID string
@@ -106,6 +119,14 @@ type Key struct {
 	LastUsedAt  int64
 	LastUsedIp  string
 	Uses        int64
+}
+
+type Pin struct {
+	FlowID      string
+	NodeID      string
+	WorkspaceID string
+	CreatedAt   int64
+	Outputs     string
 }
 
 type Price struct {

@@ -74,6 +74,33 @@ CREATE TABLE documents (
     PRIMARY KEY (workspace_id, hash)
 );
 
+-- The log of a draft: what took it to each revision, and what takes it back.
+CREATE TABLE edits (
+    flow_id      TEXT NOT NULL,
+    rev          BIGINT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    tx_id        TEXT NOT NULL,
+    tab          TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    ops          TEXT NOT NULL,
+    inverse      TEXT NOT NULL,
+    skipped      TEXT NOT NULL,
+    PRIMARY KEY (flow_id, rev)
+);
+CREATE UNIQUE INDEX edits_tx ON edits (flow_id, tx_id);
+CREATE INDEX edits_age ON edits (created_at);
+
+-- Sample outputs that stand in for a node of a draft.
+CREATE TABLE pins (
+    flow_id      TEXT NOT NULL,
+    node_id      TEXT NOT NULL,
+    workspace_id TEXT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    outputs      TEXT NOT NULL,
+    PRIMARY KEY (flow_id, node_id)
+);
+
 CREATE TABLE keys (
     id           TEXT NOT NULL PRIMARY KEY,
     workspace_id TEXT NOT NULL,

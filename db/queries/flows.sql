@@ -2,9 +2,14 @@
 INSERT INTO flows (id, workspace_id, name, description, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
 VALUES (@id, @workspace_id, @name, @description, @draft, @rev, 0, @max_running, @max_queued, @signing, @created_at, @created_at, 0);
 
--- name: UpdateDraft :execrows
+-- name: UpdateDraft :one
 UPDATE flows SET name = @name, description = @description, draft = @draft, rev = rev + 1, updated_at = @updated_at
-WHERE id = @id AND workspace_id = @workspace_id;
+WHERE id = @id AND workspace_id = @workspace_id
+RETURNING rev;
+
+-- name: EditDraft :execrows
+UPDATE flows SET name = @name, description = @description, draft = @draft, rev = rev + 1, updated_at = @updated_at
+WHERE id = @id AND workspace_id = @workspace_id AND rev = @base;
 
 -- name: SetFlowLimits :execrows
 UPDATE flows SET max_running = @max_running, max_queued = @max_queued, updated_at = @updated_at

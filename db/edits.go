@@ -1,0 +1,119 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// editLife is how long a transaction can be undone and caught up with.
+const editLife = 30 * 24 * time.Hour
+
+// SaveEdit stores a transaction of a draft and the draft that it leads to. It
+// stores nothing and returns false when the draft is not at the base any more.
+func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err error) {
+	files := documentFiles(e.Draft)
+	row := gen.InsertEditParams{
+		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: clean(e.Tx.UserID),
+		Ops: string(flow.EncodeJSON(e.Tx.Ops)), Inverse: string(flow.EncodeJSON(e.Tx.Inverse)), Skipped: string(flow.EncodeJSON(e.Tx.Skipped)),
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		row.CreatedAt = s.now()
+		n, err := tx.EditDraft(tx.ctx, gen.EditDraftParams{
+			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: clean(e.Name), Description: clean(e.Description),
+			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
+		})
+		// Somebody who comes too late is no failure: it would make the neighbours
+		// of the transaction repeat their work.
+		if saved = n > 0; err != nil || !saved {
+			return err
+		}
+		return firstError(
+			func() error { return tx.InsertEdit(tx.ctx, row) },
+			func() error {
+				return tx.ShortenEdits(tx.ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
+			},
+			func() error { return tx.keepFiles(e.WorkspaceID, files) },
+			func() error { return tx.notifyEdited(e.WorkspaceID, e.FlowID, row.Rev) },
+		)
+	})
+	if saved = saved && err == nil; saved {
+		s.edited(e.WorkspaceID, e.FlowID, row.Rev)
+	}
+	return saved, err
+}
+
+// FindEdit returns a transaction that the log still has, with what takes it back.
+func (s *Store) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
+	r, err := s.read.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "change")
+	}
+	tx := &flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: timeOf(r.CreatedAt)}
+	err = firstError(
+		func() (err error) { tx.Ops, err = decode[[]flow.Edit](r.Ops); return err },
+		func() (err error) { tx.Inverse, err = decode[[]flow.Edit](r.Inverse); return err },
+		func() (err error) { tx.Skipped, err = decode[[]flow.Skipped](r.Skipped); return err },
+	)
+	return tx, err
+}
+
+// ListEdits returns the transactions after a revision, oldest first and without
+// what takes them back.
+func (s *Store) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]flow.EditTx, error) {
+	rows, err := s.read.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
+	}
+	list := make([]flow.EditTx, len(rows))
+	for i, r := range rows {
+		list[i] = flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: timeOf(r.CreatedAt)}
+		if list[i].Ops, err = decode[[]flow.Edit](r.Ops); err != nil {
+			return nil, fmt.Errorf("edit %d of %s: %w", r.Rev, flowID, err)
+		}
+	}
+	return list, nil
+}
+
+// forgetEdits removes what only serves the editing of a flow.
+func (tx *Tx) forgetEdits(flowID string) error {
+	return firstError(
+		func() error { return tx.DeleteEditsOfFlow(tx.ctx, flowID) },
+		func() error { return tx.DeletePinsOfFlow(tx.ctx, flowID) },
+	)
+}
+
+// edited tells this process that a draft has reached a revision.
+func (s *Store) edited(ws, flowID string, rev int64) {
+	if s.FlowEdited != nil {
+		s.FlowEdited(ws, flowID, rev)
+	}
+}
+
+// editChannel is where instances tell each other which draft was edited.
+const editChannel = "sluice_edit"
+
+// notifyEdited tells the other instances once the transaction commits.
+func (tx *Tx) notifyEdited(ws, flowID string, rev int64) error {
+	if tx.s.pool == nil {
+		return nil
+	}
+	_, err := tx.db.ExecContext(tx.ctx, "SELECT pg_notify($1, $2)", editChannel, fmt.Sprintf("%d %s %s", rev, flowID, ws))
+	return err
+}
+
+// heardEdited passes on what notifyEdited said.
+func (s *Store) heardEdited(payload string) {
+	parts := strings.SplitN(payload, " ", 3)
+	if len(parts) != 3 {
+		return
+	}
+	if rev, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
+		s.edited(parts[2], parts[1], rev)
+	}
+}

@@ -1,0 +1,21 @@
+-- name: InsertEdit :exec
+INSERT INTO edits (flow_id, rev, workspace_id, tx_id, tab, user_id, created_at, ops, inverse, skipped)
+VALUES (@flow_id, @rev, @workspace_id, @tx_id, @tab, @user_id, @created_at, @ops, @inverse, @skipped);
+
+-- name: FindEdit :one
+SELECT * FROM edits WHERE flow_id = @flow_id AND tx_id = @tx_id AND workspace_id = @workspace_id;
+
+-- name: ListEdits :many
+SELECT rev, tx_id, tab, user_id, created_at, ops FROM edits
+WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND rev > @after_rev
+ORDER BY rev LIMIT @max_rows;
+
+-- name: ShortenEdits :exec
+DELETE FROM edits WHERE flow_id = @flow_id AND rev <= @last_rev;
+
+-- name: DropEdits :execrows
+DELETE FROM edits WHERE (flow_id, rev) IN (
+    SELECT e.flow_id, e.rev FROM edits e WHERE e.created_at <= @stale_before ORDER BY e.created_at LIMIT @max_rows);
+
+-- name: DeleteEditsOfFlow :exec
+DELETE FROM edits WHERE flow_id = @flow_id;
