@@ -82,7 +82,7 @@ func TestHandler(t *testing.T) {
 	})
 	t.Run("has nothing else", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range []string{"/assets/", "/assets/manifest.json", "/assets/../static.go", "/assets/app.js", URL("no such thing")} {
+		for _, path := range []string{"/assets/", "/assets/manifest.json", "/assets/../static.go", "/assets/app.js", URL("no-such-thing")} {
 			if r := get(t, path); r.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: %s", path, r.Status)
 			}

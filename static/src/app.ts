@@ -13,3 +13,4 @@ import "./search.ts";
 import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
+import "./canvas.ts";

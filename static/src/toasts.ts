@@ -69,6 +69,12 @@ document.addEventListener("htmx:error", (event) => {
   }
 });
 
+// What broke on the server is not swapped into the page, see htmx-config.
+document.addEventListener("htmx:response:error", (event) => {
+  const { ctx } = (event as CustomEvent<{ ctx?: { response?: { status?: number } } }>).detail ?? {};
+  if ((ctx?.response?.status ?? 0) >= 500) toast("Something broke on our side. Nothing that was saved is lost; try again.", "bad");
+});
+
 for (const element of document.querySelectorAll<HTMLElement>("#toasts > .toast")) {
   element.append(closer(element));
   leave(element, element.classList.contains("bad") ? Infinity : stay.info);

@@ -1,0 +1,21 @@
+package views
+
+// Problem is what an error page says: what happened, and what to do.
+type Problem struct {
+	Status      int
+	Title, Text string
+	// RequestID finds the request in the log; empty when there is nothing to find.
+	RequestID string
+}
+
+// ProblemOf gives the page of a status. What is missing and what belongs to
+// another workspace are the same to the person who asks.
+func ProblemOf(status int, requestID string) Problem {
+	switch status {
+	case 403:
+		return Problem{Status: 403, Title: "This is not yours to change", Text: "Your role in this workspace does not allow it. An owner can change your role under Settings, Members."}
+	case 404:
+		return Problem{Status: 404, Title: "There is nothing here", Text: "The address may be mistyped, or what it named was deleted or is in another workspace."}
+	}
+	return Problem{Status: 500, Title: "Something broke on our side", Text: "Nothing that was saved is lost. Try again; if it happens again, look for this request in the log.", RequestID: requestID}
+}

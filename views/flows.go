@@ -1,0 +1,135 @@
+package views
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// FlowsPage is the list of flows with what narrows it.
+type FlowsPage struct {
+	Filter FlowFilter
+	// Tags are all tags of the workspace, to choose from.
+	Tags  []string
+	Flows []FlowCard
+	// Starters are the flows that Sluice brings along; shown while there is none.
+	Starters []Starter
+	Pages    Pages
+	// Now is when the page was made; times are said in relation to it.
+	Now time.Time
+}
+
+// FlowFilter is what the address of the list says.
+type FlowFilter struct {
+	Query, Tag string
+	Sort       FlowSort
+	// Table shows rows instead of cards.
+	Table bool
+}
+
+// FlowSort orders the list.
+type FlowSort string
+
+// The orders of the list. SortEdited is the one when none is chosen.
+const (
+	SortEdited FlowSort = "edited"
+	SortName   FlowSort = "name"
+	SortRuns   FlowSort = "runs"
+	SortCost   FlowSort = "cost"
+)
+
+var flowSorts = []Option{
+	{string(SortEdited), "Last edited"}, {string(SortName), "Name"}, {string(SortRuns), "Most runs"}, {string(SortCost), "Highest cost"},
+}
+
+// FlowCard is one flow as the list shows it.
+type FlowCard struct {
+	ID, Name, Description string
+	Tags                  []string
+	Graph                 Graph
+	// Version is the live one; 0 before the first publish.
+	Version int
+	// Differs tells that the draft is not what is live.
+	Differs  bool
+	EditedAt time.Time
+	EditedBy string
+	Day      FlowDay
+}
+
+// FlowDay is what a flow did in the last 24 hours.
+type FlowDay struct {
+	// Hours are 24, the oldest first.
+	Hours []Bar
+	Runs  int
+	// Succeeded is the share of the ended runs, from 0 to 1.
+	Succeeded float64
+	P95       time.Duration
+	// Micros is the cost in millionths of a US dollar.
+	Micros int64
+}
+
+// Starter is a flow that Sluice brings along.
+type Starter struct{ ID, Icon, Name, Text string }
+
+func (c FlowCard) path() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(c.ID)) }
+
+func (d FlowDay) spark() Sparkline { return Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"} }
+
+// tone of a success rate: below nine in ten somebody should look.
+func (d FlowDay) tone() Tone {
+	switch {
+	case d.Runs == 0:
+		return ToneNone
+	case d.Succeeded < 0.9:
+		return ToneBad
+	}
+	return ToneOK
+}
+
+// empty tells whether nothing narrows the list.
+func (f FlowFilter) empty() bool { return f.Query == "" && f.Tag == "" }
+
+// with gives the address of the list with one thing changed.
+func (f FlowFilter) with(name, value string) templ.SafeURL {
+	q := f.values()
+	q.Set(name, value)
+	if value == "" {
+		q.Del(name)
+	}
+	if len(q) == 0 {
+		return "/flows"
+	}
+	return templ.SafeURL("/flows?" + q.Encode())
+}
+
+func (f FlowFilter) values() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": f.Query, "tag": f.Tag, "sort": string(f.Sort), "view": f.view()} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+func (f FlowFilter) view() string {
+	if f.Table {
+		return "table"
+	}
+	return ""
+}
+
+func version(n int) string { return fmt.Sprintf("v%d", n) }
+
+// searching says what a list that a filter left empty was searched for.
+func (f FlowFilter) searching() string {
+	switch {
+	case f.Query != "" && f.Tag != "":
+		return fmt.Sprintf("No flow tagged “%s” has “%s” in its name or description.", f.Tag, f.Query)
+	case f.Tag != "":
+		return fmt.Sprintf("No flow is tagged “%s”.", f.Tag)
+	}
+	return fmt.Sprintf("No flow has “%s” in its name or description.", f.Query)
+}

@@ -1,0 +1,41 @@
+package views
+
+// SetUpForm makes the first owner. The token comes with the link of the log.
+type SetUpForm struct {
+	Token, Workspace, Name, Email string
+	Errors                        Errors
+}
+
+// SignInForm lets a person in.
+type SignInForm struct {
+	Email string
+	// Next is the page that the person wanted; empty is the start.
+	Next   string
+	Errors Errors
+}
+
+// PasswordForm changes the password of who is signed in.
+type PasswordForm struct {
+	// Email helps password managers to know whose password this is.
+	Email  string
+	Errors Errors
+}
+
+// InviteForm makes an account for an invited person.
+type InviteForm struct {
+	Token, Workspace, Role, InvitedBy string
+	Name, Email                       string
+	Errors                            Errors
+}
+
+// Limits of passwords, as they are said; the server holds them.
+const passwordHelp = "At least 10 characters. A few words that you remember are better than one with signs."
+
+// newPassword is the field for a password that does not exist yet. Password
+// managers offer one, and read its least length.
+func newPassword(name, label string, errors Errors) Field {
+	return Field{
+		Name: name, Label: label, Type: "password", Autocomplete: "new-password", Size: "large",
+		Help: passwordHelp, Error: errors[name], Attrs: map[string]any{"minlength": "10", "maxlength": "256"},
+	}
+}

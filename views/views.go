@@ -1,0 +1,139 @@
+// Package views owns how the dashboard looks: it turns plain structs shaped
+// like a screen into HTML. A page is a component around the same fragments that
+// htmx fetches alone. It knows the addresses of assets, and nothing of stores,
+// sessions, requests or how a flow runs; who may see what is decided before.
+package views
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.977 generate
+
+// Page is what stands around the content of every page.
+type Page struct {
+	// Title is the page's own name; the browser shows "Title · Sluice".
+	Title string
+	// Section is the part of the navigation that the page belongs to.
+	Section Section
+	Theme   Theme
+	// Workspace is the name of the workspace that the person works in.
+	Workspace string
+	// Person is who is signed in; nil before.
+	Person *Person
+	// Toasts are messages of the request before, shown once.
+	Toasts []Toast
+	// Unsafe warns that the session's cookie travels without encryption.
+	Unsafe bool
+	// Canvas loads the styles of the canvas.
+	Canvas bool
+}
+
+// Person is who is signed in.
+type Person struct{ Name, Email, Role string }
+
+// Initials are one or two letters that stand for the person.
+func (p Person) Initials() string {
+	words := strings.Fields(p.Name)
+	if len(words) == 0 {
+		words = []string{p.Email}
+	}
+	letters := first(words[0])
+	if len(words) > 1 {
+		letters += first(words[len(words)-1])
+	}
+	return strings.ToUpper(letters)
+}
+
+func first(word string) string {
+	_, size := utf8.DecodeRuneInString(word)
+	return word[:size]
+}
+
+// Theme is how a person wants the pages: light, dark, or as the system has it.
+type Theme string
+
+// The themes; the cookie "theme" carries the same words.
+const (
+	ThemeSystem Theme = "system"
+	ThemeLight  Theme = "light"
+	ThemeDark   Theme = "dark"
+)
+
+// ParseTheme reads the cookie; what it does not know is the system's.
+func ParseTheme(cookie string) Theme {
+	switch t := Theme(cookie); t {
+	case ThemeLight, ThemeDark:
+		return t
+	}
+	return ThemeSystem
+}
+
+// class is what <html> wears; the system's theme needs none.
+func (t Theme) class() string {
+	if t == ThemeLight || t == ThemeDark {
+		return string(t)
+	}
+	return ""
+}
+
+// is tells whether a theme is the chosen one; none chosen is the system's.
+func (t Theme) is(other Theme) bool {
+	return t == other || t == "" && other == ThemeSystem
+}
+
+// Section is one entry of the navigation.
+type Section string
+
+// The sections, as they are called on the screen.
+const (
+	SectionFlows       Section = "Flows"
+	SectionRuns        Section = "Runs"
+	SectionDeliveries  Section = "Deliveries"
+	SectionKeys        Section = "Keys"
+	SectionCredentials Section = "Credentials"
+	SectionModels      Section = "Models"
+	SectionUsage       Section = "Usage"
+	SectionSettings    Section = "Settings"
+)
+
+var sections = []Section{
+	SectionFlows, SectionRuns, SectionDeliveries, SectionKeys,
+	SectionCredentials, SectionModels, SectionUsage, SectionSettings,
+}
+
+// path is where a section lives.
+func (s Section) path() string { return "/" + strings.ToLower(string(s)) }
+
+// Tone is what a colour means.
+type Tone string
+
+// The tones. ToneNone is for what is neither good nor bad.
+const (
+	ToneNone   Tone = ""
+	ToneOK     Tone = "ok"
+	ToneRun    Tone = "run"
+	ToneWait   Tone = "wait"
+	ToneBad    Tone = "bad"
+	ToneAccent Tone = "accent"
+)
+
+// icon is the sign of a tone, for those who do not see colours.
+func (t Tone) icon() string {
+	switch t {
+	case ToneOK:
+		return "circle-check"
+	case ToneBad:
+		return "circle-alert"
+	case ToneWait:
+		return "triangle-alert"
+	}
+	return "info"
+}
+
+// Toast is a short message in the corner of the page.
+type Toast struct {
+	Tone Tone
+	Text string
+}
