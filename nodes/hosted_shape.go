@@ -25,6 +25,7 @@ type pin struct {
 	official bool
 	form     *hosted.Form
 	shape    flow.Shape
+	weight   int // bytes of memory, roughly
 }
 
 // pins keeps what was made of schemas lately: the same one is asked for at
@@ -44,7 +45,11 @@ func readPin(value any) (p *pin, why string) {
 	if len(text) > maxPin {
 		return nil, "the kept schema is larger than 256 KiB; use the model without one"
 	}
-	return pins.find(flow.Hash(text), func() *pin { return newPin(schema) }), ""
+	return pins.find(flow.Hash(text), func() *pin {
+		p := newPin(schema)
+		p.weight = 4*len(text) + partWeight*p.form.Parts
+		return p
+	}), ""
 }
 
 func newPin(schema map[string]any) *pin {
@@ -177,10 +182,16 @@ func outputType(kind hosted.OutputKind) flow.Type {
 type pinCache struct {
 	mu           sync.Mutex
 	young, older map[string]*pin
+	weight       int // of the young
 }
 
-// pinsKept is how many one generation has; a form takes some 50 KiB.
-const pinsKept = 128
+// What one generation has at most. A form of a real model takes some 50 KiB, the
+// largest that somebody could make up 10 MiB.
+const (
+	pinsKept   = 128
+	pinsWeight = 16 << 20
+	partWeight = 500 // bytes of memory that a part of a form takes: a map of a few keywords
+)
 
 func (c *pinCache) find(key string, make func() *pin) *pin {
 	c.mu.Lock()
@@ -194,9 +205,13 @@ func (c *pinCache) find(key string, make func() *pin) *pin {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.young == nil || len(c.young) >= pinsKept && c.young[key] == nil {
-		c.young, c.older = map[string]*pin{}, c.young
+	if c.young[key] != nil {
+		return p
+	}
+	if c.young == nil || len(c.young) >= pinsKept || c.weight+p.weight > pinsWeight {
+		c.young, c.older, c.weight = map[string]*pin{}, c.young, 0
 	}
 	c.young[key] = p
+	c.weight += p.weight
 	return p
 }

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -271,5 +272,39 @@ func TestPinCache(t *testing.T) {
 	}
 	if made != 10*pinsKept || len(c.young)+len(c.older) > 2*pinsKept {
 		t.Errorf("%d made, %d kept", made, len(c.young)+len(c.older))
+	}
+}
+
+// TestPinCacheByWeight: forms that somebody made up to be large leave soon.
+func TestPinCacheByWeight(t *testing.T) {
+	t.Parallel()
+	c, made := &pinCache{}, 0
+	for i := range 100 {
+		c.find(strings.Repeat("x", i), func() *pin { made++; return &pin{weight: pinsWeight / 3} })
+		c.find("", func() *pin { made++; return &pin{weight: 1} }) // asked for all the time, so it stays
+	}
+	kept := 0
+	for _, generation := range []map[string]*pin{c.young, c.older} {
+		for _, p := range generation {
+			kept += p.weight
+		}
+	}
+	if made != 100 || kept > 2*pinsWeight {
+		t.Errorf("%d made, %d bytes kept", made, kept)
+	}
+}
+
+// TestPinWeight: a large form weighs about what it takes.
+func TestPinWeight(t *testing.T) {
+	t.Parallel()
+	props := map[string]any{}
+	for i := range 400 {
+		props["p"+strconv.Itoa(i)] = map[string]any{"$ref": "#/components/schemas/s"}
+	}
+	schema := map[string]any{"version": "", "input": map[string]any{"type": "object", "properties": props},
+		"all": map[string]any{"s": map[string]any{"enum": []any{"a", "b", "c"}, "properties": map[string]any{"a": map[string]any{}, "b": map[string]any{}}}}}
+	p, why := readPin(schema)
+	if why != "" || p.form.Parts < 400*6 || p.weight < partWeight*p.form.Parts {
+		t.Errorf("%d parts, weight %d, %s", p.form.Parts, p.weight, why)
 	}
 }

@@ -69,4 +69,7 @@ type Form struct {
 	Output Output
 	// Incompatible says why the model cannot be used; empty when it can.
 	Incompatible string
+	// Parts is how many schemas, options and names the form has: what it weighs.
+	// There are never more than 20,000.
+	Parts int
 }

@@ -18,7 +18,8 @@ const shownFirst = 4
 // any better gets a JSON editor, and a model that cannot be used at all says so
 // in Incompatible.
 func NewForm(m *Model) *Form {
-	f := &Form{Output: outputOf(m)}
+	r := newResolver(m.All)
+	f := &Form{Output: outputOf(m, r)}
 	props, ok := inputProperties(m)
 	switch {
 	case m.Input == nil && m.All["TrainingInput"] != nil:
@@ -33,8 +34,9 @@ func NewForm(m *Model) *Form {
 		f.Incompatible = "This model puts nothing out."
 	}
 	if f.Incompatible == "" {
-		f.Fields = fields(m, props)
+		f.Fields = fields(m, r, props)
 	}
+	f.Parts = maxParts - max(r.left, 0)
 	return f
 }
 
@@ -50,14 +52,18 @@ func inputProperties(m *Model) (map[string]any, bool) {
 	return props, ok || m.Input["type"] == "object"
 }
 
-func fields(m *Model, props map[string]any) []Field {
-	required, _ := names(m.Input["required"])
+func fields(m *Model, r *resolver, props map[string]any) []Field {
+	required := map[string]bool{}
+	list, _ := names(m.Input["required"])
+	for _, name := range list {
+		required[name.(string)] = true
+	}
 	out := make([]Field, 0, len(props))
 	orders := map[string]float64{}
-	for name, schema := range props {
-		s := resolve(schema, m.All)
+	for _, name := range slices.Sorted(maps.Keys(props)) {
+		s := r.resolve(props[name])
 		orders[name] = orderOf(s)
-		out = append(out, newField(name, s, slices.Contains(required, any(name))))
+		out = append(out, newField(name, s, required[name]))
 	}
 	slices.SortFunc(out, func(a, b Field) int {
 		return cmp.Or(cmp.Compare(orders[a.Name], orders[b.Name]), cmp.Compare(a.Name, b.Name))
@@ -184,8 +190,14 @@ func listWidget(s map[string]any) Widget {
 // options are the values of a select, each once, with their own types.
 func options(s map[string]any) []any {
 	var out []any
+	seen := map[any]bool{}
 	for _, v := range s["enum"].([]any) {
-		if v != nil && !slices.ContainsFunc(out, func(o any) bool { return sameValue(o, v) }) {
+		key := v
+		if n, ok := number(v); ok {
+			key = n
+		}
+		if v != nil && !seen[key] {
+			seen[key] = true
 			out = append(out, v)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 // outputOf says what a model puts out. A schema that is missing or says nothing
 // is no obstacle: the output is taken as JSON, whatever it is.
-func outputOf(m *Model) Output {
-	s := resolve(m.Output, m.All)
+func outputOf(m *Model, r *resolver) Output {
+	s := r.resolve(m.Output)
 	o := Output{Kind: outputKind(s)}
 	switch {
 	case o.Kind == OutputText:

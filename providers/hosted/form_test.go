@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sluice/providers/hosted"
 )
@@ -166,16 +165,97 @@ func TestNewForm(t *testing.T) {
 		if f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{`+props.String()+`"x":{}}}}`)); !strings.Contains(f.Incompatible, "500") {
 			t.Errorf("got %q", f.Incompatible)
 		}
+	})
+	t.Run("makes no more of little than a form can have", func(t *testing.T) {
+		t.Parallel()
 		double := strings.Builder{} // each schema refers twice to the next: 2^40 parts
 		for i := range 40 {
 			fmt.Fprintf(&double, `,"s%d":{"properties":{"a":{"$ref":"#/components/schemas/s%d"},"b":{"$ref":"#/components/schemas/s%d"}}}`, i, i+1, i+1)
 		}
-		began := time.Now()
-		formOf(t, "x", `{"$ref":"#/components/schemas/s0"}`, double.String())
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("took %v", took)
+		refs := func(n int, format string) string { // n inputs, or parts of one
+			return strings.TrimSuffix(strings.Repeat(format+",", n), ",")
+		}
+		inputs := strings.Builder{}
+		for i := range 500 {
+			fmt.Fprintf(&inputs, `"p%d":{"$ref":"#/components/schemas/s0"},`, i)
+		}
+		wide := strings.Builder{}
+		for i := range 400 {
+			fmt.Fprintf(&wide, `"w%d":{},`, i)
+		}
+		many := func(schema, more string) string {
+			return `{"Input":{"type":"object","properties":{` + strings.TrimSuffix(inputs.String(), ",") + `}},"s0":` + schema + more + `}`
+		}
+		choices := strings.Builder{}
+		for i := range 2000 {
+			fmt.Fprintf(&choices, `,"c%d"`, i)
+		}
+		for name, schemas := range map[string]string{
+			"doubling, once":         `{"Input":{"type":"object","properties":{"x":{"$ref":"#/components/schemas/s0"}}}` + double.String() + `}`,
+			"doubling, by 500":       many(`{"items":{"$ref":"#/components/schemas/s1"}}`, strings.TrimPrefix(double.String(), `,"s0":{"properties":{"a":{"$ref":"#/components/schemas/s1"},"b":{"$ref":"#/components/schemas/s1"}}}`)),
+			"options, by 500":        many(`{"enum":[`+choices.String()[1:]+`]}`, ""),
+			"names, by 500":          many(`{"required":[`+choices.String()[1:]+`],"allOf":[`+refs(900, `{"required":["a","b"]}`)+`]}`, ""),
+			"wide ones joined":       many(`{"allOf":[`+refs(3000, `{"$ref":"#/components/schemas/wide"}`)+`]}`, `,"wide":{"properties":{`+strings.TrimSuffix(wide.String(), ",")+`}}`),
+			"long patterns, by 500":  many(`{"type":"string","pattern":"a{900}"}`, ""),
+			"longer patterns":        many(`{"type":"string","pattern":"`+strings.Repeat("a{1000}", 140)+`"}`, ""),
+			"patterns upon patterns": many(`{"type":"string","pattern":"((a{10}){10}){10}b"}`, ""),
+		} {
+			f := hosted.NewForm(modelOf(t, schemas))
+			held := 0
+			for _, field := range f.Fields {
+				held += parts(field.Schema) + len(field.Options) // keywords and options count once more
+			}
+			if f.Incompatible != "" || f.Parts > 20_000 || held > 3*20_000 || f.Parts < len(f.Fields) {
+				t.Errorf("%s: %d parts were counted, the form has %d (%s)", name, f.Parts, held, f.Incompatible)
+			}
 		}
 	})
+	t.Run("shares what is referred to", func(t *testing.T) {
+		t.Parallel()
+		f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{
+			"a":{"type":"array","items":{"$ref":"#/components/schemas/s"}},"b":{"type":"array","items":{"$ref":"#/components/schemas/s"}},
+			"c":{"properties":{"own":{}},"allOf":[{"$ref":"#/components/schemas/s"},{"$ref":"#/components/schemas/s"}],"required":["z"]}}},
+			"s":{"type":"object","title":"S","properties":{"x":{"type":"string"}},"required":["x"]}}`))
+		a, b := f.Fields[0].Schema["items"].(map[string]any), f.Fields[1].Schema["items"].(map[string]any)
+		if reflect.ValueOf(a).Pointer() != reflect.ValueOf(b).Pointer() {
+			t.Error("it was made twice")
+		}
+		for i, want := range []string{
+			`{"items":{"properties":{"x":{"type":"string"}},"required":["x"],"type":"object"},"type":"array"}`,
+			`{"items":{"properties":{"x":{"type":"string"}},"required":["x"],"type":"object"},"type":"array"}`,
+			`{"properties":{"own":{},"x":{"type":"string"}},"required":["x","z"],"type":"object"}`,
+		} {
+			if got, _ := json.Marshal(f.Fields[i].Schema); string(got) != want {
+				t.Errorf("%s: %s", f.Fields[i].Name, got)
+			}
+		}
+	})
+	t.Run("keeps a pattern that is worth it", func(t *testing.T) {
+		t.Parallel()
+		for pattern, kept := range map[string]bool{`^[a-z]{2,40}$`: true, `^#[0-9a-fA-F]{6}$`: true, `[`: false, `(a{100}){9}`: true, `(a{100}){100}`: false, `a{900}b{900}`: false} {
+			property, _ := json.Marshal(map[string]any{"type": "string", "pattern": pattern})
+			if got := formOf(t, "x", string(property), "").Fields[0].Schema["pattern"] != nil; got != kept {
+				t.Errorf("%s is kept: %v", pattern, got)
+			}
+		}
+	})
+}
+
+// parts counts what a resolved schema has, as whoever compiles it sees it.
+func parts(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case map[string]any:
+		n = 1
+		for _, part := range v {
+			n += parts(part)
+		}
+	case []any:
+		for _, part := range v {
+			n += max(1, parts(part))
+		}
+	}
+	return n
 }
 
 func TestOutput(t *testing.T) {

@@ -192,7 +192,7 @@ func (w *wireModel) listing() (Listing, bool) {
 		m := &Model{}
 		m.setSchemas(w.LatestVersion.OpenAPISchema.Components.Schemas)
 		if m.Input != nil {
-			l.Output = listedOutput(outputOf(m), w.DefaultExample.Output)
+			l.Output = listedOutput(outputOf(m, newResolver(m.All)), w.DefaultExample.Output)
 		}
 	}
 	return l, true

@@ -3,104 +3,176 @@ package hosted
 import (
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
 
 // Bounds that keep a hostile schema from costing more than a real one. The
-// largest of 3,808 public models has 90 inputs, 4 levels and 120 parts.
+// largest of 3,808 public models has 90 inputs, 4 levels and 120 parts in one
+// of them.
 const (
 	maxInputs      = 500
 	maxSchemaDepth = 12
-	maxSchemaParts = 5000 // of one input or output, after references are replaced
+	maxParts       = 20_000 // of a form, after references are replaced
 	maxOptions     = 2000
+	maxPattern     = 1000 // bytes of a pattern, and steps of it once its repetitions are written out
+	patternSteps   = 20   // that count as a part: so long takes a compiler for both
 )
 
 // resolver replaces references by what they refer to and keeps of a schema only
-// what is well formed, so that whatever it returns compiles.
+// what is well formed, so that whatever it returns compiles. One resolver makes
+// a whole form: what all its schemas have together is bounded.
 type resolver struct {
 	all   map[string]any
-	parts int
+	left  int      // parts that may still be made
 	path  []string // references being replaced, to find circles
+	cuts  int      // circles found so far
+	known map[spot]resolved
+}
+
+// spot is a reference at a depth, which decides how much of it is kept.
+type spot struct {
+	name  string
+	depth int
+}
+
+// resolved is what a reference was replaced by. It is shared and never changed.
+type resolved struct {
+	schema map[string]any
+	parts  int
+}
+
+func newResolver(all map[string]any) *resolver {
+	return &resolver{all: all, left: maxParts, known: map[spot]resolved{}}
 }
 
 // resolve returns a schema without references. What refers to itself, is too
 // deep or too large becomes a schema that takes anything.
-func resolve(schema any, all map[string]any) map[string]any {
-	r := &resolver{all: all}
-	return r.schema(schema, 0)
+func (r *resolver) resolve(schema any) map[string]any { return r.schema(schema, 0) }
+
+// take tells whether n more parts may be made.
+func (r *resolver) take(n int) bool {
+	r.left -= min(n, r.left+1)
+	return r.left >= 0
 }
 
 func (r *resolver) schema(v any, depth int) map[string]any {
 	s, ok := v.(map[string]any)
-	r.parts++
-	if !ok || depth > maxSchemaDepth || r.parts > maxSchemaParts {
+	if !r.take(1) || !ok || depth > maxSchemaDepth {
 		return map[string]any{}
 	}
-	out := map[string]any{}
-	for _, base := range r.bases(s, depth) {
-		delete(base, "title") // the name of the shared schema, not of this one
-		delete(base, "description")
-		merge(out, base)
+	if ref, ok := s["$ref"].(string); ok && len(s) == 1 {
+		return r.reference(ref, depth)
 	}
+	b := builder{out: map[string]any{}, copied: map[string]bool{}}
+	r.bases(&b, s, depth)
 	own := map[string]any{}
-	for key, value := range s {
-		if kept, ok := r.keyword(key, value, depth); ok {
+	for _, key := range slices.Sorted(maps.Keys(s)) { // in order: what there is no room for is always the same
+		if kept, ok := r.keyword(key, s[key], depth); ok {
 			own[key] = kept
 		}
 	}
-	merge(out, own)
-	settle(out)
-	return out
+	b.merge(own)
+	settle(b.out)
+	return b.out
 }
 
-// merge adds a schema to another: properties and required names of both count,
-// of anything else the later.
-func merge(into, from map[string]any) {
+// builder puts a schema together of others, which stay as they are.
+type builder struct {
+	out    map[string]any
+	copied map[string]bool // keywords whose value nobody else has
+}
+
+// merge adds a schema: properties and required names of all count, of anything
+// else the later.
+func (b *builder) merge(from map[string]any) {
 	for key, value := range from {
 		switch value := value.(type) {
 		case map[string]any:
-			if old, ok := into[key].(map[string]any); ok && key == "properties" {
+			if old, ok := b.out[key].(map[string]any); ok && key == "properties" {
+				if !b.copied[key] {
+					old, b.copied[key] = maps.Clone(old), true
+				}
 				maps.Copy(old, value)
+				b.out[key] = old
 				continue
 			}
 		case []any:
-			if old, ok := into[key].([]any); ok && key == "required" {
-				both, _ := names(append(slices.Clone(old), value...))
-				into[key] = both
+			if old, ok := b.out[key].([]any); ok && key == "required" {
+				if !b.copied[key] {
+					old, b.copied[key] = slices.Clip(old), true
+				}
+				b.out[key] = append(old, value...)
 				continue
 			}
 		}
-		into[key] = value
+		b.out[key] = value
 	}
 }
 
-// bases are the schemas that a schema builds on: what it refers to, and all
+// bases adds the schemas that a schema builds on: what it refers to, and all
 // parts of allOf, as code generators write a reference that has a description.
-func (r *resolver) bases(s map[string]any, depth int) []map[string]any {
-	var out []map[string]any
+func (r *resolver) bases(b *builder, s map[string]any, depth int) {
+	add := func(base map[string]any) {
+		if r.take(breadth(base)) { // it is copied
+			b.merge(unnamed(base))
+		}
+	}
 	if ref, ok := s["$ref"].(string); ok {
-		out = append(out, r.reference(ref, depth))
+		add(r.reference(ref, depth))
 	}
 	parts, _ := s["allOf"].([]any)
 	for _, part := range parts {
-		if r.parts > maxSchemaParts {
-			break
+		if r.left < 0 {
+			return
 		}
-		out = append(out, r.schema(part, depth+1))
+		add(r.schema(part, depth+1))
 	}
-	return out
 }
 
+// unnamed takes away what a schema says of itself, not of who builds on it.
+func unnamed(s map[string]any) map[string]any {
+	delete(s, "title")
+	delete(s, "description")
+	return s
+}
+
+// breadth is how much of a schema is copied where another builds on it.
+func breadth(s map[string]any) int {
+	props, _ := s["properties"].(map[string]any)
+	required, _ := s["required"].([]any)
+	enum, _ := s["enum"].([]any)
+	return len(props) + len(required) + len(enum)
+}
+
+// reference is what a reference is replaced by. What is known already is shared,
+// but counts as if it were made again: whoever compiles it sees no sharing.
 func (r *resolver) reference(ref string, depth int) map[string]any {
 	name := refName(ref)
 	target, ok := r.all[name]
-	if !ok || slices.Contains(r.path, name) {
+	if !ok {
 		return map[string]any{}
 	}
+	if slices.Contains(r.path, name) {
+		r.cuts++
+		return map[string]any{}
+	}
+	at := spot{name, depth}
+	if again, ok := r.known[at]; ok {
+		if !r.take(again.parts) {
+			return map[string]any{}
+		}
+		return again.schema
+	}
+	left, cuts := r.left, r.cuts
 	r.path = append(r.path, name)
-	defer func() { r.path = r.path[:len(r.path)-1] }()
-	return r.schema(target, depth+1)
+	out := unnamed(r.schema(target, depth+1))
+	r.path = r.path[:len(r.path)-1]
+	if r.cuts == cuts && r.left >= 0 { // it is the same wherever it is referred to
+		r.known[at] = resolved{out, left - r.left}
+	}
+	return out
 }
 
 // refName is the last part of a reference within the document; references to
@@ -124,11 +196,7 @@ func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 		return value, ok
 	case "pattern":
 		s, ok := value.(string)
-		if ok {
-			_, err := regexp.Compile(s)
-			ok = err == nil && len(s) <= 1000
-		}
-		return value, ok
+		return value, ok && r.pattern(s)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "x-order":
 		_, isNumber := number(value)
 		_, isBool := value.(bool) // exclusiveMinimum of OpenAPI 3.0
@@ -144,13 +212,47 @@ func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 		return value, ok
 	case "enum":
 		list, ok := value.([]any)
-		return list, ok && len(list) > 0 && len(list) <= maxOptions
+		return list, ok && len(list) > 0 && len(list) <= maxOptions && r.take(len(list))
 	case "required":
-		return names(value)
+		list, ok := names(value)
+		return list, ok && r.take(len(list))
 	case "const", "default", "x-cog-array-type", "x-cog-array-display":
 		return value, true
 	}
 	return r.nested(key, value, depth)
+}
+
+// pattern tells whether a pattern compiles in a time worth it. Repetitions make
+// a short one long: a{1000} is a thousand steps.
+func (r *resolver) pattern(s string) bool {
+	if len(s) > maxPattern {
+		return false
+	}
+	parsed, err := syntax.Parse(s, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	n := steps(parsed)
+	if n > maxPattern || !r.take(n/patternSteps) {
+		return false
+	}
+	_, err = regexp.Compile(s)
+	return err == nil
+}
+
+// steps is about how many a compiled pattern has.
+func steps(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += steps(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n = (n - 1) * max(re.Min, re.Max, 1)
+	}
+	return min(n, 2*maxPattern) // the product of many repetitions would not fit
 }
 
 func (r *resolver) nested(key string, value any, depth int) (any, bool) {
@@ -198,10 +300,12 @@ func typeKeyword(value any) (any, bool) {
 func names(value any) ([]any, bool) {
 	list, ok := value.([]any)
 	var out []any
+	seen := map[string]bool{}
 	for _, v := range list {
 		s, isText := v.(string)
 		ok = ok && isText
-		if isText && !slices.Contains(out, any(s)) {
+		if isText && !seen[s] {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}
@@ -219,6 +323,9 @@ func settle(s map[string]any) {
 				delete(s, plain)
 			}
 		}
+	}
+	if required, ok := s["required"].([]any); ok {
+		s["required"], _ = names(required)
 	}
 	settleNull(s)
 	settleEnum(s)
@@ -278,7 +385,7 @@ func settleEnum(s map[string]any) {
 // reachable are the schemas that some of them refer to, themselves included.
 func reachable(all map[string]any, from ...string) map[string]any {
 	out := map[string]any{}
-	for len(from) > 0 && len(out) < maxSchemaParts {
+	for len(from) > 0 && len(out) < maxParts {
 		name := from[len(from)-1]
 		from = from[:len(from)-1]
 		schema, ok := all[name]
