@@ -63,6 +63,10 @@ func TestCredentialCommands(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.must("credential", "list", "--json")), &listed); err != nil || len(listed) != 1 || len(listed[0].UsedBy) != 2 {
 		t.Errorf("credential list --json: %+v, %v", listed, err)
 	}
+	s.publish(asking(object{"model": "gateway/small-1"}))
+	if list := s.must("credential", "list"); !strings.Contains(list, "Knock, Ask") {
+		t.Errorf("credential list does not count who takes what there is for a provider:\n%s", list)
+	}
 	if r := s.command("credential", "remove", "gateway"); r.code != 1 || !strings.Contains(r.errs, "Knock") {
 		t.Errorf("removing what is used: %+v", r)
 	}
@@ -85,6 +89,10 @@ func TestCredentialAddRefuses(t *testing.T) {
 		{"a name that is none", "sk", "letters", []string{"--name", "a b", "--provider", "openai"}},
 		{"a missing base URL", "sk", "--base-url", []string{"--name", "a", "--provider", "openai_compatible"}},
 		{"a base URL with a password", "sk", "without a name or password", []string{"--name", "a", "--provider", "vllm", "--base-url", "http://u:p@gpu/v1"}},
+		{"an empty host", "sk", "--host", []string{"--name", "a", "--host", ""}},
+		{"a host with a port", "sk", "without a scheme, a port", []string{"--name", "a", "--host", "127.0.0.1:80"}},
+		{"another provider's name", "sk", "choose another name", []string{"--name", "anthropic", "--provider", "openai"}},
+		{"a local server", "none", "--base-url", []string{"--name", "gpu", "--provider", "vllm"}},
 		{"several lines", "one\ntwo", "one line", []string{"--name", "a", "--provider", "openai"}},
 	}
 	for _, tt := range tests {
@@ -106,6 +114,18 @@ func TestEnvironmentCredential(t *testing.T) {
 	}
 	if list := s.must("credential", "list"); !strings.Contains(list, "OPENAI_API_KEY") || strings.Contains(list, secret) {
 		t.Errorf("credential list:\n%s", list)
+	}
+}
+
+// TestEnvironmentAddress: a secret must not go to the usual address because the
+// one that was meant cannot be read.
+func TestEnvironmentAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"127.0.0.1:8080/v1", `"http://127.0.0.1/v1"`, "ftp://models/v1", "http://u:p@models/v1"} {
+		s := stoppedServer(t, "OPENAI_API_KEY=sk-1234567890", "OPENAI_BASE_URL="+address)
+		if r := s.command("credential", "list"); r.code != 2 || !strings.Contains(r.errs, "OPENAI_BASE_URL") {
+			t.Errorf("%s: %+v", address, r)
+		}
 	}
 }
 

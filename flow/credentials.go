@@ -30,6 +30,10 @@ type Access struct {
 	Trusted  bool     // the base URL may be private
 }
 
+// Plain tells whether the secret was not made for a provider: one for headers
+// and the like, or one that was typed into a node.
+func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, "flow:") }
+
 // May tells whether the secret may be sent to a host.
 func (a *Access) May(host string) bool {
 	return len(a.Hosts) == 0 || slices.ContainsFunc(a.Hosts, func(h string) bool { return strings.EqualFold(h, host) })

@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// CredentialUse is a node that names a credential.
+// CredentialUse is a node that uses a credential.
 type CredentialUse struct {
 	FlowID, FlowName string
 	Node             string
 	Live             bool // in the version that the API runs; otherwise in the draft
 }
 
-// DocumentStore reads the flows of a workspace.
+// DocumentStore reads the flows and credentials of a workspace.
 type DocumentStore interface {
+	CredentialStore
 	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]Flow, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 }
@@ -22,47 +23,66 @@ type DocumentStore interface {
 // usesPage is how many flows are read at a time.
 const usesPage = 100
 
-// CredentialUses finds the nodes that name credentials, by credential. Nodes
-// that only name a provider, and take whatever credential there is for it, are
-// not among them.
-func CredentialUses(ctx context.Context, store DocumentStore, ws string) (map[string][]CredentialUse, error) {
-	uses := map[string][]CredentialUse{}
+// CredentialUses finds the nodes that use credentials, by credential: those that
+// name one, and those that take the one there is for their provider, which
+// provider tells of a node ("" for none).
+func CredentialUses(ctx context.Context, store DocumentStore, ws string, provider func(n *Node) string) (map[string][]CredentialUse, error) {
+	list, err := store.ListCredentials(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("list the credentials of %s: %w", ws, err)
+	}
+	u := &credentialUses{store: store, list: list, provider: provider, uses: map[string][]CredentialUse{}}
 	for after := ""; ; {
 		flows, err := store.ListFlows(ctx, ws, after, usesPage)
 		if err != nil {
 			return nil, fmt.Errorf("list the flows of %s: %w", ws, err)
 		}
 		for i := range flows {
-			if err := usesOf(ctx, store, &flows[i], uses); err != nil {
+			if err := u.ofFlow(ctx, &flows[i]); err != nil {
 				return nil, err
 			}
 			after = flows[i].ID
 		}
 		if len(flows) < usesPage {
-			return uses, nil
+			return u.uses, nil
 		}
 	}
 }
 
-func usesOf(ctx context.Context, store DocumentStore, f *Flow, uses map[string][]CredentialUse) error {
-	note := func(document []byte, live bool) {
-		d, _ := ParseDocument(document)
-		for i := range d.Nodes {
-			for _, name := range credentialsIn(d.Nodes[i].Config) {
-				uses[name] = append(uses[name], CredentialUse{FlowID: f.ID, FlowName: f.Name, Node: d.Nodes[i].ID, Live: live})
-			}
-		}
-	}
-	note(f.Draft, false)
+type credentialUses struct {
+	store    DocumentStore
+	list     []Credential
+	provider func(n *Node) string
+	uses     map[string][]CredentialUse
+}
+
+func (u *credentialUses) ofFlow(ctx context.Context, f *Flow) error {
+	u.ofDocument(f, f.Draft, false)
 	if f.LiveHash == "" {
 		return nil
 	}
-	document, err := store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+	document, err := u.store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
 	if err != nil {
 		return fmt.Errorf("find the live document of %s: %w", f.ID, err)
 	}
-	note(document, true)
+	u.ofDocument(f, document, true)
 	return nil
+}
+
+func (u *credentialUses) ofDocument(f *Flow, document []byte, live bool) {
+	d, _ := ParseDocument(document)
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		names := credentialsIn(n.Config)
+		if provider := u.provider(n); provider != "" && !IsSecretRef(n.Config["credential"]) {
+			if name := choose(u.list, provider); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			u.uses[name] = append(u.uses[name], CredentialUse{FlowID: f.ID, FlowName: f.Name, Node: n.ID, Live: live})
+		}
+	}
 }
 
 // credentialsIn lists the credentials that a config value names, each once.

@@ -137,6 +137,9 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 		}
 		v = parsed
 	}
+	if !in.Type.Is(v) && in.Type == TypeFile {
+		return v, fail("wrong_type", `wanted a file such as {"file": "file_…"}, as POST /v1/files gives it, got %s`, KindOf(v))
+	}
 	if !in.Type.Is(v) {
 		return v, fail("wrong_type", "wanted %s, got %s", in.Type, KindOf(v))
 	}

@@ -84,14 +84,20 @@ func mediaType(s string) string {
 	return typeBytes
 }
 
-// disposition names the file; the second form is for names beyond ASCII
-// (RFC 6266), and all clients of today understand it.
+// disposition names the file twice: the second form is for names beyond ASCII
+// (RFC 6266), the first for clients that read nothing else, such as curl -OJ.
 func disposition(f *flow.File) string {
 	how := "attachment"
 	if shownInline(f.MIME) {
 		how = "inline"
 	}
-	return how + "; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(f.Name), "+", "%20")
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' || r == '%' {
+			return '_'
+		}
+		return r
+	}, f.Name)
+	return how + `; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(f.Name), "+", "%20")
 }
 
 // shownInline tells whether a browser may show the file in a page. The store

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -97,7 +98,30 @@ func (r *Runner) reuse(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow
 	if err != nil {
 		return nil, fmt.Errorf("read the steps of %s: %w", run.ParentRunID, err)
 	}
-	return flow.NewReuse(g, steps, run.RerunFrom), nil
+	there, err := r.stepsWithFiles(ctx, run.WorkspaceID, steps)
+	if err != nil {
+		return nil, fmt.Errorf("look for the files of %s: %w", run.ParentRunID, err)
+	}
+	return flow.NewReuse(g, there, run.RerunFrom), nil
+}
+
+// stepsWithFiles leaves out the steps that gave files which are gone: they run
+// again.
+func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Step) ([]flow.Step, error) {
+	var ids []string
+	for i := range steps {
+		ids = append(ids, flow.FileIDs(steps[i].Outputs)...)
+	}
+	if len(ids) == 0 {
+		return steps, nil
+	}
+	found, err := r.store.FindFiles(ctx, ws, ids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(steps, func(s flow.Step) bool {
+		return slices.ContainsFunc(flow.FileIDs(s.Outputs), func(id string) bool { return found[id] == nil })
+	}), nil
 }
 
 // take notes that a worker has the run in its hands. A run that was accepted a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 
 	"sluice/flow"
 	"sluice/providers"
@@ -56,6 +57,9 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 // one provider is never shown to another.
 func presetFor(provider string, named providers.Preset, access flow.Access) (providers.Preset, error) {
 	kind := access.Provider
+	if access.Plain() {
+		kind = ""
+	}
 	if kind == "" && named.Name == "" && access.BaseURL != "" {
 		kind = customPreset
 	}
@@ -105,4 +109,17 @@ func (m *target) admit() error {
 		return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", m.access.Name, u.Hostname())
 	}
 	return nil
+}
+
+// ProviderOf is the provider whose credential a node takes where it names none,
+// as far as its typed model tells; "" for nodes without a model.
+func ProviderOf(n *flow.Node) string {
+	ref, _ := n.Config["model"].(string)
+	switch provider, _, ok := providers.ParseModel(strings.TrimSpace(ref)); {
+	case n.Kind == "hosted_model":
+		return hostProvider
+	case ok:
+		return provider
+	}
+	return ""
 }

@@ -107,13 +107,13 @@ func (c *Config) check() error {
 	if c.Workers < 1 {
 		return usageError("SLUICE_WORKERS is the number of runs worked on at once, so at least 1")
 	}
-	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com", c.PublicURL))
+	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com, without a path", c.PublicURL))
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())
 	}
-	return nil
+	return checkEnvironment()
 }
 
 // openStore opens the database as configured.

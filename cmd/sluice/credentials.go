@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"sluice/flow"
+	"sluice/nodes"
 	"sluice/providers"
 )
 
@@ -31,7 +32,7 @@ type credentialAddCmd struct {
 	Name     string   `required:"" help:"How flows call it, such as openai."`
 	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
 	BaseURL  string   `name:"base-url" help:"Where the provider is reached, if not at its own address." placeholder:"URL"`
-	Host     []string `help:"A host that the secret may be sent to; repeat for several. Known for every provider; a plain secret may otherwise go anywhere." placeholder:"HOST"`
+	Host     []string `sep:"none" help:"A host that the secret may be sent to; repeat for several. Known for every provider; a plain secret may otherwise go anywhere." placeholder:"HOST"`
 }
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -54,10 +55,15 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	defer store.Close()
+	_, err = store.FindCredential(ctx, made.WorkspaceID, made.Name)
+	did := "kept"
+	if err == nil {
+		did = "replaced"
+	}
 	if err := store.SaveCredential(ctx, *made, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is kept%s.\n", made.Name, mayGoTo(made.Hosts))
+	fmt.Fprintf(s.out, "%s is %s%s.\n", made.Name, did, mayGoTo(made.Hosts))
 	return store.Audit(ctx, made.WorkspaceID, "cli", "credential.save", made.Name, made.Provider)
 }
 
@@ -77,7 +83,15 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Hosts: c.Host,
 	}
 	p, known := providers.FindPreset(c.Provider)
+	if err := c.checkHosts(); err != nil {
+		return nil, err
+	}
+	if other, taken := providers.FindPreset(c.Name); taken && c.Name != c.Provider {
+		return nil, usageError(fmt.Sprintf("%s is the name of a provider, so a credential of that name is for it; choose another name, or --provider %s", other.Name, other.Name))
+	}
 	switch {
+	case p.Local && c.BaseURL == "":
+		return nil, usageError(fmt.Sprintf("%s on this machine needs no credential; for one elsewhere add --base-url, such as http://gpu-1:8000/v1", p.Title))
 	case c.Provider != "" && !known:
 		return nil, usageError(fmt.Sprintf("there is no provider %q; 'sluice provider list' lists them, and openai_compatible with --base-url is for any other that speaks OpenAI's format", c.Provider))
 	case p.Wire == providers.WireHost && c.BaseURL != "":
@@ -88,14 +102,27 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 		made.Hosts = append(made.Hosts, p.Hosts...)
 		return made, nil
 	}
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usageError(fmt.Sprintf("%q is not a base URL; write it like https://models.example.com/v1, without a name or password in it", c.BaseURL))
+	u, err := baseURL(c.BaseURL)
+	if err != nil {
+		return nil, usageError(err.Error())
 	}
 	if !slices.Contains(made.Hosts, u.Hostname()) {
 		made.Hosts = append(made.Hosts, u.Hostname())
 	}
 	return made, nil
+}
+
+var hostName = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+$`)
+
+// checkHosts refuses what no host can be: it would bind the secret to nothing,
+// or, when empty, leave it unbound.
+func (c credentialAddCmd) checkHosts() error {
+	for _, host := range c.Host {
+		if !hostName.MatchString(host) && net.ParseIP(host) == nil {
+			return usageError(fmt.Sprintf("--host %q is not the name of a host; write it like api.example.com, without a scheme, a port or a path", host))
+		}
+	}
+	return nil
 }
 
 func (c credentialAddCmd) secret(s *streams) (string, error) {
@@ -180,7 +207,7 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err != nil {
 		return err
 	}
-	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace)
+	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err
 	}
@@ -251,7 +278,7 @@ func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 		return err
 	}
 	defer store.Close()
-	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace)
+	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err
 	}

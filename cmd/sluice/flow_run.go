@@ -158,6 +158,9 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 		if !ok {
 			return nil, usageError(fmt.Sprintf("--input %q is not name=value", pair))
 		}
+		if _, twice := given[name]; twice {
+			return nil, usageError(fmt.Sprintf("--input %s is given twice", name))
+		}
 		kind, known := types[name]
 		if !known {
 			kind = flow.TypeText // the server names the closest input

@@ -18,11 +18,11 @@ type priceCmd struct {
 }
 
 type priceSetCmd struct {
-	Model  string  `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
-	Input  float64 `help:"Dollars per million tokens that go in." placeholder:"USD"`
-	Output float64 `help:"Dollars per million tokens that come out." placeholder:"USD"`
-	Second float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
-	Call   float64 `help:"Dollars per call." placeholder:"USD"`
+	Model  string   `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
+	Input  *float64 `help:"Dollars per million tokens that go in." placeholder:"USD"`
+	Output *float64 `help:"Dollars per million tokens that come out." placeholder:"USD"`
+	Second *float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
+	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
 // nanoPerUSD turns dollars into the unit of the store.
@@ -33,17 +33,36 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if _, _, ok := providers.ParseModel(c.Model); !ok {
 		return usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
 	}
-	for _, usd := range []float64{c.Input, c.Output, c.Second, c.Call} {
-		if usd < 0 || usd > 1e6 || math.IsNaN(usd) {
+	given := 0
+	for _, usd := range []*float64{c.Input, c.Output, c.Second, c.Call} {
+		if usd == nil {
+			continue
+		}
+		if given++; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
 			return usageError("a price is a number of dollars from 0 on")
 		}
+	}
+	if given == 0 {
+		return usageError("there is no price to set; give --input, --output, --second or --call")
 	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	p := flow.Price{WorkspaceID: flow.DefaultWorkspace, Model: c.Model, Input: nano(c.Input), Output: nano(c.Output), Second: nano(c.Second), Call: nano(c.Call)}
+	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // what is not given stays
+	if err != nil {
+		return err
+	}
+	p.WorkspaceID, p.Model = flow.DefaultWorkspace, c.Model
+	for _, part := range []struct {
+		of  *int64
+		usd *float64
+	}{{&p.Input, c.Input}, {&p.Output, c.Output}, {&p.Second, c.Second}, {&p.Call, c.Call}} {
+		if part.usd != nil {
+			*part.of = nano(*part.usd)
+		}
+	}
 	if err := store.SavePrice(ctx, p); err != nil {
 		return err
 	}

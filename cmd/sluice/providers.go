@@ -103,6 +103,8 @@ func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provid
 	case errors.Is(err, flow.ErrNoAccess) && p.Local:
 		a = flow.Access{Provider: p.Name, BaseURL: p.BaseURL, Trusted: true}
 		err = u.reach.trust(ctx, p.BaseURL)
+	case errors.Is(err, flow.ErrNoAccess) && p.BaseURL == "":
+		return nil, fmt.Errorf("%s stands for any server; name the credential that has its base URL", p.Title)
 	case errors.Is(err, flow.ErrNoAccess):
 		return nil, fmt.Errorf("there is no credential for %s; add one with 'sluice credential add --name %s --provider %s'", p.Title, p.Name, p.Name)
 	}

@@ -22,8 +22,9 @@ type upstreams struct {
 	host      *hosted.Replicate
 }
 
-// downloadLimit is how many bytes a file that a model made may have.
-const downloadLimit = 512 << 20
+// apiLimit is how many bytes an answer of the hosting platform may have. What
+// is read into memory of it has smaller limits of its own.
+const apiLimit = 64 << 20
 
 func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	client, err := cfg.outbound()
@@ -36,18 +37,36 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
 		}
 	}
-	trusted := cfg.ReplicateURL != ""
-	u.host = hosted.NewReplicate(hosted.ReplicateConfig{
-		BaseURL: cfg.ReplicateURL,
-		API:     client.HTTPClient(outbound.ClientOptions{Provider: trusted, FirstByteTimeout: outbound.ModelFirstByteTimeout, MaxBody: downloadLimit}),
-		Files:   client.HTTPClient(outbound.ClientOptions{Provider: trusted, MaxRedirects: outbound.MaxRedirects, MaxBody: downloadLimit}),
-	})
+	own := outbound.ClientOptions{Provider: cfg.ReplicateURL != "", FirstByteTimeout: outbound.ModelFirstByteTimeout, MaxBody: apiLimit}
+	hostConfig := hosted.ReplicateConfig{
+		BaseURL: cfg.ReplicateURL, API: client.HTTPClient(own),
+		Files: client.HTTPClient(outbound.ClientOptions{MaxRedirects: outbound.MaxRedirects, MaxBody: fileLimit(cfg)}),
+	}
+	if cfg.ReplicateURL != "" { // its own files may be where nobody else's may
+		own.MaxBody = fileLimit(cfg)
+		hostConfig.OwnFiles = client.HTTPClient(own)
+	}
+	u.host = hosted.NewReplicate(hostConfig)
 	return u, nil
 }
 
-// resolver looks secrets up: in the store, and in the environment.
+// fileLimit is how many bytes of a file that a model made are read: one more
+// than are kept, so that it is the store that says what the limit is.
+func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
+
+// resolver looks secrets up: in the store, and in the environment. Whoever
+// starts Sluice with another address for the hosting platform means its secret
+// for that address alone.
 func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
-	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: environment()}
+	env := environment()
+	for name, a := range env {
+		p, _ := providers.FindPreset(name)
+		if host, err := url.Parse(u.host.Address()); err == nil && p.Wire == providers.WireHost {
+			a.Hosts = []string{host.Hostname()}
+			env[name] = a
+		}
+	}
+	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env}
 }
 
 // mayReach tells whether a secret may be sent where its provider is.
@@ -64,6 +83,9 @@ func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	p, known := providers.FindPreset(a.Provider)
+	if p.Wire == providers.WireHost {
+		p.BaseURL = u.host.Address()
+	}
 	switch {
 	case !known:
 		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
