@@ -1,0 +1,360 @@
+package static_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"sluice/e2e/need"
+	"sluice/static"
+)
+
+// patience bounds what a page is waited for; a loaded machine needs seconds.
+const patience = 20 * time.Second
+
+// builtCanvas serves the assets built from the sources at hand, or, where npm
+// has not fetched their packages, the committed ones.
+func builtCanvas(t *testing.T) (http.Handler, map[string]string) {
+	t.Helper()
+	dir := buildOnce()
+	names := map[string]string{}
+	if dir == "" {
+		for _, n := range static.Names() {
+			names[n] = static.URL(n)
+		}
+		return static.Handler(), names
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "dist", "manifest.json"))
+	must(err)
+	must(json.Unmarshal(text, &names))
+	for n, hashed := range names {
+		names[n] = "/assets/" + hashed
+	}
+	return http.StripPrefix("/assets/", http.FileServer(http.Dir(filepath.Join(dir, "dist")))), names
+}
+
+var buildOnce = sync.OnceValue(func() string {
+	modules, err := filepath.Abs("node_modules")
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@xyflow")); err != nil {
+		return ""
+	}
+	dir, err := os.MkdirTemp("", "sluice-canvas-")
+	must(err)
+	must(os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")))
+	must(os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	lock, err := fs.ReadFile(os.DirFS("."), "package-lock.json")
+	must(err)
+	must(os.WriteFile(filepath.Join(dir, "package-lock.json"), lock, 0o600))
+	out, err := exec.Command("go", "-C", "build", "run", ".", "-root", dir).CombinedOutput()
+	if err != nil {
+		panic(fmt.Sprintf("build the assets: %v\n%s", err, out))
+	}
+	return dir
+})
+
+// browser starts one Chromium for all tabs of a test, or leaves the test out.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil && path == "" {
+			path = p
+		}
+	}
+	need.Tool(t, "no Chromium is installed", path != "")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900),
+		chromedp.Flag("disable-quic", true))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(func() { end(); stop() })
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+// page is one tab that shows the flow.
+type page struct {
+	t      *testing.T
+	ctx    context.Context
+	mu     sync.Mutex
+	errors []string
+}
+
+// open shows the flow of a server in a new tab and waits for the canvas.
+func open(t *testing.T, browser context.Context, url string) *page {
+	t.Helper()
+	ctx, end := chromedp.NewContext(browser)
+	t.Cleanup(end)
+	p := &page{t: t, ctx: ctx}
+	err := chromedp.Listen(ctx, func(ev any) {
+		if e, ok := ev.(*cdpruntime.EventExceptionThrown); ok {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.errors = append(p.errors, thrown(e.ExceptionDetails))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.errors) > 0 {
+			t.Errorf("the page threw: %s", strings.Join(p.errors, "\n"))
+		}
+	})
+	call(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // tabs in the background get keys too
+	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url))
+	p.ready()
+	return p
+}
+
+func thrown(d *cdpruntime.ExceptionDetails) string {
+	if d.Exception != nil && d.Exception.Description != "" {
+		return d.Exception.Description
+	}
+	return d.Text
+}
+
+func (p *page) ready() {
+	p.t.Helper()
+	p.until(`document.querySelector("flow-canvas[ready]") !== null`)
+	p.eval(`(() => { window.c = document.querySelector("flow-canvas"); window.heard = {};
+		for (const name of ["select", "open", "palette", "ops", "state", "refused", "menu"]) c.addEventListener("canvas:" + name, (e) => (heard[name] ??= []).push(e.detail)); })()`)
+}
+
+func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// call sends one command of the protocol.
+func call[P, R any](p *page, cmd cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	r, err := chromedp.Call(ctx, cmd, params)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// value evaluates an expression of the page.
+func value[T any](p *page, js string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// eval carries a statement out in the page.
+func (p *page) eval(js string) {
+	p.t.Helper()
+	value[chromedp.Void](p, js)
+}
+
+// until waits for a condition of the page.
+func (p *page) until(js string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience-time.Second)))
+	if err != nil {
+		p.t.Fatalf("waited for %s: %v", js, err)
+	}
+}
+
+// waitFor waits for a condition of the server.
+func (p *page) waitFor(what string, ok func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !ok(); {
+		if time.Now().After(end) {
+			p.t.Fatalf("waited for %s", what)
+		}
+		p.eval(`new Promise((done) => setTimeout(done, 20))`)
+	}
+}
+
+// saved waits until nothing is left to send.
+func (p *page) saved() {
+	p.t.Helper()
+	p.until(`c.sync.waiting === 0`)
+}
+
+func (p *page) text(js string) string {
+	p.t.Helper()
+	return value[string](p, js)
+}
+
+// want fails unless an expression has a value, both written as JSON.
+func (p *page) want(js, value string) {
+	p.t.Helper()
+	if got := p.text(`String(JSON.stringify(` + js + `))`); got != value {
+		p.t.Fatalf("%s is %s, want %s", js, got, value)
+	}
+}
+
+// middle is where an element lies on the screen.
+func (p *page) middle(js string) point {
+	p.t.Helper()
+	return value[point](p, `(() => { const r = (`+js+`).getBoundingClientRect(); return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`)
+}
+
+func (p *page) head(id string) point {
+	p.t.Helper()
+	return p.middle(fmt.Sprintf(`c.querySelector("#node-%s header")`, id))
+}
+
+func (p *page) port(at, side string) point {
+	p.t.Helper()
+	return p.middle(portOf(at, side))
+}
+
+func portOf(at, side string) string {
+	node, name, _ := strings.Cut(at, ".")
+	return fmt.Sprintf(`c.querySelector('#node-%s [data-port="%s"][data-side="%s"]')`, node, name, side)
+}
+
+func (p *page) position(id string) point {
+	p.t.Helper()
+	return value[point](p, fmt.Sprintf(`({ ...c.scene.boxes.get(%q).position })`, id))
+}
+
+// mouse sends one event of the left button.
+func (p *page) mouse(kind input.DispatchMouseEventType, at point, modifiers ...kb.Modifier) {
+	p.t.Helper()
+	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}
+	if kind != released {
+		e.Buttons = 1
+	}
+	for _, m := range modifiers {
+		e.Modifiers |= int64(m)
+	}
+	call(p, input.DispatchMouseEvent, e)
+}
+
+const (
+	pressed  = input.DispatchMouseEventTypeMousePressed
+	moved    = input.DispatchMouseEventTypeMouseMoved
+	released = input.DispatchMouseEventTypeMouseReleased
+)
+
+// hover moves the mouse without a button.
+func (p *page) hover(at point) {
+	p.t.Helper()
+	call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: moved, X: at.X, Y: at.Y})
+}
+
+// drag presses at one place, goes to others in small steps, and lets go.
+func (p *page) drag(from, to point, modifiers ...kb.Modifier) {
+	p.t.Helper()
+	p.grab(from, to, modifiers...)
+	p.mouse(released, to, modifiers...)
+}
+
+func (p *page) grab(from, to point, modifiers ...kb.Modifier) {
+	p.t.Helper()
+	p.hover(from)
+	p.mouse(pressed, from, modifiers...)
+	for i := 1.0; i <= 8; i++ {
+		p.mouse(moved, point{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8}, modifiers...)
+	}
+}
+
+func (p *page) click(at point, modifiers ...kb.Modifier) {
+	p.t.Helper()
+	p.hover(at)
+	p.mouse(pressed, at, modifiers...)
+	p.mouse(released, at, modifiers...)
+}
+
+// press types keys written as "Ctrl+Shift+Z".
+func (p *page) press(chords ...string) {
+	p.t.Helper()
+	for _, c := range chords {
+		parts := strings.Split(c, "+")
+		var m kb.Modifier
+		for _, name := range parts[:len(parts)-1] {
+			m |= map[string]kb.Modifier{"Ctrl": kb.ModifierCtrl, "Alt": kb.ModifierAlt, "Shift": kb.ModifierShift}[name]
+		}
+		p.key(parts[len(parts)-1], m)
+	}
+}
+
+var editing = map[string]string{"C": "copy", "X": "cut", "V": "paste"}
+
+func (p *page) key(name string, m kb.Modifier) {
+	p.t.Helper()
+	keys := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Space": " ", "Left": kb.ArrowLeft, "Right": kb.ArrowRight, "Up": kb.ArrowUp, "Down": kb.ArrowDown}
+	text, named := keys[name]
+	if !named {
+		text = strings.ToLower(name)
+	}
+	k := kb.Keys[[]rune(text)[0]]
+	e := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows, Modifiers: int64(m)}
+	if command := editing[name]; command != "" && m&kb.ModifierCtrl != 0 {
+		e.Commands = []string{command}
+	}
+	if name == "Enter" || name == "Space" {
+		e.Type, e.Text, e.UnmodifiedText = input.DispatchKeyEventTypeKeyDown, k.Text, k.Unmodified
+	}
+	call(p, input.DispatchKeyEvent, e)
+	e.Type, e.Commands = input.DispatchKeyEventTypeKeyUp, nil
+	call(p, input.DispatchKeyEvent, e)
+}
+
+// touch sends fingers to places; none lifts them.
+func (p *page) touch(kind input.DispatchTouchEventType, fingers ...point) {
+	p.t.Helper()
+	e := input.DispatchTouchEventParams{Type: kind, TouchPoints: []*input.TouchPoint{}}
+	for i, f := range fingers {
+		finger := float64(i)
+		e.TouchPoints = append(e.TouchPoints, &input.TouchPoint{X: f.X, Y: f.Y, ID: &finger})
+	}
+	call(p, input.DispatchTouchEvent, e)
+}
+
+const (
+	touchStart = input.DispatchTouchEventTypeTouchStart
+	touchMove  = input.DispatchTouchEventTypeTouchMove
+	touchEnd   = input.DispatchTouchEventTypeTouchEnd
+)
+
+// swipe moves one finger.
+func (p *page) swipe(from, to point) {
+	p.t.Helper()
+	p.touch(touchStart, from)
+	for i := 1.0; i <= 8; i++ {
+		p.touch(touchMove, point{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8})
+	}
+	p.touch(touchEnd)
+}

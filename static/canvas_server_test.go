@@ -1,0 +1,330 @@
+package static_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// draftServer shows one flow on a page and keeps its ops in memory, the way
+// the real server does: revisions, a log, transactions that count once.
+type draftServer struct {
+	*httptest.Server
+	assets  http.Handler
+	names   map[string]string // plain name of an asset to its address
+	offline atomic.Bool       // ops find nobody; pages still come
+	refuse  atomic.Pointer[string]
+	hold    atomic.Pointer[chan struct{}]
+
+	mu   sync.Mutex
+	rev  int64
+	log  []loggedTx
+	doc  testDocument
+	held map[string]testNode // removed nodes, whose ports come back with them
+}
+
+type loggedTx struct {
+	Rev  int64             `json:"rev"`
+	Tab  string            `json:"tab"`
+	TxID string            `json:"txid"`
+	Ops  []json.RawMessage `json:"ops"`
+	HTML string            `json:"html,omitempty"`
+}
+
+type testDocument struct {
+	Nodes  []testNode  `json:"nodes"`
+	Edges  []testEdge  `json:"edges"`
+	Groups []testGroup `json:"groups"`
+}
+
+type testNode struct {
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind"`
+	Label    string         `json:"label,omitempty"`
+	Disabled bool           `json:"disabled,omitempty"`
+	Position point          `json:"position"`
+	Config   map[string]any `json:"config"`
+}
+
+type testEdge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+type testGroup struct {
+	ID    string   `json:"id"`
+	Label string   `json:"label,omitempty"`
+	Color string   `json:"color,omitempty"`
+	Nodes []string `json:"nodes"`
+}
+
+type point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// testPort is written side name type, and "many" for a list port.
+var testKinds = map[string][]string{
+	"input":   {"out value text"},
+	"number":  {"out value number"},
+	"chat":    {"in prompt text", "in tone text", "out text text", "out json json"},
+	"upper":   {"in text text", "out text text"},
+	"combine": {"in values any many", "out list list"},
+	"file":    {"out file file"},
+	"output":  {"in value any"},
+}
+
+// sampleFlow has every kind once; write is in the middle.
+func sampleFlow() testDocument {
+	node := func(id, kind string, x, y float64) testNode {
+		return testNode{ID: id, Kind: kind, Position: point{x, y}, Config: map[string]any{"name": id}}
+	}
+	return testDocument{
+		Nodes: []testNode{
+			node("ticket", "input", 0, 0), node("tone", "input", 0, 200), node("write", "chat", 300, 0),
+			node("answer", "output", 600, 0), node("join", "combine", 300, 240), node("plain", "upper", 600, 240),
+		},
+		Edges: []testEdge{{"ticket.value", "write.prompt"}, {"write.text", "answer.value"}},
+	}
+}
+
+func serveDraft(t *testing.T, doc testDocument) *draftServer {
+	t.Helper()
+	assets, names := builtCanvas(t)
+	s := &draftServer{doc: doc, assets: assets, names: names, rev: 1, held: map[string]testNode{}}
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", assets)
+	mux.HandleFunc("GET /", s.page)
+	mux.HandleFunc("GET /ops", s.since)
+	mux.HandleFunc("POST /ops", s.change)
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *draftServer) page(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	island, err := json.Marshal(s.doc)
+	if err != nil {
+		panic(err)
+	}
+	attributes := ""
+	if r.URL.Query().Has("readonly") {
+		attributes = " readonly"
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Flow</title><meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,"><link rel="stylesheet" href="%s"><link rel="stylesheet" href="%s"><script type="module" src="%s"></script>
+<style>body { margin: 0 } flow-canvas { width: 100vw; height: 90vh } .row { position: relative; height: 24px; padding: 0 12px }</style></head><body>
+<button id="before">Before</button>
+<flow-canvas flow="flow_1" rev="%d" ops="/ops" aria-label="Flow"%s><div class="canvas-nodes" id="canvas-nodes">`,
+		s.names["app.css"], s.names["canvas.css"], s.names["app.js"], s.rev, attributes)
+	for _, n := range s.doc.Nodes {
+		_, _ = w.Write([]byte(article(n)))
+	}
+	_, _ = fmt.Fprintf(w, `</div><script type="application/json" class="canvas-document">%s</script></flow-canvas><button id="after">After</button></body></html>`,
+		strings.ReplaceAll(string(island), "<", `\u003c`))
+}
+
+// article renders a node as the views do: content and ports, no state of the canvas.
+func article(n testNode) string {
+	var b strings.Builder
+	title := n.Label
+	if title == "" {
+		title = n.ID
+	}
+	_, _ = fmt.Fprintf(&b, `<article class="node" id="node-%[1]s" data-id="%[1]s" data-kind="%[2]s" data-x="%g" data-y="%g"><header class="row" data-title>%s</header>`,
+		n.ID, n.Kind, n.Position.X, n.Position.Y, html.EscapeString(title))
+	for _, p := range append(slices.Clone(testKinds[n.Kind]), extraPorts(n)...) {
+		b.WriteString(port(strings.Fields(p)))
+	}
+	b.WriteString(`</article>`)
+	return b.String()
+}
+
+func extraPorts(n testNode) []string {
+	var list []string
+	for i := range int(number(n.Config["extra"])) {
+		list = append(list, fmt.Sprintf("in extra%d text", i))
+	}
+	return list
+}
+
+func number(v any) float64 { f, _ := v.(float64); return f }
+
+func port(p []string) string {
+	many := ""
+	if len(p) > 3 {
+		many = " data-many"
+	}
+	return fmt.Sprintf(`<div class="row"><button type="button" data-port="%[2]s" data-side="%[1]s" data-type="%[3]s"%[4]s aria-label="%[2]s, %[3]s"></button><span>%[2]s</span></div>`, p[0], p[1], p[2], many)
+}
+
+func (s *draftServer) since(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	base, _ := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
+	answer(w, http.StatusOK, map[string]any{"rev": s.rev, "missed": s.after(base)})
+}
+
+func (s *draftServer) after(base int64) []loggedTx {
+	return slices.DeleteFunc(slices.Clone(s.log), func(tx loggedTx) bool { return tx.Rev <= base })
+}
+
+func (s *draftServer) change(w http.ResponseWriter, r *http.Request) {
+	if s.offline.Load() {
+		panic(http.ErrAbortHandler) // the connection breaks, as without a network
+	}
+	if gate := s.hold.Load(); gate != nil {
+		<-*gate
+	}
+	var body struct {
+		Base      int64
+		Tab, TxID string
+		Ops       []json.RawMessage
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		answer(w, http.StatusBadRequest, map[string]any{"detail": err.Error()})
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := slices.ContainsFunc(s.log, func(tx loggedTx) bool { return tx.TxID == body.TxID })
+	reason := s.refuse.Load()
+	switch {
+	case known:
+		answer(w, http.StatusOK, map[string]any{"rev": s.rev})
+	case body.Base < s.rev:
+		answer(w, http.StatusConflict, map[string]any{"rev": s.rev, "missed": s.after(body.Base)})
+	case reason != nil:
+		answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": *reason})
+	default:
+		tx := loggedTx{Rev: s.rev + 1, Tab: body.Tab, TxID: body.TxID, Ops: body.Ops, HTML: s.doc.apply(body.Ops)}
+		s.rev, s.log = tx.Rev, append(s.log, tx)
+		answer(w, http.StatusOK, map[string]any{"rev": s.rev, "html": tx.HTML})
+	}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// apply carries ops out and renders the nodes that look different.
+func (d *testDocument) apply(ops []json.RawMessage) string {
+	changed := []string{}
+	for _, raw := range ops {
+		var op struct {
+			Op, Field, Member, ID string
+			Nodes, Node, Value    json.RawMessage
+			Edge                  testEdge
+			Group                 *testGroup
+		}
+		must(json.Unmarshal(raw, &op))
+		switch op.Op {
+		case "move":
+			var places map[string]point
+			must(json.Unmarshal(op.Nodes, &places))
+			for id, p := range places {
+				d.with(id, func(n *testNode) { n.Position = p })
+			}
+		case "add":
+			var n testNode
+			must(json.Unmarshal(op.Node, &n))
+			d.Nodes = append(d.Nodes, n)
+			changed = append(changed, n.ID)
+		case "remove":
+			var ids []string
+			must(json.Unmarshal(op.Nodes, &ids))
+			d.remove(ids)
+		case "connect":
+			if !slices.Contains(d.Edges, op.Edge) {
+				d.Edges = append(d.Edges, op.Edge)
+			}
+		case "disconnect":
+			d.Edges = slices.DeleteFunc(d.Edges, func(e testEdge) bool { return e == op.Edge })
+		case "set", "put":
+			var id string
+			must(json.Unmarshal(op.Node, &id))
+			d.with(id, func(n *testNode) { n.write(op.Field, op.Member, op.Value) })
+			changed = append(changed, id)
+		case "group":
+			d.Groups = slices.DeleteFunc(d.Groups, func(g testGroup) bool { return g.ID == op.ID })
+			if op.Group != nil {
+				op.Group.ID = op.ID
+				d.Groups = append(d.Groups, *op.Group)
+			}
+		}
+	}
+	var b strings.Builder
+	for _, id := range changed {
+		d.with(id, func(n *testNode) { b.WriteString(article(*n)) })
+	}
+	return b.String()
+}
+
+func (n *testNode) write(field, member string, value json.RawMessage) {
+	var v any
+	if value != nil {
+		must(json.Unmarshal(value, &v))
+	}
+	switch {
+	case member == "disabled":
+		n.Disabled, _ = v.(bool)
+	case member == "label":
+		n.Label, _ = v.(string)
+	case field != "":
+		n.Config[field] = v
+	}
+}
+
+func (d *testDocument) with(id string, do func(*testNode)) {
+	for i := range d.Nodes {
+		if d.Nodes[i].ID == id {
+			do(&d.Nodes[i])
+		}
+	}
+}
+
+func (d *testDocument) remove(ids []string) {
+	gone := func(at string) bool { id, _, _ := strings.Cut(at, "."); return slices.Contains(ids, id) }
+	d.Nodes = slices.DeleteFunc(d.Nodes, func(n testNode) bool { return slices.Contains(ids, n.ID) })
+	d.Edges = slices.DeleteFunc(d.Edges, func(e testEdge) bool { return gone(e.From) || gone(e.To) })
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// now is the document as the server has it, for comparing.
+func (s *draftServer) now() testDocument {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var copied testDocument
+	text, err := json.Marshal(s.doc)
+	must(err)
+	must(json.Unmarshal(text, &copied))
+	return copied
+}
+
+func (s *draftServer) position(id string) point {
+	var p point
+	d := s.now()
+	d.with(id, func(n *testNode) { p = n.Position })
+	return p
+}
+
+func (s *draftServer) has(e testEdge) bool { return slices.Contains(s.now().Edges, e) }

@@ -1,0 +1,102 @@
+package static_test
+
+import (
+	"context"
+	"testing"
+)
+
+// TestCanvas drives the canvas in a real browser against a server that keeps
+// ops in memory.
+func TestCanvas(t *testing.T) {
+	t.Parallel()
+	b := browser(t)
+	cases := map[string]func(*testing.T, context.Context){
+		"adopts_what_the_server_rendered": adopts,
+		"drags_by_mouse":                  drags,
+		"connects_by_mouse":               connects,
+		"refuses_what_does_not_fit":       refuses,
+	}
+	for name, run := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, b)
+		})
+	}
+}
+
+func adopts(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	p.want(`[c.scene.boxes.size, c.edges.size]`, `[6,2]`)
+	p.want(`[...c.querySelectorAll("article")].filter((a) => a.tabIndex === 0).length`, `1`)
+	p.want(`c.querySelector("#node-write").getAttribute("aria-label")`, `"write, chat, 2 inputs, 1 connected"`)
+	p.want(`c.querySelector('[data-edge="ticket.value>write.prompt"]').getAttribute("aria-label")`, `"Edge from ticket output value to write input prompt"`)
+	p.want(`[...c.querySelectorAll(".canvas-edge-line")].every((l) => l.getTotalLength() > 20)`, `true`)
+	p.want(`c.querySelector('#node-write [data-port="tone"]').hasAttribute("data-linked")`, `false`)
+	p.want(`c.querySelector('#node-write [data-port="prompt"]').hasAttribute("data-linked")`, `true`)
+}
+
+func drags(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	path := p.text(`c.edges.path("write.text>answer.value").getAttribute("d")`)
+	from, at := p.position("write"), p.head("write")
+	p.drag(at, point{at.X + 43, at.Y + 120})
+	to := p.position("write")
+	if to == from || int(to.X)%10 != 0 {
+		t.Fatalf("moved from %v to %v, want another place on the grid", from, to)
+	}
+	p.want(`[...c.selection.nodes]`, `["write"]`)
+	if p.text(`c.edges.path("write.text>answer.value").getAttribute("d")`) == path {
+		t.Fatal("the edge stayed where it was")
+	}
+	p.saved()
+	if got := s.position("write"); got != to {
+		t.Fatalf("the server has %v, want %v", got, to)
+	}
+	p.press("Ctrl+Z")
+	p.saved()
+	if got := s.position("write"); got != from {
+		t.Fatalf("after undo the server has %v, want %v", got, from)
+	}
+}
+
+func connects(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	to := p.port("write.tone", "in")
+	p.grab(p.port("tone.value", "out"), point{to.X - 4, to.Y + 4})
+	p.want(portOf("write.tone", "in")+`.dataset.verdict`, `"valid"`)
+	p.want(portOf("answer.value", "in")+`.dataset.fit`, `"yes"`)
+	p.want(portOf("ticket.value", "out")+`.dataset.fit`, `"no"`)
+	p.mouse(released, to)
+	p.saved()
+	if !s.has(testEdge{"tone.value", "write.tone"}) {
+		t.Fatalf("the server has %v", s.now().Edges)
+	}
+	p.want(`c.querySelectorAll("[data-fit], [data-verdict]").length`, `0`)
+	p.want(`c.connect.pending`, `undefined`)
+}
+
+func refuses(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	for _, c := range []struct{ from, to, reason string }{
+		{"join.list", "plain.text", "join.list gives list, plain.text takes text."},
+		{"plain.text", "join.values", ""},
+	} {
+		to := p.port(c.to, "in")
+		p.grab(p.port(c.from, "out"), to)
+		if c.reason != "" {
+			p.want(portOf(c.to, "in")+`.dataset.verdict`, `"invalid"`)
+			p.want(`c.querySelector(".canvas-reason").textContent`, `"`+c.reason+`"`)
+		}
+		p.mouse(released, to)
+		if c.reason != "" {
+			p.until(`heard.refused?.at(-1).reason === "` + c.reason + `"`)
+		}
+	}
+	p.saved()
+	if s.has(testEdge{"join.list", "plain.text"}) || !s.has(testEdge{"plain.text", "join.values"}) {
+		t.Fatalf("the server has %v", s.now().Edges)
+	}
+}
