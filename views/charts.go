@@ -109,14 +109,14 @@ func Count(n int) string {
 	return sign + digits
 }
 
-// Took writes a duration with as much of it as matters: 14 ms, 1.9 s, 3 min 20 s.
+// Took writes a duration with as much of it as matters: 14 ms, 1.9 s, 83 s, 3 min 20 s.
 func Took(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
+	case d < 100*time.Second:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:
 		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
@@ -130,7 +130,7 @@ func Money(micros int64) string {
 	case micros == 0:
 		return "$0"
 	case micros < 100:
-		return "< $0.0001"
+		return "<$0.0001"
 	case micros < 1_000_000:
 		return fmt.Sprintf("$%.4f", float64(micros)/1e6)
 	}
