@@ -57,6 +57,8 @@ type carrier struct {
 	saves   chan saving                // of started steps; made with results
 	unsaved []chan<- error             // told once the next record is on disk
 	aborts  map[int]context.CancelFunc // of started steps, by node
+	// doubtful is a write that failed: what it holds may be on disk all the same.
+	doubtful bool
 }
 
 // saving is what a step must not forget, and how it is told that this is on
@@ -80,7 +82,7 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 	c := &carrier{Engine: e, plan: p, sig: sig}
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
-	defer c.tellSaved(errNotSaved)
+	defer c.letGo()
 	defer stop()
 	for {
 		if err := ctx.Err(); err != nil { // what steps say from here on is about their ctx
@@ -193,9 +195,13 @@ func (c *carrier) drain() {
 func (c *carrier) record(ctx context.Context, w *RunWrite) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)
+		if err == nil {
+			c.doubtful = false
+		}
 		if err == nil || errors.Is(err, ErrFenced) {
 			return err
 		}
+		c.doubtful = true
 		c.Report(fmt.Errorf("record progress of %s, trying again: %w", w.Run.ID, err))
 		select {
 		case <-time.After(pause):

@@ -75,8 +75,13 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoke
 	return secrets, v.end
 }
 
-// errNotSaved tells a step that its worker let go of the run first.
-var errNotSaved = errors.New("the run was let go of before the state was on disk")
+// ErrNotSaved tells a step that its state is certainly not on disk: nobody will
+// go on with what it began. Any other error of In.Save leaves that open.
+var ErrNotSaved = errors.New("the state of the step is not on disk")
+
+// errPerhapsSaved tells a step that the write of its state was answered with an
+// error, which a write that was committed can be.
+var errPerhapsSaved = errors.New("nobody knows whether the state of the step is on disk")
 
 // mayName refuses a credential that the node's own config does not name. What
 // comes by edges is data: of a caller, of a model, of whatever was asked. It
@@ -111,15 +116,25 @@ func (c *carrier) save(ctx context.Context, node int, state any) error {
 		err = errors.New("inline work runs on the goroutine that would have to record it")
 	}
 	if err != nil {
-		return fmt.Errorf("save the state of a step: %w", err)
+		return fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 	done := make(chan error, 1)
 	select {
 	case c.saves <- saving{node, state, done}:
 		return <-done
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", ErrNotSaved, ctx.Err())
 	}
+}
+
+// letGo tells steps that wait for their state to be on disk that the worker
+// does not wait for it any more.
+func (c *carrier) letGo() {
+	err := ErrNotSaved
+	if c.doubtful {
+		err = errPerhapsSaved
+	}
+	c.tellSaved(err)
 }
 
 func (c *carrier) tellSaved(err error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -155,15 +156,25 @@ func TestEngineSaveAfterACrash(t *testing.T) {
 	})
 }
 
-// TestEngineSaveThatFails: a step whose worker lets go is told that its state
-// is not on disk, however it came about.
+// TestEngineSaveThatFails: a step whose worker lets go is told whether its state
+// is certainly not on disk, however it came about.
 func TestEngineSaveThatFails(t *testing.T) {
 	tests := []struct {
 		name  string
 		stand func(s *station, kill func()) // in the way of the write
+		sure  bool
 	}{
-		{"somebody else has the run", func(s *station, _ func()) { s.fenced = true }},
-		{"the worker is killed while the disk is full", func(s *station, kill func()) { s.busy = 1000; time.AfterFunc(time.Minute, kill) }},
+		{"somebody else has the run", func(s *station, _ func()) { s.fenced = true }, true},
+		{"the worker is killed before it is handed over", func(_ *station, kill func()) { kill() }, true},
+		{"the worker is killed while the disk is full", func(s *station, kill func()) { s.busy = 1000; time.AfterFunc(time.Minute, kill) }, false},
+		{"somebody else has the run once the disk is not full any more", func(s *station, _ func()) {
+			s.busy = 1000
+			time.AfterFunc(time.Minute, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.busy, s.fenced = 0, true
+			})
+		}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,16 +182,18 @@ func TestEngineSaveThatFails(t *testing.T) {
 				var s *station
 				var failure error
 				ctx, kill := context.WithCancel(t.Context())
+				defer kill()
 				k := (&depot{}).ship()
 				k.Run = func(ctx context.Context, in *In) (Out, error) {
 					s.mu.Lock()
 					tt.stand(s, kill)
 					s.mu.Unlock()
+					synctest.Wait()
 					failure = in.Save(ctx, "x")
 					return Out{}, failure
 				}
 				s = newStation(t, "a ship", k)
-				if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack || failure == nil {
+				if outcome, _ := s.carry(ctx, Signals{}); outcome != HandedBack || failure == nil || errors.Is(failure, ErrNotSaved) != tt.sure {
 					t.Errorf("outcome %d, the step was told %v", outcome, failure)
 				}
 			})
