@@ -1,25 +1,17 @@
 package nodes
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"sluice/flow"
+	"sluice/providers"
 )
 
-// maxSchema is in bytes of JSON; providers refuse far smaller ones.
-const maxSchema = 64 << 10
-
 var schemaField = flow.Field{Name: "schema", Title: "Answer as JSON", Type: flow.FieldJSON,
-	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB."}
+	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
 
 // shapeChat grows an output port for each property of the typed schema, by
 // name.
@@ -92,59 +84,14 @@ func readSchema(in *flow.In) (map[string]any, error) {
 	return schema, nil
 }
 
-// noDocuments keeps a schema from naming files and addresses to be read.
-type noDocuments struct{}
-
-var errOtherDocument = errors.New("it refers to another document, and none is read")
-
-func (noDocuments) Load(string) (any, error) { return nil, errOtherDocument }
-
 // schemaProblem says what is wrong with a schema, empty when nothing is.
 func schemaProblem(value any) string {
 	schema, ok := value.(map[string]any)
 	if !ok || schema["type"] != "object" {
 		return `wanted a JSON Schema of an object, such as {"type": "object", "properties": {"answer": {"type": "string"}}}`
 	}
-	data := flow.EncodeJSON(schema)
-	if len(data) > maxSchema {
-		return "it is larger than 64 KiB"
+	if err := providers.CheckSchema(schema); err != nil {
+		return err.Error()
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		return "it cannot be read"
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noDocuments{})
-	if err = compiler.AddResource("schema:answer", doc); err == nil {
-		_, err = compiler.Compile("schema:answer")
-	}
-	return wordSchemaError(err)
-}
-
-var english = message.NewPrinter(language.English)
-
-// wordSchemaError says the first thing that is wrong and where, without the
-// library's frame.
-func wordSchemaError(err error) string {
-	if err == nil {
-		return ""
-	}
-	if errors.Is(err, errOtherDocument) {
-		return errOtherDocument.Error()
-	}
-	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); ok && errors.Is(e.Err, errOtherDocument) {
-		return errOtherDocument.Error()
-	}
-	outer, ok := errors.AsType[*jsonschema.SchemaValidationError](err)
-	if !ok {
-		return "it is not a JSON Schema"
-	}
-	e, ok := outer.Err.(*jsonschema.ValidationError)
-	for ok && len(e.Causes) > 0 {
-		e = e.Causes[0]
-	}
-	if !ok {
-		return "it is not a JSON Schema"
-	}
-	return "at /" + strings.Join(e.InstanceLocation, "/") + " " + strings.TrimSuffix(e.ErrorKind.LocalizedString(english), ".")
+	return ""
 }

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -239,6 +240,8 @@ func TestChatSchemaProblems(t *testing.T) {
 		{"another dialect", map[string]any{"type": "object", "$schema": "https://example.com/dialect"}, "another document"},
 		{"a reference to nowhere", object(map[string]any{"a": map[string]any{"$ref": "#/$defs/x"}}), "not a JSON Schema"},
 		{"a large one", object(large), "larger than 64 KiB"},
+		{"one that never ends", doubling(22), "more than 5,000 parts"},
+		{"a pattern that is too long", object(map[string]any{"a": map[string]any{"pattern": strings.Repeat("a", 2000)}}), "longer than 1,000 characters"},
 	} {
 		t.Run("refuses "+c.name, func(t *testing.T) {
 			t.Parallel()
@@ -249,6 +252,16 @@ func TestChatSchemaProblems(t *testing.T) {
 			has(t, problems[0].Detail, c.says)
 		})
 	}
+	t.Run("refuses one that came by an edge before anything is asked", func(t *testing.T) {
+		t.Parallel()
+		got := &calls{}
+		by := ask(map[string]any{"model": "openai/gpt-x"})
+		by.ports = map[string]any{"schema": doubling(400)}
+		has(t, by.fails(t, Deps{Providers: fakeProviders{got}}, flow.CodeInputInvalid).Message, "The schema cannot be used: it has more than 5,000 parts")
+		if len(got.requests) > 0 {
+			t.Errorf("asked %v", got.requests)
+		}
+	})
 	t.Run("takes references within", func(t *testing.T) {
 		t.Parallel()
 		schema := object(map[string]any{"a": map[string]any{"$ref": "#/$defs/x"}})
@@ -269,4 +282,15 @@ func TestChatSchemaProblems(t *testing.T) {
 			}
 		}
 	})
+}
+
+// doubling is a schema whose levels each refer to the next one twice, so that
+// checking by it takes twice as long with every level.
+func doubling(levels int) map[string]any {
+	defs := map[string]any{"l" + strconv.Itoa(levels): kindOf("object")}
+	for i := range levels {
+		next := map[string]any{"$ref": "#/$defs/l" + strconv.Itoa(i+1)}
+		defs["l"+strconv.Itoa(i)] = map[string]any{"allOf": []any{next, next}}
+	}
+	return map[string]any{"type": "object", "$ref": "#/$defs/l0", "$defs": defs}
 }

@@ -164,7 +164,7 @@ func TestProviderClient(t *testing.T) {
 		t.Parallel()
 		u := serveModels(t)
 		r := ask(map[string]any{"model": "house/m", "prompt": "broken"}).carryIn(t, u.world, u.deps)
-		if r.Error == nil || r.Error.Code != flow.CodeProviderUnavailable || !r.Error.Retryable || len(u.seen) != 1 || r.emitted != "Well " || r.Outputs != nil {
+		if r.Error == nil || r.Error.Code != flow.CodeProviderUnavailable || r.Error.Retryable || len(u.seen) != 1 || r.emitted != "Well " || r.Outputs != nil {
 			t.Errorf("got %+v after %d requests, streamed %q, gave %v", r.Error, len(u.seen), r.emitted, r.Outputs)
 		}
 	})

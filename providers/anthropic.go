@@ -117,12 +117,12 @@ func (s *session) readAnthropic(stream *events, out *outlet, form bool) (*reply,
 	got := anthropicStream{form: form}
 	for !got.ended && stream.next() {
 		if err := s.takeAnthropic(&got, stream.data, out); err != nil {
-			return nil, err
+			return &got.reply, err
 		}
 	}
 	whole := got.ended || got.stop != "" || got.refusal != ""
 	if stream.err != nil && !whole {
-		return nil, s.streamFailed(stream.err)
+		return &got.reply, s.streamFailed(stream.err)
 	}
 	got.text = out.end()
 	return s.ended(&got.reply, whole, got.refusal)

@@ -2,7 +2,9 @@ package providers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 )
 
 // ChatRequest is one turn: an optional system text, a prompt, images.
@@ -40,8 +42,9 @@ type ChatResult struct {
 // once. An answer that is not as the schema wants it is sent back once to be
 // repaired, unless the provider itself promised the form.
 //
-// Errors are *Error, or the context's. With an answer that does not fit comes a
-// result that has its usage: it is paid for all the same.
+// Errors are *Error, or the context's. Beside an error comes a result that has the
+// usage alone, as far as it is known, when an answer had begun: one that does not
+// fit, is refused or breaks off is paid for all the same. It is nil when none had.
 func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit func(text string)) (*ChatResult, error) {
 	s, err := c.open(ep)
 	if err != nil {
@@ -56,7 +59,7 @@ func (c *Client) Chat(ctx context.Context, ep Endpoint, req ChatRequest, emit fu
 	}
 	first, err := s.ask(ctx, talk, emit)
 	if err != nil {
-		return nil, s.forModel(err, req.Model)
+		return first.paid(), s.forModel(err, req.Model)
 	}
 	return s.finish(ctx, talk, first)
 }
@@ -66,23 +69,37 @@ func (s *session) finish(ctx context.Context, talk *conversation, r *reply) (*Ch
 	if talk.form == nil {
 		return r.result(nil), nil
 	}
-	value, wrong := talk.form.read(r.text)
-	if wrong == "" {
+	value, wrong, err := talk.form.read(ctx, r.text)
+	switch {
+	case err != nil:
+		return r.paid(), s.unchecked(err)
+	case wrong == "":
 		return r.result(value), nil
-	}
-	if r.stop == stopLength || talk.promised() {
-		return &ChatResult{Usage: r.usage}, s.unfit(r, wrong)
+	case r.stop == stopLength || talk.promised():
+		return r.paid(), s.unfit(r, wrong)
 	}
 	talk.repair = &repair{answer: r.text, wrong: wrong}
-	second, err := s.ask(ctx, talk, nil)
+	return s.finishRepair(ctx, talk, r)
+}
+
+// finishRepair asks for a better answer than the first.
+func (s *session) finishRepair(ctx context.Context, talk *conversation, first *reply) (*ChatResult, error) {
+	r, err := s.ask(ctx, talk, nil)
+	if r == nil {
+		r = &reply{}
+	}
+	r.usage.add(first.usage)
 	if err != nil {
-		return &ChatResult{Usage: r.usage}, s.forModel(err, talk.Model)
+		return r.paid(), s.unrepaired(s.forModel(err, talk.Model), talk.repair.wrong)
 	}
-	second.usage.add(r.usage)
-	if value, wrong = talk.form.read(second.text); wrong != "" {
-		return &ChatResult{Usage: second.usage}, s.unfit(second, wrong)
+	value, wrong, err := talk.form.read(ctx, r.text)
+	switch {
+	case err != nil:
+		return r.paid(), s.unchecked(err)
+	case wrong != "":
+		return r.paid(), s.unfit(r, wrong)
 	}
-	return second.result(value), nil
+	return r.result(value), nil
 }
 
 // promised tells whether the provider itself guarantees the form.
@@ -99,6 +116,37 @@ func (s *session) unfit(r *reply, wrong string) *Error {
 	return e
 }
 
+// unrepaired says of a failed repair that the first answer came, and is not to be
+// paid for again unasked.
+func (s *session) unrepaired(err error, wrong string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	u := *e
+	u.Retryable, u.After = false, 0
+	u.Message = "The model's answer is not as the schema wants it: " + sentenceEnd(redact(wrong, s.secret)) +
+		" Asking it for a better one failed. " + strings.TrimSuffix(e.Message, runAgain) + runAgain
+	return &u
+}
+
+// unchecked words why nobody knows whether an answer fits.
+func (s *session) unchecked(err error) error {
+	if !errors.Is(err, errEffort) {
+		return err // the context's
+	}
+	return &Error{Kind: KindBadAnswer, RequestID: s.requestID,
+		Message: "The model's answer cannot be checked by the schema, because comparing the two takes too long. Make the schema simpler, or ask for a shorter answer."}
+}
+
+// paid is what is left of an answer that cannot be used.
+func (r *reply) paid() *ChatResult {
+	if r == nil {
+		return nil
+	}
+	return &ChatResult{Model: r.model, Stop: r.stop, Usage: r.usage}
+}
+
 func (r *reply) result(value any) *ChatResult {
 	return &ChatResult{Text: r.text, JSON: value, Model: r.model, Stop: r.stop, Usage: r.usage}
 }
@@ -110,7 +158,7 @@ func (u *Usage) add(more Usage) {
 }
 
 // ask sends the conversation over its wire, in another manner where the first
-// is refused.
+// is refused. Beside an error comes what is known of an answer that had begun.
 func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)) (*reply, error) {
 	for {
 		out := &outlet{emit: emit, session: s}
@@ -119,7 +167,7 @@ func (s *session) ask(ctx context.Context, talk *conversation, emit func(string)
 			return r, nil
 		}
 		if out.began() || !talk.manner.adapt(err, talk) {
-			return nil, out.broken(err)
+			return out.begun(r), out.broken(err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (s *session) newConversation(ctx context.Context, req ChatRequest) (*conver
 	}
 	form, err := newForm(req.Schema)
 	if err != nil {
-		return nil, err
+		return nil, badRequest("The schema of the answer cannot be used: %s.", err)
 	}
 	c := &conversation{ChatRequest: req, form: form, firstName: s.preset.MaxTokens,
 		manner: manner{maxTokens: s.preset.MaxTokens, streamUsage: s.preset.StreamUsage, schema: s.preset.Schema}}

@@ -180,10 +180,11 @@ func TestReset(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			})
 			e := failure(t, m.run(brief(t), u.client, u.at(m.provider)))
-			if e.Kind != KindUnavailable || !e.Retryable {
+			chat := strings.HasPrefix(m.name, "Chat") // an answer that began is not paid for again unasked
+			if e.Kind != KindUnavailable || e.Retryable == chat {
 				t.Errorf("got %+v", e)
 			}
-			if strings.HasPrefix(m.name, "Chat") && !strings.Contains(e.Message, "broke off after 5 characters") {
+			if chat && (!strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "Run it again if the cost is fine")) {
 				t.Errorf("got %q", e.Message)
 			}
 			if len(u.asked()) != 1 {
@@ -204,11 +205,80 @@ func TestStreamEndsEarly(t *testing.T) {
 						stream(w, text)
 					}
 				})
-				if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Kind != KindUnavailable || !e.Retryable {
+				if e := failure(t, m.run(brief(t), u.client, u.at(m.provider))); e.Kind != KindUnavailable || e.Retryable == front {
 					t.Errorf("got %+v", e)
 				}
 			})
 		}
+	}
+}
+
+// TestChatPaid wants what a failed call cost, as far as it is known, and no
+// advice to try again where an answer had begun.
+func TestChatPaid(t *testing.T) {
+	t.Parallel()
+	cut, reading := Usage{InputTokens: 17, OutputTokens: 1}, Usage{InputTokens: 7, OutputTokens: 3}
+	later := event("error", `{"type":"error","error":{"type":"rate_limit_error","message":"Later"}}`)
+	for _, c := range []struct {
+		name, provider string
+		events         []string
+		kind           Kind
+		retryable      bool
+		want           *Usage
+	}{
+		{"nothing came", "openai", nil, KindUnavailable, true, nil},
+		{"a text came", "openai", []string{delta("Hello")}, KindUnavailable, false, &Usage{}},
+		{"a text and figures came", "openai", []string{usage(7, 3), delta("Hello")}, KindUnavailable, false, &reading},
+		{"an error came behind a text", "openai", []string{delta("Hello"), data(`{"error":{"type":"server_error","message":"Oops"}}`)}, KindUnavailable, false, &Usage{}},
+		{"garbage came behind a text", "openai", []string{delta("Hello"), data("}{")}, KindBadAnswer, false, &Usage{}},
+		{"a filter stopped it", "openai", []string{delta("Hello"), finish("content_filter"), usage(7, 3), done}, KindRejected, false, &reading},
+		{"the model refused", "openai", []string{data(`{"choices":[{"index":0,"delta":{"refusal":"No."}}]}`), finish("stop"), usage(7, 3), done}, KindRejected, false, &reading},
+		{"Anthropic broke off", "anthropic", claude(claudeText("Hello")), KindUnavailable, false, &cut},
+		{"Anthropic broke off before a word", "anthropic", claude(), KindUnavailable, true, &cut},
+		{"Anthropic was busy before a word", "anthropic", []string{later}, KindRateLimited, true, nil},
+		{"Anthropic was busy behind a text", "anthropic", claude(claudeText("Hello"), later), KindRateLimited, false, &cut},
+		{"Anthropic refused", "anthropic", claude(claudeText("Well"), claudeEnd("refusal")), KindRejected, false, &Usage{InputTokens: 17, OutputTokens: 9}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, c.events...) })
+			r, err := u.client.Chat(brief(t), u.at(c.provider), ChatRequest{Model: "m", Prompt: "?"}, nil)
+			if e := failure(t, err); e.Kind != c.kind || e.Retryable != c.retryable {
+				t.Errorf("got %+v", e)
+			}
+			if (r == nil) != (c.want == nil) || r != nil && (r.Usage != *c.want || r.Text != "") {
+				t.Errorf("got %+v, wanted %+v", r, c.want)
+			}
+		})
+	}
+}
+
+// TestChatRepairFails has the first answer paid for already: it is not asked for
+// once more because the second is not to be had.
+func TestChatRepairFails(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]http.HandlerFunc{
+		"is put off": refuse(429, "x", "Slow down", "Retry-After", "7"), "is out of order": refuse(500, "x", "Oops"),
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) { stream(w, delta("{")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var u *upstream
+			u = setup(t, func(w http.ResponseWriter, r *http.Request) {
+				if len(u.asked()) == 1 {
+					stream(w, says("Bern!")...)
+					return
+				}
+				fails(w, r)
+			})
+			r, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, roomy)}, nil)
+			if e := failure(t, err); e.Retryable || e.After != 0 || !strings.Contains(e.Message, "it is not JSON") || strings.Count(e.Message, "Run it again") != 1 {
+				t.Errorf("got %+v", e)
+			}
+			if r == nil || r.Usage != (Usage{InputTokens: 7, OutputTokens: 3}) || len(u.asked()) != 2 {
+				t.Errorf("got %+v after %d calls", r, len(u.asked()))
+			}
+		})
 	}
 }
 

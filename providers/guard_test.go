@@ -65,7 +65,7 @@ func TestGuarded(t *testing.T) {
 		t.Parallel()
 		c := newGuarded(t, outbound.Config{AllowEndpoints: []netip.AddrPort{addr}})
 		_, err := c.Chat(brief(t), u.at("ollama"), ChatRequest{Model: "m", Prompt: "?"}, nil)
-		if e := failure(t, err); e.Kind != KindUnavailable || !e.Retryable || !strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "broke off the connection") {
+		if e := failure(t, err); e.Kind != KindUnavailable || e.Retryable || !strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "broke off the connection") {
 			t.Errorf("got %+v", e)
 		}
 	})

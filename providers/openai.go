@@ -166,11 +166,11 @@ func (s *session) readOpenAI(stream *events, out *outlet) (*reply, error) {
 			break
 		}
 		if err := s.takeOpenAI(&got, stream.data, out); err != nil {
-			return nil, err
+			return &got.reply, err
 		}
 	}
 	if stream.err != nil && !got.ended {
-		return nil, s.streamFailed(stream.err)
+		return &got.reply, s.streamFailed(stream.err)
 	}
 	got.text = out.end()
 	return s.ended(&got.reply, got.ended, got.refusal)

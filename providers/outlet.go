@@ -40,16 +40,28 @@ func (o *outlet) pass(bytes int) {
 
 func (o *outlet) began() bool { return o.text.Len() > 0 }
 
+// begun is what came of an answer when something did: a text or figures. A
+// provider charges for that.
+func (o *outlet) begun(r *reply) *reply {
+	if r != nil && !o.began() && r.usage == (Usage{}) {
+		return nil
+	}
+	return r
+}
+
+// runAgain is advice for what is not tried again unasked.
+const runAgain = " What came of it may cost, so it is not asked again by itself. Run it again if the cost is fine."
+
 // broken says of a failure that the answer had begun: trying again is then paid
-// for a second time, which is for the flow to decide.
+// for a second time, which is for a person to decide.
 func (o *outlet) broken(err error) error {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || e.Kind != KindUnavailable || !o.began() {
+	if !ok || !o.began() || e.Kind != KindUnavailable && !e.Retryable {
 		return err
 	}
 	b := *e
-	b.Message = "The answer of " + o.session.name + " broke off after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters. " + e.Message
-	b.Retryable = true
+	b.Message = "The answer of " + o.session.name + " broke off after " + itoa(utf8.RuneCountInString(o.text.String())) + " characters. " + e.Message + runAgain
+	b.Retryable, b.After = false, 0
 	return &b
 }
 

@@ -6,18 +6,19 @@ import (
 	"strconv"
 )
 
-// ended judges a stream that has come to its end.
+// ended judges a stream that has come to its end. The reply comes back beside an
+// error too, for its usage.
 func (s *session) ended(r *reply, whole bool, refusal string) (*reply, error) {
 	switch {
 	case refusal != "":
-		return nil, s.rejected("The model refused to answer: " + clean(refusal))
+		return r, s.rejected("The model refused to answer: " + clean(refusal))
 	case r.stop == "content_filter":
-		return nil, s.rejected("The content filter of " + s.name + " stopped the answer.")
+		return r, s.rejected("The content filter of " + s.name + " stopped the answer.")
 	case !whole && r.text == "":
-		return nil, &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
+		return r, &Error{Kind: KindUnavailable, Retryable: true, RequestID: s.requestID,
 			Message: s.name + " did not answer with a stream of text. Check the base URL if this happens again."}
 	case !whole:
-		return nil, s.streamFailed(nil)
+		return r, s.streamFailed(nil)
 	case r.stop == "model_length": // Mistral's name for the end of the context
 		r.stop = stopLength
 	}

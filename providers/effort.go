@@ -1,0 +1,165 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Limits of what checking one answer may take. How long that is depends on the
+// schema and the answer together: a schema that refers to itself twice doubles
+// the work with each level of the answer.
+const (
+	maxEffort  = 1_000_000 // schemas applied to values: about a second, and at worst 200 MiB of what is wrong
+	maxPattern = 1000      // bytes
+	maxProgram = 5000      // steps of a pattern, once what it repeats is written out
+	// patternSteps are as many steps of a pattern as take as long as a schema.
+	patternSteps = 20
+	// maxExponent is far beyond what floating point holds. A larger one makes
+	// numbers of a million digits of a few bytes.
+	maxExponent = 1000
+)
+
+var (
+	errEffort     = errors.New("checking takes too long")
+	errHugeNumber = errors.New("it has a number with more than 1,000 digits before or behind its point")
+)
+
+// effort is what is left for checking one answer. The library knows no contexts,
+// so the checks report here and are given up by a panic that Validate catches.
+type effort struct {
+	ctx  context.Context //nolint:containedctx // that of one check, between begin and its end
+	left int
+}
+
+// gaveUp is the panic of a check that ends early.
+type gaveUp struct{ err error }
+
+// validate checks a value within the limits. The error is the context's,
+// errEffort or the library's.
+func (e *effort) validate(ctx context.Context, check *jsonschema.Schema, value any) (err error) {
+	e.ctx, e.left = ctx, maxEffort
+	defer func() {
+		e.ctx = nil
+		switch caught := recover().(type) {
+		case nil:
+		case gaveUp:
+			err = caught.err
+		default:
+			panic(caught)
+		}
+	}()
+	return check.Validate(value)
+}
+
+func (e *effort) spend(n int) {
+	if e.left -= n; e.left < 0 {
+		panic(gaveUp{errEffort})
+	}
+	if err := e.ctx.Err(); err != nil {
+		panic(gaveUp{err})
+	}
+}
+
+// watch has every schema report when it is applied, by the check of its format:
+// the first thing that is asked of a value of the right type.
+func (e *effort) watch(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
+	if seen[s] || s.Bool != nil {
+		return
+	}
+	seen[s] = true
+	all, most := 1, 1
+	for _, part := range parts(s) {
+		all += own(part)
+		most = max(most, own(part))
+		e.watch(part, seen)
+	}
+	format := s.Format
+	s.Format = &jsonschema.Format{Name: "effort", Validate: func(v any) error {
+		e.spend(all + most*size(v))
+		if format == nil {
+			return nil
+		}
+		return format.Validate(v)
+	}}
+	if format != nil {
+		s.Format.Name = format.Name
+	}
+}
+
+// own is what a schema compares a value with before it reports.
+func own(s *jsonschema.Schema) int {
+	n := 1 + len(s.Required)
+	if s.Enum != nil {
+		n += len(s.Enum.Values)
+	}
+	return n
+}
+
+// size is how many values are directly in a value.
+func size(v any) int {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v)
+	case []any:
+		return len(v)
+	}
+	return 0
+}
+
+// pattern is a regular expression that reports what it takes: its time grows
+// with its length times that of the text.
+type pattern struct {
+	*regexp.Regexp
+	steps  int
+	effort *effort
+}
+
+// MatchString is that of regexp, within the effort.
+func (p *pattern) MatchString(text string) bool {
+	p.effort.spend(1 + len(text)*p.steps/patternSteps)
+	return p.Regexp.MatchString(text)
+}
+
+func (e *effort) pattern(text string) (jsonschema.Regexp, error) {
+	if len(text) > maxPattern {
+		return nil, errors.New("the pattern is longer than 1,000 characters")
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern cannot be read: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil || len(program.Inst) > maxProgram {
+		return nil, errors.New("the pattern repeats too much")
+	}
+	compiled, err := regexp.Compile(text)
+	return &pattern{compiled, len(program.Inst), e}, err
+}
+
+// bearable tells whether all numbers in a value can be reckoned with.
+func bearable(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, item := range v {
+			if !bearable(item) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !bearable(item) })
+	case json.Number:
+		_, exponent, ok := strings.Cut(strings.ToLower(string(v)), "e")
+		n, err := strconv.Atoi(exponent)
+		return !ok || err == nil && max(n, -n) <= maxExponent
+	}
+	return true
+}

@@ -1,0 +1,222 @@
+package providers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Limits of a schema. Providers refuse far smaller ones.
+const (
+	maxSchema = 64 << 10 // bytes of JSON
+	// maxParts counts the schemas inside, one that is referred to as often as it
+	// is: two references to the next level on each of twenty make a million.
+	maxParts = 5000
+)
+
+// schemaName is the address of a schema that is being read.
+const schemaName = "schema:answer"
+
+var (
+	errOtherDocument = errors.New("it refers to another document, and none is read")
+	errManyParts     = errors.New("it has more than 5,000 parts, each counted as often as it is referred to; leave some out, or refer to fewer")
+)
+
+// noLoader keeps a schema from naming files and addresses to be read.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errOtherDocument }
+
+// CheckSchema tells whether answers can be asked for by a schema. The error goes
+// on behind the name of the schema: "it is larger than 64 KiB".
+func CheckSchema(schema map[string]any) error {
+	_, err := newForm(schema)
+	return err
+}
+
+// newForm reads a schema; an empty one asks for nothing and gives nil.
+func newForm(schema map[string]any) (*form, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil, errors.New("it cannot be written as JSON")
+	}
+	if len(data) > maxSchema {
+		return nil, errors.New("it is larger than 64 KiB")
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.New("it cannot be read")
+	}
+	switch {
+	case !bearable(doc):
+		return nil, errHugeNumber
+	case places(doc) > maxParts: // the library's time grows with their square
+		return nil, errManyParts
+	}
+	f := &form{schema: schema, text: string(data), object: schema["type"] == "object"}
+	f.strict, _ = strictSchema(schema)
+	return f, f.compile(doc)
+}
+
+// compile makes the form ready to check answers, with bounds on what that takes.
+func (f *form) compile(doc any) error {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	compiler.UseRegexpEngine(f.effort.pattern)
+	err := compiler.AddResource(schemaName, doc)
+	if err == nil {
+		f.check, err = compiler.Compile(schemaName)
+	}
+	if err != nil {
+		return schemaProblem(err)
+	}
+	if err := (&survey{path: map[*jsonschema.Schema]bool{}}).walk(f.check); err != nil {
+		return err
+	}
+	f.effort.watch(f.check, map[*jsonschema.Schema]bool{})
+	return nil
+}
+
+// survey counts the parts of a schema as checking an answer meets them.
+type survey struct {
+	parts int
+	path  map[*jsonschema.Schema]bool // from the top to here: what refers to itself is met once
+}
+
+func (v *survey) walk(s *jsonschema.Schema) error {
+	switch v.parts++; {
+	case v.parts > maxParts:
+		return errManyParts
+	case !strings.HasPrefix(s.Location, schemaName):
+		return errOtherDocument
+	case s.DynamicRef != nil || s.RecursiveRef != nil:
+		return errors.New("it uses $dynamicRef or $recursiveRef; use $ref")
+	case v.path[s]:
+		return nil
+	}
+	v.path[s] = true
+	defer delete(v.path, s)
+	for _, part := range parts(s) {
+		if err := v.walk(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places counts what could be a schema, without knowing keywords.
+func places(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case bool:
+		n = 1
+	case map[string]any:
+		n = 1
+		for _, item := range v {
+			n += places(item)
+		}
+	case []any:
+		for _, item := range v {
+			n += places(item)
+		}
+	}
+	return n
+}
+
+// parts are the schemas that a schema applies to a value or to what is in it.
+func parts(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else, s.PropertyNames, s.UnevaluatedProperties,
+		s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema}
+	for _, several := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems} {
+		list = append(list, several...)
+	}
+	for _, named := range []map[string]*jsonschema.Schema{s.Properties, s.DependentSchemas} {
+		for _, part := range named {
+			list = append(list, part)
+		}
+	}
+	for _, part := range s.PatternProperties {
+		list = append(list, part)
+	}
+	list = append(list, partsIn(s.Items)...)
+	list = append(list, partsIn(s.AdditionalItems)...)
+	list = append(list, partsIn(s.AdditionalProperties)...)
+	for _, part := range s.Dependencies {
+		list = append(list, partsIn(part)...)
+	}
+	given := list[:0]
+	for _, part := range list {
+		if part != nil {
+			given = append(given, part)
+		}
+	}
+	return given
+}
+
+// partsIn reads what may be a schema, a list of them or something else.
+func partsIn(v any) []*jsonschema.Schema {
+	switch v := v.(type) {
+	case *jsonschema.Schema:
+		return []*jsonschema.Schema{v}
+	case []*jsonschema.Schema:
+		return v
+	}
+	return nil
+}
+
+// schemaProblem says where a schema is wrong, without the library's own frame.
+func schemaProblem(err error) error {
+	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); errors.Is(err, errOtherDocument) || ok && errors.Is(e.Err, errOtherDocument) {
+		return errOtherDocument
+	}
+	if outer, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if e, ok := outer.Err.(*jsonschema.ValidationError); ok {
+			return errors.New(strings.TrimSuffix(problems(e), "."))
+		}
+	}
+	return errors.New("it is not a JSON Schema")
+}
+
+var english = message.NewPrinter(language.English)
+
+// problems names the first three things that are wrong, each with its place.
+func problems(e *jsonschema.ValidationError) string {
+	var out []string
+	var walk func(*jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(out) == 3 {
+			return
+		}
+		if len(e.Causes) > 0 {
+			for _, cause := range e.Causes {
+				walk(cause)
+			}
+			return
+		}
+		place := "at the top"
+		if len(e.InstanceLocation) > 0 {
+			place = "at /" + strings.Join(e.InstanceLocation, "/")
+		}
+		out = append(out, place+": "+wrongWith(e.ErrorKind))
+	}
+	walk(e)
+	return strings.Join(out, "; ")
+}
+
+// wrongWith words one thing that is wrong. Of a pattern it leaves out the pattern
+// itself, which may be long.
+func wrongWith(what jsonschema.ErrorKind) string {
+	if format, ok := what.(*kind.Format); ok && format.Want == "regex" {
+		return clean(format.Err.Error())
+	}
+	return clean(what.LocalizedString(english))
+}

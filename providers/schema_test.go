@@ -1,0 +1,156 @@
+package providers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// doubling is a schema whose levels each refer to the next one twice.
+func doubling(levels int) string {
+	var defs []string
+	for i := range levels {
+		defs = append(defs, fmt.Sprintf(`"l%d":{"allOf":[{"$ref":"#/$defs/l%d"},{"$ref":"#/$defs/l%d"}]}`, i, i+1, i+1))
+	}
+	return fmt.Sprintf(`{"type":"object","allOf":[{"$ref":"#/$defs/l0"}],"$defs":{%s,"l%d":{"type":"object"}}}`, strings.Join(defs, ","), levels)
+}
+
+// branching refers to itself twice below the same property, so each level of an
+// answer doubles the work. No count of the schema alone can tell.
+const branching = `{"type":"object","allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`
+
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels) + "{}" + strings.Repeat("}", levels)
+}
+
+func TestCheckSchema(t *testing.T) {
+	t.Parallel()
+	enum := strings.TrimSuffix(strings.Repeat(`"DE",`, 250), ",")
+	for _, c := range []struct{ name, schema, says string }{
+		{"takes an empty one", `{}`, ""},
+		{"takes a usual one", roomy, ""},
+		{"takes references within", `{"properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"string"}}}`, ""},
+		{"takes one that refers to itself", `{"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}`, ""},
+		{"takes one that branches", branching, ""},
+		{"takes a list of values that is used often", `{"$defs":{"e":{"enum":[` + enum + `]}},"properties":{` + properties(100, `{"$ref":"#/$defs/e"}`) + `}}`, ""},
+		{"takes an old dialect", `{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"x":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/x"}}}`, ""},
+		{"takes a name of its own", `{"$id":"https://example.com/x","$defs":{"x":{"$anchor":"here","type":"string"}},"properties":{"a":{"$ref":"#here"}}}`, ""},
+		{"takes a few levels that double", doubling(9), ""},
+		{"refuses many", doubling(22), "more than 5,000 parts"},
+		{"refuses very many", doubling(400), "more than 5,000 parts"},
+		{"refuses very many of an old dialect", strings.Replace(doubling(400), "{", `{"$schema":"http://json-schema.org/draft-07/schema#",`, 1), "more than 5,000 parts"},
+		{"refuses many small ones", `{"allOf":[` + strings.Repeat("true,", 5000) + `true]}`, "more than 5,000 parts"},
+		{"refuses a long pattern", `{"pattern":"` + strings.Repeat("a", 1001) + `"}`, "longer than 1,000 characters"},
+		{"refuses a large pattern", `{"patternProperties":{"(.{0,900}x){1}` + strings.Repeat(".{0,1000}", 5) + `":true}}`, "repeats too much"},
+		{"refuses what is no pattern", `{"properties":{"a":{"pattern":"("}}}`, "at /properties/a/pattern"},
+		{"refuses references that depend on the place", `{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}}}`, "$dynamicRef"},
+		{"refuses the schema of schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, "another document"},
+		{"refuses another dialect", `{"$schema":"https://example.com/dialect"}`, "another document"},
+		{"refuses numbers without end", `{"enum":[1e999999]}`, "1,000 digits"},
+		{"refuses a reference to nowhere", `{"$ref":"#/$defs/x"}`, "not a JSON Schema"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			err := CheckSchema(exactly(t, c.schema))
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 500) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// exactly keeps numbers as they are written, as documents of flows do.
+func exactly(t *testing.T, text string) map[string]any {
+	t.Helper()
+	value, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value.(map[string]any)
+}
+
+func properties(n int, each string) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`"p%d":%s`, i, each))
+	}
+	return strings.Join(list, ",")
+}
+
+// TestChatSchemaEffort meets answers that take longer to check than anybody
+// waits.
+func TestChatSchemaEffort(t *testing.T) {
+	t.Parallel()
+	words := `["` + strings.Repeat(strings.Repeat("ab", 20000)+`","`, 20) + `"]`
+	for _, c := range []struct{ name, schema, answer string }{
+		{"doubles with its depth", branching, nested(40)},
+		{"doubles in an old dialect", `{"$schema":"http://json-schema.org/draft-07/schema#",` + branching[1:], nested(40)},
+		{"doubles where it is only asked whether it fits", `{"not":{"$ref":"#/$defs/b"},"$defs":{"b":{"allOf":[{"properties":{"a":{"$ref":"#/$defs/b"}}},{"properties":{"a":{"$ref":"#/$defs/b"}}}]}}}`, nested(40)},
+		{"has patterns that take long", `{"items":{"pattern":"(.{0,1000}){1}x.{0,1000}y"}}`, words},
+		{"compares many values with many", `{"items":{"enum":[` + strings.TrimSuffix(strings.Repeat("1.5,", 10000), ",") + `]}}`, "[" + strings.Repeat("7,", 50000) + "7]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, says(c.answer)...) })
+			r, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, c.schema)}, nil)
+			if e := failure(t, err); e.Kind != KindBadAnswer || e.Retryable || !strings.Contains(e.Message, "cannot be checked") {
+				t.Errorf("got %+v", e)
+			}
+			if r == nil || r.Usage.InputTokens != 7 || len(u.asked()) != 1 {
+				t.Errorf("got %+v after %d calls", r, len(u.asked()))
+			}
+		})
+	}
+	t.Run("refuses numbers without end", func(t *testing.T) {
+		t.Parallel()
+		u := setup(t, func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, says("["+strings.Repeat("1e999999,", 2000)+"1]")...)
+		})
+		_, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, `{"items":{"type":"integer"}}`)}, nil)
+		if e := failure(t, err); e.Kind != KindBadAnswer || !strings.Contains(e.Message, "1,000 digits") || len(u.asked()) != 2 {
+			t.Errorf("got %+v after %d calls", e, len(u.asked()))
+		}
+	})
+	t.Run("bears what is only large", func(t *testing.T) {
+		t.Parallel()
+		schema := `{"type":"array","items":{"type":"object","properties":{` + properties(20, `{"type":"string","pattern":"^[a-z]{1,20}$"}`) + `}}}`
+		answer := "[" + strings.TrimSuffix(strings.Repeat("{"+properties(20, `"word"`)+"},", 2000), ",") + "]"
+		u := setup(t, func(w http.ResponseWriter, _ *http.Request) { stream(w, says(answer)...) })
+		if _, err := u.client.Chat(brief(t), u.at("openai_compatible"), ChatRequest{Model: "m", Prompt: "?", Schema: schemaOf(t, schema)}, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("ends with the context", func(t *testing.T) {
+		t.Parallel()
+		f, err := newForm(schemaOf(t, branching))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := f.read(ctx, nested(3)); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if v, wrong, err := f.read(t.Context(), nested(3)); err != nil || wrong != "" || v == nil {
+			t.Errorf("afterwards: %v %q %v", v, wrong, err)
+		}
+	})
+}
+
+func TestSchemaNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"1": true, "-1.5e300": true, "1E-300": true, "1e309": true, "1e1001": false, "1e1000": true, "2E+999999": false, "1e-99999999999999999999": false} {
+		if got := bearable(json.Number(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
