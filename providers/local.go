@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -31,9 +30,6 @@ type FinderConfig struct {
 	// again whenever they change: a guard that lets nothing onto loopback opens to
 	// them. They stay the same while nothing is found.
 	Allow func([]netip.AddrPort)
-	// OnChange is told what was found whenever it differs from before; first when
-	// something is found. It is never called twice at once.
-	OnChange func([]LocalServer)
 
 	every  time.Duration     // tests: shorter
 	within time.Duration     // tests: longer, so that a busy machine passes
@@ -178,17 +174,9 @@ func (f *Finder) look(ctx context.Context) {
 			found = append(found, *a)
 		}
 	}
-	f.keep(found)
-}
-
-func (f *Finder) keep(found []LocalServer) {
 	f.mu.Lock()
-	changed := !reflect.DeepEqual(f.found, found)
+	defer f.mu.Unlock()
 	f.found = found
-	f.mu.Unlock()
-	if changed && f.cfg.OnChange != nil {
-		f.cfg.OnChange(f.Found())
-	}
 }
 
 // ask returns the server at a candidate, nil when there is none of its kind.

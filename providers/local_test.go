@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -79,40 +80,33 @@ func everywhere(t *testing.T, at map[string]*pages) map[string]uint16 {
 	return ports
 }
 
-// run starts a finder and returns what it tells until the test ends.
-func run(t *testing.T, cfg FinderConfig) (*Finder, <-chan []LocalServer) {
+// run starts a finder, which runs until the test ends, and waits for its first
+// look.
+func run(t *testing.T, cfg FinderConfig) *Finder {
 	t.Helper()
-	changes := make(chan []LocalServer, 16)
-	cfg.OnChange = func(found []LocalServer) { changes <- found }
 	f := NewFinder(cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { f.Run(ctx); close(ended) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	return f, changes
+	select {
+	case <-f.Looked():
+	case <-brief(t).Done():
+		t.Fatal("it does not look")
+	}
+	return f
 }
 
 // patience is how long a server of a test may take on a busy machine.
 const patience = 20 * time.Second
-
-func next(t *testing.T, changes <-chan []LocalServer) []LocalServer {
-	t.Helper()
-	select {
-	case found := <-changes:
-		return found
-	case <-brief(t).Done():
-		t.Fatal("nothing was found")
-		return nil
-	}
-}
 
 func TestFinder(t *testing.T) {
 	t.Parallel()
 	all := map[string]*pages{nameOllama: servePages(t, ollamaPages), nameLMStudio: servePages(t, lmStudioPages),
 		nameLlamaCpp: servePages(t, llamaCppPages), nameVLLM: servePages(t, vllmPages)}
 	var allowed []netip.AddrPort
-	f, changes := run(t, FinderConfig{Doer: newDoer(t), within: patience, ports: everywhere(t, all), Allow: func(a []netip.AddrPort) { allowed = a }})
-	found := next(t, changes)
+	f := run(t, FinderConfig{Doer: newDoer(t), within: patience, ports: everywhere(t, all), Allow: func(a []netip.AddrPort) { allowed = a }})
+	found := f.Found()
 	want := []string{"ollama llama3:8b", "lmstudio qwen", "llamacpp m.gguf", "vllm org/m"}
 	var got []string
 	for _, s := range found {
@@ -121,7 +115,7 @@ func TestFinder(t *testing.T) {
 			t.Errorf("%s is at %s, %s", s.Preset.Name, s.BaseURL, s.Addr)
 		}
 	}
-	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(f.Found(), found) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("found %v", got)
 	}
 	if !reflect.DeepEqual(allowed, f.Candidates()) || len(allowed) != 4 {
@@ -159,14 +153,19 @@ func TestFinderTellsApart(t *testing.T) {
 func TestFinderFollowsChanges(t *testing.T) {
 	t.Parallel()
 	s := servePages(t, ollamaPages)
-	f, changes := run(t, FinderConfig{Doer: newDoer(t), within: patience, every: 5 * time.Millisecond, ports: everywhere(t, map[string]*pages{nameOllama: s})})
-	if found := next(t, changes); len(found) != 1 {
+	f := run(t, FinderConfig{Doer: newDoer(t), within: patience, every: 5 * time.Millisecond, ports: everywhere(t, map[string]*pages{nameOllama: s})})
+	if found := f.Found(); len(found) != 1 {
 		t.Fatalf("found %+v", found)
 	}
-	f.Found()[0].Models[0].ID = "changed" // a copy
+	f.Found()[0].Models[0].ID = "changed"
+	if id := f.Found()[0].Models[0].ID; id != "llama3:8b" {
+		t.Errorf("what it found was changed to %q", id)
+	}
 	s.Close()
-	if found := next(t, changes); len(found) != 0 || len(changes) != 0 {
-		t.Errorf("still found %+v", found)
+	for ctx := brief(t); len(f.Found()) > 0; runtime.Gosched() {
+		if ctx.Err() != nil {
+			t.Fatalf("still found %+v", f.Found())
+		}
 	}
 }
 
@@ -273,8 +272,8 @@ func TestFinderThroughTheGuard(t *testing.T) {
 	if found := closed.Found(); len(found) > 0 {
 		t.Errorf("found %+v behind the guard", found)
 	}
-	_, changes := run(t, FinderConfig{Doer: Guarded(client), within: patience, ports: ports, Allow: client.SetEndpoints})
-	if found := next(t, changes); len(found) != 1 || found[0].Preset.Name != nameOllama {
+	open := run(t, FinderConfig{Doer: Guarded(client), within: patience, ports: ports, Allow: client.SetEndpoints})
+	if found := open.Found(); len(found) != 1 || found[0].Preset.Name != nameOllama {
 		t.Errorf("found %+v", found)
 	}
 }

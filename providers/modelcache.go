@@ -22,7 +22,8 @@ const (
 )
 
 // ModelCache keeps the lists of models for ten minutes, and asks for each once
-// however many want it. It keeps no errors, and no secrets: its keys are hashes
+// however many want it. It is for a server whose pages let people choose a model
+// again and again; a command that lists them once asks Client.Models. It keeps no errors, and no secrets: its keys are hashes
 // with a random key of this process.
 type ModelCache struct {
 	client *Client
