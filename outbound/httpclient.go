@@ -17,7 +17,7 @@ type ClientOptions struct {
 }
 
 // HTTPClient returns a client for code that wants one from net/http, such as
-// the providers' own packages. It passes the same guard, follows the same
+// package providers, which reads streams. It passes the same guard, follows the same
 // redirects and shares the idle connections. Its errors are the *url.Error of
 // net/http around an *Error, and so are those of reading a body: use errors.As.
 func (c *Client) HTTPClient(opts ClientOptions) *http.Client {
