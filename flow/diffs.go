@@ -1,0 +1,239 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Diff is what a newer document changes, in plain sentences and by itself.
+type Diff struct {
+	About    []string     // name and description
+	Nodes    []NodeChange // added, changed and removed ones, in this order
+	Moved    int          // nodes that only stand elsewhere
+	Added    []Edge
+	Removed  []Edge
+	API      []APIChange
+	Breaking []string // sentences of the API changes that break callers
+}
+
+// NodeChange is a node that a newer document adds, changes or removes.
+type NodeChange struct {
+	Change   string // ChangeAdded, ChangeChanged or ChangeRemoved
+	Node     string
+	Fields   []string // names of what changed: config fields and members such as label
+	Sentence string
+}
+
+// What happened to a node, an input or an output.
+const (
+	ChangeAdded   = "added"
+	ChangeChanged = "changed"
+	ChangeRemoved = "removed"
+)
+
+// APIChange is an input or output that callers see differently.
+type APIChange struct {
+	Change   string
+	Role     Role // RoleInput or RoleOutput
+	Name     string
+	Breaking bool // a caller who relies on the older document may fail
+	Sentence string
+}
+
+// Compare finds what a newer document changes. Without an older one, everything
+// is new and nothing breaks.
+func Compare(old, now *Document, kinds *Registry) *Diff {
+	c := &comparison{old: old, now: now, kinds: kinds, diff: &Diff{}}
+	if old == nil {
+		c.old = &Document{Name: now.Name, Description: now.Description}
+	}
+	c.about()
+	c.nodes()
+	c.diff.Removed = missingEdges(c.old.Edges, c.now.Edges)
+	c.diff.Added = missingEdges(c.now.Edges, c.old.Edges)
+	c.inputs()
+	c.outputs()
+	for _, a := range c.diff.API {
+		if a.Breaking && old != nil {
+			c.diff.Breaking = append(c.diff.Breaking, a.Sentence)
+		}
+	}
+	return c.diff
+}
+
+// Empty tells whether nothing changed that a run could notice or a person wrote.
+func (d *Diff) Empty() bool {
+	return len(d.About)+len(d.Nodes)+len(d.Added)+len(d.Removed)+len(d.API) == 0
+}
+
+// Sentences are all changes for people, the API first.
+func (d *Diff) Sentences() []string {
+	list := []string{}
+	for _, a := range d.API {
+		list = append(list, a.Sentence)
+	}
+	list = append(list, d.About...)
+	for _, n := range d.Nodes {
+		list = append(list, n.Sentence)
+	}
+	for _, e := range d.Added {
+		list = append(list, fmt.Sprintf("%s now leads to %s.", e.From, e.To))
+	}
+	for _, e := range d.Removed {
+		list = append(list, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To))
+	}
+	if d.Moved > 0 {
+		list = append(list, count(d.Moved, "node")+" moved on the canvas.")
+	}
+	return list
+}
+
+type comparison struct {
+	old, now *Document
+	kinds    *Registry
+	diff     *Diff
+}
+
+func (c *comparison) about() {
+	if c.old.Name != c.now.Name {
+		c.diff.About = append(c.diff.About, fmt.Sprintf("The name changed from %q to %q.", c.old.Name, c.now.Name))
+	}
+	if c.old.Description != c.now.Description {
+		c.diff.About = append(c.diff.About, "The description changed.")
+	}
+	if string(EncodeJSON(c.old.Groups)) != string(EncodeJSON(c.now.Groups)) && len(c.old.Groups)+len(c.now.Groups) > 0 {
+		c.diff.About = append(c.diff.About, "The groups changed.")
+	}
+}
+
+func (c *comparison) nodes() {
+	before, after := nodesByID(c.old), nodesByID(c.now)
+	var added, changed, removed []NodeChange
+	for i := range c.now.Nodes {
+		n := &c.now.Nodes[i]
+		was := before[n.ID]
+		if was == nil {
+			added = append(added, NodeChange{Change: ChangeAdded, Node: n.ID, Sentence: fmt.Sprintf("%s was added.", c.called(n))})
+			continue
+		}
+		if fields := changedFields(was, n); len(fields) > 0 {
+			sentence := fmt.Sprintf("%s changed: %s.", c.called(n), c.titles(n, fields))
+			changed = append(changed, NodeChange{Change: ChangeChanged, Node: n.ID, Fields: fields, Sentence: sentence})
+		} else if !reflect.DeepEqual(was.Position, n.Position) {
+			c.diff.Moved++
+		}
+	}
+	for i := range c.old.Nodes {
+		if n := &c.old.Nodes[i]; after[n.ID] == nil {
+			removed = append(removed, NodeChange{Change: ChangeRemoved, Node: n.ID, Sentence: fmt.Sprintf("%s was removed.", c.called(n))})
+		}
+	}
+	c.diff.Nodes = slices.Concat(added, changed, removed)
+}
+
+func nodesByID(d *Document) map[string]*Node {
+	m := make(map[string]*Node, len(d.Nodes))
+	for i := range d.Nodes {
+		m[d.Nodes[i].ID] = &d.Nodes[i]
+	}
+	return m
+}
+
+// called names a node for people: by its label or ID, and its kind.
+func (c *comparison) called(n *Node) string {
+	name, kind := n.Label, n.Kind
+	if name == "" {
+		name = n.ID
+	}
+	if k := c.kinds.Find(n.Kind); k != nil {
+		kind = k.Title
+	}
+	return fmt.Sprintf("%q (%s)", name, kind)
+}
+
+// changedFields are the members and config fields in which two nodes differ,
+// other than where they stand.
+func changedFields(was, n *Node) []string {
+	var list []string
+	if was.Kind != n.Kind {
+		list = append(list, "kind")
+	}
+	for _, name := range members {
+		before, had := was.member(name)
+		after, has := n.member(name)
+		if had != has || had && !sameValue(before, after) {
+			list = append(list, name)
+		}
+	}
+	names := map[string]bool{}
+	for name := range was.Config {
+		names[name] = true
+	}
+	for name := range n.Config {
+		names[name] = true
+	}
+	for _, name := range sortedNames(names) {
+		before, had := was.Config[name]
+		after, has := n.Config[name]
+		if had != has || !sameValue(before, after) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func sameValue(a, b any) bool { return string(EncodeJSON(a)) == string(EncodeJSON(b)) }
+
+// titles writes field names as the editor shows them.
+func (c *comparison) titles(n *Node, fields []string) string {
+	k := c.kinds.For(n)
+	list := make([]string, len(fields))
+	for i, name := range fields {
+		list[i] = strings.ReplaceAll(name, "_", " ")
+		if k == nil {
+			continue
+		}
+		if f := k.Field(name); f != nil && f.Title != "" {
+			list[i] = f.Title
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// missingEdges are the edges of one list that another has fewer of.
+func missingEdges(list, other []Edge) (missing []Edge) {
+	there := map[Edge]int{}
+	for _, e := range other {
+		there[e]++
+	}
+	for _, e := range list {
+		if there[e]--; there[e] < 0 {
+			missing = append(missing, e)
+		}
+	}
+	return missing
+}
+
+// Changes compares the draft with the live version.
+func (l *Library) Changes(ctx context.Context, ws, flowID string) (*Diff, error) {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	now, _ := ParseDocument(f.Draft)
+	if now == nil {
+		return nil, fmt.Errorf("the stored draft of %s cannot be read", flowID)
+	}
+	var old *Document
+	if f.LiveHash != "" {
+		data, err := l.Store.FindDocument(ctx, ws, f.LiveHash)
+		if err != nil {
+			return nil, fmt.Errorf("find the live document of %s: %w", flowID, err)
+		}
+		old, _ = ParseDocument(data)
+	}
+	return Compare(old, now, l.Kinds), nil
+}
