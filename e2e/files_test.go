@@ -220,3 +220,26 @@ func TestFileCommands(t *testing.T) {
 		t.Errorf("a file beyond the limit: exit code %d, %s", r.code, r.errs)
 	}
 }
+
+// TestRerunOfAFileThatIsGone: a result is taken over only while it is whole.
+func TestRerunOfAFileThatIsGone(t *testing.T) {
+	t.Parallel()
+	site := newReceiver(t, func(w http.ResponseWriter, _ string, _ int) { _, _ = w.Write([]byte("the content")) })
+	s := newServer(t)
+	c := s.client(s.manager())
+	id := s.publish(document("Fetch", []object{node("fetch", "file", object{"url": site.URL + "/a.txt"}), output("got")}, "fetch.file > out_got.value"))
+	first := c.succeed(id, object{})
+	again := c.await(c.want(202, "POST", first.path()+"/rerun", nil).run(t))
+	if n := len(site.at("/a.txt")); n != 1 || again.Status != "succeeded" {
+		t.Fatalf("the file was fetched %d times, the rerun is %s", n, again.Status)
+	}
+	c.want(204, "DELETE", "/v1/files/"+first.Outputs["got"].(object)["file"].(string), nil)
+	last := c.await(c.want(202, "POST", first.path()+"/rerun", nil).run(t))
+	if n := len(site.at("/a.txt")); n != 2 || last.Status != "succeeded" {
+		t.Fatalf("the file was fetched %d times, the rerun is %s", n, last.Status)
+	}
+	link := last.Outputs["got"].(object)["url"].(string)
+	if a := (&client{t, func() string { return "" }, ""}).want(200, "GET", link, nil); string(a.body) != "the content" {
+		t.Errorf("the file holds %q", a.body)
+	}
+}
