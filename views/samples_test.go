@@ -94,7 +94,7 @@ func samples(theme Theme) map[string]templ.Component {
 		"password":       ChangePassword(page("Change password", "", theme), PasswordForm{Email: "ada@example.com", Errors: Errors{"current": "This is not your current password."}}),
 		"invite":         AcceptInvite(Page{Title: "Join", Theme: theme}, InviteForm{Token: "in_1", Workspace: "Acme support", Role: "editor", InvitedBy: "Ada Kowalski", Email: "lin@example.com"}),
 		"error-403":      ErrorPage(Page{Title: "Not allowed", Theme: theme}, ProblemOf(403, "")),
-		"error-404":      ErrorPage(Page{Title: "Not found", Theme: theme}, ProblemOf(404, "")),
+		"error-404":      ErrorPage(page("Not found", "", theme), ProblemOf(404, "")),
 		"error-500":      ErrorPage(Page{Title: "Error", Theme: theme}, ProblemOf(500, "req_01JD6V0Q8Z")),
 		"parts":          parts(in),
 	}

@@ -408,7 +408,7 @@ func PasswordFields(f PasswordForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Input(Field{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Error: f.Errors["current"]}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(Field{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Size: "large", Error: f.Errors["current"]}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
