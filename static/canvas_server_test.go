@@ -23,12 +23,12 @@ type draftServer struct {
 	offline atomic.Bool       // ops find nobody; pages still come
 	refuse  atomic.Pointer[string]
 	hold    atomic.Pointer[chan struct{}]
+	piece   atomic.Pointer[string] // what /fragment answers
 
-	mu   sync.Mutex
-	rev  int64
-	log  []loggedTx
-	doc  testDocument
-	held map[string]testNode // removed nodes, whose ports come back with them
+	mu  sync.Mutex
+	rev int64
+	log []loggedTx
+	doc testDocument
 }
 
 type loggedTx struct {
@@ -99,10 +99,11 @@ func sampleFlow() testDocument {
 func serveDraft(t *testing.T, doc testDocument) *draftServer {
 	t.Helper()
 	assets, names := builtCanvas(t)
-	s := &draftServer{doc: doc, assets: assets, names: names, rev: 1, held: map[string]testNode{}}
+	s := &draftServer{doc: doc, assets: assets, names: names, rev: 1}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets)
 	mux.HandleFunc("GET /", s.page)
+	mux.HandleFunc("GET /fragment", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(*s.piece.Load())) })
 	mux.HandleFunc("GET /ops", s.since)
 	mux.HandleFunc("POST /ops", s.change)
 	s.Server = httptest.NewServer(mux)
@@ -328,3 +329,25 @@ func (s *draftServer) position(id string) point {
 }
 
 func (s *draftServer) has(e testEdge) bool { return slices.Contains(s.now().Edges, e) }
+
+// fragment makes /fragment answer with a node.
+func (s *draftServer) fragment(n testNode) {
+	text := article(n)
+	s.piece.Store(&text)
+}
+
+// line is a transaction as the stream of changes tells it.
+func (s *draftServer) line(t *testing.T, rev int64) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, tx := range s.log {
+		if tx.Rev == rev {
+			text, err := json.Marshal(tx)
+			must(err)
+			return string(text)
+		}
+	}
+	t.Fatalf("the log has no revision %d", rev)
+	return ""
+}

@@ -18,7 +18,6 @@ export class Drag {
   private copying = false;
   private cancelled = false;
   private target: Edge | undefined; // the edge that would take the node in
-  private pointer: Point = { x: 0, y: 0 };
   private guides: Guides;
 
   constructor(private canvas: FlowCanvas, layer: SVGElement) { this.guides = new Guides(layer); }
@@ -31,7 +30,6 @@ export class Drag {
       getStoreItems: () => this.store() as never,
       onNodeMouseDown: (node) => { if (!this.canvas.selection.nodes.has(node)) this.canvas.selection.set([node]); },
       onDragStart: (e, items) => this.begin(e, items),
-      onDrag: (e) => { this.pointer = pointOf(e); },
       onDragStop: () => this.end(),
     });
     drag.update({ domNode: el, nodeId: id, noDragClassName: "nodrag", isSelectable: true, nodeClickDistance: threshold });
@@ -93,7 +91,7 @@ export class Drag {
   private aim(items: Items): void {
     const [id] = items.keys();
     const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
-    const edge = alone ? this.canvas.edges.under(this.pointer) : undefined;
+    const pointer = this.canvas.pointer.last, edge = alone && pointer ? this.canvas.edges.under(pointer) : undefined;
     const target = edge && this.between(id!, edge) ? edge : undefined;
     if (target === this.target) return;
     if (this.target) this.canvas.edges.element(edgeKey(this.target))?.removeAttribute("data-target");
@@ -149,9 +147,4 @@ export class Drag {
   }
 
   endAll(): void { for (const id of [...this.drags.keys()]) this.forget(id); }
-}
-
-function pointOf(e: MouseEvent | TouchEvent): Point {
-  const p = "changedTouches" in e ? e.changedTouches[0]! : e;
-  return { x: p.clientX, y: p.clientY };
 }

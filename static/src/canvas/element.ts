@@ -33,7 +33,7 @@ export class FlowCanvas extends HTMLElement {
   selecting = false;
   private frame!: Frame;
   private watch!: Watch;
-  private pointer!: Pointer;
+  pointer!: Pointer;
   private stop!: AbortController;
   private wishes = new Map<string, Wish>(); // of nodes whose ports the server has not sent yet
 
@@ -212,7 +212,7 @@ export class FlowCanvas extends HTMLElement {
   /** arrived takes a node that the server put in, new or in the place of another. */
   arrived(el: HTMLElement): void {
     const id = el.dataset.id!;
-    if (this.scene.elements.get(id) === el) return;
+    if (this.scene.elements.get(id) === el || !el.isConnected) return; // known, or gone again before this was told
     const old = this.scene.elements.get(id);
     if (old?.isConnected) old.remove();
     this.adopt(el);
@@ -230,6 +230,14 @@ export class FlowCanvas extends HTMLElement {
     this.drag.forget(id);
     this.watch.stop(el);
     this.scene.drop(id);
+  }
+
+  /** reshell writes the shell anew after a morph of a whole node took the server's. */
+  reshell(id: string): void {
+    this.scene.reshell(id);
+    this.status.again(id);
+    this.keys.ensure();
+    this.announce.name(id);
   }
 
   /** insides puts what the server rendered for nodes into them. The shells stay. */

@@ -24,7 +24,7 @@ export class Scene {
     const position = known?.position ?? { x: Number(el.dataset.x) || 0, y: Number(el.dataset.y) || 0 };
     if (known) known.position = position;
     else this.canvas.draft.nodes.set(id, { id, kind: el.dataset.kind ?? "", label: el.dataset.label || undefined, position, config: {} });
-    const selected = this.boxes.get(id)?.selected ?? false;
+    const selected = this.canvas.selection.nodes.has(id);
     const one = new Map<string, InternalNodeBase>();
     adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map it is given
     this.boxes.set(id, one.get(id)!);
@@ -43,6 +43,12 @@ export class Scene {
     el.tabIndex = -1;
     el.setAttribute("role", "group");
     el.setAttribute("aria-roledescription", "node");
+  }
+
+  /** reshell writes the shell of a known node again. */
+  reshell(id: string): void {
+    const el = this.elements.get(id), box = this.boxes.get(id);
+    if (el && box) this.shell(el, id, box.position, this.canvas.selection.nodes.has(id));
   }
 
   /** readPorts gives the server's ports what the library looks for; see also decorate. */

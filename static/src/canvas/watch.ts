@@ -2,7 +2,7 @@
 // other sizes. A ResizeObserver sees sizes, a MutationObserver sees ports that
 // change at equal size; both are needed.
 import type { FlowCanvas } from "./element.ts";
-import { handleClass } from "./xyflow.ts";
+import { handleClass, nodeClass } from "./xyflow.ts";
 
 export class Watch {
   private sizes = new ResizeObserver((entries) => this.resized(entries));
@@ -34,6 +34,7 @@ export class Watch {
     const inside = new Set<string>(), steps = new Set<string>();
     for (const r of records) {
       if (r.target === this.canvas.layer) this.nodes(r);
+      else if (shellLost(r)) this.canvas.reshell(this.nodeOf(r.target));
       else if (r.type === "attributes" && r.attributeName === "data-step") steps.add(this.nodeOf(r.target));
       else if (this.portsChanged(r)) inside.add(this.nodeOf(r.target));
       if (r.type === "childList" && r.target !== this.canvas.layer) steps.add(this.nodeOf(r.target));
@@ -59,4 +60,10 @@ export class Watch {
     const el = r.target as HTMLElement;
     return el.hasAttribute("data-port") && (r.attributeName !== "class" || !el.classList.contains(handleClass));
   }
+}
+
+/** shellLost tells whether a morph of a whole node wrote the server's shell over the canvas's. */
+function shellLost(r: MutationRecord): boolean {
+  const el = r.target as HTMLElement;
+  return r.type === "attributes" && r.attributeName === "class" && el.matches("article[data-id]") && !el.classList.contains(nodeClass);
 }

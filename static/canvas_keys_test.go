@@ -1,0 +1,119 @@
+package static_test
+
+import (
+	"context"
+	"testing"
+)
+
+// keysAlone builds and breaks a flow without a pointer.
+func keysAlone(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	focused := `document.activeElement.dataset.id ?? document.activeElement.id`
+	p.eval(`document.querySelector("#before").focus()`)
+	p.press("Tab")
+	p.want(focused, `"ticket"`)
+	p.press("Tab")
+	p.want(focused, `"after"`) // one tab stop
+	p.press("Shift+Tab", "Right")
+	p.want(focused, `"write"`)
+	p.press("Alt+Right")
+	p.want(focused, `"answer"`)
+	p.press("Alt+Left", "Alt+Left")
+	p.want(focused, `"ticket"`)
+
+	p.press("Down")
+	p.want(focused, `"tone"`)
+	p.press("Enter")
+	p.want(`document.activeElement.dataset.port`, `"value"`)
+	p.press("Enter") // choose the port, then go to one that fits
+	p.want(`c.connect.pending.node`, `"tone"`)
+	for range 20 {
+		if p.text(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`) == "write.tone" {
+			break
+		}
+		p.press("Down")
+	}
+	p.want(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`, `"write.tone"`)
+	p.press("Enter")
+	p.saved()
+	if !s.has(testEdge{"tone.value", "write.tone"}) {
+		t.Fatalf("the server has %v", s.now().Edges)
+	}
+	p.until(`c.querySelector(".canvas-live").textContent.startsWith("Connected tone value to write tone")`)
+
+	p.press("Escape")
+	p.want(focused, `"write"`)
+	before := p.position("write")
+	p.press("Space", "Right", "Shift+Down")
+	p.saved()
+	if got := s.position("write"); got.X != before.X+10 || got.Y != before.Y+40 {
+		t.Fatalf("moved from %v to %v, want 10 and 40 further", before, got)
+	}
+	p.press("Delete")
+	p.want(`document.activeElement.matches("article")`, `true`) // a neighbour has the focus
+	p.saved()
+	if n := len(s.now().Nodes); n != 5 {
+		t.Fatalf("the server has %d nodes, want 5", n)
+	}
+	p.press("Ctrl+Z", "Ctrl+Z", "Ctrl+Z", "Ctrl+Z")
+	p.saved()
+	if d := s.now(); len(d.Nodes) != 6 || len(d.Edges) != 2 || s.position("write") != before {
+		t.Fatalf("after undoing everything the server has %v", d)
+	}
+	p.press("Ctrl+A", "D")
+	p.saved()
+	if !s.now().Nodes[0].Disabled {
+		t.Fatal("D did not disable")
+	}
+}
+
+// lettersElsewhere holds that single letters mean nothing outside the canvas.
+func lettersElsewhere(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.click(p.head("write"))
+	p.eval(`document.querySelector("#after").focus()`)
+	p.press("D", "Delete")
+	p.want(`c.scene.boxes.size`, `6`)
+	p.want(`c.sync.waiting + (heard.ops?.length ?? 0)`, `0`)
+}
+
+func readsOnly(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL+"/?readonly")
+	at, before := p.head("write"), p.position("write")
+	p.drag(at, point{at.X + 50, at.Y + 50})
+	p.drag(p.port("tone.value", "out"), p.port("write.tone", "in"))
+	p.click(p.head("write"))
+	p.want(`[...c.selection.nodes]`, `["write"]`)
+	p.press("Delete", "Right", "D", "Ctrl+D")
+	if p.position("write") != before {
+		t.Fatal("a node moved")
+	}
+	p.want(`[c.scene.boxes.size, c.edges.size, heard.ops ?? null]`, `[6,2,null]`)
+}
+
+func pastes(t *testing.T, b context.Context) {
+	first, second := serveDraft(t, sampleFlow()), serveDraft(t, sampleFlow())
+	p := open(t, b, first.URL)
+	p.click(p.head("ticket"))
+	p.eval(`c.selection.set(["ticket", "write"])`)
+	p.press("Ctrl+C")
+	q := open(t, b, second.URL)
+	q.click(q.head("tone"))
+	q.press("Ctrl+V")
+	q.until(`c.querySelectorAll("#node-write_2 [data-port]").length === 4`)
+	q.saved()
+	if !second.has(testEdge{"ticket_2.value", "write_2.prompt"}) || len(second.now().Nodes) != 8 {
+		t.Fatalf("the other flow has %v", second.now())
+	}
+	q.want(`[...c.selection.nodes].sort()`, `["ticket_2","write_2"]`)
+	q.press("Ctrl+Z")
+	q.saved()
+	if len(second.now().Nodes) != 6 {
+		t.Fatal("a paste is not one step")
+	}
+	p.eval(`c.draft.nodes.get("ticket").config.secret = { credential: "mine" }`)
+	p.want(`"secret" in c.clipboard.clip(new Set(["ticket"])).nodes[0].config`, `false`)
+}

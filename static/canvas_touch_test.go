@@ -1,0 +1,72 @@
+package static_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+)
+
+func touches(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.fingers()
+	at, before := p.head("write"), p.position("write")
+	p.swipe(at, point{at.X + 20, at.Y + 120})
+	p.saved()
+	if got := s.position("write"); got.Y <= before.Y {
+		t.Fatalf("a finger moved the node from %v to %v", before, got)
+	}
+
+	zoom := `c.view.transform[2]`
+	was := value[float64](p, zoom)
+	p.touch(touchStart, point{400, 700}, point{600, 700})
+	for i := range 6 {
+		p.touch(touchMove, point{390 - float64(i)*10, 700}, point{610 + float64(i)*10, 700})
+	}
+	p.touch(touchEnd)
+	if now := value[float64](p, zoom); now <= was {
+		t.Fatalf("two fingers zoomed from %v to %v", was, now)
+	}
+	p.eval(`c.view.fit(undefined, 0)`)
+
+	p.swipe(p.port("tone.value", "out"), p.port("write.tone", "in"))
+	p.saved()
+	if !s.has(testEdge{"tone.value", "write.tone"}) {
+		t.Fatalf("dragging a finger made no edge: %v", s.now().Edges)
+	}
+
+	p.tap(p.port("plain.text", "out"))
+	p.until(`c.connect.pending?.node === "plain"`)
+	p.tap(p.port("join.values", "in"))
+	p.saved()
+	if !s.has(testEdge{"plain.text", "join.values"}) {
+		t.Fatalf("two taps made no edge: %v", s.now().Edges)
+	}
+	p.tap(p.head("answer"))
+	p.until(`c.selection.nodes.has("answer")`)
+}
+
+// fingers makes the tab one of a device with a touch screen.
+func (p *page) fingers() {
+	p.t.Helper()
+	call(p, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
+	p.do(reload)
+	p.ready()
+}
+
+func (p *page) tap(at point) {
+	p.t.Helper()
+	p.touch(touchStart, at)
+	p.touch(touchEnd)
+}
+
+// holds waits for the menu that a resting finger asks for.
+func holds(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	p.fingers()
+	p.touch(touchStart, p.head("write"))
+	p.until(`heard.menu?.[0].nodes[0] === "write"`)
+	p.touch(touchEnd)
+	p.want(`[...c.selection.nodes]`, `["write"]`)
+}
