@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,11 @@ import (
 // memoryHost is a platform in memory that keeps its predictions' time by the
 // clock of the test.
 type memoryHost struct {
-	mu     sync.Mutex
-	models map[string]*hosted.Model // by path
-	files  map[string]string        // content by URL
-	play   func(r hosted.StartRequest) play
+	mu      sync.Mutex
+	address string                   // empty: the platform's own
+	models  map[string]*hosted.Model // by path
+	files   map[string]string        // content by URL
+	play    func(r hosted.StartRequest) play
 
 	asked       []hosted.StartRequest
 	predictions []*memoryPrediction
@@ -272,7 +274,7 @@ func (h *memoryHost) Fetch(ctx context.Context, _, url string) (*hosted.Download
 	switch {
 	case !ok:
 		return nil, &providers.Error{Kind: providers.KindUnavailable, Message: "The file that the model put out is gone."}
-	case content == "breaks once" && h.fetches[url] == 1:
+	case content == "breaks once" && h.fetches[url] == 1, content == "breaks for an attempt" && h.fetches[url] <= copyTries, content == "breaks":
 		broken := &brokenReader{Reader: strings.NewReader("bre"), err: &providers.Error{Kind: providers.KindUnavailable, Message: "It broke off.", Retryable: true}}
 		return &hosted.Download{Name: name, Size: -1, Body: io.NopCloser(broken)}, nil
 	case content == "hangs":
@@ -302,6 +304,8 @@ func (h hangingReader) Read([]byte) (int, error) {
 	return 0, h.ctx.Err()
 }
 
+func (h *memoryHost) Address() string { return cmp.Or(h.address, hosted.DefaultReplicateURL) }
+
 func (h *memoryHost) Account(context.Context, string) (string, error) { return "tester", nil }
 
 func (h *memoryHost) Collections(context.Context, string) ([]hosted.Collection, error) {
@@ -329,6 +333,7 @@ type rig struct {
 	wake  time.Time
 	// write is asked before every write; an error keeps it from happening.
 	write   func(w flow.RunWrite) error
+	after   func(w flow.RunWrite) error // every write that happened; an error is its answer
 	reports []string
 	emitted strings.Builder
 }
@@ -366,6 +371,9 @@ func (r *rig) WriteRun(_ context.Context, w flow.RunWrite) error {
 			s.Saved = saved
 		}
 		r.rows[s.Path] = s
+	}
+	if r.after != nil {
+		return r.after(w)
 	}
 	return nil
 }

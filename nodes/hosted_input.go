@@ -163,7 +163,7 @@ func fitType(kind, value any) any {
 // fill replaces the secrets and the files in a value.
 func (s *hostedStep) fill(ctx context.Context, f *hosted.Field, value any) (any, error) {
 	if f.Widget == hosted.WidgetSecret {
-		return s.in.Secret(ctx, value, hostOf(s.m.preset.BaseURL))
+		return s.in.Secret(ctx, value, hostOf(s.host.Address()))
 	}
 	return s.upload(ctx, f, value)
 }

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -27,21 +28,24 @@ var interrupted = regexp.MustCompile(`(?i)interrupted|please (re)?try again|plea
 // not. One that cannot give an output any more is forgotten first, so that
 // another attempt begins another.
 func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out, error) {
-	out := flow.Out{Usage: s.m.usage(providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)}
+	var out flow.Out
+	if !s.state.counted {
+		out.Usage = s.m.usage(providers.Usage{InputTokens: p.InputTokens, OutputTokens: p.OutputTokens}, p.Seconds)
+	}
 	if failure := s.failure(p); failure != nil {
 		if err := s.in.Save(ctx, nil); err != nil {
 			return flow.Out{}, err // another attempt finds it as it is now
 		}
 		return out, failure
 	}
-	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first}
+	c := &copier{host: s.host, secret: s.m.access.Secret, in: s.in, kept: map[string]any{}, pause: s.pace.first, left: 2 * s.maxFile}
 	output := hosted.Output{Kind: s.state.kind, Joined: s.state.joined}
 	if s.pin != nil {
 		output = s.pin.form.Output
 	}
 	value, err := c.output(ctx, output, p.Output)
 	if err != nil {
-		return flow.Out{}, s.notCopied(ctx, err)
+		return s.paid(ctx, out), s.notCopied(ctx, err)
 	}
 	out.Outputs = map[string]any{"output": value}
 	object, _ := value.(map[string]any)
@@ -53,10 +57,28 @@ func (s *hostedStep) ended(ctx context.Context, p *hosted.Prediction) (flow.Out,
 	return out, nil
 }
 
+// paid is what a step that could not copy the output has used all the same.
+// Another attempt may go on with the same prediction, so that it is counted is
+// on disk first; where that fails, another attempt counts it.
+func (s *hostedStep) paid(ctx context.Context, out flow.Out) flow.Out {
+	if errors.Is(ctx.Err(), context.Canceled) { // no attempt of this run follows, or nobody hears of this one
+		return out
+	}
+	s.state.counted = true
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), s.pace.grace) // the step's time may be over
+	defer stop()
+	if s.in.Save(ctx, s.state.value()) != nil {
+		return flow.Out{}
+	}
+	return out
+}
+
 // failure is why a prediction that has ended gives no output, or nil.
 func (s *hostedStep) failure(p *hosted.Prediction) *flow.Error {
-	about := " Model: " + s.m.ref + ". Prediction: " + p.ID + "."
+	about := " Model: " + s.m.ref + ". Prediction: " + cmp.Or(p.WebURL, p.ID) + "."
 	switch {
+	case p.State == hosted.StateFailed && p.Error == "" && p.LastLog != "":
+		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason. Its log ends with: %s%s", asSentence(p.LastLog), about)
 	case p.State == hosted.StateFailed && p.Error == "":
 		return flow.Errorf(flow.CodeProviderRejected, "The model failed and gave no reason.%s", about)
 	case p.State == hosted.StateFailed:
@@ -83,11 +105,18 @@ func asSentence(text string) string {
 // notCopied words what kept a file of the output from being copied. The
 // prediction is not forgotten: another attempt may copy it.
 func (s *hostedStep) notCopied(ctx context.Context, err error) error {
+	if errors.Is(err, errOutputTooLarge) {
+		return flow.Errorf(flow.CodeOutputInvalid, "The files that the model put out have more than %s together, twice the most that one file may have. Ask the model for fewer or smaller ones, or let the operator raise SLUICE_MAX_FILE. Model: %s.",
+			flow.Size(2*s.maxFile), s.m.ref)
+	}
 	var own *flow.Error
 	if errors.As(err, &own) && own.Code == flow.CodeBodyTooLarge {
 		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than Sluice keeps. %s", own.Message)
 	}
 	e, ok := errors.AsType[*providers.Error](err)
+	if ok && e.Kind == providers.KindTooLarge {
+		return flow.Errorf(flow.CodeOutputInvalid, "A file that the model put out is larger than %s, the most that is kept. Let the operator raise SLUICE_MAX_FILE. Model: %s.", flow.Size(s.maxFile), s.m.ref)
+	}
 	if ok && e.Kind == providers.KindUnavailable && !e.Retryable { // it is gone
 		e = &providers.Error{Kind: providers.KindBadAnswer, Message: e.Message, RequestID: e.RequestID}
 		return s.m.failed(ctx, e)
@@ -102,6 +131,7 @@ type copier struct {
 	in     *flow.In
 	kept   map[string]any // file values by URL
 	pause  time.Duration
+	left   int64 // bytes that all files of the output may still have
 }
 
 func (c *copier) output(ctx context.Context, o hosted.Output, v any) (any, error) {
@@ -225,22 +255,32 @@ func (c *copier) fetch(ctx context.Context, address string) (map[string]any, err
 		return nil, err
 	}
 	defer file.Body.Close() //nolint:errcheck // only read
-	body := &source{Reader: file.Body}
+	body := &source{Reader: file.Body, left: c.left}
 	value, err := c.in.SaveFile(ctx, file.Name, "", body)
 	if body.err != nil {
 		return nil, body.err // the store's own error is only about this one
 	}
+	if err == nil {
+		c.left = body.left
+	}
 	return value, err
 }
 
-// source remembers how reading failed.
+// source remembers how reading failed, and ends where there is no room.
 type source struct {
 	io.Reader
-	err error
+	left int64
+	err  error
 }
+
+// errOutputTooLarge is about all files of an output together.
+var errOutputTooLarge = errors.New("the files of the output are too large")
 
 func (s *source) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
+	if s.left -= int64(n); s.left < 0 {
+		n, err = 0, errOutputTooLarge
+	}
 	if err != nil && err != io.EOF {
 		s.err = err
 	}

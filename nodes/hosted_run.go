@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 type pace struct {
 	first, most time.Duration // between two polls, growing
 	held        time.Duration // how long a step keeps its worker for one prediction
+	spoken      time.Duration // how long while its text comes, since the step began
 	rest, rests time.Duration // between two polls without a worker, growing
 	give        time.Duration // after this a prediction is given up
 	grace       time.Duration // how long a start that is cut short may take to tell the ID
@@ -22,9 +24,10 @@ type pace struct {
 
 // usualPace asks often at first: many models are done in a second. A rest is
 // longer than flow.HeldBackoff, since only then the worker is released, and far
-// shorter than the hour for which the platform keeps an output.
+// shorter than the hour for which the platform keeps an output. Even text that
+// comes on and on leaves time to spare of the ten minutes a step may take.
 var usualPace = pace{
-	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute,
+	first: 500 * time.Millisecond, most: 5 * time.Second, held: time.Minute, spoken: flow.ModelTimeout / 2,
 	rest: flow.HeldBackoff + time.Second, rests: time.Minute,
 	give: 24 * time.Hour, grace: time.Second,
 }
@@ -40,6 +43,8 @@ type hostedStep struct {
 	in       *flow.In
 	m        *target
 	pin      *pin // nil: the node keeps no schema
+	began    time.Time
+	maxFile  int64 // bytes
 	state    predictionState
 	uploaded map[string]string // URLs by file ID
 	nonsense int               // bad answers in a row
@@ -75,12 +80,12 @@ func (h *hostedModels) enter(ctx context.Context, in *flow.In) (*hostedStep, err
 	if err != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%v", err)
 	}
-	s := &hostedStep{host: h.deps.Host, pace: h.pace, in: in, m: &target{ref: hostProvider + "/" + ref.Path(), model: ref.String()}}
+	s := &hostedStep{host: h.deps.Host, pace: h.pace, in: in, began: time.Now(), maxFile: cmp.Or(h.deps.MaxFile, 512<<20), m: &target{ref: hostProvider + "/" + ref.Path(), model: ref.String()}}
 	if err := s.m.enter(ctx, in, hostProvider, taskHosted); err != nil {
 		return nil, err
 	}
-	if host := hostOf(s.m.preset.BaseURL); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
-		return nil, flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Choose one for %s.", s.m.access.Name, host, hostProvider)
+	if host := hostOf(s.host.Address()); s.m.preset.Wire != providers.WireHost || !s.m.access.May(host) {
+		return nil, flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Choose one for %s, or add the host to it.", s.m.access.Name, host, hostProvider)
 	}
 	return s, nil
 }
@@ -115,14 +120,17 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 	}
 	p, err := s.start(ctx, hosted.StartRequest{
 		Ref: ref, Official: official, Input: input, Stream: form.Output.Kind == hosted.OutputText,
-		Wait: time.Duration(s.in.Int("hold_s")) * time.Second,
+		Wait:        time.Duration(s.in.Int("hold_s")) * time.Second,
+		CancelAfter: s.pace.give, // a net below one whose ID gets lost
 	})
 	if err != nil {
 		return nil, s.m.failed(ctx, err)
 	}
 	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: time.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
-		s.lose(ctx)
+		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
+			s.lose(ctx)
+		}
 		return nil, err
 	}
 	return p, nil
@@ -162,7 +170,8 @@ func (s *hostedStep) start(ctx context.Context, r hosted.StartRequest) (*hosted.
 }
 
 // losePatience is how long the platform may take to hear that a prediction
-// whose ID could not be kept is not wanted.
+// whose ID could not be kept is not wanted. A shutdown leaves half a second of
+// it; what then remains ends after pace.give.
 const losePatience = 5 * time.Second
 
 // lose cancels a prediction whose ID could not be put on disk: nobody would
@@ -183,7 +192,8 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 		if p != nil && p.State.Ended() {
 			return s.ended(ctx, p)
 		}
-		if s.state.rests > 0 || time.Since(since) >= s.pace.held && !live.speaks(s.pace.most) {
+		quiet := time.Since(since) >= s.pace.held && !live.speaks(s.pace.most)
+		if s.state.rests > 0 || quiet || time.Since(s.began) >= s.pace.spoken {
 			return s.putOff()
 		}
 		if err := live.wait(ctx, pause); err != nil {
@@ -241,11 +251,12 @@ type predictionState struct {
 	rests      int
 	kind       hosted.OutputKind
 	joined     bool
+	counted    bool // what it took is in the usage of an attempt that failed
 }
 
 func (p predictionState) value() any {
 	return map[string]any{"prediction": p.id, "stream": p.stream, "begun": flow.Number(p.begun.Unix()),
-		"rests": flow.Number(p.rests), "kind": string(p.kind), "joined": p.joined}
+		"rests": flow.Number(p.rests), "kind": string(p.kind), "joined": p.joined, "counted": p.counted}
 }
 
 func readState(value any) (p predictionState, known bool) {
@@ -253,6 +264,6 @@ func readState(value any) (p predictionState, known bool) {
 	begun, _ := flow.Float(m["begun"])
 	rests, _ := flow.Float(m["rests"])
 	p = predictionState{id: flow.Text(m["prediction"]), stream: flow.Text(m["stream"]), begun: time.Unix(int64(begun), 0),
-		rests: int(rests), kind: hosted.OutputKind(flow.Text(m["kind"])), joined: m["joined"] == true}
+		rests: int(rests), kind: hosted.OutputKind(flow.Text(m["kind"])), joined: m["joined"] == true, counted: m["counted"] == true}
 	return p, p.id != ""
 }

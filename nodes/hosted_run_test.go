@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -170,6 +171,40 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			}
 		})
 	})
+	t.Run("the write is committed and answered with an error", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, _ func() time.Duration) {
+			r := paintingRig(t, play{takes: 10 * time.Minute, end: hosted.Prediction{Output: []any{}}}, nil)
+			broken := true
+			r.after = func(w flow.RunWrite) error {
+				if broken && len(w.Steps) == 1 && w.Steps[0].Saved != nil {
+					return errors.New("the connection broke off")
+				}
+				return nil
+			}
+			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
+			defer kill()
+			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 0 {
+				t.Errorf("%d canceled, though whoever goes on finds it", r.host.canceled())
+			}
+			broken = false
+			if wantState(t, r.finish(), flow.StepSucceeded, ""); r.host.begun() != 1 {
+				t.Errorf("%d begun", r.host.begun())
+			}
+		})
+	})
+	t.Run("the worker is shut down while it begins", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, passed func() time.Duration) {
+			r := paintingRig(t, play{begins: 3 * time.Second, takes: time.Hour}, nil)
+			ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+			defer stop()
+			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
+				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
+			}
+			if net := r.host.asked[0].CancelAfter; net != usualPace.give {
+				t.Errorf("the platform ends it by itself after %s", net)
+			}
+		})
+	})
 	t.Run("the run is canceled while it begins", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
 			r := paintingRig(t, play{begins: 800 * time.Millisecond, takes: time.Hour}, nil)
@@ -279,6 +314,7 @@ func TestHostedModelStreams(t *testing.T) {
 	}{
 		{"text as it comes", play{takes: 4 * time.Second, text: words(3)}, 3, 1, 5 * time.Second},
 		{"on for longer than a minute while text comes", play{takes: 100 * time.Second, text: words(99)}, 99, 1, 101 * time.Second},
+		{"no longer than half of the time that a step has", play{takes: 20 * time.Minute, text: words(1199)}, 300, 1, 21 * time.Minute},
 		{"nothing more once the stream broke off", play{takes: 20 * time.Second, text: words(9), breaks: true}, 1, 1, 25 * time.Second},
 	}
 	for _, tt := range tests {
@@ -305,6 +341,55 @@ func TestHostedModelStreams(t *testing.T) {
 			r.carry(ctx, flow.Signals{})
 			if wantState(t, r.finish(), flow.StepSucceeded, ""); h.streams != 2 || h.begun() != 1 {
 				t.Errorf("%d streams, %d begun", h.streams, h.begun())
+			}
+		})
+	})
+}
+
+// TestHostedModelCountsOnce: a prediction that was paid for is in the usage of
+// the run, once, however often its output could not be copied.
+func TestHostedModelCountsOnce(t *testing.T) {
+	const file = "https://replicate.delivery/file"
+	tests := []struct {
+		name, content string
+		change        func(*flow.Node)
+		kill          time.Duration
+		state         flow.StepState
+		code          flow.Code
+	}{
+		{"a file that is gone", "", nil, 0, flow.StepFailed, flow.CodeOutputInvalid},
+		{"a file that breaks off in every attempt", "breaks", func(n *flow.Node) { n.Retry = &flow.Retry{Attempts: 3, BackoffS: 1} }, 0, flow.StepFailed, flow.CodeProviderUnavailable},
+		{"a file that breaks off in one attempt", "breaks for an attempt", func(n *flow.Node) { n.Retry = &flow.Retry{Attempts: 3, BackoffS: 1} }, 0, flow.StepSucceeded, ""},
+		{"a file that takes longer than the step may", "hangs", func(n *flow.Node) { n.TimeoutS = 20 }, 0, flow.StepFailed, flow.CodeStepTimeout},
+		{"a file that takes longer than each attempt may", "hangs", func(n *flow.Node) { n.TimeoutS, n.Retry = 20, &flow.Retry{Attempts: 3, BackoffS: 1} }, 0, flow.StepFailed, flow.CodeStepTimeout},
+		{"a worker that is killed meanwhile", "hangs", func(n *flow.Node) { n.TimeoutS = 20 }, 10 * time.Second, flow.StepFailed, flow.CodeStepTimeout},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, _ func() time.Duration) {
+				r := paintingRig(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, Seconds: 2, InputTokens: 7}}, tt.change)
+				r.world.prices = priceList{"replicate/acme/painter": {Second: 1000}}
+				if tt.content != "" {
+					r.host.files[file] = tt.content
+				}
+				if tt.kill > 0 {
+					ctx, kill := context.WithCancel(t.Context())
+					time.AfterFunc(tt.kill, kill)
+					r.carry(ctx, flow.Signals{})
+				}
+				wantState(t, r.finish(), tt.state, tt.code)
+				if want := (flow.Usage{InputTokens: 7, CostNanoUSD: 2000}); r.run.Usage != want || r.step().Usage != want || r.host.begun() != 1 {
+					t.Errorf("the run used %+v, the step %+v, want %+v; %d begun", r.run.Usage, r.step().Usage, want, r.host.begun())
+				}
+			})
+		})
+	}
+	t.Run("a run that is canceled meanwhile", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, _ func() time.Duration) {
+			r := paintingRig(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, InputTokens: 7}}, nil)
+			r.host.files[file] = "hangs"
+			if r.carry(t.Context(), flow.Signals{Cancel: closedAfter(9 * time.Second)}) != flow.Ended || r.run.Usage.InputTokens != 7 {
+				t.Errorf("the run used %+v", r.run.Usage)
 			}
 		})
 	})

@@ -177,6 +177,15 @@ func TestHostedModelNeedsACredential(t *testing.T) {
 		t.Fatal(r.Error)
 	}
 	has(t, r.Error.Message, `"elsewhere" may not be sent to api.replicate.com`)
+	for host, may := range map[string]bool{"models.example.com": true, "api.replicate.com": false} { // it goes where the host is
+		h := newMemoryHost(play{end: hosted.Prediction{Output: []any{}}})
+		h.address = "https://models.example.com/v1"
+		w.environment = map[string]flow.Access{"replicate": {Provider: "replicate", Name: "bound", Secret: "secret", Hosts: []string{host}}}
+		r := hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).carryIn(t, w, hostedDeps(h))
+		if (r.Error == nil) != may || len(h.secrets) > 0 != may {
+			t.Errorf("bound to %s: %v", host, r.Error)
+		}
+	}
 	hostedUse(map[string]any{"model": "acme/painter", "input.prompt": "x"}, nil).fails(t, Deps{}, flow.CodeInternal)
 }
 
@@ -257,6 +266,43 @@ func TestHostedModelOutputTrouble(t *testing.T) {
 	}
 }
 
+// TestHostedModelBoundsItsOutput: one step keeps no more than two of the largest
+// files together.
+func TestHostedModelBoundsItsOutput(t *testing.T) {
+	t.Parallel()
+	const at = "https://replicate.delivery/x/"
+	outputs := func(names ...string) (list []any) {
+		for _, name := range names {
+			list = append(list, at+name)
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		output []any
+		says   string
+	}{
+		{outputs("8", "8", "6", "6b"), ""}, // 20 bytes, one of them twice
+		{outputs("8", "6", "7"), "20 bytes together"},
+		{outputs("8", "6", "6b", "8", "1"), "20 bytes together"},
+	} {
+		h := newMemoryHost(play{end: hosted.Prediction{Output: tt.output}})
+		h.files = map[string]string{at + "8": "12345678", at + "6": "123456", at + "6b": "abcdef", at + "7": "1234567", at + "1": "1"}
+		d := hostedDeps(h)
+		d.MaxFile = 10
+		u := hostedUse(painting(t, painter, map[string]any{"input.prompt": "x"}), nil)
+		if tt.says == "" {
+			if r := u.carryIn(t, newWorld(), d); r.Error != nil {
+				t.Error(r.Error)
+			}
+			continue
+		}
+		e := u.fails(t, d, flow.CodeOutputInvalid)
+		if has(t, e.Message, tt.says, "SLUICE_MAX_FILE"); e.Retryable {
+			t.Error("it would be as large again")
+		}
+	}
+}
+
 func TestHostedModelUsage(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -280,6 +326,8 @@ func TestHostedModelFailures(t *testing.T) {
 		says  string
 	}{
 		{"the model fails", hosted.Prediction{State: hosted.StateFailed, Error: "CUDA out of memory"}, flow.CodeProviderRejected, false, "The model failed: CUDA out of memory. Model: replicate/acme/painter. Prediction: p1."},
+		{"it can be looked at", hosted.Prediction{State: hosted.StateFailed, Error: "No", WebURL: "https://replicate.com/p/abc"}, flow.CodeProviderRejected, false, "The model failed: No. Model: replicate/acme/painter. Prediction: https://replicate.com/p/abc."},
+		{"the model only logs", hosted.Prediction{State: hosted.StateFailed, LastLog: "Killed"}, flow.CodeProviderRejected, false, "gave no reason. Its log ends with: Killed. Model: "},
 		{"the model says nothing", hosted.Prediction{State: hosted.StateFailed}, flow.CodeProviderRejected, false, "gave no reason"},
 		{"the platform interrupts", hosted.Prediction{State: hosted.StateFailed, Error: "Prediction interrupted; please retry (code: PA)"}, flow.CodeProviderRejected, true, "interrupted"},
 		{"somebody cancels it there", hosted.Prediction{State: hosted.StateCanceled}, flow.CodeProviderUnavailable, true, "canceled on the platform"},

@@ -20,6 +20,7 @@ type Deps struct {
 	Local     LocalServers
 	Host      hosted.Host
 	Models    HostedModels
+	MaxFile   int64 // bytes of the largest file that is kept; 0: 512 MiB
 }
 
 // Providers reaches models of other makers; *providers.Client is one. Its

@@ -20,6 +20,10 @@ var (
 // minPart is how many characters of a secret in a row are too many to show.
 const minPart = 8
 
+// Redact is how other packages that speak to a provider take its secret out of
+// what it wrote.
+func Redact(text, secret string) string { return redact(text, secret) }
+
 // redact takes a secret, its parts and masked forms of it out of a text that a
 // provider wrote: several repeat the key that they refuse.
 func redact(text, secret string) string {

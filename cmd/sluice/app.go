@@ -116,6 +116,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
 	kinds := nodes.New(nodes.Deps{
 		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: hosted.NewDirectory(a.models.host),
+		MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {

@@ -9,6 +9,8 @@ import (
 // Host is a model-hosting platform. Every method takes the secret that lets it
 // in and fails with *providers.Error, or with the context's error.
 type Host interface {
+	// Address is the URL of the platform's API: where secrets go.
+	Address() string
 	// Account tests the secret and says whose it is.
 	Account(ctx context.Context, secret string) (name string, err error)
 	// Describe returns a model at a version; the newest when ref has none.
@@ -89,9 +91,9 @@ type Prediction struct {
 	State     State
 	Output    any    // as decoded JSON with json.Number
 	Error     string // the model's own sentence
-	Logs      string // the end of them
+	LastLog   string // the last line that the model logged
 	StreamURL string // empty: it cannot be streamed
-	WebURL    string // where a person can look at it
+	WebURL    string // where a person can look at it; empty: nowhere
 	// Seconds is the compute time that is paid for; zero when unknown.
 	Seconds                   float64
 	InputTokens, OutputTokens int64

@@ -29,18 +29,25 @@ type ReplicateConfig struct {
 	// API carries the calls. It must let an answer's first byte take as long as
 	// StartRequest.Wait, and hold back uploads of any size for as long as they take.
 	API *http.Client
-	// Files carries downloads, so its limit of size is that of a file. Both
-	// clients come from package outbound, which guards where they may go.
+	// Files carries downloads, so its limit of size is that of a file. Whoever
+	// wrote a model chooses where they come from, so it must reach no private
+	// network that it is not meant to.
 	Files *http.Client
+	// OwnFiles carries downloads from the server of BaseURL itself, and follows no
+	// redirect away from it. Nil: Files does. All clients come from package
+	// outbound, which guards where they may go.
+	OwnFiles *http.Client
 }
 
 // Replicate is a Host: replicate.com or a server that speaks its API. It keeps
 // nothing and is safe for concurrent use.
 type Replicate struct {
-	base       *url.URL
-	api, files *http.Client
-	maxAnswer  int64
-	timeout    time.Duration // of one call, beyond what it was asked to wait
+	base      *url.URL
+	api       *http.Client
+	files     *http.Client
+	ownFiles  *http.Client // for the server of base alone
+	maxAnswer int64
+	timeout   time.Duration // of one call, beyond what it was asked to wait
 	// pause waits between two tries; tests replace it.
 	pause func(ctx context.Context, d time.Duration) error
 	now   func() time.Time
@@ -56,7 +63,7 @@ func NewReplicate(cfg ReplicateConfig) *Replicate {
 		base = &url.URL{}
 	}
 	return &Replicate{
-		base: base, api: cfg.API, files: cfg.Files,
+		base: base, api: cfg.API, files: cfg.Files, ownFiles: cmp.Or(cfg.OwnFiles, cfg.Files),
 		maxAnswer: maxAnswer, timeout: answerTimeout, pause: pause, now: time.Now,
 	}
 }
@@ -84,15 +91,25 @@ func (p *Replicate) url(parts ...string) string {
 // streamHost serves the event streams of the platform itself.
 const streamHost = "stream.replicate.com"
 
-// trusts tells whether the secret may be sent to an address: only to the host
-// of the API, and from the platform's own API to its own stream host. Outputs
-// are files on other hosts, chosen by whoever wrote the model.
+// Address is where the API is, and so where the secret goes.
+func (p *Replicate) Address() string { return p.base.String() }
+
+// own tells whether an address is on the server of the API itself. Outputs are
+// files on other hosts, chosen by whoever wrote the model.
+func (p *Replicate) own(u *url.URL) bool {
+	return u.User == nil && u.Scheme == p.base.Scheme && strings.EqualFold(u.Hostname(), p.base.Hostname()) && port(u) == port(p.base)
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
+}
+
+// trusts tells whether the secret may be sent to an address: only to the server
+// of the API, and from the platform's own API to its own stream host.
 func (p *Replicate) trusts(u *url.URL) bool {
-	if u.Scheme != p.base.Scheme || u.User != nil {
-		return false
-	}
-	if strings.EqualFold(u.Host, p.base.Host) {
+	if p.own(u) {
 		return true
 	}
-	return strings.EqualFold(p.base.Host, "api.replicate.com") && strings.EqualFold(u.Host, streamHost)
+	platform := p.base.Scheme == "https" && strings.EqualFold(p.base.Hostname(), "api.replicate.com")
+	return platform && u.User == nil && u.Scheme == "https" && strings.EqualFold(u.Hostname(), streamHost) && port(u) == "443"
 }

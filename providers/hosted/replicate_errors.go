@@ -115,7 +115,7 @@ func platformSentence(body []byte) string {
 // quoted makes a text of the platform ready to follow a sentence of ours: with
 // a space before it, on one line, bounded, without the secret.
 func quoted(text, secret string) string {
-	text = oneLine(hide(text, secret), maxSentence)
+	text = oneLine(providers.Redact(text, secret), maxSentence)
 	if text == "" {
 		return ""
 	}
@@ -123,14 +123,6 @@ func quoted(text, secret string) string {
 		text += "."
 	}
 	return " " + text
-}
-
-// hide takes a secret out of a text that the other side may have repeated.
-func hide(text, secret string) string {
-	if secret == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, secret, "[hidden]")
 }
 
 // oneLine collapses white space, drops what is not printable and cuts the text

@@ -119,7 +119,11 @@ func (p *Replicate) Fetch(ctx context.Context, secret, address string) (*Downloa
 	if strings.HasPrefix(address, "data:") {
 		return dataDownload(address)
 	}
-	resp, err := p.send(ctx, p.files, secret, call{method: http.MethodGet, url: address, unbounded: true, subject: "this file"})
+	client := p.files
+	if u, err := url.Parse(address); err == nil && p.own(u) {
+		client = p.ownFiles
+	}
+	resp, err := p.send(ctx, client, secret, call{method: http.MethodGet, url: address, unbounded: true, subject: "this file"})
 	if err != nil {
 		return nil, fetchError(err)
 	}

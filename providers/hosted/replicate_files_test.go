@@ -2,11 +2,15 @@ package hosted_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"sluice/providers"
 	"sluice/providers/hosted"
@@ -96,6 +100,32 @@ func TestFetch(t *testing.T) {
 		}
 		if d.Body.Close() != nil || fake.Leaks() != 0 {
 			t.Errorf("%d leaks", fake.Leaks())
+		}
+	})
+	t.Run("asks only the API by the way that reaches private networks", func(t *testing.T) {
+		t.Parallel()
+		fake, _, _ := setup(t)
+		elsewhere := fake.Deliver("out.png", "image/png", []byte("pixels"))
+		own, public := &ways{}, &ways{}
+		client := hosted.NewReplicate(hosted.ReplicateConfig{BaseURL: fake.URL, API: own.client(t), OwnFiles: own.client(t), Files: public.client(t)})
+		hosted.SetPause(client, func(context.Context, time.Duration) error { return nil })
+		if _, err := client.Start(t.Context(), hostedtest.Secret, hello()); err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range []string{elsewhere, fake.URL + "/account", "http://API.replicate.com/v1", strings.Replace(fake.URL, "http://", "http://user@", 1), "http://127.0.0.1:1/v1"} {
+			if d, err := client.Fetch(t.Context(), hostedtest.Secret, address); err == nil {
+				_ = d.Body.Close()
+			}
+		}
+		if err := client.Stream(t.Context(), hostedtest.Secret, elsewhere, func(string) {}); err == nil {
+			t.Error("it streams from anywhere")
+		}
+		host := strings.TrimSuffix(strings.TrimPrefix(fake.URL, "http://"), "/v1")
+		if len(own.hosts()) != 1 || own.hosts()[0] != host {
+			t.Errorf("the API's own way led to %v", own.hosts())
+		}
+		if fake.Leaks() != 0 || public.secrets != 0 || len(public.hosts()) < 3 {
+			t.Errorf("%d leaks, %d secrets, other files came from %v", fake.Leaks(), public.secrets, public.hosts())
 		}
 	})
 	t.Run("gives the secret to the API itself", func(t *testing.T) {
@@ -192,3 +222,39 @@ func TestFetch(t *testing.T) {
 		}
 	})
 }
+
+// ways records where a client went, and how often with a secret. It leads
+// nowhere but to loopback.
+type ways struct {
+	mu      sync.Mutex
+	went    []string
+	secrets int
+}
+
+func (w *ways) client(t *testing.T) *http.Client {
+	inner := &http.Transport{}
+	t.Cleanup(inner.CloseIdleConnections)
+	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		w.mu.Lock()
+		w.went = append(w.went, r.URL.Host)
+		if strings.Contains(r.Header.Get("Authorization"), hostedtest.Secret) {
+			w.secrets++
+		}
+		w.mu.Unlock()
+		if r.URL.Hostname() != "127.0.0.1" {
+			return nil, errors.New("there is no such host")
+		}
+		return inner.RoundTrip(r)
+	})}
+}
+
+// hosts are where it went, each once.
+func (w *ways) hosts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Compact(slices.Sorted(slices.Values(w.went)))
+}
+
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

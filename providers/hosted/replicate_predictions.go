@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,6 @@ import (
 const (
 	maxWait        = 60 * time.Second // the platform's
 	minCancelAfter = 5 * time.Second  // the platform's
-	maxLogs        = 16 << 10         // bytes kept, from the end
 )
 
 // Start begins a prediction. Models of the platform itself run by name, all
@@ -119,8 +119,8 @@ func (w *wirePrediction) prediction(secret string) *Prediction {
 	logs, _ := w.Logs.(string)
 	return &Prediction{
 		ID: w.ID, State: State(w.Status), Output: w.Output,
-		Error: oneLine(hide(errorText(w.Error), secret), 2000), Logs: hide(tail(logs, maxLogs), secret),
-		StreamURL: w.URLs.Stream, WebURL: w.URLs.Web,
+		Error: oneLine(providers.Redact(errorText(w.Error), secret), 2000), LastLog: oneLine(providers.Redact(lastLine(logs), secret), maxSentence),
+		StreamURL: w.URLs.Stream, WebURL: webURL(w.URLs.Web),
 		Seconds:     w.metric("predict_time"),
 		InputTokens: int64(w.metric("input_token_count")), OutputTokens: int64(w.metric("output_token_count")),
 		Purged: w.DataRemoved && w.Output == nil,
@@ -154,15 +154,21 @@ func errorText(v any) string {
 	return string(text)
 }
 
-// tail is the end of a text, at most limit bytes, from a full line on.
-func tail(text string, limit int) string {
-	if len(text) > limit {
-		text = text[len(text)-limit:]
-		if _, rest, ok := strings.Cut(text, "\n"); ok {
-			text = rest
-		}
+// lastLine is the end of a log, from its last line that says something.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexAny(text, "\r\n")+1:] // bars of progress are drawn over each other
+	return text[max(0, len(text)-maxSentence):]
+}
+
+// webURL is where a person can look at a prediction: on the platform's own
+// pages or nowhere.
+func webURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Host != "replicate.com" || len(address) > 200 {
+		return ""
 	}
-	return strings.ToValidUTF8(text, "")
+	return u.String()
 }
 
 // number reads a JSON number in any of the forms decoders give it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -19,12 +20,15 @@ const (
 
 // Stream passes on the output events of a prediction. Retries are left to the
 // caller, who polls anyway.
-func (p *Replicate) Stream(ctx context.Context, secret, url string, emit func(text string)) error {
+func (p *Replicate) Stream(ctx context.Context, secret, address string, emit func(text string)) error {
 	if secret == "" {
 		return needsCredential()
 	}
+	if u, err := url.Parse(address); err != nil || !p.trusts(u) { // the output comes by Poll all the same
+		return badAnswer("Replicate streams from a host that is not its own.")
+	}
 	resp, failure := p.sendOnce(ctx, p.api, secret, call{
-		method: http.MethodGet, url: url, unbounded: true, subject: "this stream",
+		method: http.MethodGet, url: address, unbounded: true, subject: "this stream",
 		header: http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-store"}},
 	})
 	if failure != nil {

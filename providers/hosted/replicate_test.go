@@ -30,7 +30,7 @@ func TestPrediction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.State != hosted.StateSucceeded || p.Seconds != 1.5 || p.InputTokens != 7 || p.OutputTokens != 9 || p.Logs != "step 1\nstep 2\n" {
+		if p.State != hosted.StateSucceeded || p.Seconds != 1.5 || p.InputTokens != 7 || p.OutputTokens != 9 || p.LastLog != "step 2" || p.WebURL != "https://replicate.com/p/"+p.ID {
 			t.Errorf("got %+v", p)
 		}
 		if want := []any{json.Number("1"), "two"}; !reflect.DeepEqual(p.Output, want) {
@@ -160,11 +160,11 @@ func TestPrediction(t *testing.T) {
 		t.Parallel()
 		fake, client, _ := setup(t)
 		fake.OnPredict("acme", "echo", func(map[string]any) hostedtest.Script {
-			return hostedtest.Script{State: "failed", Error: "CUDA out of memory " + hostedtest.Secret, Logs: strings.Repeat("x", 50_000) + "\nlast line"}
+			return hostedtest.Script{State: "failed", Error: "CUDA out of memory " + hostedtest.Secret, Logs: strings.Repeat("x", 50_000) + "\n 1%|\r99%| last " + hostedtest.Secret + "\n\n"}
 		})
 		p, err := client.Start(t.Context(), hostedtest.Secret, hello())
-		if err != nil || p.State != hosted.StateFailed || p.Error != "CUDA out of memory [hidden]" || p.Logs != "last line" {
-			t.Errorf("got %s %q %q, %v", p.State, p.Error, p.Logs, err)
+		if err != nil || p.State != hosted.StateFailed || p.Error != "CUDA out of memory [secret]" || p.LastLog != "99%| last [secret]" {
+			t.Errorf("got %s %q %q, %v", p.State, p.Error, p.LastLog, err)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func TestReplicate(t *testing.T) {
 		for _, status := range []int{400, 401, 402, 404, 422, 500} {
 			fake.Fail(respond(status, nil, `{"detail":"bad token `+hostedtest.Secret+`"}`))
 			_, err := client.Start(t.Context(), hostedtest.Secret, hello())
-			if err == nil || strings.Contains(err.Error(), hostedtest.Secret) || !strings.Contains(err.Error(), "[hidden]") {
+			if err == nil || strings.Contains(err.Error(), hostedtest.Secret) || !strings.Contains(err.Error(), "[secret]") {
 				t.Errorf("%d: %v", status, err)
 			}
 		}
