@@ -74,7 +74,7 @@ func readDocument(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out
 	}
 	defer s.close()
 	what := reading{Name: s.name, MIME: s.mime, URL: s.url, Pages: in.Text("pages"), MaxPages: most}
-	doc, err := readInChild(ctx, what, s.body)
+	doc, err := readInChild(ctx, in.WorkspaceID, what, s.body)
 	if err != nil {
 		return flow.Out{}, requestError(err)
 	}

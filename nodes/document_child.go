@@ -3,6 +3,7 @@ package nodes
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,19 +25,24 @@ import (
 const (
 	// childMark in the environment makes a process a reader.
 	childMark = "SLUICE_READS_DOCUMENT"
-	// childMemory is what a reader may take, in bytes.
-	childMemory = 1 << 30
+	// childMemory is what a reader may take, in bytes. The largest documents that
+	// are read at all take some 300 MiB.
+	childMemory = 512 << 20
 	// childStack is the deepest recursion, in bytes. Go's own limit is 1 GB.
 	childStack = 64 << 20
+	// childCPU is how long a reader may compute, in seconds of one processor.
+	childCPU = 30
 	// childTime ends a reader whose parent is gone.
 	childTime = 10 * time.Minute
-	// maxChildAnswer is above what a text of flow.MaxTextBytes takes as JSON.
-	maxChildAnswer = 8 * flow.MaxTextBytes
+	// maxChildHead is what an answer may have besides its text, in bytes.
+	maxChildHead = 1 << 20
+	// maxChildAnswer is what Sluice itself holds of an answer, in bytes.
+	maxChildAnswer = maxChildHead + flow.MaxTextBytes
 	// maxChildren keeps what all readers take together bounded.
 	maxChildren = 2
 )
 
-var children = make(chan struct{}, maxChildren)
+var children = newReaderQueue(maxChildren)
 
 // reading asks for a text to be read out of some content.
 type reading struct {
@@ -45,15 +51,17 @@ type reading struct {
 	Pages           string // as typed; empty means all
 	MaxPages        int
 	Full            bool // of a page: all of it
+	CPU             int  // seconds it may compute; zero means childCPU
 }
 
 // readText is what was read.
 type readText struct {
-	Text, Title, Format string
-	Pages               int
-	Truncated           bool
-	Meta                map[string]any
-	Refused             string // a sentence why nothing could be read
+	Text          string `json:"-"` // follows the rest as it is
+	Title, Format string
+	Pages         int
+	Truncated     bool
+	Meta          map[string]any
+	Refused       string // a sentence why nothing could be read
 }
 
 // A process with the mark reads one document and ends. This is done here rather
@@ -66,9 +74,9 @@ func init() {
 }
 
 // beReader is the life of a child: what to read as a line of JSON and then the
-// content come in, the text goes out.
+// content come in; a line of JSON about the text and then the text go out.
 func beReader(in io.Reader, out io.Writer) int {
-	limitMemory(childMemory)
+	limitMemory(childMemory * memoryFactor)
 	debug.SetMemoryLimit(childMemory * 3 / 4)
 	debug.SetMaxStack(childStack)
 	time.AfterFunc(childTime, func() { os.Exit(1) })
@@ -81,61 +89,67 @@ func beReader(in io.Reader, out io.Writer) int {
 	if err := json.Unmarshal(line, &what); err != nil {
 		return 1
 	}
+	limitCPU(uint64(cmp.Or(what.CPU, childCPU)))
 	data, err := io.ReadAll(content)
 	if err != nil {
 		return 1
 	}
-	if err := json.NewEncoder(out).Encode(what.read(data)); err != nil {
+	text := what.read(data).short()
+	if err := json.NewEncoder(out).Encode(text); err != nil {
+		return 1
+	}
+	if _, err := io.WriteString(out, text.Text); err != nil {
 		return 1
 	}
 	return 0
 }
 
-// readInChild reads content in a process of its own, which ends with ctx.
-func readInChild(ctx context.Context, what reading, content io.Reader) (readText, error) {
-	select {
-	case children <- struct{}{}:
-	case <-ctx.Done():
-		return readText{}, ctx.Err()
-	}
-	defer func() { <-children }()
+// readInChild reads content in a process of its own, which ends with ctx. All of
+// the content is fetched before a place for a process is taken, so that a slow
+// server holds up nobody.
+func readInChild(ctx context.Context, workspace string, what reading, content io.Reader) (readText, error) {
 	head, err := json.Marshal(what)
 	if err != nil {
 		return readText{}, fmt.Errorf("ask a reader: %w", err)
 	}
-	source := &rememberError{Reader: content}
+	asked, err := spool(ctx, append(head, '\n'), content)
+	if err != nil {
+		return readText{}, err
+	}
+	defer asked.close()
+	if err := children.take(ctx, workspace); err != nil {
+		return readText{}, err
+	}
+	defer children.give(workspace)
 	answer := &limitedBuffer{left: maxChildAnswer}
 	cmd := exec.CommandContext(ctx, ownBinary())
 	cmd.Env = []string{childMark + "=1", "GOMAXPROCS=2"}
 	cmd.Dir = os.TempDir()
-	cmd.Stdin = io.MultiReader(newLine(head), source)
+	cmd.Stdin = asked.File
 	cmd.Stdout = answer
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return readText{}, ctx.Err()
-	case source.err != nil:
-		return readText{}, source.err
 	case err != nil:
-		return readText{}, childError(err)
+		return readText{}, childError(err, cmp.Or(what.CPU, childCPU))
 	}
-	var text readText
-	if err := json.Unmarshal(answer.data, &text); err != nil {
-		return readText{}, fmt.Errorf("understand a reader: %w", err)
-	}
-	if text.Refused != "" {
-		return readText{}, flow.Errorf(flow.CodeInputInvalid, "%s", text.Refused)
-	}
-	return text, nil
+	return answer.understand()
 }
 
-// childError words the end of a reader that gave no answer.
-func childError(err error) error {
-	if _, died := errors.AsType[*exec.ExitError](err); died {
-		return flow.Errorf(flow.CodeInputInvalid, "The document could not be read: it is damaged, or takes more memory than reading may take. Save it anew with another program, or give it in parts.")
+// childError words the end of a reader that gave no answer; seconds is how long
+// it was allowed to compute. Systems count that in ticks, so what they limit and
+// what they tell afterwards differ a little.
+func childError(err error, seconds int) error {
+	died, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("start a reader: %w", err)
+	case died.UserTime()+died.SystemTime() > time.Duration(seconds)*time.Second*3/4:
+		return flow.Errorf(flow.CodeInputInvalid, "The document takes too long to read: more than %d s of computing. Save it anew with another program, or give it in parts.", seconds)
 	}
-	return fmt.Errorf("start a reader: %w", err)
+	return flow.Errorf(flow.CodeInputInvalid, "The document could not be read: it is damaged, or takes more memory than reading may take. Save it anew with another program, or give it in parts.")
 }
 
 // ownBinary is the program that runs, even when the file under its name was
@@ -150,9 +164,6 @@ func ownBinary() string {
 	}
 	return path
 }
-
-// newLine is a reader of one line.
-func newLine(data []byte) io.Reader { return bytes.NewReader(append(data, '\n')) }
 
 // rememberError keeps what reading ended with: an exec.Cmd does not tell it
 // apart from other failures.
@@ -184,4 +195,18 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	b.left -= len(p)
 	b.data = append(b.data, p...)
 	return len(p), nil
+}
+
+// understand takes an answer apart: a line of JSON, then the text.
+func (b *limitedBuffer) understand() (readText, error) {
+	head, text, _ := bytes.Cut(b.data, []byte("\n"))
+	var read readText
+	if err := json.Unmarshal(head, &read); err != nil {
+		return readText{}, fmt.Errorf("understand a reader: %w", err)
+	}
+	if read.Refused != "" {
+		return readText{}, flow.Errorf(flow.CodeInputInvalid, "%s", read.Refused)
+	}
+	read.Text = string(text)
+	return read, nil
 }

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"sluice/flow"
 )
 
 const (
@@ -56,46 +58,69 @@ func officeFormat(data []byte) string {
 			return format
 		}
 	}
-	if kind, _ := f.read("mimetype"); strings.HasPrefix(string(kind), "application/vnd.oasis.opendocument.text") {
+	if strings.HasPrefix(f.mediaType(), "application/vnd.oasis.opendocument.text") {
 		return "odt"
 	}
 	return ""
 }
 
-// read unpacks a part, which may be absent.
-func (f *officeFile) read(name string) ([]byte, error) {
+// mediaType is what an OpenDocument file says that it is.
+func (f *officeFile) mediaType() string {
+	content, err := f.open("mimetype")
+	if err != nil {
+		return ""
+	}
+	defer content.Close() //nolint:errcheck // it is in memory
+	data, _ := io.ReadAll(io.LimitReader(content, 256))
+	return string(data)
+}
+
+// open unpacks a part while it is read. One that is absent is empty.
+func (f *officeFile) open(name string) (io.ReadCloser, error) {
 	part := f.parts[name]
 	if part == nil {
-		return nil, nil
+		return io.NopCloser(strings.NewReader("")), nil
 	}
 	if part.UncompressedSize64 > uint64(f.left) { // refused unread; a part that says less ends there
 		return nil, errOfficeTooLarge
 	}
-	r, err := part.Open()
+	content, err := part.Open()
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // it is in memory
-	data, err := io.ReadAll(io.LimitReader(r, f.left+1))
-	if int64(len(data)) > f.left {
-		return nil, errOfficeTooLarge
+	return officePart{content, f}, nil
+}
+
+// officePart is a part that is read, which counts.
+type officePart struct {
+	io.ReadCloser
+	file *officeFile
+}
+
+func (p officePart) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if p.file.left -= int64(n); p.file.left < 0 {
+		return n, errOfficeTooLarge
 	}
-	f.left -= int64(len(data))
-	return data, err
+	return n, err
 }
 
 // walk reads a part element by element. visit is given the local name and the
 // attributes when an element begins, the name alone when it ends, and the text
 // between.
 func (f *officeFile) walk(name string, visit xmlVisitor) error {
-	data, err := f.read(name)
+	content, err := f.open(name)
 	if err != nil {
 		return err
 	}
-	d := xml.NewDecoder(bytes.NewReader(data))
+	defer content.Close() //nolint:errcheck // it is in memory
+	d := xml.NewDecoder(content)
 	d.Strict = false
 	d.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errors.New("unknown charset") }
 	for depth := 0; depth < maxXMLDepth; {
+		if visit.enough != nil && visit.enough() {
+			return nil
+		}
 		token, err := d.RawToken()
 		if err == io.EOF {
 			return nil
@@ -119,9 +144,10 @@ func (f *officeFile) walk(name string, visit xmlVisitor) error {
 
 // xmlVisitor is told what a part holds.
 type xmlVisitor struct {
-	begin func(name string, attributes map[string]string)
-	end   func(name string)
-	text  func(s string)
+	begin  func(name string, attributes map[string]string)
+	end    func(name string)
+	text   func(s string)
+	enough func() bool // tells when nothing more is wanted; may be nil
 }
 
 func attributes(t xml.StartElement) map[string]string {
@@ -145,9 +171,9 @@ func (r reading) readOffice(format string, data []byte) readText {
 	out := readText{Format: format, Pages: 1}
 	switch format {
 	case "docx":
-		out.Text, err = f.paragraphs("word/document.xml", docxNames)
+		out.Text, out.Truncated, err = f.paragraphs("word/document.xml", docxNames)
 	case "odt":
-		out.Text, err = f.paragraphs("content.xml", odtNames)
+		out.Text, out.Truncated, err = f.paragraphs("content.xml", odtNames)
 	case "xlsx":
 		err = r.readSheets(f, &out)
 	case "pptx":
@@ -202,11 +228,14 @@ var (
 )
 
 // paragraphs reads a part as lines; the cells of a table row are one line,
-// separated by tabs.
-func (f *officeFile) paragraphs(part string, names paragraphNames) (string, error) {
+// separated by tabs. It stops when there is more than a value can hold.
+func (f *officeFile) paragraphs(part string, names paragraphNames) (text string, truncated bool, err error) {
 	w := &paragraphWriter{names: names}
-	err := f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text})
-	return strings.TrimSpace(w.out.String()), err
+	err = f.walk(part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
+	if truncated = w.full(); truncated {
+		w.out.WriteString(w.line.String()) // its end is not reached
+	}
+	return strings.TrimSpace(w.out.String()), truncated, err
 }
 
 // paragraphWriter makes lines of what it is told.
@@ -219,6 +248,8 @@ type paragraphWriter struct {
 	rows    int      // how many of them are table rows
 	skipped int      // how many of them are skipped
 }
+
+func (w *paragraphWriter) full() bool { return w.out.Len()+w.line.Len() > flow.MaxTextBytes }
 
 func (w *paragraphWriter) begin(name string, attributes map[string]string) {
 	w.open = append(w.open, name)
@@ -290,11 +321,14 @@ func (r reading) readSlides(f *officeFile, out *readText) error {
 	numbers, out.Truncated = r.firstPages(numbers)
 	var texts pageTexts
 	for _, n := range numbers {
-		text, err := f.paragraphs(slides[n-1].part, slideNames)
+		text, cut, err := f.paragraphs(slides[n-1].part, slideNames)
 		if err != nil {
 			return err
 		}
-		texts.add(text)
+		out.Truncated = out.Truncated || cut
+		if texts.add(text); texts.full() {
+			break
+		}
 	}
 	out.Text, out.Truncated = texts.String(), out.Truncated || texts.full()
 	return nil

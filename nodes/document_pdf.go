@@ -14,6 +14,12 @@ const (
 	// maxPDFPages bounds the walk through a page tree, which may be made to
 	// have no end.
 	maxPDFPages = 100_000
+	// maxPDFNodes is how many nodes of that tree may have pages below them, for
+	// nodes that hold each other.
+	maxPDFNodes = 20_000
+	// maxPDFDepth bounds the way up and down the page tree. That of a hundred
+	// thousand pages has some five levels.
+	maxPDFDepth = 50
 	// maxPDFStream is how many bytes one stream may unpack to.
 	maxPDFStream = 64 << 20
 	// maxPDFForms is how deep forms may be drawn inside forms.
@@ -31,7 +37,7 @@ func (r reading) readPDF(data []byte) (out readText) {
 			out.Refused = "The PDF is damaged and could not be read. Save it anew with another program."
 		}
 	}()
-	doc, err := openPDF(data)
+	doc, pages, err := openPDF(data)
 	if err != nil {
 		out.Refused = "The PDF is damaged and could not be read. Save it anew with another program."
 		if err == pdf.ErrInvalidPassword || strings.Contains(err.Error(), "encryption") {
@@ -39,7 +45,6 @@ func (r reading) readPDF(data []byte) (out readText) {
 		}
 		return out
 	}
-	pages := pdfPages(doc)
 	out.Pages = len(pages)
 	out.Title = pdfTitle(doc)
 	numbers, refused := r.choose(len(pages), "page")
@@ -78,36 +83,43 @@ func hasWords(text string) bool {
 // openPDF opens a file after making good what readers forgive: bytes before its
 // beginning and after its end, and a version the package does not know. When the
 // table of objects is broken too, a new one is made.
-func openPDF(data []byte) (*pdf.Reader, error) {
+func openPDF(data []byte) (*pdf.Reader, []pdf.Page, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
 		data = data[i:]
 	}
 	if len(data) < len("%PDF-1.7\n") {
-		return nil, fmt.Errorf("too short")
+		return nil, nil, fmt.Errorf("too short")
 	}
 	copy(data, "%PDF-1.7\n")
 	tail := max(0, len(data)-pdfTail)
 	if i := bytes.LastIndex(data[tail:], []byte("%%EOF")); i >= 0 {
 		data = data[:tail+i+len("%%EOF")]
 	}
-	doc, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err == nil && len(pdfPages(doc)) > 0 || err == pdf.ErrInvalidPassword {
-		return doc, err
+	doc, pages, err := listPDF(data)
+	if len(pages) > 0 || err == pdf.ErrInvalidPassword {
+		return doc, pages, err
 	}
-	mended, ok := mendPDF(data)
-	if !ok {
-		return doc, err
+	if mended, ok := mendPDF(data); ok {
+		return listPDF(mended)
 	}
-	return pdf.NewReader(bytes.NewReader(mended), int64(len(mended)))
+	return doc, nil, err
 }
 
-// pdfPages lists the pages in order, each with its resources.
+func listPDF(data []byte) (*pdf.Reader, []pdf.Page, error) {
+	doc, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, nil, err
+	}
+	return doc, pdfPages(doc), nil
+}
+
+// pdfPages lists the pages in order.
 func pdfPages(doc *pdf.Reader) (pages []pdf.Page) {
 	defer func() { _ = recover() }() // what was found until then is there
-	seen := 0
+	seen, nodes := 0, 0
 	var walk func(v pdf.Value, depth int)
 	walk = func(v pdf.Value, depth int) {
-		if seen++; seen > maxPDFPages || depth > 50 {
+		if seen++; seen > maxPDFPages || depth > maxPDFDepth {
 			return
 		}
 		kids := v.Key("Kids")
@@ -117,12 +129,27 @@ func pdfPages(doc *pdf.Reader) (pages []pdf.Page) {
 			}
 			return
 		}
+		if nodes++; nodes > maxPDFNodes {
+			return
+		}
 		for i := range kids.Len() {
 			walk(kids.Index(i), depth+1)
 		}
 	}
 	walk(doc.Trailer().Key("Root").Key("Pages"), 0)
 	return pages
+}
+
+// pdfInherited is an entry of a page or of the nearest node above that has it.
+// The package's own search has no end where nodes are each other's parents.
+func pdfInherited(v pdf.Value, key string) pdf.Value {
+	for range maxPDFDepth {
+		if own := v.Key(key); !own.IsNull() {
+			return own
+		}
+		v = v.Key("Parent")
+	}
+	return pdf.Value{}
 }
 
 func pdfTitle(doc *pdf.Reader) (title string) {
@@ -140,16 +167,16 @@ func pdfPageText(page pdf.Page) (text string, err error) {
 		}
 		text = w.layout.String()
 	}()
-	contents := page.V.Key("Contents")
+	contents, resources := page.V.Key("Contents"), pdfInherited(page.V, "Resources")
 	w.state = newPDFState()
 	if contents.Kind() != pdf.Array {
-		return "", w.draw(streamData(contents), page.Resources(), 0)
+		return "", w.draw(streamData(contents), resources, 0)
 	}
 	var all []byte
 	for i := range contents.Len() {
 		all = append(append(all, streamData(contents.Index(i))...), '\n')
 	}
-	return "", w.draw(all, page.Resources(), 0)
+	return "", w.draw(all, resources, 0)
 }
 
 // streamData unpacks a stream. What comes before an error is taken: many files

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 )
 
@@ -13,6 +12,9 @@ var (
 	pdfRoot    = regexp.MustCompile(`/Root[ \t\r\n]+(\d{1,9})[ \t\r\n]+(\d{1,5})[ \t\r\n]+R`)
 	pdfCatalog = regexp.MustCompile(`/Type[ \t\r\n]*/Catalog\b`)
 )
+
+// mendEntry is more than an entry in a table of objects takes, in bytes.
+const mendEntry = 40
 
 // mendPDF writes a new table of objects behind a file whose own is broken, by
 // looking for the objects themselves. ok is false when there is none to begin
@@ -35,7 +37,8 @@ func mendPDF(data []byte) (mended []byte, ok bool) {
 	if len(offsets) == 0 || catalog == 0 {
 		return nil, false
 	}
-	out := bytes.NewBuffer(slices.Clone(data))
+	out := bytes.NewBuffer(make([]byte, 0, len(data)+mendEntry*(len(offsets)+10)))
+	out.Write(data)
 	out.WriteString("\n")
 	start := out.Len()
 	out.WriteString("xref\n0 1\n0000000000 65535 f \n")

@@ -125,6 +125,21 @@ func bounded(t readText) readText {
 	return t
 }
 
+// maxAbout is how long a title or another thing that a document says about
+// itself may be, in characters.
+const maxAbout = 2000
+
+// short cuts what a document says about itself.
+func (t readText) short() readText {
+	t.Title = truncate(strings.ToValidUTF8(t.Title, ""), maxAbout)
+	for name, value := range t.Meta {
+		if text, ok := value.(string); ok {
+			t.Meta[name] = truncate(text, maxAbout)
+		}
+	}
+	return t
+}
+
 // decodeText turns bytes into valid UTF-8: by the mark at their beginning, the
 // charset that was declared, or else as UTF-8. What is none of these is taken
 // for HTML's own declaration, when mediaType is HTML, or for Windows-1252.

@@ -7,8 +7,13 @@ import (
 	"sluice/flow"
 )
 
-// maxSheetColumn is the last column an XLSX can have.
-const maxSheetColumn = 16_384
+const (
+	// maxSheetColumn is the last column an XLSX can have.
+	maxSheetColumn = 16_384
+	// maxSheetCells is how many rows and cells are visited. A cell with something
+	// in it takes two bytes of the text at least, so only empty ones are left out.
+	maxSheetCells = flow.MaxTextBytes / 2
+)
 
 // readSheets reads each sheet as a heading and lines whose cells are separated
 // by tabs.
@@ -25,14 +30,20 @@ func (r reading) readSheets(f *officeFile, out *readText) error {
 	out.Pages, out.Refused = len(sheets), refused
 	numbers, out.Truncated = r.firstPages(numbers)
 	var texts pageTexts
+	left := maxSheetCells
 	for _, n := range numbers {
-		w := &sheetWriter{shared: shared}
-		if err := f.walk(sheets[n-1].part, xmlVisitor{begin: w.begin, end: w.end, text: w.text}); err != nil {
+		w := &sheetWriter{shared: shared, left: left}
+		if err := f.walk(sheets[n-1].part, xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full}); err != nil {
 			return err
 		}
+		left = w.left
 		texts.add("# " + sheets[n-1].name + "\n" + strings.TrimRight(w.out.String(), "\n"))
+		if w.full() || texts.full() {
+			out.Truncated = true
+			break
+		}
 	}
-	out.Text, out.Truncated = texts.String(), out.Truncated || texts.full()
+	out.Text = texts.String()
 	return nil
 }
 
@@ -52,7 +63,7 @@ func (f *officeFile) sharedTexts() ([]string, error) {
 			case "rPh":
 				phonetic = false
 			case "si":
-				list = append(list, b.String())
+				list = append(list, oneLine(b.String()))
 				b.Reset()
 			}
 		},
@@ -68,6 +79,7 @@ func (f *officeFile) sharedTexts() ([]string, error) {
 // sheetWriter makes lines of the rows of a sheet.
 type sheetWriter struct {
 	shared  []string
+	left    int // rows and cells that may still be visited
 	out     strings.Builder
 	column  int  // of the cell at hand, counted from 0
 	written int  // tabs of the row so far
@@ -80,8 +92,10 @@ type sheetWriter struct {
 func (w *sheetWriter) begin(name string, attributes map[string]string) {
 	switch name {
 	case "row":
+		w.left--
 		w.written, w.column, w.any = 0, -1, false
 	case "c":
+		w.left--
 		w.column++
 		if at := columnOf(attributes["r"]); at >= 0 {
 			w.column = at
@@ -101,13 +115,21 @@ func (w *sheetWriter) text(s string) {
 func (w *sheetWriter) end(name string) {
 	w.inValue = false
 	switch {
-	case w.out.Len() > flow.MaxTextBytes:
 	case name == "row" && w.any:
 		w.out.WriteByte('\n')
 	case name == "c" && w.column < maxSheetColumn:
-		w.writeCell(strings.Join(strings.Fields(w.cell()), " "))
+		w.writeCell(w.cell())
+		w.value.Reset() // a second end of the same cell writes nothing
+		w.kind = ""
 	}
 }
+
+// full tells whether no more is visited or fits into a value.
+func (w *sheetWriter) full() bool { return w.left < 0 || w.out.Len() > flow.MaxTextBytes }
+
+// oneLine is a text without the breaks and repeated blanks that would make the
+// lines and tabs of a sheet ambiguous.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (w *sheetWriter) writeCell(text string) {
 	if text == "" {
@@ -120,7 +142,7 @@ func (w *sheetWriter) writeCell(text string) {
 	w.any = true
 }
 
-// cell is the text of the cell at hand.
+// cell is the text of the cell at hand, as one line.
 func (w *sheetWriter) cell() string {
 	value := w.value.String()
 	switch w.kind {
@@ -132,7 +154,7 @@ func (w *sheetWriter) cell() string {
 	case "b":
 		return strings.ToUpper(strconv.FormatBool(value == "1"))
 	}
-	return value
+	return oneLine(value)
 }
 
 // columnOf is the column of a reference such as AB12, counted from 0, or -1.

@@ -135,6 +135,19 @@ func TestDocument(t *testing.T) {
 			same(t, "outputs", r.Outputs, map[string]any{"text": c.text, "title": c.title, "format": c.format, "pages": json.Number(c.pages), "truncated": c.truncated})
 		})
 	}
+	t.Run("cuts a Word file that is too long", func(t *testing.T) {
+		t.Parallel()
+		long := strings.Repeat("word ", flow.MaxTextBytes/5+1)
+		r := readKept(t, "a.docx", "", zipped(t, "word/document.xml", wordBegin+"<w:p><w:r><w:t>"+long[:flow.MaxTextBytes/2]+"</w:t><w:t>"+long+"</w:t></w:r></w:p></w:body>"), nil)
+		if text := flow.Text(r.Outputs["text"]); len(text) != flow.MaxTextBytes || r.Outputs["truncated"] != true {
+			t.Errorf("%d bytes, truncated %v, error %v", len(text), r.Outputs["truncated"], r.Error)
+		}
+	})
+	t.Run("cuts a title that is too long", func(t *testing.T) {
+		t.Parallel()
+		r := readKept(t, "a.html", "", "<!doctype html><title>"+strings.Repeat("é", 1<<20)+"</title><p>text", nil)
+		same(t, "title", []any{r.Error, r.Outputs["title"], r.Outputs["text"]}, []any{nil, strings.Repeat("é", maxAbout) + "…", "text"})
+	})
 	t.Run("cuts a text that is too long", func(t *testing.T) {
 		t.Parallel()
 		r := readKept(t, "a.txt", "", "x"+strings.Repeat("é", flow.MaxTextBytes/2), nil)
@@ -228,7 +241,7 @@ func TestDocumentPDF(t *testing.T) {
 		r = readKept(t, "letter", "", testFile(t, "ghostscript.pdf"), map[string]any{"pages": "7"})
 		has(t, r.Error.Message, "only 2")
 	})
-	page := func(content string) string { return minimalPDF(content, "") }
+	page := minimalPDF
 	for _, c := range []struct{ name, file, want string }{
 		{"written by hand", page("BT /F 12 Tf 72 700 Td (Hello \\(world\\) \\344) Tj 0 -14 Td <5477> Tj ET"), "Hello (world) ä\nTw"},
 		{"with an image inside", page("BT /F 12 Tf 72 700 Td (before) Tj ET BI /W 1 /H 1 ID (((\xff EI BT /F 12 Tf 72 680 Td (after) Tj ET"), "before\nafter"},
@@ -236,6 +249,8 @@ func TestDocumentPDF(t *testing.T) {
 		{"with bytes around it", "junk\r\n" + page("BT /F 12 Tf 72 700 Td (found) Tj ET") + strings.Repeat("\nrest", 50), "found"},
 		{"of a newer version", strings.Replace(page("BT /F 12 Tf 72 700 Td (newer) Tj ET"), "%PDF-1.4", "%PDF-2.0", 1), "newer"},
 		{"with a broken table", strings.Replace(page("BT /F 12 Tf 72 700 Td (mended) Tj ET"), "xref\n0", "xerf\n0", 1), "mended"},
+		{"with a font of the tree", pdfOf("<< /Pages 2 0 R >>", "<< /Kids [3 0 R] /Resources << /Font << /F << /Type /Font /Subtype /Type1 >> >> >> >>", "<< /Kids [4 0 R] /Parent 2 0 R >>",
+			"<< /Parent 3 0 R /Contents 5 0 R >>", pdfStream("", "BT /F 12 Tf (inherited) Tj ET")), "inherited"},
 		{"cut off", strings.Split(page("BT /F 12 Tf 72 700 Td (cut off) Tj ET"), "xref\n0")[0], "cut off"},
 		{"with unknown operators", page("1 2 3 q q Q Q Q [[[ ]]] << /A 1 >> foo BT /F 12 Tf 1 0 0 1 72 700 Tm (kept) Tj /X Do (no font) ET"), "kept"},
 	} {
@@ -247,28 +262,49 @@ func TestDocumentPDF(t *testing.T) {
 	}
 }
 
-// minimalPDF is one page with a font; more are objects from number 10 on.
-func minimalPDF(content, more string) string {
-	var b strings.Builder
-	var offsets []int
+// minimalPDF is one page with a font.
+func minimalPDF(content string) string {
+	return pdfOf(
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 4 0 R >> >> >>",
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+		pdfStream("", content))
+}
+
+// pdfOf is a file of objects, which are numbered from 1; the first is its root.
+func pdfOf(objects ...string) string {
+	var b, table strings.Builder
 	b.WriteString("%PDF-1.4\n")
-	object := func(s string) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(offsets), s)
+	for i, object := range objects {
+		fmt.Fprintf(&table, "%010d 00000 n \n", b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, object)
 	}
-	object("<< /Type /Catalog /Pages 2 0 R >>")
-	object("<< /Type /Pages /Kids [3 0 R] /Count 1 >>")
-	object("<< /Type /Page /Parent 2 0 R /Contents 5 0 R /Resources << /Font << /F 4 0 R >> >> >>")
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
-	object(fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content))
-	b.WriteString(more)
-	start := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, at := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", at)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, start)
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n",
+		len(objects)+1, table.String(), len(objects)+1, b.Len())
 	return b.String()
+}
+
+func pdfStream(entries, content string) string {
+	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", entries, len(content), content)
+}
+
+// packedPDF is a file whose root, object 3, lies inside of a stream of objects,
+// object 1.
+func packedPDF(entries, content string) string {
+	const begin = "%PDF-1.5\n"
+	first := "1 0 obj\n" + pdfStream("/Type /ObjStm "+entries, content) + "\nendobj\n"
+	at := len(begin) + len(first)
+	table := []byte{0, 0, 0, 0, 1, 0, byte(len(begin)), 0, 1, byte(at >> 8), byte(at), 0, 2, 0, 1, 0}
+	second := "2 0 obj\n" + pdfStream("/Type /XRef /Size 4 /W [1 2 1] /Root 3 0 R", string(table)) + "\nendobj\n"
+	return fmt.Sprintf("%s%s%sstartxref\n%d\n%%%%EOF\n", begin, first, second, at)
+}
+
+// withPrev makes the last table of objects of a file its own predecessor.
+func withPrev(content, before string) string {
+	at := content[strings.LastIndex(content, "startxref\n")+len("startxref\n"):]
+	at, _, _ = strings.Cut(at, "\n")
+	return strings.Replace(content, before, "/Prev "+at+" "+before, 1)
 }
 
 func TestDocumentRefusals(t *testing.T) {
@@ -278,7 +314,7 @@ func TestDocumentRefusals(t *testing.T) {
 		{"an older Office", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600), "older Office"},
 		{"a picture", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "Sluice reads PDF, Word (DOCX)"},
 		{"another ZIP", zipped(t, "a.txt", "a"), "Sluice reads PDF"},
-		{"a PDF without text", minimalPDF("0 0 m 100 100 l S", ""), "may be scanned"},
+		{"a PDF without text", minimalPDF("0 0 m 100 100 l S"), "may be scanned"},
 		{"a PDF that is none", "%PDF-1.4\n%%EOF", "damaged"},
 		{"half a PDF", testFile(t, "chromium.pdf")[:300], "damaged"},
 		{"half a Word file", wordDocument(t)[:200], "Sluice reads PDF"},
@@ -316,11 +352,12 @@ func TestDocumentHostile(t *testing.T) {
 		"a large table":                 xrefStream("/Size 4000000000 /W [1 1 1] /Root 2 0 R"),
 		"wide entries":                  xrefStream("/Size 1 /W [1 1 8000000000] /Root 2 0 R"),
 		"an object inside itself":       itself,
-		"deep arrays":                   strings.Replace(minimalPDF("", ""), "/Type /Page /Parent", "/A "+strings.Repeat("[", 1<<20)+" /Type /Page /Parent", 1),
-		"deep arrays in a stream":       minimalPDF(strings.Repeat("[", 1<<20)+"BT", ""),
-		"a form that draws itself":      strings.Replace(minimalPDF("/X Do", ""), "/Font <<", "/XObject << /X 5 0 R >> /Font <<", 1),
-		"pages that hold each other":    strings.Replace(minimalPDF("", ""), "/Kids [3 0 R]", "/Kids [2 0 R 2 0 R 2 0 R]", 1),
-		"a page that is its own parent": strings.Replace(minimalPDF("", ""), "/Kids [3 0 R]", "/Kids [3 0 R] /Parent 9 0 R", 1),
+		"deep arrays":                   strings.Replace(minimalPDF(""), "/Type /Page /Parent", "/A "+strings.Repeat("[", 1<<20)+" /Type /Page /Parent", 1),
+		"deep arrays in a stream":       minimalPDF(strings.Repeat("[", 1<<20) + "BT"),
+		"a form that draws itself":      strings.Replace(minimalPDF("/X Do"), "/Font <<", "/XObject << /X 5 0 R >> /Font <<", 1),
+		"pages that hold themselves":    strings.Replace(minimalPDF(""), "/Kids [3 0 R]", "/Kids [2 0 R 2 0 R 2 0 R]", 1),
+		"pages that hold each other":    pdfOf("<< /Pages 2 0 R >>", "<< /Kids [3 0 R 3 0 R] >>", "<< /Kids [2 0 R 2 0 R] >>"),
+		"a page that is its own parent": strings.Replace(minimalPDF(""), "/Kids [3 0 R]", "/Kids [3 0 R] /Parent 9 0 R", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -332,21 +369,91 @@ func TestDocumentHostile(t *testing.T) {
 	}
 	t.Run("a reader without an end stops with the step", func(t *testing.T) {
 		t.Parallel()
-		content := minimalPDF("", "")
-		at := strings.Index(content, "xref\n0")
-		content = strings.Replace(content, "/Root 1 0 R >>\nstart", fmt.Sprintf("/Root 1 0 R /Prev %d >>\nstart", at), 1)
+		content := withPrev(minimalPDF(""), "/Root 1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := readInChild(ctx, reading{MaxPages: 1}, strings.NewReader(content)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := readInChild(ctx, flow.DefaultWorkspace, reading{MaxPages: 1}, strings.NewReader(content)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+// TestDocumentEndless is about files that lead a reader in a circle: what we
+// walk ourselves has an end, and the rest ends when a reader has computed for as
+// long as it may.
+func TestDocumentEndless(t *testing.T) {
+	t.Parallel()
+	const tooLong = "takes too long"
+	pages := func(tree, page string) string {
+		return pdfOf("<< /Type /Catalog /Pages 2 0 R >>", tree, page, pdfStream("", "BT /F 12 Tf (text) Tj ET"))
+	}
+	font := func(entries string, more ...string) string {
+		return pdfOf(append([]string{"<< /Pages 2 0 R >>", "<< /Kids [3 0 R] >>",
+			"<< /Contents 4 0 R /Resources << /Font << /F << /Type /Font " + entries + " >> >> >> >>",
+			pdfStream("", "BT /F 12 Tf (1) Tj ET")}, more...)...)
+	}
+	for _, c := range []struct{ name, content, want string }{
+		{"a page is its own parent", pages("<< /Kids [3 0 R] >>", "<< /Parent 3 0 R /Contents 4 0 R >>"), "text"},
+		{"two nodes are each other's parents", pages("<< /Kids [3 0 R] /Parent 3 0 R >>", "<< /Parent 2 0 R /Contents 4 0 R >>"), "text"},
+		{"a table is its own predecessor", withPrev(minimalPDF(""), "/Root 1"), tooLong},
+		{"a stream is its own predecessor", withPrev(packedPDF("/N 1 /First 4", "9 0 null"), "/Type /XRef"), tooLong},
+		{"a stream of objects extends itself", packedPDF("/N 1 /First 4 /Extends 1 0 R", "9 0 null"), tooLong},
+		{"a stream says it has many objects", packedPDF("/N 1000000000000000 /First 4", "9 0 null"), tooLong},
+		{"a string has no end", packedPDF("/N 1 /First 4", "3 0 <41"), tooLong},
+		{"widths repeat", font("/Subtype /Type0 /DescendantFonts [<< /W [" + strings.Repeat("0 90000 500 ", 50_000) + "] >>]"), tooLong},
+		{"a map says it has many entries", font("/Subtype /Type1 /ToUnicode 5 0 R", pdfStream("", "1000000000000000 beginbfchar endbfchar")), "The document"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			what := reading{MaxPages: 10}
+			if c.want == tooLong {
+				what.CPU = 1
+			}
+			got, err := readInChild(t.Context(), flow.DefaultWorkspace, what, strings.NewReader(c.content))
+			if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+				has(t, e.Message, c.want)
+			} else if err != nil || got.Text != c.want {
+				t.Errorf("got %v, %.100q", err, got.Text)
+			}
+		})
+	}
+}
+
+// TestDocumentBlank is about sheets in which there is much to do for no text.
+func TestDocumentBlank(t *testing.T) {
+	t.Parallel()
+	const relations = `<Relationships><Relationship Id="rId1" Target="one.xml"/></Relationships>`
+	book := func(shared, cells string) string {
+		return zipped(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId1"/></sheets></workbook>`, "xl/_rels/workbook.xml.rels", relations,
+			"xl/sharedStrings.xml", `<sst><si><t>`+shared+`</t></si></sst>`, "xl/one.xml", `<worksheet><row>`+cells+`</row><row><c><v>end</v></c></row></worksheet>`)
+	}
+	blanks := strings.Repeat(" ", 2<<20)
+	for name, content := range map[string]string{
+		"shared by many cells":     book(blanks, strings.Repeat(`<c t="s"><v>0</v></c>`, 20_000)),
+		"of a cell with many ends": book("", "<c><v>"+blanks+"</v>"+strings.Repeat(`</c>`, 20_000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := readInChild(t.Context(), flow.DefaultWorkspace, reading{MaxPages: 10, CPU: 2 + slowdown/4}, strings.NewReader(content))
+			same(t, "text", []any{err, got.Text, got.Truncated}, []any{nil, "# A\nend", false})
+		})
+	}
+	t.Run("in too many cells", func(t *testing.T) {
+		t.Parallel()
+		f, err := openOffice([]byte(book("", `<c><v>first</v></c>`+strings.Repeat(`<c/>`, 8))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &sheetWriter{left: 5}
+		err = f.walk("xl/one.xml", xmlVisitor{begin: w.begin, end: w.end, text: w.text, enough: w.full})
+		same(t, "sheet", []any{err, w.out.String(), w.full()}, []any{nil, "first", true})
 	})
 }
 
 // TestDocumentDamaged turns bytes of good files over, always the same ones.
 func TestDocumentDamaged(t *testing.T) {
 	t.Parallel()
-	files := []string{testFile(t, "chromium.pdf"), testFile(t, "ghostscript.pdf"), minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET", ""), wordDocument(t), workbook(t)}
+	files := []string{testFile(t, "chromium.pdf"), testFile(t, "ghostscript.pdf"), minimalPDF("BT /F 12 Tf 72 700 Td (text) Tj ET"), wordDocument(t), workbook(t)}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
 		data := []byte(files[i%len(files)])
@@ -360,7 +467,7 @@ func TestDocumentDamaged(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			_, err := readInChild(ctx, reading{MaxPages: 10}, bytes.NewReader(data))
+			_, err := readInChild(ctx, flow.DefaultWorkspace, reading{MaxPages: 10}, bytes.NewReader(data))
 			if e, ok := errors.AsType[*flow.Error](err); err != nil && (!ok || e.Code != flow.CodeInputInvalid) {
 				t.Errorf("%v of %s", err, base64.StdEncoding.EncodeToString(data[:min(len(data), 2000)]))
 			}

@@ -44,7 +44,7 @@ func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out,
 		return flow.Out{}, err
 	}
 	defer s.close()
-	page, err := readInChild(ctx, reading{Page: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}, s.body)
+	page, err := readInChild(ctx, in.WorkspaceID, reading{Page: true, MIME: s.mime, URL: s.url, Full: in.Text("content") == "full"}, s.body)
 	if err != nil {
 		return flow.Out{}, requestError(err)
 	}
