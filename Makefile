@@ -25,6 +25,7 @@ check: ## what CI runs: formatting, vet, staticcheck, drift, all tests with the 
 	git diff --exit-code -- db/gen docs/nodes.md views static/dist
 	test -z "$$(git ls-files --others --exclude-standard -- views static/dist)"
 	$(MAKE) types
+	go -C static/build vet . && go -C static/build test .
 	go run ./e2e/all -race -shuffle=on
 
 generate: assets ## make generated files anew: queries, the node reference, views, assets
