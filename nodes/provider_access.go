@@ -45,7 +45,7 @@ func findAccess(ctx context.Context, in *flow.In, provider string, known bool) (
 		return flow.Access{}, flow.Errorf(flow.CodeInputInvalid, "The model is one of %q and the credential is %q. Write the model as %s/…, or leave the credential empty.",
 			truncate(provider, 80), name, name)
 	}
-	access, err := in.Access(ctx, provider, nil) // the credential of that name
+	access, err := in.Access(ctx, provider, chosen) // the chosen credential has that name
 	if errors.Is(err, flow.ErrNoAccess) {
 		return access, noProvider(provider)
 	}

@@ -92,7 +92,7 @@ func TestProvider(t *testing.T) {
 		{"a local server at another address", "ollama/llama3", nil, providers.Endpoint{Provider: "ollama", BaseURL: "http://gpu:11434", Secret: "secret-of-ollama", Trusted: true}, "llama3"},
 		{"a local server with a secret", "lmstudio/m", nil, providers.Endpoint{Provider: "lmstudio", BaseURL: "http://localhost:1234/v1", Secret: "secret-of-studio", Trusted: true}, "m"},
 		{"a local server where it was found", "vllm/org/m:8b", nil, providers.Endpoint{Provider: "vllm", BaseURL: "http://localhost:8000/v1", Trusted: true}, "org/m:8b"},
-		{"an address without a provider", "plain/m", nil, providers.Endpoint{Provider: "openai_compatible", BaseURL: "https://plain.example.com/v1", Secret: "secret-of-plain"}, "m"},
+		{"an address without a provider, chosen by name", "plain/m", ref("plain"), providers.Endpoint{Provider: "openai_compatible", BaseURL: "https://plain.example.com/v1", Secret: "secret-of-plain"}, "m"},
 		{"nothing chosen takes a model of this machine", "", nil, providers.Endpoint{Provider: "lmstudio", BaseURL: "http://localhost:1234/v1", Trusted: true}, "qwen3-4b"},
 		{"blanks around", " openai/gpt-x ", nil, providers.Endpoint{Provider: "openai", Secret: "secret-of-mine"}, "gpt-x"},
 	} {
@@ -136,6 +136,7 @@ func TestProviderMissing(t *testing.T) {
 		"router":   {Provider: "openrouter"},
 		"webhooks": {},
 		"old":      {Provider: "gone"},
+		"plain":    {BaseURL: "https://plain.example.com/v1"},
 	}
 	ref := func(name string) map[string]any { return map[string]any{"credential": name} }
 	for _, c := range []struct {
@@ -162,6 +163,7 @@ func TestProviderMissing(t *testing.T) {
 		{"keeps a secret to its hosts", map[string]any{"model": "bound/m"}, nil, flow.CodeProviderAuth, []string{`"bound" may not be sent to models.example.com`}, false, ""},
 		{"wants a base URL", map[string]any{"model": "gateway/m"}, nil, flow.CodeProviderAuth, []string{`"gateway" has no base URL`}, false, ""},
 		{"wants a provider", map[string]any{"model": "webhooks/m"}, nil, flow.CodeProviderAuth, []string{`"webhooks"`, "openai_compatible"}, false, ""},
+		{"lets no model choose a plain credential", map[string]any{"model": "plain/m"}, nil, flow.CodeProviderAuth, []string{`no credential named "plain"`}, false, ""},
 		{"wants a provider it knows", map[string]any{"model": "old/m"}, nil, flow.CodeProviderAuth, []string{`"old"`}, false, ""},
 		{"wants a model for a credential", map[string]any{"credential": ref("gateway")}, nil, flow.CodeInputInvalid, []string{"A credential is chosen but no model"}, false, ""},
 		{"sends hosted models to their own node", map[string]any{"model": "replicate/meta/llama", "credential": ref("webhooks")}, nil, flow.CodeModelIncompatible, []string{"hosted_model"}, false, ""},
