@@ -55,6 +55,9 @@ type Field struct {
 	Type, Placeholder, Autocomplete string
 	// Optional is said beside the label; all other fields are required.
 	Optional, Disabled, Checked, Mono bool
+	// Either tells that one of several fields is needed: this one alone is not
+	// required, and not called optional.
+	Either bool
 	// Size is "large" or nothing.
 	Size    string
 	Options []Option
@@ -78,10 +81,12 @@ func (f Field) kind() string {
 	return "text"
 }
 
+func (f Field) required() bool { return !f.Optional && !f.Either && f.kind() != "checkbox" }
+
 // attrs are what every control of a field has in common: who it is, and which
 // sentences belong to it.
 func (f Field) attrs() templ.Attributes {
-	a := templ.Attributes{"id": f.id(), "name": f.Name, "disabled": f.Disabled, "required": !f.Optional && f.kind() != "checkbox"}
+	a := templ.Attributes{"id": f.id(), "name": f.Name, "disabled": f.Disabled, "required": f.required()}
 	var about string
 	if f.Help != "" {
 		about = f.id() + "-help"

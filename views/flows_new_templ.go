@@ -238,11 +238,11 @@ func ImportFields(f ImportForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = Input(Field{Name: "file", Label: "File", Type: "file", Optional: true, Error: f.Errors["file"], Help: "Choose a file or drop one here: a flow of Sluice (sluice.flow/v1) or an AI-Flow export.", Attrs: templ.Attributes{"accept": ".json,application/json"}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Input(Field{Name: "file", Label: "File", Type: "file", Either: true, Error: f.Errors["file"], Help: "Choose a file or drop one here: a flow of Sluice (sluice.flow/v1) or an AI-Flow export.", Attrs: templ.Attributes{"accept": ".json,application/json"}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it", Value: f.Text, Optional: true, Mono: true, Error: f.Errors["text"], Placeholder: `{"schema": "sluice.flow/v1", …}`}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = TextArea(Field{Name: "text", Label: "Or paste it", Value: f.Text, Either: true, Mono: true, Error: f.Errors["text"], Placeholder: `{"schema": "sluice.flow/v1", …}`}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
