@@ -101,6 +101,9 @@ func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r EditR
 	if err != nil {
 		return nil, err
 	}
+	if !f.ArchivedAt.IsZero() {
+		return nil, Errorf(CodeNotFound, "There is no such flow.")
+	}
 	if f.Rev != r.Base {
 		return l.overtaken(ctx, f, &r)
 	}

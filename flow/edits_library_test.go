@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // SaveEdit, FindEdit and ListEdits are a log in memory.
@@ -173,6 +174,14 @@ func TestEditFlow(t *testing.T) {
 			if _, err := d.EditFlow(t.Context(), "ws", d.id, "u", r); !errors.Is(err, &Error{Code: CodeEditsInvalid}) {
 				t.Errorf("%+v: %v", r, err)
 			}
+		}
+	})
+	t.Run("leaves an archived flow alone", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t, "a call")
+		d.flows[d.id].ArchivedAt = time.Now()
+		if _, err := d.edit(1, "t1", fmt.Sprintf(label, "A")); !errors.Is(err, &Error{Code: CodeNotFound}) {
+			t.Errorf("%v", err)
 		}
 	})
 	t.Run("lets no draft grow without bound", func(t *testing.T) {
