@@ -185,7 +185,7 @@ func same(t testing.TB, what string, got, want *Document, ops []Edit) {
 // taking it back as well.
 func TestEditsComeBack(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		s := sketch{rand.New(rand.NewPCG(seed, 1))}
 		d := s.document()
 		out := apply(t, d, s.edits())
@@ -204,7 +204,7 @@ func TestEditsComeBack(t *testing.T) {
 // never refused, and what it brings back leads nowhere wrong.
 func TestEditsAreTolerant(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		s := sketch{rand.New(rand.NewPCG(seed, 2))}
 		mine := apply(t, s.document(), s.edits())
 		theirs := apply(t, mine.Document, s.edits())
@@ -218,7 +218,7 @@ func TestEditsAreTolerant(t *testing.T) {
 // who was late by carrying out what he missed and then his own once more.
 func TestEditsConverge(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		s := sketch{rand.New(rand.NewPCG(seed, 3))}
 		d, first, second := s.document(), s.edits(), s.edits()
 		server := apply(t, d, first)
