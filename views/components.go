@@ -126,6 +126,23 @@ type Tab struct {
 	Attrs   templ.Attributes
 }
 
+// Panel is one of several views that are all on the page.
+type Panel struct {
+	Label   string
+	Content templ.Component
+}
+
+// panelID names a tab or a panel.
+func panelID(id, part string, i int) string { return fmt.Sprintf("%s-%s-%d", id, part, i) }
+
+// tabStop lets the Tab key stop at one tab alone; arrows reach the others.
+func tabStop(selected bool) string {
+	if selected {
+		return "0"
+	}
+	return "-1"
+}
+
 // Empty is what stands where nothing is yet; its children are the next step.
 type Empty struct{ Icon, Title, Text string }
 

@@ -176,6 +176,7 @@ func parts(p Page) templ.Component {
 		templ.Raw(`<form class="form card box narrow">`), templ.Join(fields...), templ.Raw(`</form>`),
 		ShareBar(Share{Part: .82, Tone: ToneWait, Label: "Budget: $41 of $50"}),
 		Code("request", "curl https://flows.example.com/v1/flow/flow_9/run \\\n  -H \"Authorization: Bearer $SLUICE_KEY\" \\\n  --json '{\"ticket\": \"I was charged twice\"}'"),
+		TabPanels("call", "Language", []Panel{{"cURL", Code("cURL", "curl …")}, {"Go", Code("Go", "http.Post(…)")}, {"Python", Code("Python", "requests.post(…)")}}),
 		Pagination(Pages{Path: "/runs", Before: "c_1", After: "c_2"}),
 		within(Dialog("ask", "Roll this key?"), templ.Raw(`<p>The old key works for 24 hours more.</p><footer>`), Press(Button{Label: "Roll", Look: LookPrimary}), templ.Raw(`</footer>`)),
 	)
