@@ -22,7 +22,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"With a `schema`, a JSON Schema of an object, the answer is JSON and checked by it; an answer that does not fit fails the step. " +
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
 			"A property that is left out of the answer gives nothing, so what hangs on its port is skipped, as is what hangs on `json` without a schema. " +
-			"Properties named text, json or error have no port; read them from `json`.\n\n" +
+			"Properties named text, json, finish or error have no port; read them from `json`.\n\n" +
 			"Pictures are files, URLs or data URLs. URLs go to the provider as they are where it fetches them itself; else Sluice does, and all of them together may have 48 MiB. " +
 			"The cost is what the provider reports, else it is reckoned from the price that the workspace entered for the model.",
 		Fields: []flow.Field{
@@ -47,6 +47,7 @@ var _ = register(func(d Deps) flow.Kind {
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
 			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
+			{Name: "finish", Title: "Finish", Type: flow.TypeText, Help: "Why the answer ended: stop, or length where it was cut off at its most tokens; a provider may have others."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
@@ -129,7 +130,7 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 	if answer.Text == "" && answer.Stop == "length" {
 		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model used up its tokens before it answered. Allow more in max_tokens. Model: %s.", m.ref)
 	}
-	outputs := map[string]any{"text": answer.Text}
+	outputs := map[string]any{"text": answer.Text, "finish": answer.Stop}
 	if len(r.Schema) == 0 {
 		return outputs, nil
 	}
@@ -143,5 +144,8 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 		}
 	}
 	outputs["json"] = object
+	if !strings.HasPrefix(strings.TrimSpace(answer.Text), "{") { // a fence or words around it
+		outputs["text"] = string(flow.EncodeJSON(object))
+	}
 	return outputs, nil
 }

@@ -30,7 +30,7 @@ func shapeChat(n *flow.Node) flow.Shape {
 
 // grows tells whether a property has a port of its own: some names are taken.
 func grows(property string) bool {
-	return property != "" && property != "text" && property != "json" && property != flow.ErrorPort
+	return property != "" && property != "text" && property != "json" && property != "finish" && property != flow.ErrorPort
 }
 
 func propertyPort(name string, property map[string]any) flow.Port {

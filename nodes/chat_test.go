@@ -25,7 +25,7 @@ func TestChat(t *testing.T) {
 			t.Fatal(r.Error)
 		}
 		const answer = "You said: {{tone}}? and {{this}}"
-		same(t, "outputs", r.Outputs, map[string]any{"text": answer})
+		same(t, "outputs", r.Outputs, map[string]any{"text": answer, "finish": "stop"})
 		if r.emitted != answer {
 			t.Errorf("streamed %q", r.emitted)
 		}
@@ -139,7 +139,7 @@ func TestChatSchema(t *testing.T) {
 	t.Run("gives properties as ports", func(t *testing.T) {
 		t.Parallel()
 		same(t, "outputs", u.succeeds(t, Deps{Providers: answering{value: value}}), map[string]any{
-			"text": string(flow.EncodeJSON(value)), "json": value, "answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil,
+			"text": string(flow.EncodeJSON(value)), "json": value, "answer": "Tuesday", "score": number("0.9"), "tags": []any{"a"}, "maybe": nil, "finish": "",
 		})
 	})
 	t.Run("types its ports", func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestChatSchema(t *testing.T) {
 		for _, p := range kind.Outputs {
 			got = append(got, p.Name+" "+string(p.Type))
 		}
-		same(t, "ports", got, []string{"text text", "json json", "answer text", "maybe json", "score number", "tags list", "urgent boolean"})
-		if p := kind.Outputs[2]; p.Title != "Answer" || p.Help != "What to reply." {
+		same(t, "ports", got, []string{"text text", "json json", "finish text", "answer text", "maybe json", "score number", "tags list", "urgent boolean"})
+		if p := kind.Outputs[3]; p.Title != "Answer" || p.Help != "What to reply." {
 			t.Errorf("got %+v", p)
 		}
 	})
