@@ -27,6 +27,7 @@ func TestCanvas(t *testing.T) {
 		"changes_nothing_when_readonly":   readsOnly,
 		"pastes_into_another_flow":        pastes,
 		"works_by_touch":                  touches,
+		"connects_by_taps":                taps,
 		"asks_for_a_menu_by_a_long_press": holds,
 		"converges_with_another_tab":      converges,
 		"waits_for_the_network":           goesOffline,

@@ -35,10 +35,16 @@ func touches(t *testing.T, b context.Context) {
 	if !s.has(testEdge{"tone.value", "write.tone"}) {
 		t.Fatalf("dragging a finger made no edge: %v", s.now().Edges)
 	}
+}
 
+func taps(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.fingers()
 	p.tap(p.port("plain.text", "out"))
 	p.until(`c.connect.pending?.node === "plain"`)
 	p.tap(p.port("join.values", "in"))
+	p.until(`c.edges.size === 3`)
 	p.saved()
 	if !s.has(testEdge{"plain.text", "join.values"}) {
 		t.Fatalf("two taps made no edge: %v", s.now().Edges)
@@ -55,6 +61,7 @@ func (p *page) fingers() {
 	p.ready()
 }
 
+// tap puts a finger down and lifts it; the browser makes a click of it.
 func (p *page) tap(at point) {
 	p.t.Helper()
 	p.touch(touchStart, at)
