@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,13 +109,17 @@ func (f *Field) check(value any) []string {
 	return problems(f.Schema, value)
 }
 
+// scheme begins every address: https, data, or whatever a model knows to fetch
+// from. A text without one would be sent, and paid for, in vain.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:.`)
+
 // fileProblem takes an address, data, or the marker of a file the caller keeps.
 func fileProblem(value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
 		return nil
 	case string:
-		if strings.TrimSpace(v) != "" {
+		if scheme.MatchString(strings.TrimSpace(v)) {
 			return nil
 		}
 	}
