@@ -3,6 +3,7 @@ package db_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,7 +212,8 @@ func TestFileUses(t *testing.T) {
 		w.start()
 		uses, err := w.FileUses(w.ctx, ws, f.ID)
 		w.must(err)
-		want := []flow.FileUse{{FlowID: w.flow.ID, KeyID: "key_a"}, {FlowID: w.flow.ID, KeyID: "key_b"}}
+		slices.SortFunc(uses, func(a, b flow.FileUse) int { return strings.Compare(a.KeyID, b.KeyID) })
+	want := []flow.FileUse{{FlowID: w.flow.ID, KeyID: "key_a"}, {FlowID: w.flow.ID, KeyID: "key_b"}}
 		wantEqual(t, "uses", fmt.Sprint(uses), fmt.Sprint(want))
 		uses, err = w.FileUses(w.ctx, "ws_other", f.ID)
 		w.must(err)

@@ -496,7 +496,7 @@ func (q *Queries) ListUploads(ctx context.Context, arg ListUploadsParams) ([]str
 const listUsesOfFile = `-- name: ListUsesOfFile :many
 SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = $1 AND l.workspace_id = $2
-ORDER BY r.flow_id, r.key_id LIMIT $3
+LIMIT $3
 `
 
 type ListUsesOfFileParams struct {

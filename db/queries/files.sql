@@ -47,7 +47,7 @@ DELETE FROM run_files WHERE run_id = @run_id;
 -- name: ListUsesOfFile :many
 SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id
-ORDER BY r.flow_id, r.key_id LIMIT @max_rows;
+LIMIT @max_rows;
 
 -- name: ListLooseFiles :many
 SELECT id, workspace_id FROM files
