@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-// maxUses bounds how many pairs of flow and key are looked at.
+// maxUses bounds how many runs of a file are looked at, newest first.
 const maxUses = 10_000
 
 // SaveFile keeps content and then names it: the row of the file and its link
@@ -115,9 +115,16 @@ func (s *Store) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, er
 	if err != nil {
 		return nil, fmt.Errorf("list the uses of %s: %w", id, err)
 	}
-	return mapRows(rows, func(r gen.ListUsesOfFileRow) flow.FileUse {
-		return flow.FileUse{FlowID: r.FlowID, KeyID: r.KeyID}
-	}), nil
+	var uses []flow.FileUse
+	seen := map[flow.FileUse]bool{}
+	for _, r := range rows {
+		use := flow.FileUse{FlowID: r.FlowID, KeyID: r.KeyID}
+		if !seen[use] {
+			seen[use] = true
+			uses = append(uses, use)
+		}
+	}
+	return uses, nil
 }
 
 func fileOf(r gen.File) flow.File {

@@ -213,7 +213,7 @@ func TestFileUses(t *testing.T) {
 		uses, err := w.FileUses(w.ctx, ws, f.ID)
 		w.must(err)
 		slices.SortFunc(uses, func(a, b flow.FileUse) int { return strings.Compare(a.KeyID, b.KeyID) })
-	want := []flow.FileUse{{FlowID: w.flow.ID, KeyID: "key_a"}, {FlowID: w.flow.ID, KeyID: "key_b"}}
+		want := []flow.FileUse{{FlowID: w.flow.ID, KeyID: "key_a"}, {FlowID: w.flow.ID, KeyID: "key_b"}}
 		wantEqual(t, "uses", fmt.Sprint(uses), fmt.Sprint(want))
 		uses, err = w.FileUses(w.ctx, "ws_other", f.ID)
 		w.must(err)

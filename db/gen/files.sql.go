@@ -494,9 +494,9 @@ func (q *Queries) ListUploads(ctx context.Context, arg ListUploadsParams) ([]str
 }
 
 const listUsesOfFile = `-- name: ListUsesOfFile :many
-SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+SELECT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = $1 AND l.workspace_id = $2
-LIMIT $3
+ORDER BY l.run_id DESC LIMIT $3
 `
 
 type ListUsesOfFileParams struct {

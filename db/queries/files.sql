@@ -45,9 +45,9 @@ WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WH
 DELETE FROM run_files WHERE run_id = @run_id;
 
 -- name: ListUsesOfFile :many
-SELECT DISTINCT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
+SELECT r.flow_id, r.key_id FROM run_files l JOIN runs r ON r.id = l.run_id
 WHERE l.file_id = @file_id AND l.workspace_id = @workspace_id
-LIMIT @max_rows;
+ORDER BY l.run_id DESC LIMIT @max_rows;
 
 -- name: ListLooseFiles :many
 SELECT id, workspace_id FROM files
