@@ -19,8 +19,7 @@ export class Viewport {
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
-      onPanZoomStart: () => canvas.pane.setAttribute("data-moving", ""),
-      onPanZoomEnd: () => { canvas.pane.removeAttribute("data-moving"); this.remember(); },
+      onPanZoomEnd: () => this.remember(),
     });
     this.configure();
   }
