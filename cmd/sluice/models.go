@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 // where there is one: looking around needs none.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if _, err := os.Stat(cfg.DataDir); err != nil && cfg.DatabaseURL == "" {
-		return environment()["replicate"].Secret, nil
+		return models.admitted(models.resolver(nil).Environment["replicate"]), nil
 	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
@@ -57,7 +58,16 @@ func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil
 	}
-	return access.Secret, err
+	return models.admitted(access), err
+}
+
+// admitted is the secret if it may be sent to the platform.
+func (u *upstreams) admitted(a flow.Access) string {
+	at, err := url.Parse(u.host.Address())
+	if err != nil || !a.May(at.Hostname()) {
+		return ""
+	}
+	return a.Secret
 }
 
 type modelListCmd struct {
