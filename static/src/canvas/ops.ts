@@ -95,9 +95,7 @@ function remove(d: Draft, ids: string[], t: Touched): Op[] {
 
 function leave(d: Draft, id: string, gone: Set<string>): void {
   const g = d.groups.get(id)!;
-  const nodes = g.nodes.filter((n) => !gone.has(n));
-  if (nodes.length) d.groups.set(id, { ...g, nodes });
-  else d.groups.delete(id);
+  d.groups.set(id, { ...g, nodes: g.nodes.filter((n) => !gone.has(n)) }); // an empty group stays: its nodes may come back
 }
 
 /** amongPort is the place of an edge among those of its input port. */
