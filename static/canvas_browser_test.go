@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -32,33 +33,33 @@ const patience = 20 * time.Second
 // has not fetched their packages, the committed ones.
 func builtCanvas(t *testing.T) (http.Handler, map[string]string) {
 	t.Helper()
-	dir := buildOnce()
+	files := buildOnce()
 	names := map[string]string{}
-	if dir == "" {
+	if files == nil {
 		for _, n := range static.Names() {
 			names[n] = static.URL(n)
 		}
 		return static.Handler(), names
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "dist", "manifest.json"))
-	must(err)
-	must(json.Unmarshal(text, &names))
+	must(json.Unmarshal(files["manifest.json"].Data, &names))
 	for n, hashed := range names {
 		names[n] = "/assets/" + hashed
 	}
-	return http.StripPrefix("/assets/", http.FileServer(http.Dir(filepath.Join(dir, "dist")))), names
+	return http.StripPrefix("/assets/", http.FileServerFS(files)), names
 }
 
-var buildOnce = sync.OnceValue(func() string {
+// buildOnce builds into a folder that it removes again; the files stay in memory.
+var buildOnce = sync.OnceValue(func() fstest.MapFS {
 	modules, err := filepath.Abs("node_modules")
 	if err != nil {
-		return ""
+		return nil
 	}
 	if _, err := os.Stat(filepath.Join(modules, "@xyflow")); err != nil {
-		return ""
+		return nil
 	}
 	dir, err := os.MkdirTemp("", "sluice-canvas-")
 	must(err)
+	defer os.RemoveAll(dir) //nolint:errcheck // left to the next cleaning of temporary files
 	must(os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")))
 	must(os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	lock, err := fs.ReadFile(os.DirFS("."), "package-lock.json")
@@ -68,7 +69,17 @@ var buildOnce = sync.OnceValue(func() string {
 	if err != nil {
 		panic(fmt.Sprintf("build the assets: %v\n%s", err, out))
 	}
-	return dir
+	files := fstest.MapFS{}
+	dist := os.DirFS(filepath.Join(dir, "dist"))
+	must(fs.WalkDir(dist, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dist, path)
+		files[path] = &fstest.MapFile{Data: text}
+		return err
+	}))
+	return files
 })
 
 // browser starts one Chromium for all tabs of a test, or leaves the test out.
