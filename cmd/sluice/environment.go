@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/outbound"
 	"sluice/providers"
 )
 
@@ -54,8 +55,8 @@ func baseVariable(secret string) (name, value string) {
 
 // baseURL reads the address of a provider as a person writes it.
 func baseURL(text string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimRight(text, "/"))
-	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+	u, err := outbound.ParseURL(strings.TrimRight(text, "/"))
+	if err != nil {
 		return nil, fmt.Errorf("%q is not a base URL; write it like https://models.example.com/v1, without a name or password in it", text)
 	}
 	return u, nil

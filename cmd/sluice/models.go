@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 // where there is one: looking around needs none.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if _, err := os.Stat(cfg.DataDir); err != nil && cfg.DatabaseURL == "" {
-		return models.admitted(models.resolver(nil).Environment["replicate"]), nil
+		return models.resolver(nil).Environment["replicate"].Secret, nil // bound to where the platform is
 	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
@@ -58,16 +57,10 @@ func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams)
 	if errors.Is(err, flow.ErrNoAccess) {
 		return "", nil
 	}
-	return models.admitted(access), err
-}
-
-// admitted is the secret if it may be sent to the platform.
-func (u *upstreams) admitted(a flow.Access) string {
-	at, err := url.Parse(u.host.Address())
-	if err != nil || !a.May(at.Hostname()) {
-		return ""
+	if p, _ := models.preset("replicate"); err == nil && admit(access, p) != nil {
+		return "", nil
 	}
-	return a.Secret
+	return access.Secret, err
 }
 
 type modelListCmd struct {

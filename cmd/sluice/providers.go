@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,8 +113,9 @@ func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provid
 	if p.Wire == providers.WireHost {
 		return nil, fmt.Errorf("'sluice model list' lists the models of %s", p.Title)
 	}
-	if wire, _ := providers.FindPreset(a.Provider); !mayReach(a, wire) {
-		return nil, fmt.Errorf("the credential %s may not be sent to %s", a.Name, cmp.Or(a.BaseURL, wire.BaseURL))
+	at, _ := u.preset(a.Provider) // a credential may have a name of its own
+	if err := admit(a, at); err != nil {
+		return nil, err
 	}
 	return u.providers.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 }

@@ -60,19 +60,30 @@ func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
 func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	env := environment()
 	for name, a := range env {
-		p, _ := providers.FindPreset(name)
-		if host, err := url.Parse(u.host.Address()); err == nil && p.Wire == providers.WireHost {
-			a.Hosts = []string{host.Hostname()}
+		p, _ := u.preset(name)
+		if at, err := url.Parse(p.BaseURL); err == nil && p.Wire == providers.WireHost {
+			a.Hosts = []string{at.Hostname()}
 			env[name] = a
 		}
 	}
 	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env}
 }
 
-// mayReach tells whether a secret may be sent where its provider is.
-func mayReach(a flow.Access, p providers.Preset) bool {
-	u, err := url.Parse(cmp.Or(a.BaseURL, p.BaseURL))
-	return err == nil && (a.Secret == "" || a.May(u.Hostname()))
+// preset is a provider at the address that it has here.
+func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
+	if p, known = providers.FindPreset(name); p.Wire == providers.WireHost {
+		p.BaseURL = u.host.Address()
+	}
+	return p, known
+}
+
+// admit refuses to send a secret where it may not go.
+func admit(a flow.Access, p providers.Preset) error {
+	base := cmp.Or(a.BaseURL, p.BaseURL)
+	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(at.Hostname())) {
+		return nil
+	}
+	return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add its host to the credential.", a.Name, base)
 }
 
 // testTimeout bounds the question whether a provider accepts a secret.
@@ -82,16 +93,14 @@ const testTimeout = 30 * time.Second
 func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	p, known := providers.FindPreset(a.Provider)
-	if p.Wire == providers.WireHost {
-		p.BaseURL = u.host.Address()
-	}
-	switch {
-	case !known:
+	p, known := u.preset(a.Provider)
+	if !known {
 		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
-	case !mayReach(a, p):
-		return "", flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add its host to the credential.", a.Name, cmp.Or(a.BaseURL, p.BaseURL))
-	case p.Wire == providers.WireHost:
+	}
+	if err := admit(a, p); err != nil {
+		return "", err
+	}
+	if p.Wire == providers.WireHost {
 		name, err := u.host.Account(ctx, a.Secret)
 		return fmt.Sprintf("%s accepts it: the account is %s.", p.Title, name), err
 	}
