@@ -32,7 +32,7 @@ type Access struct {
 
 // Plain tells whether the secret was not made for a provider: one for headers
 // and the like, or one that was typed into a node.
-func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, "flow:") }
+func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, liftedPrefix) }
 
 // May tells whether the secret may be sent to a host.
 func (a *Access) May(host string) bool {

@@ -114,9 +114,12 @@ func (l *Library) keepSecret(ctx context.Context, f *Flow, base string, s *Lifte
 	return nil
 }
 
+// liftedPrefix begins the provider of a credential that was typed into a node.
+const liftedPrefix = "flow:"
+
 // liftedFrom marks a credential as taken out of a flow's document, so that
 // importing the document again replaces it.
-func liftedFrom(f *Flow) string { return "flow:" + f.ID }
+func liftedFrom(f *Flow) string { return liftedPrefix + f.ID }
 
 func (l *Library) freeName(ctx context.Context, f *Flow, base string, again bool) (string, error) {
 	for i := 1; ; i++ {
