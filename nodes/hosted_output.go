@@ -185,7 +185,7 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out 
 	switch v := v.(type) {
 	case string:
 		declared := kind == hosted.OutputFile || kind == hosted.OutputFiles
-		if delivered(v) || declared && isAddress(v) {
+		if delivered(v) || declared && hosted.IsAddress(v) {
 			return c.keep(ctx, v)
 		}
 		return v, nil
@@ -207,10 +207,6 @@ func (c *copier) value(ctx context.Context, kind hosted.OutputKind, v any) (out 
 		return out, nil
 	}
 	return v, nil
-}
-
-func isAddress(s string) bool {
-	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
 }
 
 // deliveryHost serves what models put out, itself and by subdomains.

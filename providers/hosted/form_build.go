@@ -110,7 +110,7 @@ func defaultOf(w Widget, s map[string]any) any {
 	if kind, ok := s["type"].(string); ok {
 		v = asType(v, kind)
 	}
-	if address, ok := v.(string); w == WidgetFile && ok && !isAddress(address) || w == WidgetSecret {
+	if address, ok := v.(string); w == WidgetFile && ok && !IsAddress(address) || w == WidgetSecret {
 		return nil
 	}
 	if v == nil || !valid(s, v) {
@@ -119,7 +119,8 @@ func defaultOf(w Widget, s map[string]any) any {
 	return v
 }
 
-func isAddress(s string) bool {
+// IsAddress tells whether a text is an address that can be fetched, or data.
+func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
 }
 
