@@ -14,3 +14,4 @@ import "./theme.ts";
 import "./times.ts";
 import "./toasts.ts";
 import "./canvas.ts";
+import "./builder.ts";

@@ -1,0 +1,58 @@
+// Everything that can be done in the builder, each under a name. Buttons
+// (data-command), keys, menus and the command palette all go through here, so
+// that none of them can do what the others cannot.
+import { chord } from "../canvas/shortcuts.ts";
+
+/** Command is something a person can do. keys is a chord such as Ctrl+Enter; several are parted by a space. */
+export type Command = { name: string; title: string; hint?: string; icon?: string; keys?: string; enabled?(): boolean; run(): void };
+
+const all = new Map<string, Command>();
+
+/** command adds a command, or replaces the one of the same name. */
+export function command(c: Command): void { all.set(c.name, c); }
+
+/** commands are those that would do something now. */
+export function commands(): Command[] { return [...all.values()].filter(ready); }
+
+/** perform does what the command says; false when there is no such, or it would do nothing now. */
+export function perform(name: string): boolean {
+  const c = all.get(name);
+  if (!c || !ready(c)) return false;
+  c.run();
+  return true;
+}
+
+const ready = (c: Command): boolean => c.enabled?.() ?? true;
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-command]") : null;
+  if (!button || button.matches(":disabled, [aria-disabled=true]")) return;
+  if (perform(button.dataset.command!)) event.preventDefault();
+});
+
+/** chordsOf are the keys of a command, one by one. */
+export function chordsOf(c: Command): string[] { return c.keys?.split(" ") ?? []; }
+
+// The canvas has its own keys and goes first. Keys without a modifier count
+// only where nobody types and nothing else has the focus.
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return;
+  const pressed = chord(event), plain = !/^(Ctrl|Alt)\+/.test(pressed);
+  if (plain && !resting()) return;
+  const c = [...all.values()].find((c) => chordsOf(c).includes(pressed) && ready(c));
+  if (!c || (inField(event.target) && ownOfFields.has(pressed)) || document.querySelector("dialog:modal")) return;
+  event.preventDefault();
+  c.run();
+});
+
+/** ownOfFields are chords that a text field needs itself. */
+const ownOfFields = new Set(["Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+A", "Ctrl+C", "Ctrl+X", "Ctrl+V", "Ctrl+D"]);
+
+function inField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select") || !!target.closest(".cm-editor"));
+}
+
+function resting(): boolean {
+  const at = document.activeElement;
+  return !at || at === document.body || (!inField(at) && !!at.closest("[role=application]"));
+}
