@@ -65,7 +65,6 @@ type call struct {
 // are all made from it.
 func (s *Server) table() []route {
 	return []route{
-		{"GET", "/", accessOpen, s.welcome, operation{}},
 		{"GET", "/livez", accessOpen, s.live, docLive},
 		{"GET", "/readyz", accessOpen, s.ready, docReady},
 		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},

@@ -61,6 +61,8 @@ type Config struct {
 	// LocalToken lets the command line on the same machine in: a request
 	// bearing it acts as a key of the default workspace with every scope.
 	LocalToken string
+	// Pages answers what is not of the API; without it that is nothing.
+	Pages http.Handler
 
 	MaxInFlight int // requests worked on at once; default 4096
 	MaxHeld     int // requests that wait or stream at once; default 8192
@@ -157,5 +159,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		s.limitArrival(w)
 	}
+	if s.Pages != nil && !ofAPI(r.URL.Path) {
+		s.Pages.ServeHTTP(w, r)
+		return
+	}
 	s.echo.ServeHTTP(w, r)
+}
+
+// ofAPI tells the paths of programs from those of people.
+func ofAPI(path string) bool {
+	for _, root := range []string{"/v1", "/mcp", "/livez", "/readyz"} {
+		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
 }

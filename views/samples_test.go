@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -70,8 +71,19 @@ func page(title string, section Section, theme Theme) Page {
 	}
 }
 
+// sampleSets are the samples of each noun; its test file adds its own.
+var sampleSets = []func(theme Theme) map[string]templ.Component{firstSamples}
+
 // samples are all pages, with data that shows each of their sides.
 func samples(theme Theme) map[string]templ.Component {
+	all := map[string]templ.Component{}
+	for _, set := range sampleSets {
+		maps.Copy(all, set(theme))
+	}
+	return all
+}
+
+func firstSamples(theme Theme) map[string]templ.Component {
 	in := page("Flows", SectionFlows, theme)
 	out := Page{Title: "Sign in", Theme: theme}
 	told := in

@@ -28,6 +28,17 @@ type Page struct {
 	Unsafe bool
 	// Canvas loads the styles of the canvas.
 	Canvas bool
+	// Nonce allows the styles that the code editor makes; it is on pages with
+	// a canvas alone.
+	Nonce string
+}
+
+// nonce is what the page tells its scripts.
+func (p Page) nonce() string {
+	if p.Canvas {
+		return p.Nonce
+	}
+	return ""
 }
 
 // Person is who is signed in.
@@ -90,8 +101,6 @@ type Section string
 const (
 	SectionFlows       Section = "Flows"
 	SectionRuns        Section = "Runs"
-	SectionDeliveries  Section = "Deliveries"
-	SectionKeys        Section = "Keys"
 	SectionCredentials Section = "Credentials"
 	SectionModels      Section = "Models"
 	SectionUsage       Section = "Usage"
@@ -99,8 +108,7 @@ const (
 )
 
 var sections = []Section{
-	SectionFlows, SectionRuns, SectionDeliveries, SectionKeys,
-	SectionCredentials, SectionModels, SectionUsage, SectionSettings,
+	SectionFlows, SectionRuns, SectionUsage, SectionCredentials, SectionModels, SectionSettings,
 }
 
 // path is where a section lives.

@@ -15,6 +15,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers"
+	"sluice/handlers/pages"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/outbound"
@@ -39,6 +40,7 @@ type app struct {
 	library *flow.Library
 	server  *http.Server
 	api     *handlers.Server
+	pages   *pages.Server
 	models  *upstreams
 	servers *localServers
 	metrics *metrics
@@ -86,6 +88,7 @@ func (a *app) start(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	a.server = handlers.NewHTTPServer(a.api)
+	a.server.RegisterOnShutdown(a.pages.Drain)
 	go func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
@@ -142,8 +145,11 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		Log: a.log, Observe: a.metrics.observe,
 	})
+	a.pages = pages.New(pages.Config{
+		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Log: a.log,
+	})
 	a.api = handlers.New(handlers.Config{
-		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token,
+		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
 		Version: version(), MaxFile: int64(a.cfg.MaxFile), Log: a.log,
 	})
 	a.store.RunEnded = a.api.RunEnded

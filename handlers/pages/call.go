@@ -1,0 +1,91 @@
+package pages
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// maxForm bounds the body of a form.
+const maxForm = 1 << 20
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	s      *Server
+	member *flow.Member // who asks; nil on open pages
+	nonce  string       // allows the styles that the code editor makes
+}
+
+func newCall(ec echo.Context, s *Server) *call {
+	return &call{Context: ec, s: s, nonce: rand.Text()}
+}
+
+func (c *call) ctx() context.Context { return c.Request().Context() }
+
+// ws is the workspace that the person works in.
+func (c *call) ws() string { return c.member.WorkspaceID }
+
+// partial tells that htmx asks for a part of a page. A request whose answer
+// htmx picks parts out of wants the whole page.
+func (c *call) partial() bool {
+	h := c.Request().Header
+	return h.Get("HX-Request") == "true" && h.Get("HX-Request-Type") != "full"
+}
+
+// page is what stands around the content.
+func (c *call) page(title string, section views.Section) views.Page {
+	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce}
+	if m := c.member; m != nil {
+		p.Workspace = m.Workspace
+		p.Person = &views.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
+	}
+	return p
+}
+
+func (c *call) theme() views.Theme {
+	if cookie, err := c.Cookie("theme"); err == nil {
+		return views.ParseTheme(cookie.Value)
+	}
+	return views.ThemeSystem
+}
+
+// form reads the body of a form. Its time to arrive is over then: what follows
+// may be long.
+func (c *call) form() error {
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
+	}
+	c.bodyRead()
+	return nil
+}
+
+// bodyRead lifts the time limit of the body.
+func (c *call) bodyRead() {
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // recorders of tests have none
+}
+
+// see leads to another page of ours.
+func (c *call) see(path string) error {
+	h := c.Response().Header()
+	h.Set("Cache-Control", "no-store")
+	if c.Request().Header.Get("HX-Request") == "true" {
+		h.Set("HX-Redirect", path)
+		return c.NoContent(http.StatusOK)
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// audit writes to the workspace's log who did what. A failure to do so fails
+// the request, since nobody could tell later.
+func (c *call) audit(action, target, detail string) error {
+	return c.s.Store.Audit(c.ctx(), c.ws(), c.member.Email, action, target, detail)
+}

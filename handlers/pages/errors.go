@@ -1,0 +1,114 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// Errors that any page may give.
+var (
+	// errNotFound is the one answer for what is unknown, malformed or somebody
+	// else's: nobody may learn which of the three it was.
+	errNotFound  = flow.Errorf(flow.CodeNotFound, "There is nothing here.")
+	errForbidden = &pageError{http.StatusForbidden, "Your role in this workspace does not allow this."}
+	errSignedOut = &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed."}
+)
+
+// pageError is an answer of a status that the domain has no code for.
+type pageError struct {
+	status int
+	text   string
+}
+
+// Error is the sentence for the person.
+func (e *pageError) Error() string { return e.text }
+
+// statuses of the domain's errors; whatever else a person can act on is 422.
+var statuses = map[flow.Code]int{
+	flow.CodeNotFound:           http.StatusNotFound,
+	flow.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
+	flow.CodeBodyTooLarge:       http.StatusRequestEntityTooLarge,
+	flow.CodeNotPublished:       http.StatusConflict,
+	flow.CodeRunNotEnded:        http.StatusConflict,
+	flow.CodeEditsMissed:        http.StatusConflict,
+	flow.CodeEditsGone:          http.StatusGone,
+	flow.CodeResultNotSaved:     http.StatusGone,
+	flow.CodeRunExpired:         http.StatusGone,
+	flow.CodeRateLimited:        http.StatusTooManyRequests,
+	flow.CodeConcurrencyLimited: http.StatusTooManyRequests,
+	flow.CodeQueueFull:          http.StatusTooManyRequests,
+	flow.CodeInternal:           http.StatusInternalServerError,
+	flow.CodeDraining:           http.StatusServiceUnavailable,
+	flow.CodeOverloaded:         http.StatusServiceUnavailable,
+	flow.CodeStorageFull:        http.StatusServiceUnavailable,
+}
+
+// fail is the one door for errors: a page, or for htmx a message in the corner
+// of the page that is there. What is nobody's doing is logged and stays private.
+func (s *Server) fail(err error, ec echo.Context) {
+	if ec.Response().Committed {
+		return // the answer has begun; cutting it short is all that is left
+	}
+	c := newCall(ec, s)
+	status, text := s.publicError(err, c)
+	if c.Request().Header.Get("HX-Request") == "true" {
+		c.failPart(status, text)
+		return
+	}
+	_ = c.identify() // who is signed in keeps the navigation
+	problem := views.ProblemOf(status, c.requestID())
+	if text != "" && status != http.StatusNotFound {
+		problem.Text = text
+	}
+	if err := c.render(status, views.ErrorPage(c.page(problem.Title, ""), problem)); err != nil {
+		s.Log.Debug("answer not taken", "request_id", c.requestID(), "error", err)
+	}
+}
+
+// failPart leaves the page as it is and says what happened.
+func (c *call) failPart(status int, text string) {
+	if status == http.StatusUnauthorized {
+		c.Response().Header().Set("HX-Redirect", "/sign-in")
+	}
+	c.Response().Header().Set("HX-Reswap", "none")
+	c.Response().Header().Set("Cache-Control", "no-store")
+	if text == "" {
+		p := views.ProblemOf(status, "")
+		text = p.Title + ". " + p.Text
+	}
+	c.tell("toast", map[string]string{"tone": string(views.ToneBad), "text": text})
+	_ = c.NoContent(status)
+}
+
+// publicError is what the person may know of an error; no text means that the
+// status says it all.
+func (s *Server) publicError(err error, c *call) (status int, text string) {
+	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return router.Code, ""
+	}
+	if e, ok := errors.AsType[*pageError](err); ok {
+		return e.status, e.text
+	}
+	e, ok := errors.AsType[*flow.Error](err)
+	switch {
+	case ok && e.Code != flow.CodeInternal:
+		status, known := statuses[e.Code]
+		if !known {
+			status = http.StatusUnprocessableEntity
+		}
+		return status, e.Message
+	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil:
+		s.Log.Debug("caller went away", "request_id", c.requestID())
+	default:
+		s.Log.Error("page failed", "request_id", c.requestID(), "method", c.Request().Method, "path", c.Request().URL.EscapedPath(), "error", err)
+	}
+	return http.StatusInternalServerError, ""
+}
+
+func (c *call) requestID() string { return c.Response().Header().Get("X-Request-Id") }

@@ -1,0 +1,78 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"sluice/views"
+)
+
+// answerTime is how long a peer may take to read an answer, or a piece of a
+// stream.
+const answerTime = 60 * time.Second
+
+// policy is what a page may load: nothing but our own. The nonce lets the code
+// editor make the styles that it computes.
+func (c *call) policy() string {
+	return "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'nonce-" + c.nonce + "'; img-src 'self' data: blob:; " +
+		"media-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
+// render answers with a component. It is made completely first, so that an
+// error cannot follow half a page.
+func (c *call) render(status int, component templ.Component) error {
+	var b bytes.Buffer
+	if err := component.Render(c.ctx(), &b); err != nil {
+		return fmt.Errorf("render %s: %w", c.Path(), err)
+	}
+	h := c.Response().Header()
+	h.Set("Content-Security-Policy", c.policy())
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	h.Add("Vary", "HX-Request")
+	c.limitAnswer()
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+// limitAnswer bounds the time that the peer may take to read what comes next.
+func (c *call) limitAnswer() {
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(answerTime))
+}
+
+// flashed is where the session keeps toasts until the next page shows them.
+const flashed = "toasts"
+
+// toast shows a short message: with this answer if htmx asked, else on the page
+// that comes next.
+func (c *call) toast(tone views.Tone, text string) {
+	if c.partial() && c.Response().Header().Get("HX-Redirect") == "" {
+		c.tell("toast", map[string]string{"tone": string(tone), "text": text})
+		return
+	}
+	list, _ := c.s.sessions.Get(c.ctx(), flashed).([]views.Toast)
+	c.s.sessions.Put(c.ctx(), flashed, append(list, views.Toast{Tone: tone, Text: text}))
+}
+
+func (c *call) takeToasts() []views.Toast {
+	list, _ := c.s.sessions.Pop(c.ctx(), flashed).([]views.Toast)
+	return list
+}
+
+// tell raises an event on the page that asked, beside those told before.
+func (c *call) tell(event string, detail any) {
+	h := c.Response().Header()
+	all := map[string]any{}
+	_ = json.Unmarshal([]byte(h.Get("HX-Trigger")), &all) // only ever written here
+	all[event] = detail
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic("pages: " + err.Error()) // details are maps of texts and numbers
+	}
+	h.Set("HX-Trigger", string(text))
+}

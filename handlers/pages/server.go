@@ -1,0 +1,102 @@
+package pages
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+	"sluice/static"
+)
+
+// Store is what the pages keep and show. Each noun's file says what it needs.
+// What is missing is an Error of CodeNotFound.
+type Store interface {
+	sessionStore
+	accountStore
+	Audit(ctx context.Context, ws, actor, action, target, detail string) error
+}
+
+// Runner starts, follows and ends runs.
+type Runner interface {
+	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
+	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
+	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	WatchRun(runID string) flow.Watch
+}
+
+// Config says what the pages stand on. Store, Library, Runner and Kinds are
+// needed.
+type Config struct {
+	Store     Store
+	Library   *flow.Library
+	Runner    Runner
+	Kinds     *flow.Registry
+	Links     *flow.FileLinks
+	PublicURL string // scheme and host under which people reach the pages
+
+	Log *slog.Logger     // default discards
+	Now func() time.Time // default time.Now
+}
+
+// Server is the dashboard. It is an http.Handler; Drain ends its streams.
+type Server struct {
+	Config
+	echo     *echo.Echo
+	routes   []route
+	sessions *scs.SessionManager
+	handler  http.Handler // echo behind what every request passes
+	drained  chan struct{}
+	drain    sync.Once
+}
+
+// New makes the dashboard.
+func New(cfg Config) *Server {
+	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{})}
+	s.sessions = s.newSessions()
+	s.routes = s.table()
+	s.echo = echo.New()
+	s.echo.HTTPErrorHandler = s.fail
+	for i := range s.routes {
+		r := &s.routes[i]
+		s.echo.Add(r.method, r.path, s.serve(r))
+	}
+	s.handler = http.NewCrossOriginProtection().Handler(s.sessions.LoadAndSave(s.echo))
+	return s
+}
+
+func (c Config) withDefaults() Config {
+	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Drain ends what streams. It may be called more than once.
+func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
+
+// ServeHTTP answers assets at once: they are the same for everybody. All else
+// passes the guard against forged requests and the session.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(r.URL.Path, static.Prefix) {
+		static.Handler().ServeHTTP(w, r)
+		return
+	}
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	s.handler.ServeHTTP(w, r)
+}
