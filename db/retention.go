@@ -129,7 +129,8 @@ func (tx *Tx) drop(runID string) error {
 }
 
 // DropStale removes up to limit idempotency keys older than a day and as many
-// edits older than a month, and the sessions that are over.
+// edits older than a month, the sessions that are over and the hours of flows
+// that nobody looks at any more.
 func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
@@ -142,6 +143,9 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 			return fmt.Errorf("drop edits: %w", err)
 		}
 		n = int(max(dropped, edits))
+		if err := tx.DropFlowHours(tx.ctx, hourOf(now.Add(-hoursLife))); err != nil {
+			return fmt.Errorf("drop hours of flows: %w", err)
+		}
 		_, err = tx.DropSessions(tx.ctx, micros(now))
 		return err
 	})

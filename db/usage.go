@@ -11,11 +11,13 @@ import (
 )
 
 // UsageDay is what one flow used on one UTC day by one key and model. The
-// fields of runs are filled where Model is empty, tokens and cost where they
-// arose, so sums over any selection are right.
+// fields of runs are filled where Model is empty, and apart for each bucket of
+// durations; tokens and cost where they arose. So sums over any selection are
+// right.
 type UsageDay struct {
 	Day                               string // 2006-01-02
-	FlowID, KeyID, Model              string
+	KeyID, FlowID, Model              string
+	Bucket                            int // see flow.Bucket
 	Runs, Succeeded, Failed, Canceled int64
 	Steps                             int64
 	Usage                             flow.Usage
@@ -30,7 +32,7 @@ type usageEntry struct {
 
 // ended counts a run that has ended.
 func (b *batch) ended(r *flow.Run) {
-	e := usageEntry{r.WorkspaceID, UsageDay{Day: dayOf(r.EndedAt), FlowID: r.FlowID, KeyID: r.KeyID, Runs: 1, Steps: int64(r.Progress.Done)}}
+	e := usageEntry{r.WorkspaceID, UsageDay{Day: dayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Runs: 1, Steps: int64(r.Progress.Done)}}
 	switch r.State {
 	case flow.RunSucceeded:
 		e.Succeeded = 1
@@ -40,9 +42,11 @@ func (b *batch) ended(r *flow.Run) {
 		e.Canceled = 1
 	}
 	if !r.StartedAt.IsZero() {
-		e.Duration = r.EndedAt.Sub(r.StartedAt)
+		e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
+		e.Bucket = flow.Bucket(e.Duration)
 	}
 	b.usage = append(b.usage, e)
+	b.hours = append(b.hours, hourEntry{hourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
 }
 
 // consumed counts what the ended steps of a write cost, under the model that
@@ -55,7 +59,7 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 		}
 		model, _ := st.Input["model"].(string)
 		b.usage = append(b.usage, usageEntry{r.WorkspaceID, UsageDay{
-			Day: dayOf(now), FlowID: r.FlowID, KeyID: r.KeyID, Model: clean(model), Usage: st.Usage,
+			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: clean(model), Usage: st.Usage,
 		}})
 	}
 }
@@ -63,7 +67,8 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func compareUsage(a, b usageEntry) int {
-	return compareTexts(a.ws, b.ws, a.Day, b.Day, a.FlowID, b.FlowID, a.KeyID, b.KeyID, a.Model, b.Model)
+	texts := compareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
+	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
 }
 
 // compareTexts compares pairs until two differ.
@@ -105,7 +110,7 @@ func (d *UsageDay) add(e *UsageDay) {
 
 func (tx *Tx) addUsage(e *usageEntry) error {
 	return tx.AddUsage(tx.ctx, gen.AddUsageParams{
-		WorkspaceID: e.ws, Day: e.Day, FlowID: e.FlowID, KeyID: e.KeyID, Model: e.Model,
+		WorkspaceID: e.ws, Day: e.Day, KeyID: e.KeyID, FlowID: e.FlowID, Model: e.Model, Bucket: int64(e.Bucket),
 		Runs: e.Runs, Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, Steps: e.Steps,
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,
 		Duration: e.Duration.Microseconds(),
@@ -117,7 +122,7 @@ func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]Usa
 	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
 	return mapRows(rows, func(r gen.UsageDaily) UsageDay {
 		return UsageDay{
-			Day: r.Day, FlowID: r.FlowID, KeyID: r.KeyID, Model: r.Model,
+			Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
 			Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
 			Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
 			Duration: time.Duration(r.Duration) * time.Microsecond,

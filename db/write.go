@@ -40,17 +40,20 @@ func (tx *Tx) tell(runID string) { tx.batch.told = append(tx.batch.told, runID) 
 type batch struct {
 	jobs  []flow.Job
 	usage []usageEntry
+	hours []hourEntry
 	moves []move
 	told  []string
 	room  room
 }
 
 // mark remembers how far a batch was filled before a member.
-type mark struct{ jobs, usage, moves, told int }
+type mark struct{ jobs, usage, hours, moves, told int }
 
 func newBatch() *batch { return &batch{room: newRoom()} }
 
-func (b *batch) mark() mark { return mark{len(b.jobs), len(b.usage), len(b.moves), len(b.told)} }
+func (b *batch) mark() mark {
+	return mark{len(b.jobs), len(b.usage), len(b.hours), len(b.moves), len(b.told)}
+}
 
 // undo forgets what was gathered since the mark, for a member that failed.
 func (b *batch) undo(m mark) {
@@ -58,7 +61,8 @@ func (b *batch) undo(m mark) {
 		b.room.apply(move{mv.ws, mv.flow, mv.to, mv.from})
 	}
 	b.room.forgetLine()
-	b.jobs, b.usage, b.moves, b.told = b.jobs[:m.jobs], b.usage[:m.usage], b.moves[:m.moves], b.told[:m.told]
+	b.jobs, b.usage, b.hours = b.jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
+	b.moves, b.told = b.moves[:m.moves], b.told[:m.told]
 }
 
 // flush writes what was gathered. handle is the transaction as the queue knows it.
@@ -73,6 +77,9 @@ func (tx *Tx) flush(handle any) error {
 	}
 	// Last, since on PostgreSQL the rows of a busy flow are shared by many
 	// transactions and should be held as short as can be.
+	if err := tx.flushHours(); err != nil {
+		return fmt.Errorf("write hours of flows: %w", err)
+	}
 	if err := tx.flushUsage(); err != nil {
 		return fmt.Errorf("write usage: %w", err)
 	}

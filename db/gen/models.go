@@ -208,9 +208,10 @@ type Step struct {
 type UsageDaily struct {
 	WorkspaceID  string
 	Day          string
-	FlowID       string
 	KeyID        string
+	FlowID       string
 	Model        string
+	Bucket       int64
 	Runs         int64
 	Succeeded    int64
 	Failed       int64

@@ -10,11 +10,11 @@ import (
 )
 
 const addUsage = `-- name: AddUsage :exec
-INSERT INTO usage_daily (workspace_id, day, flow_id, key_id, model, runs, succeeded, failed, canceled, steps,
+INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
     input_tokens, output_tokens, cost_nano_usd, duration)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14)
-ON CONFLICT (workspace_id, day, flow_id, key_id, model) DO UPDATE
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15)
+ON CONFLICT (workspace_id, day, key_id, flow_id, model, bucket) DO UPDATE
 SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded + excluded.succeeded,
     failed = usage_daily.failed + excluded.failed, canceled = usage_daily.canceled + excluded.canceled,
     steps = usage_daily.steps + excluded.steps, input_tokens = usage_daily.input_tokens + excluded.input_tokens,
@@ -25,9 +25,10 @@ SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded +
 type AddUsageParams struct {
 	WorkspaceID  string
 	Day          string
-	FlowID       string
 	KeyID        string
+	FlowID       string
 	Model        string
+	Bucket       int64
 	Runs         int64
 	Succeeded    int64
 	Failed       int64
@@ -43,9 +44,10 @@ func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 	_, err := q.db.ExecContext(ctx, addUsage,
 		arg.WorkspaceID,
 		arg.Day,
-		arg.FlowID,
 		arg.KeyID,
+		arg.FlowID,
 		arg.Model,
+		arg.Bucket,
 		arg.Runs,
 		arg.Succeeded,
 		arg.Failed,
@@ -78,9 +80,9 @@ func (q *Queries) KeySpent(ctx context.Context, arg KeySpentParams) (int64, erro
 }
 
 const listUsage = `-- name: ListUsage :many
-SELECT workspace_id, day, flow_id, key_id, model, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration FROM usage_daily
+SELECT workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration FROM usage_daily
 WHERE workspace_id = $1 AND day >= $2 AND day <= $3
-ORDER BY day, flow_id, key_id, model
+ORDER BY day, key_id, flow_id, model, bucket
 `
 
 type ListUsageParams struct {
@@ -101,9 +103,10 @@ func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageDa
 		if err := rows.Scan(
 			&i.WorkspaceID,
 			&i.Day,
-			&i.FlowID,
 			&i.KeyID,
+			&i.FlowID,
 			&i.Model,
+			&i.Bucket,
 			&i.Runs,
 			&i.Succeeded,
 			&i.Failed,

@@ -337,12 +337,14 @@ CREATE TABLE prices (
     PRIMARY KEY (workspace_id, model)
 );
 
+-- bucket is which durations a row counts: see flow.Bucket.
 CREATE TABLE usage_daily (
     workspace_id  TEXT NOT NULL,
     day           TEXT NOT NULL,
-    flow_id       TEXT NOT NULL,
     key_id        TEXT NOT NULL,
+    flow_id       TEXT NOT NULL,
     model         TEXT NOT NULL,
+    bucket        BIGINT NOT NULL,
     runs          BIGINT NOT NULL,
     succeeded     BIGINT NOT NULL,
     failed        BIGINT NOT NULL,
@@ -352,8 +354,22 @@ CREATE TABLE usage_daily (
     output_tokens BIGINT NOT NULL,
     cost_nano_usd BIGINT NOT NULL,
     duration      BIGINT NOT NULL,
-    PRIMARY KEY (workspace_id, day, flow_id, key_id, model)
+    PRIMARY KEY (workspace_id, day, key_id, flow_id, model, bucket)
 );
+
+-- The last days of each flow by the hour, counted since 1970.
+CREATE TABLE flow_hours (
+    workspace_id  TEXT NOT NULL,
+    flow_id       TEXT NOT NULL,
+    hour          BIGINT NOT NULL,
+    bucket        BIGINT NOT NULL,
+    succeeded     BIGINT NOT NULL,
+    failed        BIGINT NOT NULL,
+    canceled      BIGINT NOT NULL,
+    cost_nano_usd BIGINT NOT NULL,
+    PRIMARY KEY (workspace_id, flow_id, hour, bucket)
+);
+CREATE INDEX flow_hours_age ON flow_hours (hour);
 
 CREATE TABLE instances (
     id           TEXT NOT NULL PRIMARY KEY,

@@ -1,9 +1,9 @@
 -- name: AddUsage :exec
-INSERT INTO usage_daily (workspace_id, day, flow_id, key_id, model, runs, succeeded, failed, canceled, steps,
+INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
     input_tokens, output_tokens, cost_nano_usd, duration)
-VALUES (@workspace_id, @day, @flow_id, @key_id, @model, @runs, @succeeded, @failed, @canceled, @steps,
+VALUES (@workspace_id, @day, @key_id, @flow_id, @model, @bucket, @runs, @succeeded, @failed, @canceled, @steps,
     @input_tokens, @output_tokens, @cost_nano_usd, @duration)
-ON CONFLICT (workspace_id, day, flow_id, key_id, model) DO UPDATE
+ON CONFLICT (workspace_id, day, key_id, flow_id, model, bucket) DO UPDATE
 SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded + excluded.succeeded,
     failed = usage_daily.failed + excluded.failed, canceled = usage_daily.canceled + excluded.canceled,
     steps = usage_daily.steps + excluded.steps, input_tokens = usage_daily.input_tokens + excluded.input_tokens,
@@ -13,7 +13,7 @@ SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded +
 -- name: ListUsage :many
 SELECT * FROM usage_daily
 WHERE workspace_id = @workspace_id AND day >= @from_day AND day <= @to_day
-ORDER BY day, flow_id, key_id, model;
+ORDER BY day, key_id, flow_id, model, bucket;
 
 -- name: KeySpent :one
 SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_daily
