@@ -16,6 +16,20 @@ func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, beforeID string,
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
+	return s.withAttempts(ctx, rows)
+}
+
+// ListDeliveriesOfRun returns the deliveries of a run with their attempts, by
+// ID.
+func (s *Store) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
+	rows, err := s.read.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
+	}
+	return s.withAttempts(ctx, rows)
+}
+
+func (s *Store) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
 	list := make([]flow.DeliveryRecord, len(rows))
 	for i := range rows {
 		attempts, err := s.read.ListAttempts(ctx, rows[i].ID)

@@ -16,7 +16,7 @@ import (
 var stepColumns = []string{
 	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
 	"input_tokens", "output_tokens", "cost_nano_usd", "seq", "output_seq", "started_at", "ended_at", "wait_until",
-	"error", "saved", "input", "outputs",
+	"error", "saved", "input", "outputs", "attempts",
 }
 
 // maxStepRows bounds the rows of one statement, well below the 32,766
@@ -65,7 +65,7 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
 			micros(s.StartedAt), micros(s.EndedAt), micros(s.WaitUntil),
-			encodeError(s.Error), encodeAny(s.Saved), encodeMap(s.Input), encodeMap(s.Outputs))
+			encodeError(s.Error), encodeAny(s.Saved), encodeMap(s.Input), encodeMap(s.Outputs), encodeAttempts(s.Attempts))
 	}
 	return args
 }
@@ -113,8 +113,19 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 	if s.Input, err = decode[map[string]any](r.Input); err != nil {
 		return s, err
 	}
-	s.Outputs, err = decode[map[string]any](r.Outputs)
+	if s.Outputs, err = decode[map[string]any](r.Outputs); err != nil {
+		return s, err
+	}
+	s.Attempts, err = decode[[]flow.Attempt](r.Attempts)
 	return s, err
+}
+
+// encodeAttempts is ” for a step that needed one.
+func encodeAttempts(list []flow.Attempt) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return string(flow.EncodeJSON(list))
 }
 
 // since is the length of time that a database column in microseconds holds.

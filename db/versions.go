@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -95,8 +96,40 @@ func (s *Store) FindDocument(ctx context.Context, ws, hash string) ([]byte, erro
 	return []byte(body), nil
 }
 
+// maxCountedRuns bounds what CountVersionRuns looks at: some 50 ms of reading.
+const maxCountedRuns = 50_000
+
+// CountVersionRuns counts the runs of each version since a time, among the
+// newest ones. whole is false when there are more than are looked at.
+func (s *Store) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
+	rows, err := s.read.CountVersionRuns(ctx, gen.CountVersionRunsParams{
+		WorkspaceID: ws, FlowID: flowID, CreatedAfter: micros(since), MaxRows: maxCountedRuns,
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("count runs of %s: %w", flowID, err)
+	}
+	runs, sum := map[int64]int64{}, int64(0)
+	for _, r := range rows {
+		runs[r.Version] = r.Runs
+		sum += r.Runs
+	}
+	return runs, sum < maxCountedRuns, nil
+}
+
+// ListCallers returns the keys that still work and whose runs of a flow have
+// ended since a day, the busiest first.
+func (s *Store) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
+	rows, err := s.read.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: dayOf(since), Now: s.now()})
+	if err != nil {
+		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)
+	}
+	return mapRows(rows, func(r gen.ListCallersRow) flow.Caller {
+		return flow.Caller{KeyID: r.KeyID, Name: r.Name, Prefix: r.Prefix, Runs: r.Runs, LastDay: r.LastDay}
+	}), nil
+}
+
 func versionOf(r gen.Version) flow.Version {
 	return flow.Version{
-		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, CreatedAt: timeOf(r.CreatedAt),
+		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, By: r.CreatedBy, CreatedAt: timeOf(r.CreatedAt),
 	}
 }

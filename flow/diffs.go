@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,8 +22,19 @@ type Diff struct {
 type NodeChange struct {
 	Change   string // ChangeAdded, ChangeChanged or ChangeRemoved
 	Node     string
+	Label    string   // as people call the node
+	Kind     string   // title of its kind
 	Fields   []string // names of what changed: config fields and members such as label
+	Values   []FieldChange
 	Sentence string
+}
+
+// FieldChange is one field or member of a node before and after. One that is
+// not set has no value.
+type FieldChange struct {
+	Name, Title   string
+	Before, After any
+	Had, Has      bool // it was set, it is set
 }
 
 // What happened to a node, an input or an output.
@@ -116,19 +126,19 @@ func (c *comparison) nodes() {
 		n := &c.now.Nodes[i]
 		was := before[n.ID]
 		if was == nil {
-			added = append(added, NodeChange{Change: ChangeAdded, Node: n.ID, Sentence: fmt.Sprintf("%s was added.", c.called(n))})
+			added = append(added, c.node(ChangeAdded, n, &Node{Kind: n.Kind}, n, nil, fmt.Sprintf("%s was added.", c.called(n))))
 			continue
 		}
 		if fields := changedFields(was, n); len(fields) > 0 {
 			sentence := fmt.Sprintf("%s changed: %s.", c.called(n), c.titles(n, fields))
-			changed = append(changed, NodeChange{Change: ChangeChanged, Node: n.ID, Fields: fields, Sentence: sentence})
+			changed = append(changed, c.node(ChangeChanged, n, was, n, fields, sentence))
 		} else if !reflect.DeepEqual(was.Position, n.Position) {
 			c.diff.Moved++
 		}
 	}
 	for i := range c.old.Nodes {
 		if n := &c.old.Nodes[i]; after[n.ID] == nil {
-			removed = append(removed, NodeChange{Change: ChangeRemoved, Node: n.ID, Sentence: fmt.Sprintf("%s was removed.", c.called(n))})
+			removed = append(removed, c.node(ChangeRemoved, n, n, &Node{Kind: n.Kind}, nil, fmt.Sprintf("%s was removed.", c.called(n))))
 		}
 	}
 	c.diff.Nodes = slices.Concat(added, changed, removed)
@@ -142,16 +152,59 @@ func nodesByID(d *Document) map[string]*Node {
 	return m
 }
 
+// node describes the change of a node n from one state to another.
+func (c *comparison) node(change string, n, was, now *Node, fields []string, sentence string) NodeChange {
+	label, kind := c.names(n)
+	return NodeChange{Change: change, Node: n.ID, Label: label, Kind: kind, Fields: fields, Values: c.values(was, now), Sentence: sentence}
+}
+
 // called names a node for people: by its label or ID, and its kind.
 func (c *comparison) called(n *Node) string {
-	name, kind := n.Label, n.Kind
-	if name == "" {
-		name = n.ID
+	label, kind := c.names(n)
+	return fmt.Sprintf("%q (%s)", label, kind)
+}
+
+func (c *comparison) names(n *Node) (label, kind string) {
+	label, kind = n.Label, n.Kind
+	if label == "" {
+		label = n.ID
 	}
 	if k := c.kinds.Find(n.Kind); k != nil {
 		kind = k.Title
 	}
-	return fmt.Sprintf("%q (%s)", name, kind)
+	return label, kind
+}
+
+// values are what changed between two states of a node, in the order of
+// changedFields.
+func (c *comparison) values(was, now *Node) []FieldChange {
+	names := changedFields(was, now)
+	titled := now
+	if len(now.Config) == 0 {
+		titled = was
+	}
+	list := make([]FieldChange, len(names))
+	for i, name := range names {
+		f := FieldChange{Name: name, Title: c.title(titled, name)}
+		f.Before, f.Had = was.value(name)
+		f.After, f.Has = now.value(name)
+		list[i] = f
+	}
+	return list
+}
+
+// value is a member or config field by its name in changedFields.
+func (n *Node) value(name string) (v any, set bool) {
+	if name == "kind" {
+		return n.Kind, true
+	}
+	if isMember(name) {
+		if v, set = n.member(name); set {
+			return v, true
+		}
+	}
+	v, set = n.Config[name]
+	return v, set
 }
 
 // changedFields are the members and config fields in which two nodes differ,
@@ -161,6 +214,10 @@ func changedFields(was, n *Node) []string {
 	if was.Kind != n.Kind {
 		list = append(list, "kind")
 	}
+	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n))
+}
+
+func changedMembers(was, n *Node) (list []string) {
 	for _, name := range members {
 		before, had := was.member(name)
 		after, has := n.member(name)
@@ -168,6 +225,10 @@ func changedFields(was, n *Node) []string {
 			list = append(list, name)
 		}
 	}
+	return list
+}
+
+func changedConfig(was, n *Node) (list []string) {
 	names := map[string]bool{}
 	for name := range was.Config {
 		names[name] = true
@@ -189,18 +250,20 @@ func sameValue(a, b any) bool { return string(EncodeJSON(a)) == string(EncodeJSO
 
 // titles writes field names as the editor shows them.
 func (c *comparison) titles(n *Node, fields []string) string {
-	k := c.kinds.For(n)
 	list := make([]string, len(fields))
 	for i, name := range fields {
-		list[i] = strings.ReplaceAll(name, "_", " ")
-		if k == nil {
-			continue
-		}
-		if f := k.Field(name); f != nil && f.Title != "" {
-			list[i] = f.Title
-		}
+		list[i] = c.title(n, name)
 	}
 	return strings.Join(list, ", ")
+}
+
+func (c *comparison) title(n *Node, name string) string {
+	if k := c.kinds.For(n); k != nil {
+		if f := k.Field(name); f != nil && f.Title != "" {
+			return f.Title
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 // missingEdges are the edges of one list that another has fewer of.
@@ -215,25 +278,4 @@ func missingEdges(list, other []Edge) (missing []Edge) {
 		}
 	}
 	return missing
-}
-
-// Changes compares the draft with the live version.
-func (l *Library) Changes(ctx context.Context, ws, flowID string) (*Diff, error) {
-	f, err := l.Store.FindFlow(ctx, ws, flowID)
-	if err != nil {
-		return nil, err
-	}
-	now, _ := ParseDocument(f.Draft)
-	if now == nil {
-		return nil, fmt.Errorf("the stored draft of %s cannot be read", flowID)
-	}
-	var old *Document
-	if f.LiveHash != "" {
-		data, err := l.Store.FindDocument(ctx, ws, f.LiveHash)
-		if err != nil {
-			return nil, fmt.Errorf("find the live document of %s: %w", flowID, err)
-		}
-		old, _ = ParseDocument(data)
-	}
-	return Compare(old, now, l.Kinds), nil
 }

@@ -24,7 +24,15 @@ type Version struct {
 	Number       int64
 	DocumentHash string
 	Summary      string
+	By           string // user ID of who published it, or the name of a program
 	CreatedAt    time.Time
+}
+
+// Caller is a key that started runs of a flow.
+type Caller struct {
+	KeyID, Name, Prefix string
+	Runs                int64
+	LastDay             string // 2006-01-02, UTC
 }
 
 // Workspace owns flows, keys, credentials and runs.

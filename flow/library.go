@@ -140,6 +140,12 @@ func (l *Library) freeName(ctx context.Context, f *Flow, base string, again bool
 // Publish makes the draft the live version. Nothing changes when it equals the
 // newest version.
 func (l *Library) Publish(ctx context.Context, ws, flowID, by string) (v Version, created bool, err error) {
+	return l.PublishNoted(ctx, ws, flowID, by, "")
+}
+
+// PublishNoted is Publish with what a person says about the version. Without a
+// note, its summary counts what changed.
+func (l *Library) PublishNoted(ctx context.Context, ws, flowID, by, note string) (v Version, created bool, err error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return Version{}, false, err
@@ -148,7 +154,10 @@ func (l *Library) Publish(ctx context.Context, ws, flowID, by string) (v Version
 	if err != nil {
 		return Version{}, false, err
 	}
-	return l.Store.PublishFlow(ctx, ws, flowID, d.Canonical(), l.summary(ctx, f, d), by)
+	if note == "" {
+		note = l.summary(ctx, f, d)
+	}
+	return l.Store.PublishFlow(ctx, ws, flowID, d.Canonical(), note, by)
 }
 
 // summary says what changed since the live version.
@@ -188,6 +197,15 @@ func changes(old, now *Document) string {
 
 // Export gives a document out: the draft, or with a number that version.
 func (l *Library) Export(ctx context.Context, ws, flowID string, version int64) ([]byte, error) {
+	d, err := l.Document(ctx, ws, flowID, version)
+	if err != nil {
+		return nil, err
+	}
+	return d.Encode(), nil
+}
+
+// Document reads the draft of a flow, or with a number that version.
+func (l *Library) Document(ctx context.Context, ws, flowID string, version int64) (*Document, error) {
 	f, err := l.Store.FindFlow(ctx, ws, flowID)
 	if err != nil {
 		return nil, err
@@ -206,5 +224,5 @@ func (l *Library) Export(ctx context.Context, ws, flowID string, version int64) 
 	if d == nil {
 		return nil, fmt.Errorf("the stored document of %s cannot be read", flowID)
 	}
-	return d.Encode(), nil
+	return d, nil
 }

@@ -283,6 +283,8 @@ func (p *Plan) begin(i int, now time.Time) {
 	s.Attempt++
 	if s.StartedAt.IsZero() {
 		s.StartedAt = now
+	} else {
+		s.again(now)
 	}
 	if p.run.State != RunRunning {
 		p.startRun(now)

@@ -37,6 +37,7 @@ func (p *Plan) suspended(i int, s *Suspension, now time.Time) {
 	}
 	step.Saved = s.State
 	p.durable = p.durable || s.State != nil // such as the ID of something that is being paid for
+	step.tried(now, nil, true)
 	state := StepRunning
 	if until.Sub(now) > HeldBackoff {
 		state = StepWaiting
@@ -90,6 +91,7 @@ func (p *Plan) failed(i int, e *Error, now time.Time) {
 	step.Error = e
 	step.Failures++
 	if n.Retry != nil && e.Retryable && step.Failures < n.Retry.Attempts {
+		step.tried(now, e, false)
 		pause, state := backoff(n.Retry, step.Failures, e.After), StepRetrying
 		if pause > HeldBackoff {
 			state = StepWaiting
@@ -123,6 +125,7 @@ func (p *Plan) end(i int, state StepState, outputs map[string]any, now time.Time
 	if state == StepSucceeded || state == StepReused {
 		step.Error = nil
 	}
+	step.closeTries()
 	p.open--
 	p.progressed = true
 	p.mark(i)

@@ -90,6 +90,7 @@ func (p *Plan) cancelOpen(now time.Time) {
 		n := &p.nodes[i]
 		if (n.saved || n.step.State != StepPending) && !n.step.State.Ended() {
 			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = StepCanceled, now, time.Time{}, nil
+			n.step.closeTries()
 			p.open--
 			p.mark(i)
 		}

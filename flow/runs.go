@@ -147,8 +147,9 @@ type Run struct {
 type Step struct {
 	Path, Node, Kind string
 	State            StepState
-	Attempt          int // starts, those cut by a crash included
-	Failures         int // failed attempts, which the retry policy counts
+	Attempt          int       // starts, those cut by a crash included
+	Failures         int       // failed attempts, which the retry policy counts
+	Attempts         []Attempt // see Tries; empty while there was one
 	NodeHash         string
 	InputHash        string
 	Input            map[string]any

@@ -308,6 +308,58 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 	return items, nil
 }
 
+const listDeliveriesOfRun = `-- name: ListDeliveriesOfRun :many
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body FROM deliveries WHERE run_id = $1 AND workspace_id = $2 ORDER BY id
+`
+
+type ListDeliveriesOfRunParams struct {
+	RunID       string
+	WorkspaceID string
+}
+
+func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfRunParams) ([]Delivery, error) {
+	rows, err := q.db.QueryContext(ctx, listDeliveriesOfRun, arg.RunID, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Delivery
+	for rows.Next() {
+		var i Delivery
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.FlowID,
+			&i.RunID,
+			&i.Node,
+			&i.Url,
+			&i.Header,
+			&i.Secret,
+			&i.Signature,
+			&i.State,
+			&i.Attempt,
+			&i.Tries,
+			&i.Fence,
+			&i.CreatedAt,
+			&i.DueAt,
+			&i.NextAt,
+			&i.EndedAt,
+			&i.Erased,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listDueDeliveries = `-- name: ListDueDeliveries :many
 SELECT id FROM deliveries WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at LIMIT $2
 `

@@ -203,6 +203,7 @@ type Step struct {
 	Saved        string
 	Input        string
 	Outputs      string
+	Attempts     string
 }
 
 type UsageDaily struct {

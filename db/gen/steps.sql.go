@@ -19,7 +19,7 @@ func (q *Queries) DeleteSteps(ctx context.Context, runID string) error {
 }
 
 const listSteps = `-- name: ListSteps :many
-SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs FROM steps WHERE run_id = $1 AND workspace_id = $2
+SELECT run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq, started_at, ended_at, wait_until, error, saved, input, outputs, attempts FROM steps WHERE run_id = $1 AND workspace_id = $2
 `
 
 type ListStepsParams struct {
@@ -59,6 +59,7 @@ func (q *Queries) ListSteps(ctx context.Context, arg ListStepsParams) ([]Step, e
 			&i.Saved,
 			&i.Input,
 			&i.Outputs,
+			&i.Attempts,
 		); err != nil {
 			return nil, err
 		}

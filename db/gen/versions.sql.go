@@ -9,6 +9,55 @@ import (
 	"context"
 )
 
+const countVersionRuns = `-- name: CountVersionRuns :many
+SELECT newest.version, count(*) AS runs FROM (
+    SELECT version, draft, created_at FROM runs
+    WHERE workspace_id = $1 AND flow_id = $2 AND created_at >= $3
+    ORDER BY id DESC LIMIT $4
+) newest WHERE newest.draft = 0 GROUP BY newest.version
+`
+
+type CountVersionRunsParams struct {
+	WorkspaceID  string
+	FlowID       string
+	CreatedAfter int64
+	MaxRows      int32
+}
+
+type CountVersionRunsRow struct {
+	Version int64
+	Runs    int64
+}
+
+// Counted among the newest runs of the flow alone: a busy flow has millions.
+func (q *Queries) CountVersionRuns(ctx context.Context, arg CountVersionRunsParams) ([]CountVersionRunsRow, error) {
+	rows, err := q.db.QueryContext(ctx, countVersionRuns,
+		arg.WorkspaceID,
+		arg.FlowID,
+		arg.CreatedAfter,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountVersionRunsRow
+	for rows.Next() {
+		var i CountVersionRunsRow
+		if err := rows.Scan(&i.Version, &i.Runs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const findDocument = `-- name: FindDocument :one
 SELECT body FROM documents WHERE workspace_id = $1 AND hash = $2
 `
@@ -100,6 +149,64 @@ func (q *Queries) LatestVersion(ctx context.Context, arg LatestVersionParams) (V
 		&i.CreatedAt,
 	)
 	return i, err
+}
+
+const listCallers = `-- name: ListCallers :many
+SELECT u.key_id, k.name, k.prefix, CAST(sum(u.runs) AS BIGINT) AS runs, CAST(max(u.day) AS TEXT) AS last_day
+FROM usage_daily u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
+WHERE u.workspace_id = $1 AND u.day >= $2 AND u.flow_id = $3 AND u.model = ''
+    AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $4)
+GROUP BY u.key_id, k.name, k.prefix
+ORDER BY runs DESC, u.key_id
+`
+
+type ListCallersParams struct {
+	WorkspaceID string
+	FromDay     string
+	FlowID      string
+	Now         int64
+}
+
+type ListCallersRow struct {
+	KeyID   string
+	Name    string
+	Prefix  string
+	Runs    int64
+	LastDay string
+}
+
+func (q *Queries) ListCallers(ctx context.Context, arg ListCallersParams) ([]ListCallersRow, error) {
+	rows, err := q.db.QueryContext(ctx, listCallers,
+		arg.WorkspaceID,
+		arg.FromDay,
+		arg.FlowID,
+		arg.Now,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListCallersRow
+	for rows.Next() {
+		var i ListCallersRow
+		if err := rows.Scan(
+			&i.KeyID,
+			&i.Name,
+			&i.Prefix,
+			&i.Runs,
+			&i.LastDay,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listVersions = `-- name: ListVersions :many

@@ -15,6 +15,9 @@ SELECT * FROM deliveries
 WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND id < @before_id
 ORDER BY id DESC LIMIT @max_rows;
 
+-- name: ListDeliveriesOfRun :many
+SELECT * FROM deliveries WHERE run_id = @run_id AND workspace_id = @workspace_id ORDER BY id;
+
 -- name: FinishAttempt :one
 UPDATE deliveries SET state = @state, attempt = attempt + 1, tries = tries + 1,
     due_at = @due_at, next_at = @next_at, ended_at = @ended_at

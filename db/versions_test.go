@@ -1,0 +1,120 @@
+package db_test
+
+import (
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+const month = 30 * 24 * time.Hour
+
+func TestListCallers(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		other := w.newFlow(ws)
+		keys := map[string]string{}
+		for _, name := range []string{"production", "staging", "revoked", "expired", "unused"} {
+			k := &flow.Key{WorkspaceID: ws, Name: name, Prefix: "slu_" + name[:4], Hash: name}
+			if name == "expired" {
+				k.ExpiresAt = w.clock.Now().Add(time.Minute)
+			}
+			w.must(w.CreateKey(w.ctx, k))
+			keys[name] = k.ID
+		}
+		by := func(name string) func(*flow.NewRun) { return func(n *flow.NewRun) { n.Run.KeyID = keys[name] } }
+		w.startAndFinish(by("staging"))
+		for range 2 {
+			w.startAndFinish(by("production"))
+		}
+		w.startAndFinish(by("revoked"))
+		w.startAndFinish(by("expired"))
+		w.startAndFinish(by("unused"), func(n *flow.NewRun) { n.Run.FlowID = other.ID })
+		w.must(w.RevokeKey(w.ctx, ws, keys["revoked"]))
+		w.clock.move(time.Hour)
+
+		list, err := w.ListCallers(w.ctx, ws, w.flow.ID, w.clock.Now().Add(-month))
+		w.must(err)
+		if len(list) != 2 || list[0] != (flow.Caller{KeyID: keys["production"], Name: "production", Prefix: "slu_prod", Runs: 2, LastDay: "2026-03-14"}) || list[1].Name != "staging" {
+			t.Errorf("%+v", list)
+		}
+		for what, list := range map[string][]flow.Caller{
+			"later days":        must(w.ListCallers(w.ctx, ws, w.flow.ID, w.clock.Now().Add(48*time.Hour))),
+			"another workspace": must(w.ListCallers(w.ctx, "other", w.flow.ID, time.Time{})),
+		} {
+			if len(list) > 0 {
+				t.Errorf("%s: %+v", what, list)
+			}
+		}
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestCountVersionRuns(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.start()
+		w.clock.move(2 * month)
+		w.start()
+		w.start(func(n *flow.NewRun) { n.Run.Version = 2 })
+		w.start(func(n *flow.NewRun) { n.Run.Version = 2 })
+		w.start(func(n *flow.NewRun) { n.Run.Version, n.Run.Draft = 0, true })
+		runs, whole, err := w.CountVersionRuns(w.ctx, ws, w.flow.ID, w.clock.Now().Add(-month))
+		w.must(err)
+		if !whole || len(runs) != 2 || runs[1] != 1 || runs[2] != 2 {
+			t.Errorf("%v %v", runs, whole)
+		}
+	})
+}
+
+func TestVersionsKnowWhoPublished(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		v, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "First.", "user_1")
+		w.must(err)
+		wantEqual(t, "created", created, true)
+		wantEqual(t, "by", v.By, "user_1")
+	})
+}
+
+func TestListDeliveriesOfRun(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		r.State, r.EndedAt = flow.RunSucceeded, w.clock.Now()
+		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, End: true, Durable: true, Deliveries: []flow.NewDelivery{
+			{Node: "tell", URL: "https://example.com/a", Body: []byte("{}")}, {Node: "also", URL: "https://example.com/b", Body: []byte("{}")},
+		}}))
+		w.startAndFinish()
+		list, err := w.ListDeliveriesOfRun(w.ctx, ws, r.ID)
+		w.must(err)
+		if len(list) != 2 || list[0].Node == list[1].Node || list[0].RunID != r.ID || list[0].State != flow.DeliveryPending {
+			t.Errorf("%+v", list)
+		}
+		list, err = w.ListDeliveriesOfRun(w.ctx, "other", r.ID)
+		w.must(err)
+		wantEqual(t, "of another workspace", len(list), 0)
+	})
+}
+
+func TestStepsKeepAttempts(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		r := w.take(w.start().ID)
+		st, at := step("a"), w.clock.Now()
+		st.Attempt = 2
+		st.Attempts = []flow.Attempt{
+			{Number: 1, StartedAt: at, EndedAt: at.Add(time.Second), Error: &flow.Error{Code: flow.CodeHTTPFailed, Message: "It said no.", Retryable: true}},
+			{Number: 2, StartedAt: at.Add(2 * time.Second)},
+		}
+		w.must(w.finish(r, flow.RunSucceeded, st, step("b")))
+		steps, err := w.FindSteps(w.ctx, ws, r.ID)
+		w.must(err)
+		got := steps[0].Tries()
+		if len(got) != 2 || got[0].Error.Message != "It said no." || !got[0].EndedAt.Equal(at.Add(time.Second)) || !got[1].EndedAt.IsZero() {
+			t.Errorf("%+v", got)
+		}
+		wantEqual(t, "of a step that needed one", len(steps[1].Attempts), 0)
+	})
+}
