@@ -82,8 +82,8 @@ func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow
 	if err != nil {
 		return nil, nil, err
 	}
-	if run.Attempt == 1 && run.StartedAt.IsZero() {
-		return run, nil, nil // nobody can have written a step yet
+	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
+		return run, nil, nil // it came with no step, and nobody can have written one yet
 	}
 	steps, err := s.FindSteps(ctx, run.WorkspaceID, run.ID)
 	return run, steps, err

@@ -29,11 +29,12 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 		return flow.Started{}, err
 	}
 	var first *flow.Run
+	steps := stepRows(&run, n.Steps)
 	err = s.write(ctx, durable, func(tx *Tx) (err error) {
 		if first, err = tx.claimIdempotency(&n, run.ID); first != nil || err != nil {
 			return err
 		}
-		return tx.startRun(&n, &row)
+		return tx.startRun(&n, &row, steps)
 	})
 	if err != nil {
 		return flow.Started{}, err
@@ -47,7 +48,7 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 
 // startRun inserts the run; it sets place and attempt of the row anew each
 // time it runs.
-func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams) (err error) {
+func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (err error) {
 	if err := tx.checkKey(row.WorkspaceID, row.KeyID, n.KeyConcurrency); err != nil {
 		return err
 	}
@@ -63,6 +64,9 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams) (err error) {
 	row.Attempt = flag(row.Place == placeWorker)
 	if err := tx.InsertRun(tx.ctx, *row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
+	}
+	if err := tx.writeSteps(steps); err != nil {
+		return err
 	}
 	if err := tx.linkFiles(row.WorkspaceID, row.ID, n.Files); err != nil {
 		return err

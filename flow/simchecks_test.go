@@ -65,8 +65,8 @@ func (w *world) checkAncestors(i int, seen map[int]bool) error {
 		if ended, _ := w.disk.ended(w.name(e.from)); !ended {
 			return fmt.Errorf("started before %s was recorded", w.name(e.from))
 		}
-		if w.g.nodes[e.from].Disabled {
-			continue // skipped without waiting for anything
+		if w.g.nodes[e.from].Disabled || w.disk.rows[w.name(e.from)].at < 0 {
+			continue // skipped or pinned without waiting for anything
 		}
 		if err := w.checkAncestors(e.from, seen); err != nil {
 			return err
@@ -192,6 +192,17 @@ func (w *world) checkEnd() error {
 	}
 	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != CodeProviderUnavailable {
 		return fmt.Errorf("the run failed by itself: %v", run.Error)
+	}
+	return nil
+}
+
+// checkAhead: what came with the run was neither started nor written again.
+func (w *world) checkAhead(ahead []Step) error {
+	for i := range ahead {
+		want, row := encodeRow(ahead[i], -1), w.disk.rows[ahead[i].Path]
+		if row.at != -1 || row.step.Attempt != 0 || row.step.State != want.step.State || string(row.outputs) != string(want.outputs) {
+			return fmt.Errorf("%s came with the run as %s and is %+v", ahead[i].Path, ahead[i].State, row.decode())
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 // of the writes that were not durable.
 type fakeDisk struct {
 	first    Run
+	ahead    []Step // written with the run
 	log      []diskWrite
 	synced   int // writes that survive any crash
 	attempt  int64
@@ -35,8 +36,23 @@ type diskRow struct {
 	at                            int // place of its write in the log
 }
 
-func newDisk(run Run) *fakeDisk {
-	return &fakeDisk{first: run, run: run, rows: map[string]diskRow{}}
+func newDisk(run Run, ahead ...Step) *fakeDisk {
+	for i := range ahead {
+		run.Seq++
+		ahead[i].Seq = run.Seq
+	}
+	run.Progress.Done = len(ahead)
+	d := &fakeDisk{first: run, ahead: ahead}
+	d.reset()
+	return d
+}
+
+// reset is what the disk held when the run was accepted.
+func (d *fakeDisk) reset() {
+	d.rows, d.run = map[string]diskRow{}, d.first
+	for _, s := range d.ahead {
+		d.rows[s.Path] = encodeRow(s, -1)
+	}
 }
 
 // claim hands the run to a worker: what it reads, under a new attempt.
@@ -84,7 +100,7 @@ func (d *fakeDisk) apply(e diskWrite) {
 // lose forgets writes that were not durable, keeping the first n.
 func (d *fakeDisk) lose(n int) {
 	d.log = d.log[:max(n, d.synced)]
-	d.rows, d.run = map[string]diskRow{}, d.first
+	d.reset()
 	for _, e := range d.log {
 		d.apply(e)
 	}

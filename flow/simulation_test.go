@@ -96,13 +96,13 @@ func simulate(seed uint64, trace *tracer) (err error) {
 	for _, in := range d.Inputs(testKinds) {
 		inputs[in.Name] = []string{"yes", "no"}[rng.IntN(2)]
 	}
-	calm, err := play(g, inputs, nil, chaos{}, rng, trace)
+	calm, err := play(g, inputs, nil, nil, chaos{}, rng, trace)
 	if err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
 	c := drawChaos(rng)
 	trace.say("%+v", c)
-	wild, err := play(g, inputs, nil, c, rng, trace)
+	wild, err := play(g, inputs, nil, nil, c, rng, trace)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,47 @@ func simulate(seed uint64, trace *tracer) (err error) {
 			return err
 		}
 	}
-	if rng.IntN(4) > 0 {
-		return nil
+	switch rng.IntN(8) {
+	case 0, 1:
+		return rerun(g, inputs, wild, rng, trace)
+	case 2, 3:
+		return trial(d, inputs, calm, rng, trace)
 	}
-	return rerun(g, inputs, wild, rng, trace)
+	return nil
+}
+
+// trial runs a part of the document, with some of its nodes pinned to what
+// they gave before, under chaos of its own.
+func trial(d *Document, inputs map[string]any, before *world, rng *rand.Rand, trace *tracer) error {
+	until := ""
+	if n := &d.Nodes[rng.IntN(len(d.Nodes))]; rng.IntN(3) > 0 {
+		until, d = n.ID, d.Upstream(n.ID, testKinds)
+	}
+	g, err := Compile(d, testKinds)
+	if err != nil {
+		return fmt.Errorf("the part up to %q is not valid: %w", until, err)
+	}
+	var pins []Pin
+	for i := range d.Nodes {
+		if outputs := outputsOf(before.disk.rows[d.Nodes[i].ID]); outputs != nil && rng.IntN(4) == 0 {
+			pins = append(pins, Pin{Node: d.Nodes[i].ID, Outputs: outputs})
+		}
+	}
+	ahead := g.StepsAhead(pins, until, before.now)
+	trace.say("trial up to %q with %d pins, %d steps ahead", until, len(pins), len(ahead))
+	calm, err := play(g, inputs, nil, ahead, chaos{}, rng, nil)
+	if err != nil {
+		return fmt.Errorf("trial without faults: %w", err)
+	}
+	c := drawChaos(rng)
+	wild, err := play(g, inputs, nil, ahead, c, rng, trace)
+	if err != nil {
+		return err
+	}
+	if err := wild.checkAhead(ahead); err != nil || !c.comparable() {
+		return err
+	}
+	return sameEnd(g, calm, wild)
 }
 
 // rerun takes over what it may from a run that ended, under chaos of its own.
@@ -126,12 +163,12 @@ func rerun(g *Graph, inputs map[string]any, parent *world, rng *rand.Rand, trace
 	_, steps := parent.disk.claim()
 	reuse := NewReuse(g, steps, from)
 	trace.say("rerun from %q", from)
-	calm, err := play(g, inputs, reuse, chaos{}, rng, nil)
+	calm, err := play(g, inputs, reuse, nil, chaos{}, rng, nil)
 	if err != nil {
 		return fmt.Errorf("rerun without faults: %w", err)
 	}
 	c := drawChaos(rng)
-	wild, err := play(g, inputs, reuse, c, rng, trace)
+	wild, err := play(g, inputs, reuse, nil, c, rng, trace)
 	if err != nil || !c.comparable() {
 		return err
 	}

@@ -3,6 +3,7 @@ package flow
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,12 +40,12 @@ func (t *tracer) say(format string, args ...any) {
 }
 
 // play carries a run out to its end.
-func play(g *Graph, inputs map[string]any, reuse *Reuse, c chaos, rng *rand.Rand, trace *tracer) (*world, error) {
+func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []Step, c chaos, rng *rand.Rand, trace *tracer) (*world, error) {
 	run := Run{ID: "run_1", State: RunQueued, Inputs: inputs, Timeout: 100 * 24 * time.Hour}
 	if c.deadline {
 		run.Timeout = time.Duration(1+rng.IntN(60)) * time.Second
 	}
-	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run),
+	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run, slices.Clone(ahead)...),
 		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}}
 	for most := 500 + 300*g.Len(); !w.disk.run.State.Ended(); w.actions++ {
 		if w.actions > most {

@@ -14,9 +14,16 @@ type Start struct {
 	IdempotencyKey      string
 	Fingerprint         string        // of method, path and body; compared when the key repeats
 	Wait                time.Duration // hold the answer until the run ends, at most this long
+	Trial               *Trial        // the builder tries the draft out; nil for everybody else
 }
 
-// Rerun asks for a new run of another run's document.
+// Trial runs the draft with what is pinned standing in for its nodes.
+type Trial struct {
+	Until string // carry out this node and what it depends on; empty: everything
+}
+
+// Rerun asks for a new run of another run's document, or with a Trial of the
+// draft as it is now.
 type Rerun struct {
 	Start
 	ParentRunID string
@@ -41,6 +48,7 @@ type RunWebhook struct{ URL, Secret string }
 type NewRun struct {
 	Run            Run
 	Document       []byte // stored when its hash is new; nil when it is known to be stored
+	Steps          []Step // that the run has from its start, all of them ended
 	IdempotencyKey string
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook

@@ -25,18 +25,23 @@ func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 	if err != nil {
 		return flow.Started{}, err
 	}
-	files, err := r.takeInputs(ctx, s, &run, c, s.Given, "")
+	n := flow.NewRun{Document: doc}
+	if err := r.ahead(ctx, s, &run, &n, c.graph); err != nil {
+		return flow.Started{}, err
+	}
+	files, err := r.takeInputs(ctx, s, &run, asked(c, n.Steps), s.Given, "")
 	if err != nil {
 		return flow.Started{}, err
 	}
-	return r.accept(ctx, s, run, flow.NewRun{Document: doc, Files: files}, c)
+	n.Files = append(n.Files, files...)
+	return r.accept(ctx, s, run, n, c)
 }
 
 // takeInputs checks what was given and makes it the inputs of the run. It
 // returns the IDs of the files in them; problems are below a pointer.
-func (r *Runner) takeInputs(ctx context.Context, s flow.Start, run *flow.Run, c *compiled, given map[string]any, below string) (files []string, err error) {
-	values, problems := flow.CheckInputs(c.inputs, given, s.Coerce)
-	if files, problems, err = r.resolveFiles(ctx, s, c.inputs, values, problems); err != nil {
+func (r *Runner) takeInputs(ctx context.Context, s flow.Start, run *flow.Run, inputs []flow.Input, given map[string]any, below string) (files []string, err error) {
+	values, problems := flow.CheckInputs(inputs, given, s.Coerce)
+	if files, problems, err = r.resolveFiles(ctx, s, inputs, values, problems); err != nil {
 		return nil, fmt.Errorf("look up the files of the inputs: %w", err)
 	}
 	if len(problems) > 0 {
@@ -100,11 +105,8 @@ func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run) (doc [
 		return nil, nil, err
 	}
 	switch {
-	case s.Options.Draft:
-		run.Draft = true
-		doc, c, err = r.draft(f)
-		run.DocumentHash = flow.Hash(doc)
-		return doc, c, err
+	case s.Options.Draft || s.Trial != nil:
+		return r.draftFor(s, f, run)
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -126,15 +128,6 @@ func inputProblem(pointer, code, detail string) error {
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: "An option is not right: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 
-func (r *Runner) draft(f *flow.Flow) ([]byte, *compiled, error) {
-	c, err := r.graphs.compile(f.Draft)
-	if err != nil {
-		e := flow.AsError(err)
-		return nil, nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "The draft has problems that keep it from running.", Fields: e.Fields}
-	}
-	return f.Draft, c, nil
-}
-
 // accept writes the run down. Who waits for its end is registered first, so
 // that an end right after the commit is not missed.
 func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiled) (flow.Started, error) {
@@ -151,8 +144,9 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 		w = r.hub.watch(run.ID)
 		defer r.hub.leave(run.ID, w)
 	}
-	fresh := run
-	r.keepFresh(&fresh)
+	if fresh := run; len(n.Steps) == 0 {
+		r.keepFresh(&fresh)
+	}
 	started, err := r.store.StartRun(ctx, n)
 	if err != nil || started.Replayed || started.Run.Attempt == 0 {
 		r.forget(run.ID) // not started, or not started yet: it waits in the queue
@@ -187,34 +181,52 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 	if !parent.State.Ended() {
 		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
 	}
-	c, err := r.graphs.find(ctx, s.WorkspaceID, parent.DocumentHash)
+	run := r.rerun(s, parent)
+	n, c, err := r.documentOf(ctx, s, parent, &run)
 	if err != nil {
 		return flow.Started{}, err
 	}
-	run, err := r.rerun(s, parent, c)
-	if err != nil {
-		return flow.Started{}, err
+	if s.From != "" && !c.graph.Has(s.From) {
+		return flow.Started{}, inputProblem("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
 	}
+	inputs := asked(c, n.Steps)
 	given := maps.Clone(parent.Inputs)
 	if s.Given != nil {
 		given = s.Given
+	} else if s.Trial != nil {
+		given = known(inputs, given)
 	}
-	files, err := r.takeInputs(ctx, s.Start, &run, c, given, flow.Pointer("inputs"))
+	files, err := r.takeInputs(ctx, s.Start, &run, inputs, given, flow.Pointer("inputs"))
 	if err != nil {
 		return flow.Started{}, err
 	}
-	return r.accept(ctx, s.Start, run, flow.NewRun{Files: files}, c)
+	n.Files = append(n.Files, files...)
+	return r.accept(ctx, s.Start, run, n, c)
 }
 
-// rerun is the new run, still without inputs: the parent's document, metadata
-// and time limit. Its webhook is not inherited.
-func (r *Runner) rerun(s flow.Rerun, parent *flow.Run, c *compiled) (flow.Run, error) {
-	if s.From != "" && !c.graph.Has(s.From) {
-		return flow.Run{}, inputProblem("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
-	}
+// rerun is the new run, still without document and inputs: it has the parent's
+// metadata and time limit. Its webhook is not inherited.
+func (r *Runner) rerun(s flow.Rerun, parent *flow.Run) flow.Run {
 	run := r.newRun(s.Start)
-	run.Trigger, run.ParentRunID, run.RerunFrom = flow.TriggerRerun, parent.ID, s.From
-	run.Version, run.Draft, run.DocumentHash = parent.Version, parent.Draft, parent.DocumentHash
+	run.ParentRunID, run.RerunFrom = parent.ID, s.From
 	run.Metadata, run.Timeout, run.Save = parent.Metadata, parent.Timeout, parent.Save
-	return run, nil
+	return run
+}
+
+// documentOf finds what a rerun runs: the parent's document, or in the builder
+// the draft.
+func (r *Runner) documentOf(ctx context.Context, s flow.Rerun, parent, run *flow.Run) (n flow.NewRun, c *compiled, err error) {
+	if s.Trial == nil {
+		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
+		c, err = r.graphs.find(ctx, s.WorkspaceID, parent.DocumentHash)
+		return n, c, err
+	}
+	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
+	if err != nil {
+		return n, nil, err
+	}
+	if n.Document, c, err = r.draftFor(s.Start, f, run); err != nil {
+		return n, nil, err
+	}
+	return n, c, r.ahead(ctx, s.Start, run, &n, c.graph)
 }

@@ -15,6 +15,7 @@ type Store interface {
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
 
 	FindStarted(ctx context.Context, ws, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
