@@ -19,6 +19,7 @@ import (
 // at flow; only cmd knows everyone.
 var allowed = map[string][]string{
 	"sluice/flow":              {},
+	"sluice/flow/aiflow":       {"sluice/flow"},
 	"sluice/outbound":          {},
 	"sluice/providers":         {"sluice/outbound"},
 	"sluice/providers/builtin": {},
