@@ -85,6 +85,9 @@ func (u *credentialUses) ofDocument(f *Flow, document []byte, live bool) {
 	}
 }
 
+// Credentials lists the credentials that a node's config names, each once.
+func (n *Node) Credentials() []string { return credentialsIn(n.Config) }
+
 // credentialsIn lists the credentials that a config value names, each once.
 func credentialsIn(v any) []string {
 	if name, ok := SecretRef(v); ok {

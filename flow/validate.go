@@ -159,7 +159,9 @@ func (v *validator) feed(i int, e Edge, to Port) {
 	v.fed[id][port] = true
 }
 
-// convertible tells whether an edge between the types can ever work.
+// Fits tells whether an edge between ports of these types can ever work.
+func Fits(from, to Type) bool { return convertible(from, to) }
+
 func convertible(from, to Type) bool {
 	loose := func(t Type) bool { return t == TypeAny || t == TypeJSON || t == "" }
 	if from == to || loose(from) || loose(to) {

@@ -1,0 +1,64 @@
+package views
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// BuilderPage is the page a flow is drawn on.
+type BuilderPage struct {
+	FlowID, Name, Description string
+	Tags                      []string
+	Rev                       int64
+	// ReadOnly shows everything and changes nothing, for viewers.
+	ReadOnly bool
+	Nodes    []NodeFace
+	// Document is the draft as JSON, which the canvas reads.
+	Document string
+	Palette  []PaletteGroup
+	Problems ProblemsPanel
+	Outline  OutlinePanel
+	// Others are the people who have the flow open too.
+	Others []Person
+	// Outlined shows the outline first; a node in the address opens it there.
+	Outlined bool
+	Fill     BuilderFill
+}
+
+// BuilderFill are the parts of the page that other screens own. What is nil is
+// left out.
+type BuilderFill struct {
+	RunButton, PublishButton, RunBar templ.Component
+	Inspector, Runs, Data            templ.Component
+	Dialogs                          []templ.Component
+}
+
+func flowPath(id string) string { return "/flows/" + url.PathEscape(id) }
+func editPath(id string) templ.SafeURL {
+	return templ.SafeURL(flowPath(id) + "/edit")
+}
+func nodePath(id, node string) templ.SafeURL {
+	return templ.SafeURL(flowPath(id) + "/node/" + url.PathEscape(node))
+}
+func below(id, rest string) templ.SafeURL { return templ.SafeURL(flowPath(id) + rest) }
+
+// data is JSON beside the page's elements, for scripts. Nothing in it can end
+// the element.
+func data(class, json string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, `<script type="application/json" class="`+class+`">`+strings.ReplaceAll(json, "<", `\u003c`)+`</script>`)
+		return err
+	})
+}
+
+// slot shows a part that another screen fills, if it does.
+func slot(c templ.Component) templ.Component {
+	if c == nil {
+		return templ.NopComponent
+	}
+	return c
+}
