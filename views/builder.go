@@ -24,6 +24,9 @@ type BuilderPage struct {
 	Outline  OutlinePanel
 	// Others are the people who have the flow open too.
 	Others []Person
+	// Refused says why the last form was not taken; TypedName is what it had as
+	// the flow's name.
+	Refused, TypedName string
 	// Outlined shows the outline first; a node in the address opens it there.
 	Outlined bool
 	Fill     BuilderFill

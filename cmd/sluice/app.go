@@ -152,7 +152,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
 		Version: version(), MaxFile: int64(a.cfg.MaxFile), Log: a.log,
 	})
-	a.store.RunEnded = a.api.RunEnded
+	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
 	if err := a.addStarters(ctx); err != nil {
 		return err
 	}

@@ -50,6 +50,7 @@ type route struct {
 func (s *Server) table() []route {
 	return slices.Concat(
 		s.sessionRoutes(),
+		s.builderRoutes(),
 	)
 }
 

@@ -20,6 +20,7 @@ import (
 type Store interface {
 	sessionStore
 	accountStore
+	builderStore
 	Audit(ctx context.Context, ws, actor, action, target, detail string) error
 }
 
@@ -52,6 +53,7 @@ type Server struct {
 	routes   []route
 	sessions *scs.SessionManager
 	handler  http.Handler // echo behind what every request passes
+	editing  editing
 	drained  chan struct{}
 	drain    sync.Once
 }

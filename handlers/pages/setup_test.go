@@ -63,6 +63,7 @@ func setup(t *testing.T, set ...func(*Config)) *house {
 		f(&cfg)
 	}
 	h.server = New(cfg)
+	h.store.FlowEdited = h.server.FlowEdited
 	h.http.Config.Handler = h.server
 	h.http.Start()
 	t.Cleanup(func() { h.server.Drain(); h.http.Close() })

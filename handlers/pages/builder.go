@@ -1,0 +1,183 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// builderStore is what the builder reads beside what the library changes.
+type builderStore interface {
+	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
+	ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error)
+}
+
+func (s *Server) builderRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow", accessViewer, (*call).showBuilder},
+		{http.MethodGet, "/flows/:flow/problems", accessViewer, (*call).showProblems},
+		{http.MethodGet, "/flows/:flow/outline", accessViewer, (*call).showOutline},
+		{http.MethodGet, "/flows/:flow/face", accessViewer, (*call).showFace},
+		{http.MethodGet, "/flows/:flow/ops", accessViewer, (*call).missedOps},
+		{http.MethodPost, "/flows/:flow/ops", accessEditor, (*call).takeOps},
+		{http.MethodPost, "/flows/:flow/edit", accessEditor, (*call).editByForm},
+		{http.MethodGet, "/flows/:flow/events", accessViewer, (*call).flowEvents},
+	}
+}
+
+// draft is what a flow's editor edits, with what keeps it from running.
+type draft struct {
+	*flow.Document
+	flow     *flow.Flow
+	problems []flow.Problem
+}
+
+// findFlow finds the flow of the address, unless it is somebody else's or was
+// put away.
+func (c *call) findFlow() (*flow.Flow, error) {
+	f, err := c.s.Store.FindFlow(c.ctx(), c.ws(), c.Param("flow"))
+	if err != nil {
+		return nil, err
+	}
+	if !f.ArchivedAt.IsZero() {
+		return nil, errNotFound
+	}
+	return f, nil
+}
+
+func (c *call) findDraft() (*draft, error) {
+	f, err := c.findFlow()
+	if err != nil {
+		return nil, err
+	}
+	d, _ := flow.ParseDocument(f.Draft)
+	if d == nil || d.Schema != flow.Schema {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
+	}
+	return &draft{Document: d, flow: f, problems: flow.Validate(d, c.s.Kinds)}, nil
+}
+
+// mayEdit tells whether the person may change flows.
+func (c *call) mayEdit() bool { return c.member.Role.AtLeast(flow.MemberEditor) }
+
+// showBuilder is GET /flows/{id}: the page on which a flow is drawn.
+func (c *call) showBuilder() error {
+	d, err := c.findDraft()
+	if err != nil {
+		return err
+	}
+	return c.builder(http.StatusOK, d, nil)
+}
+
+// builder shows the page; change has the last word on what is on it.
+func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) error {
+	faces, err := c.faces(d, nil)
+	if err != nil {
+		return err
+	}
+	b := views.BuilderPage{
+		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayEdit(),
+		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
+		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.member.UserID), Outlined: c.QueryParam("node") != "",
+		Fill: c.fill(d),
+	}
+	if change != nil {
+		change(&b)
+	}
+	p := c.page(b.Name, views.SectionFlows)
+	p.Canvas = true
+	return c.render(status, views.Builder(p, b))
+}
+
+// fill are the parts of the builder that other screens own.
+func (c *call) fill(*draft) views.BuilderFill { return views.BuilderFill{} }
+
+// palette is the same for everybody, as kinds are declared once.
+func (s *Server) palette() []views.PaletteGroup { return views.PaletteOf(s.Kinds.List()) }
+
+// facts are what the faces of nodes say beside the nodes themselves.
+func (c *call) facts(d *draft) (views.NodeFacts, error) {
+	facts := views.FactsOf(d.Document, d.problems)
+	pins, err := c.s.Store.ListPins(c.ctx(), d.flow.WorkspaceID, d.flow.ID)
+	if err != nil {
+		return facts, err
+	}
+	facts.Pinned = map[string]bool{}
+	for _, p := range pins {
+		facts.Pinned[p.Node] = true
+	}
+	facts.Missing, err = c.missingCredentials(d)
+	return facts, err
+}
+
+// missingCredentials are the names that the draft has and the workspace has not.
+func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
+	missing := map[string]bool{}
+	for i := range d.Nodes {
+		for _, name := range d.Nodes[i].Credentials() {
+			missing[name] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	list, err := c.s.Store.ListCredentials(c.ctx(), d.flow.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		delete(missing, list[i].Name)
+	}
+	return missing, nil
+}
+
+// faces are the nodes of an ID list as the canvas shows them; nil is all.
+func (c *call) faces(d *draft, only []string) ([]views.NodeFace, error) {
+	facts, err := c.facts(d)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, id := range only {
+		wanted[id] = true
+	}
+	list := make([]views.NodeFace, 0, len(d.Nodes))
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; only == nil || wanted[n.ID] {
+			list = append(list, views.FaceOf(n, c.s.Kinds.For(n), facts))
+		}
+	}
+	return list, nil
+}
+
+// showFace is GET /flows/{id}/face?node=: one node with all its ports.
+func (c *call) showFace() error {
+	d, err := c.findDraft()
+	if err != nil {
+		return err
+	}
+	n := d.Node(c.QueryParam("node"))
+	if n == nil {
+		return errNotFound
+	}
+	facts, err := c.facts(d)
+	if err != nil {
+		return err
+	}
+	facts.AllPorts = true
+	face := views.FaceOf(n, c.s.Kinds.For(n), facts)
+	return c.render(http.StatusOK, views.CanvasNode(&face))
+}
+
+// revOf reads a revision of the address.
+func revOf(text string) (int64, error) {
+	rev, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || rev < 0 {
+		return 0, flow.Errorf(flow.CodeInputInvalid, "A revision is a whole number.")
+	}
+	return rev, nil
+}

@@ -1,0 +1,293 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// How the stream of a builder page is kept.
+const (
+	heartbeat   = 15 * time.Second // proxies cut what is silent for longer
+	memberCheck = time.Minute      // how long a stream may outlive a right, when nothing is sent
+	newsKept    = 32               // events that a slow reader may be behind
+)
+
+// editing is who has which flow open in this process, and what they hear.
+type editing struct {
+	mu    sync.Mutex
+	flows map[string][]*listener // by flow ID
+}
+
+// listener is one open page.
+type listener struct {
+	flowID string
+	user   string
+	person views.Person
+	edited chan struct{} // the draft has moved on
+	news   chan news
+	lost   chan struct{} // closed when it was too slow: it comes again and asks
+}
+
+// news is an event of the page with what it says.
+type news struct {
+	name   string
+	detail any
+}
+
+// join adds a page and tells the others.
+func (e *editing) join(l *listener) {
+	e.mu.Lock()
+	if e.flows == nil {
+		e.flows = map[string][]*listener{}
+	}
+	e.flows[l.flowID] = append(e.flows[l.flowID], l)
+	e.mu.Unlock()
+	e.tell(l.flowID, "flow:people", nil)
+}
+
+func (e *editing) leave(l *listener) {
+	e.mu.Lock()
+	rest := slices.DeleteFunc(e.flows[l.flowID], func(o *listener) bool { return o == l })
+	e.flows[l.flowID] = rest
+	if len(rest) == 0 {
+		delete(e.flows, l.flowID)
+	}
+	e.mu.Unlock()
+	e.tell(l.flowID, "flow:people", nil)
+}
+
+// tell passes an event on to all pages of a flow. It never waits.
+func (e *editing) tell(flowID, name string, detail any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range slices.Clone(e.flows[flowID]) {
+		select {
+		case l.news <- news{name, detail}:
+		default:
+			close(l.lost)
+			e.flows[flowID] = slices.DeleteFunc(e.flows[flowID], func(o *listener) bool { return o == l })
+		}
+	}
+}
+
+// poke lets the pages of a flow look at the log of its draft.
+func (e *editing) poke(flowID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.flows[flowID] {
+		select {
+		case l.edited <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+}
+
+// others are the people who have a flow open, without the one who asks.
+func (e *editing) others(flowID, user string) []views.Person {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []views.Person
+	seen := map[string]bool{user: true}
+	for _, l := range e.flows[flowID] {
+		if !seen[l.user] {
+			seen[l.user] = true
+			list = append(list, l.person)
+		}
+	}
+	return list
+}
+
+// FlowEdited tells the pages that show a flow that its draft has moved on. The
+// store calls it after each commit, of this process or another's.
+func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.poke(flowID) }
+
+// announce raises an event on all pages that show a flow, such as
+// "flow:published" or "flow:run".
+func (s *Server) announce(flowID, name string, detail any) { s.editing.tell(flowID, name, detail) }
+
+// flowStream is one page's stream.
+type flowStream struct {
+	*call
+	*listener
+	rev     int64 // the page has heard of everything up to here
+	checked time.Time
+}
+
+// errStreamOver ends a stream of which there is nothing to complain.
+var errStreamOver = errors.New("the event stream is over")
+
+// flowEvents is GET /flows/{id}/events: what others do to the draft, who they
+// are, and what happens to the flow. ?rev= is what the page knows; an
+// EventSource that reconnects says it in Last-Event-ID.
+func (c *call) flowEvents() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	known := c.Request().Header.Get("Last-Event-ID")
+	if known == "" {
+		known = c.QueryParam("rev")
+	}
+	rev, err := revOf(known)
+	if err != nil {
+		return err
+	}
+	who := views.Person{Name: c.member.Name, Email: c.member.Email, Role: string(c.member.Role)}
+	s := &flowStream{call: c, rev: rev, checked: c.s.Now(), listener: &listener{
+		flowID: f.ID, user: c.member.UserID, person: who, edited: make(chan struct{}, 1), news: make(chan news, newsKept), lost: make(chan struct{}),
+	}}
+	return s.serve()
+}
+
+func (s *flowStream) serve() error {
+	// Listening begins before the first look, so nothing falls between.
+	s.s.editing.join(s.listener)
+	defer s.s.editing.leave(s.listener)
+	s.edited <- struct{}{}
+	h := s.Response().Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
+	s.Response().WriteHeader(http.StatusOK)
+	if err := s.follow(); !errors.Is(err, errStreamOver) {
+		s.s.Log.Error("flow stream failed", "request_id", s.requestID(), "flow", s.flowID, "error", err)
+	}
+	return nil
+}
+
+func (s *flowStream) follow() error {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-s.ctx().Done():
+			return errStreamOver
+		case <-s.s.drained:
+			return errStreamOver
+		case <-s.lost:
+			return errStreamOver
+		case <-s.edited:
+			err = s.sendEdits()
+		case n := <-s.news:
+			err = s.sendNews(n)
+		case <-beat.C:
+			err = s.beat()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// beat keeps the connection alive, and looks at the member now and then.
+func (s *flowStream) beat() error {
+	if s.s.Now().Sub(s.checked) >= memberCheck {
+		if err := s.stillMay(); err != nil {
+			return err
+		}
+	}
+	return s.write(": \n\n")
+}
+
+// stillMay ends the stream of somebody who was signed out or is no member of
+// the workspace any more.
+func (s *flowStream) stillMay() error {
+	s.checked = s.s.Now()
+	err := s.signedIn()
+	if err == nil {
+		_, err = s.s.Store.FindMember(s.ctx(), s.ws(), s.user)
+	}
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || errors.Is(err, errSignedOut) || s.ctx().Err() != nil {
+		return errStreamOver
+	}
+	return err
+}
+
+// signedIn looks at the stored session. The request has its own in its context,
+// which is as old as the stream, so another context it is.
+func (c *call) signedIn() error {
+	ctx, err := c.s.sessions.Load(context.Background(), c.s.sessions.Token(c.ctx()))
+	if err != nil {
+		return fmt.Errorf("look at the session: %w", err)
+	}
+	if c.s.sessions.GetString(ctx, sessionUser) != c.member.UserID {
+		return errSignedOut
+	}
+	return nil
+}
+
+// sendEdits sends what the log has beyond what the page knows.
+func (s *flowStream) sendEdits() error {
+	if err := s.stillMay(); err != nil {
+		return err
+	}
+	d, list, err := s.since(s.ws(), s.flowID, s.rev)
+	switch {
+	case errors.Is(err, &flow.Error{Code: flow.CodeEditsGone}):
+		return s.event("flow:reload", "", map[string]any{})
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || s.ctx().Err() != nil:
+		return errStreamOver
+	case err != nil:
+		return err
+	}
+	out, err := s.transactions(d, list)
+	if err != nil {
+		return err
+	}
+	for i := range out {
+		if err := s.event("flow:ops", fmt.Sprint(out[i].Rev), out[i]); err != nil {
+			return err
+		}
+		s.rev = out[i].Rev
+	}
+	return nil
+}
+
+func (s *flowStream) sendNews(n news) error {
+	if err := s.stillMay(); err != nil {
+		return err
+	}
+	if n.name != "flow:people" {
+		return s.event(n.name, "", n.detail)
+	}
+	var b bytes.Buffer
+	if err := views.Others(s.s.editing.others(s.flowID, s.user)).Render(s.ctx(), &b); err != nil {
+		return err
+	}
+	return s.event(n.name, "", map[string]any{"html": b.String()})
+}
+
+// event sends one event; those of the log have their revision as ID, so that
+// the browser says it when it comes again.
+func (s *flowStream) event(name, id string, detail any) error {
+	var b strings.Builder
+	if id != "" {
+		fmt.Fprintf(&b, "id: %s\n", id)
+	}
+	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, flow.EncodeJSON(detail))
+	return s.write(b.String())
+}
+
+// write sends text at once. A reader who takes too long is left.
+func (s *flowStream) write(text string) error {
+	rc := http.NewResponseController(s.Response())
+	_ = rc.SetWriteDeadline(time.Now().Add(answerTime)) // recorders of tests have none
+	if _, err := s.Response().Write([]byte(text)); err != nil {
+		return errStreamOver
+	}
+	if err := rc.Flush(); err != nil {
+		return errStreamOver
+	}
+	return nil
+}

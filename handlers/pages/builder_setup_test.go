@@ -1,0 +1,23 @@
+package pages
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// flowElsewhere makes a flow in a workspace in which nobody of the test is.
+func (h *house) flowElsewhere() string {
+	h.t.Helper()
+	ctx := context.Background()
+	if _, err := h.store.FindWorkspace(ctx, "elsewhere"); err != nil {
+		if err := h.store.CreateWorkspace(ctx, flow.Workspace{ID: "elsewhere", Name: "Elsewhere"}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	f, err := h.library.Import(ctx, "elsewhere", "", []byte(sampleFlow))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return f.ID
+}
