@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -9,12 +11,16 @@ import (
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
+	w := setup(t, func(c *Config) {
+		c.Pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "a page at "+r.URL.Path) })
+	})
 	get := func(path string) *reply { return w.send(request{method: "GET", path: path, key: "-"}) }
 	get("/livez").want(t, 200)
 	get("/readyz").want(t, 200)
-	if a := get("/"); a.status != 200 || !strings.Contains(string(a.raw), publicURL+"/v1/openapi.json") {
-		t.Errorf("the front page is %d %s", a.status, a.raw)
+	for _, path := range []string{"/", "/flows", "/v1s"} {
+		if a := get(path); a.status != 200 || string(a.raw) != "a page at "+path {
+			t.Errorf("%s is %d %s", path, a.status, a.raw)
+		}
 	}
 	path := w.endedRun(w.echo, `{"ticket": "a"}`)
 	w.runner.draining.Store(true)
