@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"sluice/views":             {"sluice/flow", "sluice/static"},
 	"sluice/e2e/need":          {},
 	"sluice/e2e/npm":           {"sluice/e2e/need"},
+	"sluice/e2e/chrome":        {"sluice/e2e/need"},
 	"sluice/e2e/all":           {},
 
 	"sluice/providers/hosted/hostedtest": {},

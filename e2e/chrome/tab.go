@@ -1,0 +1,185 @@
+package chrome
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// Do carries out actions.
+func (p *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Go loads an address.
+func (p *Tab) Go(url string) { p.t.Helper(); p.Do(chromedp.Navigate(url)) }
+
+// Value evaluates an expression of the page; promises are waited for.
+func Value[T any](p *Tab, js string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// Eval carries out a statement.
+func (p *Tab) Eval(js string) { p.t.Helper(); Value[chromedp.Void](p, js) }
+
+// Until waits for a condition; a navigation meanwhile does not matter.
+func (p *Tab) Until(js string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	defer cancel()
+	var err error
+	for ctx.Err() == nil {
+		var ok bool
+		if ok, err = chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+js+")", chromedp.EvalAwaitPromise)); ok {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	p.t.Fatalf("waited for %s at %s: %v; the page says: %s", js, p.where(), err, p.text("body"))
+}
+
+// where the tab is, without failing.
+func (p *Tab) where() string {
+	url, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("location.href"))
+	return url
+}
+
+func (p *Tab) text(selector string) string {
+	text, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)))
+	if len(text) > 600 {
+		text = text[:600] + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// Has waits until an element shows a text.
+func (p *Tab) Has(selector, text string) {
+	p.t.Helper()
+	p.Until(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, text))
+}
+
+// Gone waits until nothing fits the selector.
+func (p *Tab) Gone(selector string) { p.t.Helper(); p.Until("!" + find(selector)) }
+
+func find(selector string) string { return fmt.Sprintf("document.querySelector(%q)", selector) }
+
+// There waits until something that fits the selector can be seen.
+func (p *Tab) There(selector string) {
+	p.t.Helper()
+	p.Until(find(selector) + "?.checkVisibility({visibilityProperty: true})")
+}
+
+// Point is a place on the screen.
+type Point struct{ X, Y float64 }
+
+// Middle is where an element lies, which is scrolled into view.
+func (p *Tab) Middle(selector string) Point {
+	p.t.Helper()
+	p.There(selector)
+	return Value[Point](p, `(() => { const e = `+find(selector)+`; e.scrollIntoViewIfNeeded?.(); const r = e.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2}; })()`)
+}
+
+// Click presses the mouse on an element.
+func (p *Tab) Click(selector string) {
+	p.t.Helper()
+	at := p.Middle(selector)
+	p.Do(chromedp.MouseClickXY(at.X, at.Y))
+}
+
+// Type clicks into a field and types in the place of what was there.
+func (p *Tab) Type(selector, text string) {
+	p.t.Helper()
+	p.Click(selector)
+	p.Eval(find(selector) + "?.select?.()")
+	p.Keys(text)
+}
+
+// Keys presses keys, where the focus is.
+func (p *Tab) Keys(keys string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	p.Do(chromedp.KeyEvent(keys, options...))
+}
+
+// Size makes the tab that large.
+func (p *Tab) Size(width, height int64) {
+	p.t.Helper()
+	p.Do(chromedp.EmulateViewport(width, height))
+}
+
+// Phone makes the tab a touch screen of 375 by 812 points.
+func (p *Tab) Phone() {
+	p.t.Helper()
+	p.Do(chromedp.EmulateViewport(375, 812, chromedp.EmulateMobile, chromedp.EmulateTouch))
+}
+
+// Theme makes the system light or dark.
+func (p *Tab) Theme(name string) {
+	p.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}
+	Call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+}
+
+// Offline cuts the tab off the network, or connects it again.
+func (p *Tab) Offline(cut bool) {
+	p.t.Helper()
+	Call(p, network.Enable, network.EnableParams{})
+	Call(p, emulateNetwork, networkConditions{Offline: cut, Download: -1, Upload: -1})
+}
+
+// emulateNetwork also tells the page that it is offline, which the command by
+// rules that the package knows does not.
+var emulateNetwork = cdp.Command[networkConditions, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
+
+type networkConditions struct {
+	Offline  bool    `json:"offline"`
+	Latency  float64 `json:"latency"`
+	Download float64 `json:"downloadThroughput"` // -1: as fast as it is
+	Upload   float64 `json:"uploadThroughput"`
+}
+
+// Shot writes a picture of what is seen, if SLUICE_TEST_SHOTS names a directory.
+func (p *Tab) Shot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("SLUICE_TEST_SHOTS")
+	if dir == "" {
+		return
+	}
+	p.Picture(filepath.Join(dir, name+".png"))
+}
+
+// Picture writes what is seen to a file.
+func (p *Tab) Picture(path string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, Patience)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(path, png, 0o644)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}

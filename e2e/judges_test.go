@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/e2e/chrome"
+	"sluice/e2e/need"
+	"sluice/e2e/npm"
+)
+
+// judges are the npm packages that look at the pages from outside.
+func judges(t *testing.T) (nodeModules string) {
+	return npm.Install(t, filepath.Join("testdata", "judges"))
+}
+
+// TestAccessible lets axe look at every page in both themes, wide and narrow.
+func TestAccessible(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile(filepath.Join(judges(t), "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newDashboard(t).seed()
+	tab := s.browser.Open(t, s.base()+"/sign-in")
+	tab.Allow("404")
+	look := func(p place) {
+		tab.Go(s.base() + p.path)
+		tab.Until("document.readyState === 'complete'")
+		for _, theme := range []string{"light", "dark"} {
+			tab.Theme(theme)
+			tab.Shot(p.name + "-" + theme)
+			for _, f := range violations(tab, string(axe)) {
+				t.Errorf("%s in the %s theme: %s", p.path, theme, f)
+			}
+		}
+	}
+	for _, p := range s.open() {
+		look(p)
+	}
+	s.signIn(t, ownerEmail, "/sign-in")
+	for _, p := range s.private() {
+		look(p)
+	}
+	tab.Phone()
+	for _, p := range s.private() {
+		tab.Theme("light")
+		tab.Go(s.base() + p.path)
+		tab.Until("document.readyState === 'complete'")
+		tab.Shot(p.name + "-phone")
+		if wide := chrome.Value[int](tab, "document.documentElement.scrollWidth"); wide > 375 {
+			t.Errorf("%s is %d wide on a phone of 375", p.path, wide)
+		}
+		for _, f := range violations(tab, string(axe)) {
+			t.Errorf("%s on a phone: %s", p.path, f)
+		}
+	}
+}
+
+// violations are what axe calls serious or critical, each with a place.
+func violations(tab *chrome.Tab, axe string) []string {
+	tab.Eval(axe + "; undefined")
+	return chrome.Value[[]string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations
+		.filter((v) => v.impact === "serious" || v.impact === "critical")
+		.flatMap((v) => v.nodes.slice(0, 3).map((n) => v.impact + " " + v.id + ": " + v.help + " at " + n.target.join(" ") + " " + n.html.slice(0, 160))))`)
+}
+
+// TestValidHTML lets the Nu checker of the W3C read every page.
+func TestValidHTML(t *testing.T) {
+	t.Parallel()
+	_, err := exec.LookPath("java")
+	need.Tool(t, "java is not installed", err == nil)
+	jar := filepath.Join(judges(t), "vnu-jar", "build", "dist", "vnu.jar")
+	s := newDashboard(t).seed()
+	dir, c := t.TempDir(), s.client("")
+	args := []string{"-jar", jar, "--format", "json", "--errors-only"}
+	cookies := s.cookies()
+	for i, p := range append(s.open(), s.private()...) {
+		headers := []string{"Accept: text/html", "Cookie: " + cookies}
+		if i < len(s.open()) {
+			headers = headers[:1]
+		}
+		a, err := c.try("GET", p.path, nil, headers...)
+		if err != nil || a.status >= 500 || i >= len(s.open()) && a.status != 200 {
+			t.Fatalf("%s: %v %d", p.path, err, a.status)
+		}
+		file := filepath.Join(dir, p.name+".html")
+		if err := os.WriteFile(file, a.body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, file)
+	}
+	for _, f := range nu(t, args) {
+		t.Error(f)
+	}
+}
+
+func nu(t *testing.T, args []string) (faults []string) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command("java", args...)
+	cmd.Stderr = &out // where the checker writes, by its own account
+	_ = cmd.Run()     // its exit code says that there are messages
+	var report struct {
+		Messages []struct {
+			Type, URL, Message, Extract string
+			LastLine                    int
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("the checker says: %s", out.String())
+	}
+	for _, m := range report.Messages {
+		faults = append(faults, fmt.Sprintf("%s:%d %s: %s near %s", filepath.Base(m.URL), m.LastLine, m.Type, m.Message, strings.Join(strings.Fields(m.Extract), " ")))
+	}
+	return faults
+}
+
+// TestLighthouse asks for 95 of 100 on the pages that people are on most. Its
+// score for speed depends on the machine, so the best of three looks counts.
+func TestLighthouse(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || raceEnabled {
+		t.Skip("omitted: Lighthouse measures speed, which the race detector takes away")
+	}
+	path, modules := chrome.Path(t), judges(t)
+	s := newDashboard(t).seed()
+	headers := string(must1(json.Marshal(map[string]string{"Cookie": s.cookies()})))
+	for _, p := range []string{"/flows", "/flows/" + s.flow, "/runs", "/runs/" + s.run} {
+		best := map[string]float64{}
+		for range 3 {
+			for name, score := range lighthouse(t, path, modules, s.base()+p, headers) {
+				best[name] = max(best[name], score)
+			}
+			if good(best) {
+				break
+			}
+		}
+		t.Logf("%s: %v", p, best)
+		if !good(best) {
+			t.Errorf("%s: %v", p, best)
+		}
+	}
+}
+
+func good(scores map[string]float64) bool {
+	for _, s := range scores {
+		if s < 0.95 {
+			return false
+		}
+	}
+	return len(scores) == 3
+}
+
+func lighthouse(t *testing.T, chromium, modules, address, headers string) map[string]float64 {
+	t.Helper()
+	cmd := exec.Command("node", filepath.Join(modules, "lighthouse", "cli", "index.js"), address, "--quiet", "--output=json", "--preset=desktop",
+		"--only-categories=performance,accessibility,best-practices", "--extra-headers="+headers, "--chrome-flags=--headless=new --no-sandbox --disable-gpu")
+	cmd.Env = environment("CHROME_PATH="+chromium, "CI=1")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("lighthouse: %v", err)
+	}
+	var report struct {
+		Categories map[string]struct{ Score float64 }
+		Audits     map[string]struct {
+			Score *float64
+			Title string
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range report.Audits {
+		if a.Score != nil && *a.Score < 0.9 {
+			t.Logf("%s: %s (%.2f)", address, a.Title, *a.Score)
+		}
+	}
+	scores := map[string]float64{}
+	for name, c := range report.Categories {
+		scores[name] = c.Score
+	}
+	return scores
+}
+
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

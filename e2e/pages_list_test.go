@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// failing asks an address where nobody answers.
+const failing = `{"schema": "sluice.flow/v1", "name": "Ask the warehouse", "description": "Asks a service that does not answer.", "nodes": [
+	{"id": "order", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "order", "type": "text", "example": "4711"}},
+	{"id": "ask", "kind": "http_request", "label": "Ask the warehouse", "position": {"x": 280, "y": 0}, "retry": {"attempts": 2, "backoff_s": 0.1}, "config": {"url": "http://127.0.0.1:1/orders/{{order}}"}},
+	{"id": "answer", "kind": "output", "position": {"x": 560, "y": 0}, "config": {"name": "answer"}}],
+	"edges": [{"from": "order.value", "to": "ask.order"}, {"from": "ask.body", "to": "answer.value"}]}`
+
+var tickets = []string{
+	"I was charged twice for October and need the second payment back.", "The app shows a blank page after I sign in.",
+	"How do I change the address on my invoice?", "Your delivery arrived broken. Who replaces it?", "Please delete my account and all data.",
+}
+
+// seeded is a dashboard on which something has happened.
+type seeded struct {
+	*dashboard
+	flow, broken     string // IDs of flows
+	run, failed, key string // IDs of runs, and the text of a key
+}
+
+// seed makes runs that succeed and runs that fail.
+func (d *dashboard) seed() *seeded {
+	d.t.Helper()
+	s := &seeded{dashboard: d, flow: d.flowNamed("Route a support ticket"), broken: d.publish([]byte(failing))}
+	s.key = d.must("key", "create", "--name", "production", "--scope", "run,read,manage")
+	c := d.client(s.key)
+	for _, ticket := range tickets {
+		s.run = s.start(c, s.flow, object{"ticket": ticket})
+	}
+	for i := range 2 {
+		s.failed = s.start(c, s.broken, object{"order": fmt.Sprint(4711 + i)})
+	}
+	return s
+}
+
+// start starts a run and waits for its end.
+func (s *seeded) start(c *client, flow string, body object) string {
+	s.t.Helper()
+	a := c.want(http.StatusOK, http.MethodPost, "/v1/flow/"+flow+"/run", body, "Prefer: wait=30")
+	return a.run(s.t).ID
+}
+
+// place is a page by a name that pictures and findings are called after.
+type place struct{ name, path string }
+
+// open are the pages for everybody, and private those for who is signed in.
+func (s *seeded) open() []place {
+	return []place{{"sign-in", "/sign-in"}, {"not-found", "/nothing"}}
+}
+
+func (s *seeded) private() []place {
+	return []place{
+		{"flows", "/flows"}, {"flows-table", "/flows?view=table"}, {"templates", "/flows/templates"}, {"import", "/flows/import"},
+		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"},
+		{"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
+		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
+		{"credentials", "/credentials"}, {"models", "/models"},
+		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
+	}
+}
