@@ -33,7 +33,7 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 			return err
 		}
 		return tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
-			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Draft: string(f.Draft),
+			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Tags: encodeList(f.Tags), Draft: string(f.Draft),
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, Signing: signing, CreatedAt: micros(f.CreatedAt),
 		})
 	})
@@ -159,7 +159,7 @@ func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, e
 
 func flowOf(r gen.ListFlowsRow) flow.Flow {
 	return flow.Flow{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Draft: []byte(r.Draft), Rev: r.Rev,
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
 		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
 	}

@@ -33,7 +33,7 @@ func ParseDocumentValue(v any) (*Document, []Problem) {
 	}
 	d := &Document{
 		Schema:      o.text("schema", true),
-		Name:        o.label("name", true, 200),
+		Name:        o.label("name", true, maxName),
 		Description: o.label("description", false, 10_000),
 		Nodes:       []Node{}, Edges: []Edge{},
 	}

@@ -7,6 +7,7 @@ import "time"
 type Flow struct {
 	ID, WorkspaceID   string
 	Name, Description string
+	Tags              []string // by name; see ParseTags
 	Draft             []byte // canonical document; it may be invalid
 	Rev               int64  // counts edits of the draft
 	LiveVersion       int64  // 0 when it was never published

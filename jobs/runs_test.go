@@ -109,6 +109,10 @@ func TestIdempotencyOutlivesTheFlow(t *testing.T) {
 		if again := w.begin(repeat); again.ID != first.ID || again.State != flow.RunSucceeded {
 			t.Errorf("the repeated request found %s (%s), wanted %s", again.ID, again.State, first.ID)
 		}
+		_, err := w.runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID})
+		if flow.AsError(err).Code != flow.CodeNotFound {
+			t.Errorf("an archived flow was started: %v", err)
+		}
 	})
 }
 

@@ -105,6 +105,8 @@ func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run) (doc [
 		return nil, nil, err
 	}
 	switch {
+	case !f.ArchivedAt.IsZero(): // as everywhere: it is not there any more, its runs are
+		return nil, nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 	case s.Options.Draft || s.Trial != nil:
 		return r.draftFor(s, f, run)
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:

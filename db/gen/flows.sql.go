@@ -71,7 +71,7 @@ func (q *Queries) EditDraft(ctx context.Context, arg EditDraftParams) (int64, er
 }
 
 const findFlow = `-- name: FindFlow :one
-SELECT f.id, f.workspace_id, f.name, f.description, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2
@@ -87,6 +87,7 @@ type FindFlowRow struct {
 	WorkspaceID string
 	Name        string
 	Description string
+	Tags        string
 	Draft       string
 	Rev         int64
 	LiveVersion int64
@@ -106,6 +107,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 		&i.WorkspaceID,
 		&i.Name,
 		&i.Description,
+		&i.Tags,
 		&i.Draft,
 		&i.Rev,
 		&i.LiveVersion,
@@ -166,8 +168,8 @@ func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) ([]byt
 }
 
 const insertFlow = `-- name: InsertFlow :exec
-INSERT INTO flows (id, workspace_id, name, description, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
-VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $10, 0)
+INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $11, 0)
 `
 
 type InsertFlowParams struct {
@@ -175,6 +177,7 @@ type InsertFlowParams struct {
 	WorkspaceID string
 	Name        string
 	Description string
+	Tags        string
 	Draft       string
 	Rev         int64
 	MaxRunning  int64
@@ -189,6 +192,7 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 		arg.WorkspaceID,
 		arg.Name,
 		arg.Description,
+		arg.Tags,
 		arg.Draft,
 		arg.Rev,
 		arg.MaxRunning,
@@ -199,8 +203,75 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 	return err
 }
 
+const listFlowHeads = `-- name: ListFlowHeads :many
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.rev, f.live_version, f.max_running, f.max_queued,
+    f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = $1 AND f.id > $2
+ORDER BY f.id LIMIT $3
+`
+
+type ListFlowHeadsParams struct {
+	WorkspaceID string
+	AfterID     string
+	MaxRows     int32
+}
+
+type ListFlowHeadsRow struct {
+	ID          string
+	WorkspaceID string
+	Name        string
+	Description string
+	Tags        string
+	Rev         int64
+	LiveVersion int64
+	MaxRunning  int64
+	MaxQueued   int64
+	CreatedAt   int64
+	UpdatedAt   int64
+	ArchivedAt  int64
+	LiveHash    string
+}
+
+func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([]ListFlowHeadsRow, error) {
+	rows, err := q.db.QueryContext(ctx, listFlowHeads, arg.WorkspaceID, arg.AfterID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowHeadsRow
+	for rows.Next() {
+		var i ListFlowHeadsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Description,
+			&i.Tags,
+			&i.Rev,
+			&i.LiveVersion,
+			&i.MaxRunning,
+			&i.MaxQueued,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ArchivedAt,
+			&i.LiveHash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listFlows = `-- name: ListFlows :many
-SELECT f.id, f.workspace_id, f.name, f.description, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
@@ -218,6 +289,7 @@ type ListFlowsRow struct {
 	WorkspaceID string
 	Name        string
 	Description string
+	Tags        string
 	Draft       string
 	Rev         int64
 	LiveVersion int64
@@ -243,6 +315,7 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 			&i.WorkspaceID,
 			&i.Name,
 			&i.Description,
+			&i.Tags,
 			&i.Draft,
 			&i.Rev,
 			&i.LiveVersion,
@@ -266,6 +339,24 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 	return items, nil
 }
 
+const restoreFlow = `-- name: RestoreFlow :execrows
+UPDATE flows SET archived_at = 0, updated_at = $1 WHERE id = $2 AND workspace_id = $3
+`
+
+type RestoreFlowParams struct {
+	UpdatedAt   int64
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) RestoreFlow(ctx context.Context, arg RestoreFlowParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, restoreFlow, arg.UpdatedAt, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setFlowLimits = `-- name: SetFlowLimits :execrows
 UPDATE flows SET max_running = $1, max_queued = $2, updated_at = $3
 WHERE id = $4 AND workspace_id = $5
@@ -287,6 +378,24 @@ func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (i
 		arg.ID,
 		arg.WorkspaceID,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const tagFlow = `-- name: TagFlow :execrows
+UPDATE flows SET tags = $1 WHERE id = $2 AND workspace_id = $3
+`
+
+type TagFlowParams struct {
+	Tags        string
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) TagFlow(ctx context.Context, arg TagFlowParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, tagFlow, arg.Tags, arg.ID, arg.WorkspaceID)
 	if err != nil {
 		return 0, err
 	}

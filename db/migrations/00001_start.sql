@@ -44,6 +44,7 @@ CREATE TABLE flows (
     workspace_id TEXT NOT NULL,
     name         TEXT NOT NULL,
     description  TEXT NOT NULL,
+    tags         TEXT NOT NULL,
     draft        TEXT NOT NULL,
     rev          BIGINT NOT NULL,
     live_version BIGINT NOT NULL,

@@ -1,6 +1,6 @@
 -- name: InsertFlow :exec
-INSERT INTO flows (id, workspace_id, name, description, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
-VALUES (@id, @workspace_id, @name, @description, @draft, @rev, 0, @max_running, @max_queued, @signing, @created_at, @created_at, 0);
+INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
+VALUES (@id, @workspace_id, @name, @description, @tags, @draft, @rev, 0, @max_running, @max_queued, @signing, @created_at, @created_at, 0);
 
 -- name: UpdateDraft :one
 UPDATE flows SET name = @name, description = @description, draft = @draft, rev = rev + 1, updated_at = @updated_at
@@ -20,17 +20,30 @@ UPDATE flows SET archived_at = @archived_at, updated_at = @archived_at
 WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindFlow :one
-SELECT f.id, f.workspace_id, f.name, f.description, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = @id AND f.workspace_id = @workspace_id;
 
 -- name: ListFlows :many
-SELECT f.id, f.workspace_id, f.name, f.description, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = @workspace_id AND f.id > @after_id AND f.archived_at = 0
 ORDER BY f.id LIMIT @max_rows;
+
+-- name: ListFlowHeads :many
+SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.rev, f.live_version, f.max_running, f.max_queued,
+    f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.workspace_id = @workspace_id AND f.id > @after_id
+ORDER BY f.id LIMIT @max_rows;
+
+-- name: TagFlow :execrows
+UPDATE flows SET tags = @tags WHERE id = @id AND workspace_id = @workspace_id;
+
+-- name: RestoreFlow :execrows
+UPDATE flows SET archived_at = 0, updated_at = @updated_at WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindSigning :one
 SELECT signing FROM flows WHERE id = @id AND workspace_id = @workspace_id;

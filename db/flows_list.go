@@ -1,0 +1,54 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// headsPage is how many flows are read at a time.
+const headsPage = 500
+
+// ListFlowHeads returns all flows of a workspace without their drafts, archived
+// ones too, by ID. A page that sorts and searches reads this and no drafts,
+// which can be large.
+func (s *Store) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+	var all []flow.Flow
+	for after := ""; ; after = all[len(all)-1].ID {
+		rows, err := s.read.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
+		if err != nil {
+			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
+		}
+		all = append(all, mapRows(rows, headOf)...)
+		if len(rows) < headsPage {
+			return all, nil
+		}
+	}
+}
+
+func headOf(r gen.ListFlowHeadsRow) flow.Flow {
+	return flow.Flow{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Rev: r.Rev,
+		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
+	}
+}
+
+// TagFlow replaces the tags of a flow.
+func (s *Store) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.TagFlow(tx.ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: encodeList(tags)})
+		return touched(n, err, "flow")
+	})
+}
+
+// RestoreFlow takes a flow out of the archive: it is listed and can be called
+// again.
+func (s *Store) RestoreFlow(ctx context.Context, ws, flowID string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.RestoreFlow(tx.ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.now()})
+		return touched(n, err, "flow")
+	})
+}
