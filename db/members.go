@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -9,19 +10,92 @@ import (
 
 // FindMember returns a person with the role that they have in a workspace.
 func (s *Store) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
-	r, err := s.read.FindUser(ctx, gen.FindUserParams{WorkspaceID: ws, ID: userID})
+	r, err := s.read.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
 		return nil, missing(err, "member")
 	}
-	return &flow.Member{UserID: r.ID, Name: r.Email, Email: r.Email, WorkspaceID: ws, Workspace: ws, Role: flow.MemberRole(r.Role)}, nil
+	return &flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}, nil
 }
 
-// FindAccount returns who signs in with an e-mail address: the person's ID,
-// password hash, and the workspace that they work in first.
-func (s *Store) FindAccount(ctx context.Context, email string) (userID, passwordHash, ws string, err error) {
-	u, err := s.FindUserByEmail(ctx, email)
+// ListMembers returns who is in a workspace, in the order in which they came to
+// Sluice.
+func (s *Store) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
+	rows, err := s.read.ListMembers(ctx, ws)
+	return mapRows(rows, func(r gen.ListMembersRow) flow.Member {
+		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: timeOf(r.CreatedAt)}
+	}), err
+}
+
+// ListMemberships returns the workspaces that a person is in, with their roles.
+func (s *Store) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
+	rows, err := s.read.ListMemberships(ctx, userID)
+	return mapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
+		return flow.Member{UserID: userID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
+	}), err
+}
+
+// AddMember gives a person who has an account a place in a workspace. Who is a
+// member already is refused as input_invalid.
+func (s *Store) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
+			return missing(err, "workspace")
+		}
+		return tx.addMember(ws, userID, role)
+	})
+}
+
+// addMember also takes back links to the person's password: who handed one out
+// need not own this workspace.
+func (tx *Tx) addMember(ws, userID string, role flow.MemberRole) error {
+	n, err := tx.InsertMember(tx.ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.s.now()})
 	if err != nil {
-		return "", "", "", err
+		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
 	}
-	return u.ID, u.PasswordHash, flow.DefaultWorkspace, nil
+	if n == 0 {
+		return flow.Errorf(flow.CodeInputInvalid, "This person is a member of the workspace already.")
+	}
+	return tx.DeletePasswordLinks(tx.ctx, userID)
+}
+
+// SetRole changes what a member may do. The last owner stays one.
+func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.mayLose(ws, userID, role == flow.MemberOwner); err != nil {
+			return err
+		}
+		n, err := tx.SetRole(tx.ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
+		return touched(n, err, "member")
+	})
+}
+
+// RemoveMember takes a person out of a workspace. The last owner stays.
+func (s *Store) RemoveMember(ctx context.Context, ws, userID string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.mayLose(ws, userID, false); err != nil {
+			return err
+		}
+		n, err := tx.DeleteMember(tx.ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
+		return touched(n, err, "member")
+	})
+}
+
+// mayLose refuses to take the last owner from a workspace. It holds the
+// workspace meanwhile, so that two owners cannot remove each other at once.
+func (tx *Tx) mayLose(ws, userID string, staysOwner bool) error {
+	if _, err := tx.HoldWorkspace(tx.ctx, ws); err != nil {
+		return err
+	}
+	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
+	if err != nil {
+		return missing(err, "member")
+	}
+	if staysOwner || flow.MemberRole(m.Role) != flow.MemberOwner {
+		return nil
+	}
+	owners, err := tx.CountOwners(tx.ctx, ws)
+	if err == nil && owners < 2 {
+		return flow.Errorf(flow.CodeInputInvalid, "A workspace needs an owner, and %s is the only one. Make somebody else an owner first.", m.Name)
+	}
+	return err
 }

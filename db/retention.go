@@ -129,8 +129,8 @@ func (tx *Tx) drop(runID string) error {
 }
 
 // DropStale removes up to limit idempotency keys older than a day and as many
-// edits older than a month, the sessions that are over and the hours of flows
-// that nobody looks at any more.
+// edits older than a month, the hours of flows that nobody looks at any more,
+// and the sessions, invitations and failed tries to sign in that are over.
 func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
@@ -146,8 +146,19 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 		if err := tx.DropFlowHours(tx.ctx, hourOf(now.Add(-hoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}
-		_, err = tx.DropSessions(tx.ctx, micros(now))
-		return err
+		return tx.dropAccess(now)
 	})
 	return n, err
+}
+
+// dropAccess removes what once let people in, or kept them waiting.
+func (tx *Tx) dropAccess(now time.Time) error {
+	if _, err := tx.DropSessions(tx.ctx, micros(now)); err != nil {
+		return fmt.Errorf("drop sessions: %w", err)
+	}
+	if _, err := tx.DropInvites(tx.ctx, micros(now)); err != nil {
+		return fmt.Errorf("drop invites: %w", err)
+	}
+	_, err := tx.DropThrottles(tx.ctx, micros(now.Add(-flow.TriesForgotten)))
+	return err
 }

@@ -2,37 +2,77 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
-// SaveSession stores the data of a session under the hash of its token.
-func (s *Store) SaveSession(ctx context.Context, tokenHash, userID string, data []byte, expiresAt time.Time) error {
+// SaveSession stores a session under the hash of its token.
+func (s *Store) SaveSession(ctx context.Context, one *flow.Session) error {
+	data := one.Data
 	if data == nil {
 		data = []byte{}
 	}
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.SaveSession(tx.ctx, gen.SaveSessionParams{
-			TokenHash: tokenHash, UserID: userID, Data: data, ExpiresAt: micros(expiresAt),
+			TokenHash: one.TokenHash, ID: one.ID, UserID: one.UserID, Ip: clean(one.IP), Agent: clean(one.Agent),
+			SignedInAt: micros(one.SignedInAt), SeenAt: micros(one.SeenAt), ExpiresAt: micros(one.ExpiresAt), Data: data,
 		})
 	})
 }
 
-// FindSession returns the data of a session that is not over.
-func (s *Store) FindSession(ctx context.Context, tokenHash string) (data []byte, found bool, err error) {
-	data, err = s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})
+// FindSession returns a session that is not over; what is missing is nil.
+func (s *Store) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
+	r, err := s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})
 	if isNoRows(err) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("find session: %w", err)
+		return nil, err
 	}
-	return data, true, nil
+	one := sessionOf(r)
+	return &one, nil
+}
+
+// TouchSession records that a session was used. It is not synced to disk.
+func (s *Store) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
+	return s.write(ctx, relaxed, func(tx *Tx) error {
+		return tx.TouchSession(tx.ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: clean(ip), SeenAt: micros(seen), ExpiresAt: micros(expires)})
+	})
+}
+
+// ListSessions returns a person's sessions that are not over, newest first.
+func (s *Store) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
+	rows, err := s.read.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.now()})
+	return mapRows(rows, sessionOf), err
 }
 
 // DropSession ends a session, synced, so that it cannot come back.
 func (s *Store) DropSession(ctx context.Context, tokenHash string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.DeleteSession(tx.ctx, tokenHash) })
+}
+
+// EndSession ends one of a person's sessions.
+func (s *Store) EndSession(ctx context.Context, userID, id string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.EndSession(tx.ctx, gen.EndSessionParams{UserID: userID, ID: id})
+		return touched(n, err, "session")
+	})
+}
+
+// EndSessions ends a person's sessions but the one named.
+func (s *Store) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		n, err = tx.EndSessions(tx.ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
+		return err
+	})
+	return n, err
+}
+
+func sessionOf(r gen.Session) flow.Session {
+	return flow.Session{
+		TokenHash: r.TokenHash, ID: r.ID, UserID: r.UserID, IP: r.Ip, Agent: r.Agent,
+		SignedInAt: timeOf(r.SignedInAt), SeenAt: timeOf(r.SeenAt), ExpiresAt: timeOf(r.ExpiresAt), Data: r.Data,
+	}
 }

@@ -2,83 +2,145 @@ package db
 
 import (
 	"context"
+	"crypto/subtle"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
 )
 
-// User is a person who can log in.
-type User struct {
-	ID, Email, PasswordHash string
-	Role                    string // owner, editor or viewer of the default workspace
-	CreatedAt               time.Time
+// setUpToken is the name under which the hash of the set-up link's token is.
+const setUpToken = "setup"
+
+// HasUsers tells whether the first person has come.
+func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+	_, err := s.read.FirstUser(ctx)
+	if isNoRows(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
-// CreateUser adds a person with a role in the default workspace. A second one
-// with the same e-mail address is refused as input_invalid.
-func (s *Store) CreateUser(ctx context.Context, email, passwordHash, role string) (*User, error) {
-	u := &User{
-		ID: s.ids.New(flow.PrefixUser), Email: address(email), PasswordHash: passwordHash, Role: role,
-		CreatedAt: timeOf(s.now()),
+// OfferSetUp makes the token of this hash the one that sets up, while there is
+// nobody. It tells whether that is so.
+func (s *Store) OfferSetUp(ctx context.Context, tokenHash string) (offered bool, err error) {
+	if had, err := s.HasUsers(ctx); had || err != nil {
+		return false, err
 	}
-	err := s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.FindUserByEmail(tx.ctx, gen.FindUserByEmailParams{WorkspaceID: flow.DefaultWorkspace, Email: u.Email}); err == nil {
-			return flow.Errorf(flow.CodeInputInvalid, "There is already a person with this e-mail address.")
-		}
-		row := gen.InsertUserParams{ID: u.ID, Email: u.Email, PasswordHash: passwordHash, CreatedAt: micros(u.CreatedAt)}
-		if err := tx.InsertUser(tx.ctx, row); err != nil {
-			return fmt.Errorf("insert user: %w", err)
-		}
-		return tx.InsertMember(tx.ctx, gen.InsertMemberParams{
-			WorkspaceID: flow.DefaultWorkspace, UserID: u.ID, Role: role, CreatedAt: row.CreatedAt,
-		})
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		return tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: setUpToken, Value: []byte(tokenHash)})
 	})
-	if err != nil {
-		return nil, err
+	return err == nil, err
+}
+
+// IsSetUpToken tells whether the token of this hash still sets up.
+func (s *Store) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error) {
+	if had, err := s.HasUsers(ctx); had || err != nil {
+		return false, err
 	}
-	return u, nil
+	stored, err := s.read.FindMeta(ctx, setUpToken)
+	if isNoRows(err) {
+		return false, nil
+	}
+	return subtle.ConstantTimeCompare(stored, []byte(tokenHash)) == 1, err
+}
+
+// SetUp makes the first person the owner of the default workspace and gives
+// that a name. The token works once; not_found tells that it does not.
+func (s *Store) SetUp(ctx context.Context, tokenHash string, u *flow.User, workspace string) error {
+	s.newUser(u)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		// Taking the token holds its row: of two who come at once one finds it.
+		n, err := tx.TakeMeta(tx.ctx, gen.TakeMetaParams{Name: setUpToken, Value: []byte(tokenHash)})
+		if err := touched(n, err, "set-up link"); err != nil {
+			return err
+		}
+		if _, err := tx.FirstUser(tx.ctx); !isNoRows(err) {
+			return errors.Join(flow.Errorf(flow.CodeNotFound, "There is no such set-up link."), err)
+		}
+		if _, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: flow.DefaultWorkspace, Name: clean(workspace)}); err != nil {
+			return err
+		}
+		return tx.insertMember(u, flow.DefaultWorkspace, flow.MemberOwner)
+	})
+}
+
+// SignUp adds a person who owns a workspace of their own.
+func (s *Store) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
+	s.newUser(u)
+	s.newWorkspace(w)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.insertWorkspace(w); err != nil {
+			return err
+		}
+		return tx.insertMember(u, w.ID, flow.MemberOwner)
+	})
+}
+
+// CreateUser adds a person with a role in a workspace. A second one with the
+// same e-mail address is refused as input_invalid.
+func (s *Store) CreateUser(ctx context.Context, ws string, u *flow.User, role flow.MemberRole) error {
+	s.newUser(u)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
+			return missing(err, "workspace")
+		}
+		return tx.insertMember(u, ws, role)
+	})
+}
+
+// newUser fills in what is not there yet.
+func (s *Store) newUser(u *flow.User) {
+	u.ID, u.Email, u.Name, u.CreatedAt = s.ids.New(flow.PrefixUser), address(u.Email), clean(strings.TrimSpace(u.Name)), timeOf(s.now())
+}
+
+// insertMember adds a new person and their place in a workspace.
+func (tx *Tx) insertMember(u *flow.User, ws string, role flow.MemberRole) error {
+	if _, err := tx.FindUserByEmail(tx.ctx, u.Email); !isNoRows(err) {
+		return errors.Join(flow.Errorf(flow.CodeInputInvalid, "There is already a person with this e-mail address."), err)
+	}
+	row := gen.InsertUserParams{ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash, CreatedAt: micros(u.CreatedAt)}
+	if err := tx.InsertUser(tx.ctx, row); err != nil {
+		return fmt.Errorf("insert user: %w", err)
+	}
+	_, err := tx.InsertMember(tx.ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: u.ID, Role: string(role), CreatedAt: row.CreatedAt})
+	return err
 }
 
 // FindUserByEmail returns a person by e-mail address, whatever its case.
-func (s *Store) FindUserByEmail(ctx context.Context, email string) (*User, error) {
-	r, err := s.read.FindUserByEmail(ctx, gen.FindUserByEmailParams{WorkspaceID: flow.DefaultWorkspace, Email: address(email)})
-	if err != nil {
-		return nil, missing(err, "person")
-	}
-	return userOf(gen.ListUsersRow(r)), nil
+func (s *Store) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
+	return userOf(s.read.FindUserByEmail(ctx, address(email)))
 }
 
 // FindUser returns a person.
-func (s *Store) FindUser(ctx context.Context, id string) (*User, error) {
-	r, err := s.read.FindUser(ctx, gen.FindUserParams{WorkspaceID: flow.DefaultWorkspace, ID: id})
+func (s *Store) FindUser(ctx context.Context, id string) (*flow.User, error) {
+	return userOf(s.read.FindUser(ctx, id))
+}
+
+func userOf(r gen.User, err error) (*flow.User, error) {
 	if err != nil {
 		return nil, missing(err, "person")
 	}
-	return userOf(gen.ListUsersRow(r)), nil
+	return &flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: timeOf(r.CreatedAt)}, nil
 }
 
-// ListUsers returns everybody, by ID.
-func (s *Store) ListUsers(ctx context.Context) ([]*User, error) {
-	rows, err := s.read.ListUsers(ctx, flow.DefaultWorkspace)
-	return mapRows(rows, userOf), err
+// SetPassword replaces a person's password hash. It ends their sessions but the
+// one named, and the links that would set another password.
+func (s *Store) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error {
+	return s.write(ctx, durable, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, exceptSession) })
 }
 
-// CountUsers tells whether the first person is still to come.
-func (s *Store) CountUsers(ctx context.Context) (int64, error) { return s.read.CountUsers(ctx) }
-
-// SetPassword replaces a person's password hash.
-func (s *Store) SetPassword(ctx context.Context, userID, passwordHash string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetPassword(tx.ctx, gen.SetPasswordParams{ID: userID, PasswordHash: passwordHash})
-		return touched(n, err, "person")
-	})
-}
-
-func userOf(r gen.ListUsersRow) *User {
-	return &User{ID: r.ID, Email: r.Email, PasswordHash: r.PasswordHash, Role: r.Role, CreatedAt: timeOf(r.CreatedAt)}
+func (tx *Tx) setPassword(userID, passwordHash, exceptSession string) error {
+	n, err := tx.SetPassword(tx.ctx, gen.SetPasswordParams{ID: userID, PasswordHash: passwordHash})
+	if err := touched(n, err, "person"); err != nil {
+		return err
+	}
+	if _, err := tx.EndSessions(tx.ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptSession}); err != nil {
+		return err
+	}
+	return tx.DeletePasswordLinks(tx.ctx, userID)
 }
 
 // address is how an e-mail address is stored and looked for.

@@ -252,7 +252,7 @@ func TestWrite_many_at_once(t *testing.T) {
 // that the queries run in.
 func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		const insert = "INSERT INTO audit (id, workspace_id, actor, action, target, detail, created_at) VALUES ('job', 'default', '', '', '', '', 0)"
+		const insert = "INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES ('job', 'default', '', '', '', '', '', 0)"
 		var refuse error
 		w.queue.in = func(tx any, _ []flow.Job) (err error) {
 			switch tx := tx.(type) {

@@ -20,6 +20,8 @@ const (
 	PrefixUser       = "user_"
 	PrefixCredential = "cred_"
 	PrefixAudit      = "aud_"
+	PrefixInvite     = "inv_"
+	PrefixSession    = "sess_"
 )
 
 // IDs makes prefixed identifiers of 128 bits: 48 of milliseconds, 80 random,

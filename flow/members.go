@@ -1,5 +1,7 @@
 package flow
 
+import "time"
+
 // MemberRole is what a member may do in a workspace.
 type MemberRole string
 
@@ -24,4 +26,5 @@ type Member struct {
 	UserID, Name, Email    string
 	WorkspaceID, Workspace string // the workspace's ID and name
 	Role                   MemberRole
+	JoinedAt               time.Time // only where members are listed
 }

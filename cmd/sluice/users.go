@@ -55,8 +55,8 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	u, err := store.CreateUser(ctx, c.Email, hash, c.Role)
-	if err != nil {
+	u := &flow.User{Email: c.Email, Name: c.Email, PasswordHash: hash}
+	if err := store.CreateUser(ctx, flow.DefaultWorkspace, u, flow.MemberRole(c.Role)); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s may sign in as %s.\n", c.Email, c.Role)

@@ -10,8 +10,8 @@ import (
 )
 
 const insertAudit = `-- name: InsertAudit :exec
-INSERT INTO audit (id, workspace_id, actor, action, target, detail, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertAuditParams struct {
@@ -21,6 +21,7 @@ type InsertAuditParams struct {
 	Action      string
 	Target      string
 	Detail      string
+	Ip          string
 	CreatedAt   int64
 }
 
@@ -32,13 +33,16 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error 
 		arg.Action,
 		arg.Target,
 		arg.Detail,
+		arg.Ip,
 		arg.CreatedAt,
 	)
 	return err
 }
 
 const listAudit = `-- name: ListAudit :many
-SELECT id, workspace_id, actor, action, target, detail, created_at FROM audit WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+LEFT JOIN users u ON u.id = a.actor
+WHERE a.workspace_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3
 `
 
 type ListAuditParams struct {
@@ -47,15 +51,27 @@ type ListAuditParams struct {
 	MaxRows     int32
 }
 
-func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, error) {
+type ListAuditRow struct {
+	ID          string
+	WorkspaceID string
+	Actor       string
+	Action      string
+	Target      string
+	Detail      string
+	Ip          string
+	CreatedAt   int64
+	Person      string
+}
+
+func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]ListAuditRow, error) {
 	rows, err := q.db.QueryContext(ctx, listAudit, arg.WorkspaceID, arg.BeforeID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Audit
+	var items []ListAuditRow
 	for rows.Next() {
-		var i Audit
+		var i ListAuditRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.WorkspaceID,
@@ -63,7 +79,66 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, 
 			&i.Action,
 			&i.Target,
 			&i.Detail,
+			&i.Ip,
 			&i.CreatedAt,
+			&i.Person,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditAfter = `-- name: ListAuditAfter :many
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+LEFT JOIN users u ON u.id = a.actor
+WHERE a.workspace_id = $1 AND a.id > $2 ORDER BY a.id LIMIT $3
+`
+
+type ListAuditAfterParams struct {
+	WorkspaceID string
+	AfterID     string
+	MaxRows     int32
+}
+
+type ListAuditAfterRow struct {
+	ID          string
+	WorkspaceID string
+	Actor       string
+	Action      string
+	Target      string
+	Detail      string
+	Ip          string
+	CreatedAt   int64
+	Person      string
+}
+
+func (q *Queries) ListAuditAfter(ctx context.Context, arg ListAuditAfterParams) ([]ListAuditAfterRow, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditAfter, arg.WorkspaceID, arg.AfterID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAuditAfterRow
+	for rows.Next() {
+		var i ListAuditAfterRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Actor,
+			&i.Action,
+			&i.Target,
+			&i.Detail,
+			&i.Ip,
+			&i.CreatedAt,
+			&i.Person,
 		); err != nil {
 			return nil, err
 		}

@@ -4,16 +4,6 @@
 
 package gen
 
-type Audit struct {
-	ID          string
-	WorkspaceID string
-	Actor       string
-	Action      string
-	Target      string
-	Detail      string
-	CreatedAt   int64
-}
-
 type Blob struct {
 	Hash     string
 	UploadID string
@@ -180,6 +170,18 @@ type Run struct {
 	Outputs         string
 }
 
+type Session struct {
+	TokenHash  string
+	ID         string
+	UserID     string
+	Ip         string
+	Agent      string
+	SignedInAt int64
+	SeenAt     int64
+	ExpiresAt  int64
+	Data       []byte
+}
+
 type Step struct {
 	RunID        string
 	Path         string
@@ -206,6 +208,13 @@ type Step struct {
 	Attempts     string
 }
 
+type Throttle struct {
+	Name     string
+	Failures int64
+	FailedAt int64
+	UntilAt  int64
+}
+
 type UsageDaily struct {
 	WorkspaceID  string
 	Day          string
@@ -222,6 +231,14 @@ type UsageDaily struct {
 	OutputTokens int64
 	CostNanoUsd  int64
 	Duration     int64
+}
+
+type User struct {
+	ID           string
+	Email        string
+	Name         string
+	PasswordHash string
+	CreatedAt    int64
 }
 
 type Version struct {

@@ -9,146 +9,59 @@ import (
 	"context"
 )
 
-const countUsers = `-- name: CountUsers :one
-SELECT count(*) FROM users
-`
-
-func (q *Queries) CountUsers(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countUsers)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const deleteSession = `-- name: DeleteSession :exec
-DELETE FROM sessions WHERE token_hash = $1
-`
-
-func (q *Queries) DeleteSession(ctx context.Context, tokenHash string) error {
-	_, err := q.db.ExecContext(ctx, deleteSession, tokenHash)
-	return err
-}
-
-const dropSessions = `-- name: DropSessions :execrows
-DELETE FROM sessions WHERE expires_at <= $1
-`
-
-func (q *Queries) DropSessions(ctx context.Context, now int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, dropSessions, now)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const findSession = `-- name: FindSession :one
-SELECT data FROM sessions WHERE token_hash = $1 AND expires_at > $2
-`
-
-type FindSessionParams struct {
-	TokenHash string
-	Now       int64
-}
-
-func (q *Queries) FindSession(ctx context.Context, arg FindSessionParams) ([]byte, error) {
-	row := q.db.QueryRowContext(ctx, findSession, arg.TokenHash, arg.Now)
-	var data []byte
-	err := row.Scan(&data)
-	return data, err
-}
-
 const findUser = `-- name: FindUser :one
-SELECT u.id, u.email, u.password_hash, u.created_at, m.role FROM users u
-JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
-WHERE u.id = $2
+SELECT id, email, name, password_hash, created_at FROM users WHERE id = $1
 `
 
-type FindUserParams struct {
-	WorkspaceID string
-	ID          string
-}
-
-type FindUserRow struct {
-	ID           string
-	Email        string
-	PasswordHash string
-	CreatedAt    int64
-	Role         string
-}
-
-func (q *Queries) FindUser(ctx context.Context, arg FindUserParams) (FindUserRow, error) {
-	row := q.db.QueryRowContext(ctx, findUser, arg.WorkspaceID, arg.ID)
-	var i FindUserRow
+func (q *Queries) FindUser(ctx context.Context, id string) (User, error) {
+	row := q.db.QueryRowContext(ctx, findUser, id)
+	var i User
 	err := row.Scan(
 		&i.ID,
 		&i.Email,
+		&i.Name,
 		&i.PasswordHash,
 		&i.CreatedAt,
-		&i.Role,
 	)
 	return i, err
 }
 
 const findUserByEmail = `-- name: FindUserByEmail :one
-SELECT u.id, u.email, u.password_hash, u.created_at, m.role FROM users u
-JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
-WHERE u.email = $2
+SELECT id, email, name, password_hash, created_at FROM users WHERE email = $1
 `
 
-type FindUserByEmailParams struct {
-	WorkspaceID string
-	Email       string
-}
-
-type FindUserByEmailRow struct {
-	ID           string
-	Email        string
-	PasswordHash string
-	CreatedAt    int64
-	Role         string
-}
-
-func (q *Queries) FindUserByEmail(ctx context.Context, arg FindUserByEmailParams) (FindUserByEmailRow, error) {
-	row := q.db.QueryRowContext(ctx, findUserByEmail, arg.WorkspaceID, arg.Email)
-	var i FindUserByEmailRow
+func (q *Queries) FindUserByEmail(ctx context.Context, email string) (User, error) {
+	row := q.db.QueryRowContext(ctx, findUserByEmail, email)
+	var i User
 	err := row.Scan(
 		&i.ID,
 		&i.Email,
+		&i.Name,
 		&i.PasswordHash,
 		&i.CreatedAt,
-		&i.Role,
 	)
 	return i, err
 }
 
-const insertMember = `-- name: InsertMember :exec
-INSERT INTO members (workspace_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)
+const firstUser = `-- name: FirstUser :one
+SELECT id FROM users ORDER BY id LIMIT 1
 `
 
-type InsertMemberParams struct {
-	WorkspaceID string
-	UserID      string
-	Role        string
-	CreatedAt   int64
-}
-
-func (q *Queries) InsertMember(ctx context.Context, arg InsertMemberParams) error {
-	_, err := q.db.ExecContext(ctx, insertMember,
-		arg.WorkspaceID,
-		arg.UserID,
-		arg.Role,
-		arg.CreatedAt,
-	)
-	return err
+func (q *Queries) FirstUser(ctx context.Context) (string, error) {
+	row := q.db.QueryRowContext(ctx, firstUser)
+	var id string
+	err := row.Scan(&id)
+	return id, err
 }
 
 const insertUser = `-- name: InsertUser :exec
-INSERT INTO users (id, email, password_hash, created_at) VALUES ($1, $2, $3, $4)
+INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
 `
 
 type InsertUserParams struct {
 	ID           string
 	Email        string
+	Name         string
 	PasswordHash string
 	CreatedAt    int64
 }
@@ -157,73 +70,9 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) error {
 	_, err := q.db.ExecContext(ctx, insertUser,
 		arg.ID,
 		arg.Email,
+		arg.Name,
 		arg.PasswordHash,
 		arg.CreatedAt,
-	)
-	return err
-}
-
-const listUsers = `-- name: ListUsers :many
-SELECT u.id, u.email, u.password_hash, u.created_at, m.role FROM users u
-JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
-ORDER BY u.id
-`
-
-type ListUsersRow struct {
-	ID           string
-	Email        string
-	PasswordHash string
-	CreatedAt    int64
-	Role         string
-}
-
-func (q *Queries) ListUsers(ctx context.Context, workspaceID string) ([]ListUsersRow, error) {
-	rows, err := q.db.QueryContext(ctx, listUsers, workspaceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListUsersRow
-	for rows.Next() {
-		var i ListUsersRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Email,
-			&i.PasswordHash,
-			&i.CreatedAt,
-			&i.Role,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const saveSession = `-- name: SaveSession :exec
-INSERT INTO sessions (token_hash, user_id, data, expires_at) VALUES ($1, $2, $3, $4)
-ON CONFLICT (token_hash) DO UPDATE SET user_id = excluded.user_id, data = excluded.data, expires_at = excluded.expires_at
-`
-
-type SaveSessionParams struct {
-	TokenHash string
-	UserID    string
-	Data      []byte
-	ExpiresAt int64
-}
-
-func (q *Queries) SaveSession(ctx context.Context, arg SaveSessionParams) error {
-	_, err := q.db.ExecContext(ctx, saveSession,
-		arg.TokenHash,
-		arg.UserID,
-		arg.Data,
-		arg.ExpiresAt,
 	)
 	return err
 }

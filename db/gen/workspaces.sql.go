@@ -37,6 +37,18 @@ func (q *Queries) FindWorkspace(ctx context.Context, id string) (Workspace, erro
 	return i, err
 }
 
+const holdWorkspace = `-- name: HoldWorkspace :execrows
+UPDATE workspaces SET name = name WHERE id = $1
+`
+
+func (q *Queries) HoldWorkspace(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdWorkspace, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertMeta = `-- name: InsertMeta :execrows
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING
 `
@@ -79,6 +91,37 @@ func (q *Queries) InsertWorkspace(ctx context.Context, arg InsertWorkspaceParams
 	return err
 }
 
+const renameWorkspace = `-- name: RenameWorkspace :execrows
+UPDATE workspaces SET name = $1 WHERE id = $2
+`
+
+type RenameWorkspaceParams struct {
+	Name string
+	ID   string
+}
+
+func (q *Queries) RenameWorkspace(ctx context.Context, arg RenameWorkspaceParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, renameWorkspace, arg.Name, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const saveMeta = `-- name: SaveMeta :exec
+INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
+`
+
+type SaveMetaParams struct {
+	Name  string
+	Value []byte
+}
+
+func (q *Queries) SaveMeta(ctx context.Context, arg SaveMetaParams) error {
+	_, err := q.db.ExecContext(ctx, saveMeta, arg.Name, arg.Value)
+	return err
+}
+
 const setWorkspaceLimits = `-- name: SetWorkspaceLimits :execrows
 UPDATE workspaces SET max_running = $1, max_queued = $2 WHERE id = $3
 `
@@ -91,6 +134,23 @@ type SetWorkspaceLimitsParams struct {
 
 func (q *Queries) SetWorkspaceLimits(ctx context.Context, arg SetWorkspaceLimitsParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, setWorkspaceLimits, arg.MaxRunning, arg.MaxQueued, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const takeMeta = `-- name: TakeMeta :execrows
+DELETE FROM meta WHERE name = $1 AND value = $2
+`
+
+type TakeMetaParams struct {
+	Name  string
+	Value []byte
+}
+
+func (q *Queries) TakeMeta(ctx context.Context, arg TakeMetaParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, takeMeta, arg.Name, arg.Value)
 	if err != nil {
 		return 0, err
 	}

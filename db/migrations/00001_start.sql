@@ -19,6 +19,7 @@ CREATE TABLE workspaces (
 CREATE TABLE users (
     id            TEXT NOT NULL PRIMARY KEY,
     email         TEXT NOT NULL UNIQUE,
+    name          TEXT NOT NULL,
     password_hash TEXT NOT NULL,
     created_at    BIGINT NOT NULL
 );
@@ -30,14 +31,49 @@ CREATE TABLE members (
     created_at   BIGINT NOT NULL,
     PRIMARY KEY (workspace_id, user_id)
 );
+CREATE INDEX members_user ON members (user_id, workspace_id);
 
+-- id names a session to its person; it says nothing about the token.
 CREATE TABLE sessions (
-    token_hash TEXT NOT NULL PRIMARY KEY,
-    user_id    TEXT NOT NULL,
-    data       BYTEA NOT NULL,
-    expires_at BIGINT NOT NULL
+    token_hash   TEXT NOT NULL PRIMARY KEY,
+    id           TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    ip           TEXT NOT NULL,
+    agent        TEXT NOT NULL,
+    signed_in_at BIGINT NOT NULL,
+    seen_at      BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    data         BYTEA NOT NULL
 );
+CREATE INDEX sessions_user ON sessions (user_id, id);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+-- Links that work once: one lets a new member in, or a member set a password.
+-- user_id is whose password it sets, '' for new members.
+CREATE TABLE invites (
+    id           TEXT NOT NULL PRIMARY KEY,
+    token_hash   TEXT NOT NULL UNIQUE,
+    workspace_id TEXT NOT NULL,
+    email        TEXT NOT NULL,
+    role         TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    created_by   TEXT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL
+);
+CREATE INDEX invites_list ON invites (workspace_id, id);
+CREATE INDEX invites_user ON invites (user_id) WHERE user_id <> '';
+CREATE INDEX invites_expiry ON invites (expires_at);
+
+-- How often somebody failed to sign in of late, by account and by address, and
+-- until when they wait. The names are hashes.
+CREATE TABLE throttles (
+    name      TEXT NOT NULL PRIMARY KEY,
+    failures  BIGINT NOT NULL,
+    failed_at BIGINT NOT NULL,
+    until_at  BIGINT NOT NULL
+);
+CREATE INDEX throttles_age ON throttles (failed_at);
 
 CREATE TABLE flows (
     id           TEXT NOT NULL PRIMARY KEY,
@@ -386,6 +422,7 @@ CREATE TABLE audit (
     action       TEXT NOT NULL,
     target       TEXT NOT NULL,
     detail       TEXT NOT NULL,
+    ip           TEXT NOT NULL,
     created_at   BIGINT NOT NULL
 );
 CREATE INDEX audit_list ON audit (workspace_id, id);

@@ -14,3 +14,15 @@ SELECT value FROM meta WHERE name = @name;
 
 -- name: InsertMeta :execrows
 INSERT INTO meta (name, value) VALUES (@name, @value) ON CONFLICT (name) DO NOTHING;
+
+-- name: RenameWorkspace :execrows
+UPDATE workspaces SET name = @name WHERE id = @id;
+
+-- name: HoldWorkspace :execrows
+UPDATE workspaces SET name = name WHERE id = @id;
+
+-- name: SaveMeta :exec
+INSERT INTO meta (name, value) VALUES (@name, @value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: TakeMeta :execrows
+DELETE FROM meta WHERE name = @name AND value = @value;

@@ -1,0 +1,110 @@
+package db
+
+import (
+	"context"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// CreateInvite adds a link that works once. ID and times are filled in.
+func (s *Store) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
+	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), timeOf(s.now())
+	i.ExpiresAt = i.CreatedAt.Add(flow.InviteLife)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if i.UserID != "" { // an older link to the same password is void
+			if err := tx.DeletePasswordLinks(tx.ctx, i.UserID); err != nil {
+				return err
+			}
+		}
+		return tx.InsertInvite(tx.ctx, gen.InsertInviteParams{
+			ID: i.ID, TokenHash: tokenHash, WorkspaceID: i.WorkspaceID, Email: i.Email, Role: string(i.Role), UserID: i.UserID,
+			CreatedBy: i.CreatedBy, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
+		})
+	})
+}
+
+// FindInvite returns what a link is for, while it works.
+func (s *Store) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite, error) {
+	return inviteOf(s.read.FindInvite(ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: s.now()}))
+}
+
+func inviteOf(r gen.FindInviteRow, err error) (*flow.Invite, error) {
+	if err != nil {
+		return nil, missing(err, "link")
+	}
+	return &flow.Invite{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Email: r.Email, Role: flow.MemberRole(r.Role), UserID: r.UserID,
+		CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt),
+	}, nil
+}
+
+// ListInvites returns the open invitations of a workspace, newest first. Links
+// to passwords are not among them.
+func (s *Store) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
+	rows, err := s.read.ListInvites(ctx, gen.ListInvitesParams{WorkspaceID: ws, Now: s.now()})
+	return mapRows(rows, func(r gen.ListInvitesRow) flow.Invite {
+		return flow.Invite{
+			ID: r.ID, WorkspaceID: r.WorkspaceID, Email: r.Email, Role: flow.MemberRole(r.Role),
+			CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt),
+		}
+	}), err
+}
+
+// RevokeInvite makes an invitation's link worthless.
+func (s *Store) RevokeInvite(ctx context.Context, ws, id string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.DeleteInvite(tx.ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
+		return touched(n, err, "invitation")
+	})
+}
+
+// AcceptInvite makes the person a member as the invitation says: somebody new
+// when u has no ID. The link works once.
+func (s *Store) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User) (i *flow.Invite, err error) {
+	made := *u
+	if u.ID == "" {
+		s.newUser(&made)
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		if i, err = tx.takeInvite(tokenHash); err != nil {
+			return err
+		}
+		if i.UserID != "" || i.Email != made.Email {
+			return flow.Errorf(flow.CodeNotFound, "There is no such link.")
+		}
+		if u.ID == "" {
+			return tx.insertMember(&made, i.WorkspaceID, i.Role)
+		}
+		return tx.addMember(i.WorkspaceID, u.ID, i.Role)
+	})
+	if err == nil {
+		*u = made
+	}
+	return i, err
+}
+
+// ResetPassword sets the password of whom a link is for, and ends their
+// sessions. The link works once.
+func (s *Store) ResetPassword(ctx context.Context, tokenHash, passwordHash string) (i *flow.Invite, err error) {
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		if i, err = tx.takeInvite(tokenHash); err != nil {
+			return err
+		}
+		if i.UserID == "" {
+			return flow.Errorf(flow.CodeNotFound, "There is no such link.")
+		}
+		return tx.setPassword(i.UserID, passwordHash, "")
+	})
+	return i, err
+}
+
+// takeInvite uses a link up. Of two who come at once, one finds its row.
+func (tx *Tx) takeInvite(tokenHash string) (*flow.Invite, error) {
+	i, err := inviteOf(tx.FindInvite(tx.ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: tx.s.now()}))
+	if err != nil {
+		return nil, err
+	}
+	n, err := tx.TakeInvite(tx.ctx, i.ID)
+	return i, touched(n, err, "link")
+}

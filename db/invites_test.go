@@ -1,0 +1,95 @@
+package db_test
+
+import (
+	"testing"
+
+	"sluice/flow"
+)
+
+// invite adds an invitation under a token of the e-mail address.
+func (w *world) invite(email string, role flow.MemberRole, userID string) *flow.Invite {
+	w.t.Helper()
+	i := &flow.Invite{WorkspaceID: ws, Email: email, Role: role, UserID: userID, CreatedBy: "cli"}
+	w.must(w.CreateInvite(w.ctx, email, i))
+	return i
+}
+
+func TestInvites(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		ada := w.newUser("ada@example.com", flow.MemberOwner)
+		i := &flow.Invite{WorkspaceID: ws, Email: " Lin@example.com", Role: flow.MemberEditor, CreatedBy: ada.ID}
+		w.must(w.CreateInvite(w.ctx, "h", i))
+		got, err := w.FindInvite(w.ctx, "h")
+		w.must(err)
+		wantEqual(t, "invited by", got.InvitedBy, ada.Name)
+		wantEqual(t, "workspace", got.Workspace, "Default")
+		open, err := w.ListInvites(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "open", len(open), 1)
+
+		_, err = w.AcceptInvite(w.ctx, "h", &flow.User{Email: "eve@example.com"})
+		wantCode(t, err, flow.CodeNotFound) // somebody else's
+		lin := &flow.User{Email: "lin@example.com", Name: "Lin", PasswordHash: "x"}
+		_, err = w.AcceptInvite(w.ctx, "h", lin)
+		w.must(err)
+		m, err := w.FindMember(w.ctx, ws, lin.ID)
+		w.must(err)
+		wantEqual(t, "role", m.Role, flow.MemberEditor)
+		_, err = w.AcceptInvite(w.ctx, "h", &flow.User{Email: "lin@example.com"})
+		wantCode(t, err, flow.CodeNotFound) // used
+	})
+}
+
+func TestInvites_end(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		revoked := w.invite("a@example.com", flow.MemberViewer, "")
+		wantCode(t, w.RevokeInvite(w.ctx, "ws_other", revoked.ID), flow.CodeNotFound)
+		w.must(w.RevokeInvite(w.ctx, ws, revoked.ID))
+		_, err := w.FindInvite(w.ctx, "a@example.com")
+		wantCode(t, err, flow.CodeNotFound)
+
+		w.invite("b@example.com", flow.MemberViewer, "")
+		w.clock.move(flow.InviteLife)
+		_, err = w.FindInvite(w.ctx, "b@example.com")
+		wantCode(t, err, flow.CodeNotFound)
+		_, err = w.AcceptInvite(w.ctx, "b@example.com", &flow.User{Email: "b@example.com"})
+		wantCode(t, err, flow.CodeNotFound)
+		open, err := w.ListInvites(w.ctx, ws)
+		w.must(err)
+		wantEqual(t, "open", len(open), 0)
+		_, err = w.DropStale(w.ctx, w.clock.Now(), 10)
+		w.must(err)
+	})
+}
+
+func TestResetPassword(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		lin := w.newUser("lin@example.com", flow.MemberViewer)
+		w.session("a", lin.ID)
+		w.invite("old", "", lin.ID)
+		w.invite("new", "", lin.ID)
+		_, err := w.ResetPassword(w.ctx, "old", "x")
+		wantCode(t, err, flow.CodeNotFound) // the newer link took its place
+		_, err = w.AcceptInvite(w.ctx, "new", lin)
+		wantCode(t, err, flow.CodeNotFound) // it is for a password
+		i, err := w.ResetPassword(w.ctx, "new", "fresh")
+		w.must(err)
+		wantEqual(t, "of", i.UserID, lin.ID)
+		left, err := w.ListSessions(w.ctx, lin.ID)
+		w.must(err)
+		wantEqual(t, "sessions", len(left), 0)
+		_, err = w.ResetPassword(w.ctx, "new", "again")
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+// Who handed out a link to a password need not own what its person joins later.
+func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		lin := w.newUser("lin@example.com", flow.MemberViewer)
+		w.invite("link", "", lin.ID)
+		w.must(w.FoundWorkspace(w.ctx, &flow.Workspace{Name: "Lin's"}, lin.ID))
+		_, err := w.ResetPassword(w.ctx, "link", "x")
+		wantCode(t, err, flow.CodeNotFound)
+	})
+}

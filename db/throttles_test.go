@@ -1,0 +1,54 @@
+package db_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+func TestThrottles(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		account, address := flow.Try{Name: "account", Free: 2}, flow.Try{Name: "address", Free: 10}
+		take := func(what string, want time.Duration) {
+			t.Helper()
+			wait, err := w.TakeTry(w.ctx, account, address)
+			w.must(err)
+			wantEqual(t, what, wait, want)
+		}
+		take("first", 0)
+		take("second", 0)
+		take("third", 0)
+		take("fourth, too soon", time.Second)
+		w.clock.move(time.Second)
+		take("fourth", 0)
+		w.clock.move(time.Second)
+		take("fifth, too soon", time.Second) // of two
+		w.must(w.ForgiveTry(w.ctx, account.Name, address.Name))
+		take("after success", 0)
+		take("and again", 0)
+		take("and a third", 0)
+		w.clock.move(flow.TriesForgotten + time.Second)
+		take("forgotten", 0)
+		take("twice", 0)
+	})
+}
+
+// Of many guesses at once, no more pass than one after the other would.
+func TestThrottles_count_at_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		var passed atomic.Int64
+		var all sync.WaitGroup
+		for range 12 {
+			all.Go(func() {
+				if wait, err := w.TakeTry(w.ctx, flow.Try{Name: "account", Free: 4}); err == nil && wait == 0 {
+					passed.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		wantEqual(t, "passed", passed.Load(), 5)
+	})
+}

@@ -1,0 +1,42 @@
+package db
+
+import (
+	"context"
+	"strings"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// FoundWorkspace adds a workspace that a person owns. ID and time are filled in.
+func (s *Store) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
+	s.newWorkspace(w)
+	return s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.insertWorkspace(w); err != nil {
+			return err
+		}
+		return tx.addMember(w.ID, ownerID, flow.MemberOwner)
+	})
+}
+
+// newWorkspace fills in what is not there yet.
+func (s *Store) newWorkspace(w *flow.Workspace) {
+	w.ID, w.Name, w.CreatedAt = s.ids.New(flow.PrefixWorkspace), clean(strings.TrimSpace(w.Name)), timeOf(s.now())
+	if w.MaxQueued == 0 {
+		w.MaxQueued = defaultMaxQueued
+	}
+}
+
+func (tx *Tx) insertWorkspace(w *flow.Workspace) error {
+	return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
+		ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: micros(w.CreatedAt),
+	})
+}
+
+// RenameWorkspace gives a workspace another name.
+func (s *Store) RenameWorkspace(ctx context.Context, ws, name string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: ws, Name: clean(strings.TrimSpace(name))})
+		return touched(n, err, "workspace")
+	})
+}

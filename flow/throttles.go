@@ -1,0 +1,26 @@
+package flow
+
+import "time"
+
+// Try is one attempt to guess something, counted under a name: an account, an
+// address.
+type Try struct {
+	Name string
+	Free int64 // failures before the first wait
+}
+
+// How long failures slow somebody down: at most, and until they are forgotten.
+const (
+	longestWait    = 15 * time.Minute
+	TriesForgotten = 24 * time.Hour
+)
+
+// Wait is how long to wait after so many failures: a second after the first
+// that is not free, then twice as long each time.
+func (t Try) Wait(failures int64) time.Duration {
+	n := failures - t.Free
+	if n <= 0 {
+		return 0
+	}
+	return min(time.Second<<min(n-1, 20), longestWait)
+}
