@@ -10,7 +10,9 @@ type SetUpForm struct {
 type SignInForm struct {
 	Email string
 	// Next is the page that the person wanted; empty is the start.
-	Next   string
+	Next string
+	// SignUp shows the way to an account of one's own.
+	SignUp bool
 	Errors Errors
 }
 
@@ -36,6 +38,6 @@ const passwordHelp = "At least 10 characters. A few words that you remember are 
 func newPassword(name, label string, errors Errors) Field {
 	return Field{
 		Name: name, Label: label, Type: "password", Autocomplete: "new-password", Size: "large",
-		Help: passwordHelp, Error: errors[name], Attrs: map[string]any{"minlength": "10", "maxlength": "256"},
+		Help: passwordHelp, Error: errors[name], Attrs: map[string]any{"minlength": "10", "maxlength": "512"},
 	}
 }

@@ -41,7 +41,7 @@ func (c *call) partial() bool {
 
 // page is what stands around the content.
 func (c *call) page(title string, section views.Section) views.Page {
-	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce}
+	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe()}
 	if m := c.member; m != nil {
 		p.Workspace = m.Workspace
 		p.Person = &views.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
@@ -82,10 +82,4 @@ func (c *call) see(path string) error {
 		return c.NoContent(http.StatusOK)
 	}
 	return c.Redirect(http.StatusSeeOther, path)
-}
-
-// audit writes to the workspace's log who did what. A failure to do so fails
-// the request, since nobody could tell later.
-func (c *call) audit(action, target, detail string) error {
-	return c.s.Store.Audit(c.ctx(), c.ws(), c.member.Email, action, target, detail)
 }

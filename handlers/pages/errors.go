@@ -15,9 +15,10 @@ import (
 var (
 	// errNotFound is the one answer for what is unknown, malformed or somebody
 	// else's: nobody may learn which of the three it was.
-	errNotFound  = flow.Errorf(flow.CodeNotFound, "There is nothing here.")
-	errForbidden = &pageError{http.StatusForbidden, "Your role in this workspace does not allow this."}
-	errSignedOut = &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed."}
+	errNotFound    = flow.Errorf(flow.CodeNotFound, "There is nothing here.")
+	errForbidden   = &pageError{http.StatusForbidden, "Your role in this workspace does not allow this."}
+	errNoWorkspace = &pageError{http.StatusForbidden, "You are in no workspace. Ask an owner of one to invite you."}
+	errSignedOut   = &pageError{http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed."}
 )
 
 // pageError is an answer of a status that the domain has no code for.

@@ -49,7 +49,7 @@ type route struct {
 // table is all routes; each noun's file lists its own.
 func (s *Server) table() []route {
 	return slices.Concat(
-		s.sessionRoutes(),
+		s.peopleRoutes(),
 		s.builderRoutes(),
 	)
 }
@@ -67,7 +67,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		}()
 		c := newCall(ec, s)
 		if r.access != accessOpen {
-			if err := c.identify(); err != nil {
+			if err := c.identify(); err != nil && !(r.access == accessPerson && errors.Is(err, errNoWorkspace)) {
 				return c.signedOut(err)
 			}
 			if role := r.access.role(); role != "" && !c.member.Role.AtLeast(role) {

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -19,9 +20,8 @@ import (
 // What is missing is an Error of CodeNotFound.
 type Store interface {
 	sessionStore
-	accountStore
+	peopleStore
 	builderStore
-	Audit(ctx context.Context, ws, actor, action, target, detail string) error
 }
 
 // Runner starts, follows and ends runs.
@@ -42,6 +42,11 @@ type Config struct {
 	Links     *flow.FileLinks
 	PublicURL string // scheme and host under which people reach the pages
 
+	// Exposed says that others than this machine reach the server: then nothing
+	// but set-up is answered before there is an owner.
+	Exposed bool
+	SignUp  bool // strangers may make an account with a workspace of their own
+
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
@@ -52,6 +57,8 @@ type Server struct {
 	echo     *echo.Echo
 	routes   []route
 	sessions *scs.SessionManager
+	hasher   *hasher
+	ids      flow.IDs
 	handler  http.Handler // echo behind what every request passes
 	editing  editing
 	drained  chan struct{}
@@ -60,7 +67,8 @@ type Server struct {
 
 // New makes the dashboard.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{})}
+	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{}), hasher: newHasher()}
+	s.ids = flow.IDs{Now: s.Now, Random: rand.Reader}
 	s.sessions = s.newSessions()
 	s.routes = s.table()
 	s.echo = echo.New()
@@ -100,5 +108,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	s.handler.ServeHTTP(w, r)
+	s.handler.ServeHTTP(w, withPeer(r))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -15,38 +16,49 @@ import (
 	"sluice/views"
 )
 
-// How long a session lasts: unused, and at all.
+// How long a session lasts: unused, and at all. Its use is written down once a
+// minute at most, since each write goes to disk.
 const (
 	sessionIdle     = 7 * 24 * time.Hour
 	sessionLifetime = 30 * 24 * time.Hour
+	sessionTouch    = time.Minute
 )
 
 // What a session holds.
 const (
 	sessionUser      = "user"      // ID of the person
 	sessionWorkspace = "workspace" // ID of the workspace that they work in
+	sessionRole      = "role"      // their role when the token was made
+	sessionID        = "id"
+	sessionBegan     = "began" // microseconds
+	sessionIP        = "ip"
+	sessionAgent     = "agent"
 )
 
 func init() { gob.Register([]views.Toast{}) }
 
 // sessionStore keeps sessions, by the hash of their token.
 type sessionStore interface {
-	FindSession(ctx context.Context, tokenHash string) (data []byte, found bool, err error)
-	SaveSession(ctx context.Context, tokenHash, userID string, data []byte, expiresAt time.Time) error
+	FindSession(ctx context.Context, tokenHash string) (*flow.Session, error)
+	SaveSession(ctx context.Context, one *flow.Session) error
+	TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error
 	DropSession(ctx context.Context, tokenHash string) error
-	FindMember(ctx context.Context, ws, userID string) (*flow.Member, error)
+	ListSessions(ctx context.Context, userID string) ([]flow.Session, error)
+	EndSession(ctx context.Context, userID, id string) error
+	EndSessions(ctx context.Context, userID, exceptID string) (int64, error)
 }
 
 // newSessions makes the manager of sessions. The cookie's name binds it to this
-// host where the connection is encrypted.
+// host where the connection is encrypted. The manager's own idle time would
+// write at every request, so the keeper holds ours.
 func (s *Server) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = sessionKeeper{s.Store}
+	m.Store = sessionKeeper{s.Store, s.Now}
 	m.HashTokenInStore = true
-	m.IdleTimeout, m.Lifetime = sessionIdle, sessionLifetime
+	m.Lifetime = sessionLifetime
 	m.Cookie.SameSite, m.Cookie.HttpOnly, m.Cookie.Path = http.SameSiteLaxMode, true, "/"
 	m.Cookie.Name = "sluice_session"
-	if strings.HasPrefix(s.PublicURL, "https://") {
+	if s.encrypted() {
 		m.Cookie.Name, m.Cookie.Secure = "__Host-session", true
 	}
 	m.ErrorFunc = func(w http.ResponseWriter, r *http.Request, err error) {
@@ -55,41 +67,148 @@ func (s *Server) newSessions() *scs.SessionManager {
 	return m
 }
 
+func (s *Server) encrypted() bool { return strings.HasPrefix(s.PublicURL, "https://") }
+
+// unsafe tells that cookies cross a network unencrypted.
+func (s *Server) unsafe() bool {
+	u, err := url.Parse(s.PublicURL)
+	return !s.encrypted() && (s.Exposed || err == nil && !loopback(u.Hostname()))
+}
+
+// begin signs a person in under a fresh token, so that one that was planted
+// before is worth nothing.
+func (c *call) begin(userID, ws string) error {
+	m := c.s.sessions
+	if err := m.Clear(c.ctx()); err != nil {
+		return fmt.Errorf("clear the session: %w", err)
+	}
+	if err := m.RenewToken(c.ctx()); err != nil {
+		return fmt.Errorf("begin a session: %w", err)
+	}
+	for name, value := range map[string]any{
+		sessionID: c.s.ids.New(flow.PrefixSession), sessionUser: userID, sessionWorkspace: ws, sessionBegan: c.s.Now().UnixMicro(),
+		sessionIP: c.ip(), sessionAgent: deviceOf(c.Request().UserAgent()),
+	} {
+		m.Put(c.ctx(), name, value)
+	}
+	if err := c.identify(); err != nil && !errors.Is(err, errNoWorkspace) {
+		return err
+	}
+	m.Put(c.ctx(), sessionRole, string(c.member.Role))
+	return nil
+}
+
+// sessionID of the browser that asks.
+func (c *call) sessionID() string { return c.s.sessions.GetString(c.ctx(), sessionID) }
+
 // identify finds out who asks: the session's person, with the role that they
-// have now.
+// have now. Who was taken out of the workspace goes on in another.
 func (c *call) identify() error {
-	user := c.s.sessions.GetString(c.ctx(), sessionUser)
+	m := c.s.sessions
+	user := m.GetString(c.ctx(), sessionUser)
 	if user == "" {
 		return errSignedOut
 	}
-	m, err := c.s.Store.FindMember(c.ctx(), c.s.sessions.GetString(c.ctx(), sessionWorkspace), user)
+	found, err := c.s.Store.FindMember(c.ctx(), m.GetString(c.ctx(), sessionWorkspace), user)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return errSignedOut
+		return c.goElsewhere(user)
 	}
 	if err != nil {
 		return fmt.Errorf("find who is signed in: %w", err)
 	}
-	c.member = m
+	c.member = found
+	return c.followRole()
+}
+
+// followRole takes a new token when the rights have changed since the last. A
+// request for a part of a page leaves that to the next page, lest requests that
+// are under way beside it lose theirs.
+func (c *call) followRole() error {
+	m, role := c.s.sessions, string(c.member.Role)
+	if was := m.GetString(c.ctx(), sessionRole); was == "" || was == role || c.Request().Header.Get("HX-Request") != "" || !c.wantsPage() {
+		return nil
+	}
+	if err := m.RenewToken(c.ctx()); err != nil {
+		return fmt.Errorf("renew the session: %w", err)
+	}
+	m.Put(c.ctx(), sessionRole, role)
 	return nil
 }
 
-// sessionKeeper keeps the manager's sessions in our store.
-type sessionKeeper struct{ store sessionStore }
-
-// FindCtx returns the data of a session that is not over.
-func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
-	return k.store.FindSession(ctx, token)
+// wantsPage tells that a browser goes to a page, rather than that a script asks.
+func (c *call) wantsPage() bool {
+	mode := c.Request().Header.Get("Sec-Fetch-Mode")
+	return c.Request().Method == http.MethodGet && (mode == "navigate" || mode == "")
 }
+
+// goElsewhere moves a person whose workspace is theirs no more to another. Who
+// has none is known by name alone.
+func (c *call) goElsewhere(user string) error {
+	list, err := c.s.Store.ListMemberships(c.ctx(), user)
+	if err != nil {
+		return fmt.Errorf("list the workspaces of %s: %w", user, err)
+	}
+	if len(list) > 0 {
+		c.s.sessions.Put(c.ctx(), sessionWorkspace, list[0].WorkspaceID)
+		return c.identify()
+	}
+	u, err := c.s.Store.FindUser(c.ctx(), user)
+	if err != nil {
+		return errSignedOut
+	}
+	c.member = &flow.Member{UserID: u.ID, Name: u.Name, Email: u.Email}
+	return errNoWorkspace
+}
+
+// sessionKeeper keeps the manager's sessions in our store.
+type sessionKeeper struct {
+	store sessionStore
+	now   func() time.Time
+}
+
+// until is when a session that is used now ends.
+func (k sessionKeeper) until(began time.Time) time.Time {
+	idle, end := k.now().Add(sessionIdle), began.Add(sessionLifetime)
+	if end.Before(idle) {
+		return end
+	}
+	return idle
+}
+
+// FindCtx returns the data of a session that is not over, and notes its use.
+func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+	one, err := k.store.FindSession(ctx, token)
+	if one == nil || err != nil {
+		return nil, false, err
+	}
+	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouch {
+		if err := k.store.TouchSession(ctx, token, peerOf(ctx), now, k.until(one.SignedInAt)); err != nil {
+			return nil, false, fmt.Errorf("note the use of a session: %w", err)
+		}
+	}
+	return one.Data, true, nil
+}
+
+// anonymousLife is how long what a stranger was told is kept for the next page.
+const anonymousLife = 10 * time.Minute
 
 // CommitCtx stores a session beside whose it is, so that a person's sessions
 // can be listed and ended.
-func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte, expiry time.Time) error {
+func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
 	_, values, err := scs.GobCodec{}.Decode(data)
 	if err != nil {
 		return fmt.Errorf("read a session: %w", err)
 	}
-	user, _ := values[sessionUser].(string)
-	return k.store.SaveSession(ctx, token, user, data, expiry)
+	text := func(name string) string { s, _ := values[name].(string); return s }
+	began, _ := values[sessionBegan].(int64)
+	one := &flow.Session{
+		TokenHash: token, ID: text(sessionID), UserID: text(sessionUser), IP: text(sessionIP), Agent: text(sessionAgent),
+		SignedInAt: time.UnixMicro(began), SeenAt: k.now(), ExpiresAt: k.until(time.UnixMicro(began)), Data: data,
+	}
+	if one.UserID == "" {
+		one.ExpiresAt = k.now().Add(anonymousLife)
+	}
+	return k.store.SaveSession(ctx, one)
 }
 
 // DeleteCtx ends a session.

@@ -122,7 +122,8 @@ var passwordHash = sync.OnceValue(func() string {
 func (h *house) as(role flow.MemberRole) *browser {
 	h.t.Helper()
 	email := string(role) + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
-	if _, err := h.store.CreateUser(context.Background(), email, passwordHash(), string(role)); err != nil {
+	u := &flow.User{Email: email, Name: string(role), PasswordHash: passwordHash()}
+	if err := h.store.CreateUser(context.Background(), flow.DefaultWorkspace, u, role); err != nil {
 		h.t.Fatal(err)
 	}
 	b := h.stranger()

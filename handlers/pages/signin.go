@@ -4,23 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
-
-	"github.com/alexedwards/argon2id"
+	"time"
 
 	"sluice/flow"
 	"sluice/views"
 )
 
-// accountStore finds people who sign in.
+// accountStore finds people who sign in, and counts the failures to.
 type accountStore interface {
-	// FindAccount returns a person's ID, password hash and the workspace that
-	// they work in first.
-	FindAccount(ctx context.Context, email string) (userID, passwordHash, ws string, err error)
+	HasUsers(ctx context.Context) (bool, error)
+	FindUser(ctx context.Context, id string) (*flow.User, error)
+	FindUserByEmail(ctx context.Context, email string) (*flow.User, error)
+	SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error
+	TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error)
+	ForgiveTry(ctx context.Context, account, address string) error
 }
 
-func (s *Server) sessionRoutes() []route {
+func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", "/", accessPerson, s.home},
 		{"GET", "/sign-in", accessOpen, s.showSignIn},
@@ -33,41 +38,143 @@ func (s *Server) sessionRoutes() []route {
 func (s *Server) home(c *call) error { return c.see("/flows") }
 
 func (s *Server) showSignIn(c *call) error {
-	return c.render(http.StatusOK, views.SignIn(c.page("Sign in", ""), views.SignInForm{Next: c.QueryParam("next")}))
+	if s.sessions.GetString(c.ctx(), sessionUser) != "" {
+		return c.see(localPath(c.QueryParam("next")))
+	}
+	return c.renderSignIn(http.StatusOK, views.SignInForm{Next: c.QueryParam("next")})
 }
 
-// signIn lets a person in under a fresh token, so that one that was planted
-// before is worth nothing.
+func (c *call) renderSignIn(status int, f views.SignInForm) error {
+	f.SignUp = c.s.SignUp
+	return c.render(status, views.SignIn(c.page("Sign in", ""), f))
+}
+
+// signIn lets a person in. Whether the e-mail or the password is wrong, the
+// answer and the time it takes are the same.
 func (s *Server) signIn(c *call) error {
 	if err := c.form(); err != nil {
 		return err
 	}
-	user, hash, ws, err := s.Store.FindAccount(c.ctx(), c.FormValue("email"))
-	if err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return fmt.Errorf("find who signs in: %w", err)
+	f := views.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
+	u, wait, err := c.authenticate(f.Email, c.FormValue("password"))
+	if err != nil {
+		return err
 	}
-	fits, _ := argon2id.ComparePasswordAndHash(c.FormValue("password"), hash)
-	if err != nil || !fits {
-		form := views.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email"), Errors: views.Errors{"": "E-mail and password do not fit together."}}
-		return c.render(http.StatusUnprocessableEntity, views.SignIn(c.page("Sign in", ""), form))
+	switch {
+	case wait > 0:
+		c.retryAfter(wait)
+		f.Errors = views.Errors{"": "Too many tries. The next one is possible in " + inWords(wait) + "."}
+		return c.renderSignIn(http.StatusTooManyRequests, f)
+	case u == nil:
+		f.Errors = views.Errors{"": "E-mail and password do not fit together."}
+		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
-	if err := s.sessions.RenewToken(c.ctx()); err != nil {
-		return fmt.Errorf("begin a session: %w", err)
+	if err := c.welcome(u.ID, ""); err != nil {
+		return err
 	}
-	s.sessions.Put(c.ctx(), sessionUser, user)
-	s.sessions.Put(c.ctx(), sessionWorkspace, ws)
-	return c.see(localPath(c.FormValue("next")))
+	return c.see(localPath(f.Next))
+}
+
+// welcome signs a person in, to a workspace or else the first of theirs.
+func (c *call) welcome(userID, ws string) error {
+	if err := c.begin(userID, ws); err != nil {
+		return err
+	}
+	return c.audit("session.begin", "", deviceOf(c.Request().UserAgent()))
+}
+
+// Failures that cost no waiting. Behind one address may be a whole office.
+const (
+	freeByAccount = 5
+	freeByAddress = 30
+)
+
+// authenticate finds whose e-mail and password these are: nobody's, or with a
+// wait, not to be asked yet.
+func (c *call) authenticate(email, password string) (*flow.User, time.Duration, error) {
+	account := flow.Try{Name: tryName("account", strings.ToLower(strings.TrimSpace(email))), Free: freeByAccount}
+	wait, err := c.s.Store.TakeTry(c.ctx(), account, c.tryByAddress())
+	if wait > 0 || err != nil {
+		return nil, wait, err
+	}
+	u, err := c.s.Store.FindUserByEmail(c.ctx(), email)
+	hash := nobodysHash
+	switch {
+	case err == nil:
+		hash = u.PasswordHash
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return nil, 0, fmt.Errorf("find who signs in: %w", err)
+	}
+	fits, err := c.s.hasher.fits(c.ctx(), password, hash)
+	if err != nil {
+		return nil, 0, err
+	}
+	if u == nil || !fits {
+		return nil, 0, c.auditRefused(u)
+	}
+	return u, 0, c.s.Store.ForgiveTry(c.ctx(), account.Name, c.tryByAddress().Name)
+}
+
+func (c *call) tryByAddress() flow.Try {
+	return flow.Try{Name: tryName("address", network(c.ip())), Free: freeByAddress}
+}
+
+// tryName hides what was tried: people type passwords into the wrong field.
+func tryName(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
+
+// auditRefused tells every workspace of a person that somebody failed to sign
+// in as them. Of an unknown e-mail there is nobody to tell.
+func (c *call) auditRefused(u *flow.User) error {
+	if u == nil {
+		return nil
+	}
+	list, err := c.s.Store.ListMemberships(c.ctx(), u.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		e := flow.AuditEntry{WorkspaceID: m.WorkspaceID, Action: "session.refuse", Target: u.Email, Detail: deviceOf(c.Request().UserAgent()), IP: c.ip()}
+		if err := c.s.Store.AddAudit(c.ctx(), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retryAfter tells programs what the page tells people.
+func (c *call) retryAfter(wait time.Duration) {
+	c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+}
+
+func inWords(wait time.Duration) string {
+	switch seconds := int(math.Ceil(wait.Seconds())); {
+	case seconds == 1:
+		return "1 second"
+	case seconds < 60:
+		return strconv.Itoa(seconds) + " seconds"
+	case seconds <= 60:
+		return "1 minute"
+	default:
+		return strconv.Itoa((seconds+59)/60) + " minutes"
+	}
 }
 
 // localPath is a path of ours or, for whatever else a link may carry, home.
 func localPath(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+	u, err := url.Parse(next)
+	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//")
+	if !ours || strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
 		return "/flows"
 	}
 	return next
 }
 
 func (s *Server) signOut(c *call) error {
+	if err := c.identify(); err == nil {
+		if err := c.audit("session.end", "", ""); err != nil {
+			return err
+		}
+	}
 	if err := s.sessions.Destroy(c.ctx()); err != nil {
 		return fmt.Errorf("end the session: %w", err)
 	}

@@ -1,0 +1,46 @@
+package pages
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+)
+
+// peer is where the address of who asks is kept in a context.
+type peer struct{}
+
+func withPeer(r *http.Request) *http.Request {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return r.WithContext(context.WithValue(r.Context(), peer{}, host))
+}
+
+func peerOf(ctx context.Context) string {
+	ip, _ := ctx.Value(peer{}).(string)
+	return ip
+}
+
+// ip is the address that asks. What a header says of it could be made up.
+func (c *call) ip() string { return peerOf(c.ctx()) }
+
+// network is what an address counts as when failures are counted: of IPv6 a
+// household has a whole /64.
+func network(ip string) string {
+	a, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	if a = a.Unmap(); a.Is4() {
+		return a.String()
+	}
+	p, _ := a.WithZone("").Prefix(64)
+	return p.String()
+}
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
