@@ -296,11 +296,13 @@ export class FlowCanvas extends HTMLElement {
     if (!nodes.length && !edges.length) return;
     const order = this.keys.order(), next = order.slice(order.indexOf(nodes[0] ?? "") + 1).find((id) => !gone.has(id)) ?? order.findLast((id) => !gone.has(id));
     const ops: Op[] = edges.map((edge) => ({ op: "disconnect", edge }));
-    if (heal) ops.push(...this.connect.healing(gone));
+    const joins = this.connect.healing(gone);
+    if (heal) ops.push(...joins);
     if (nodes.length) ops.push({ op: "remove", nodes });
     this.commit("Delete", ops);
     this.announce.say(`Deleted ${nodes.length ? count(nodes.length, "node") : count(edges.length, "edge")}`);
     if (nodes.length) this.keys.focus(next);
+    if (!heal && joins.length) this.emit("canvas:heal", { ops: joins.filter((op) => op.op === "connect") });
   }
 
   escape(): void {

@@ -9,8 +9,8 @@ import type { FlowCanvas } from "./element.ts";
 import type { Op } from "./ops.ts";
 
 export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent as the page was left, its answer unknown
-export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string };
-type Answer = { rev: number; html?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
+export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string; problems?: string };
+type Answer = { rev: number; html?: string; problems?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
 export type SaveState = "saved" | "saving" | "offline" | "reload";
 
 const keepaliveBytes = 60_000; // browsers let requests of 64 KiB outlive the page
@@ -74,7 +74,7 @@ export class Sync {
     if (r.ok) return this.accepted(w, answer);
     if (r.status === 409 && answer.missed) return this.rebase(answer.missed, answer.rev);
     if (r.status === 410 || r.status === 409) return this.tell("reload");
-    if (r.status >= 500 || r.status === 429 || r.status === 408) return this.tell("offline");
+    if (r.status >= 500 || r.status === 429 || r.status === 408 || r.status === 401) return this.tell("offline"); // 401: signed out in another tab, and back in later
     this.refused(w, answer);
   }
 
@@ -87,6 +87,7 @@ export class Sync {
     this.pause = retryFirst;
     this.persist();
     if (a.html) this.canvas.insides(a.html);
+    this.canvas.emit("canvas:acked", { rev: a.rev, problems: a.problems });
     this.tell(this.queue.length ? "saving" : "saved");
   }
 
@@ -103,7 +104,7 @@ export class Sync {
     this.rev = Math.max(this.rev, rev);
     for (const m of missed) if (m.html) this.canvas.insides(m.html);
     this.persist();
-    if (missed.some((m) => m.tab !== this.tab)) this.canvas.emit("canvas:remote", { rev });
+    if (missed.some((m) => m.tab !== this.tab)) this.canvas.emit("canvas:remote", { rev, problems: missed.at(-1)?.problems });
     this.tell(this.queue.length ? "saving" : "saved");
   }
 

@@ -1,0 +1,40 @@
+// The commands of the canvas: what its keys do, for buttons and menus too.
+import type { Alignment } from "../canvas/align.ts";
+import { builder, canvas, readonly } from "./canvas.ts";
+import { command } from "./commands.ts";
+
+const edits = () => !canvas.readonly;
+const some = () => edits() && canvas.chosen().length > 0;
+const several = () => edits() && canvas.selection.nodes.size > 1;
+const anything = () => edits() && (canvas.chosen().length > 0 || canvas.selection.edges.size > 0);
+
+command({ name: "zoom-in", title: "Zoom in", icon: "plus", run: () => canvas.view.zoomBy(1.2) });
+command({ name: "zoom-out", title: "Zoom out", icon: "minus", run: () => canvas.view.zoomBy(1 / 1.2) });
+command({ name: "zoom-100", title: "Zoom to 100 %", icon: "search", run: () => canvas.view.zoomTo(1) });
+command({ name: "fit", title: "Show everything", icon: "maximize", run: () => canvas.view.fit() });
+command({ name: "select-all", title: "Select all nodes", icon: "mouse-pointer-2", run: () => canvas.selection.all() });
+command({ name: "open", title: "Open the node", icon: "settings", enabled: () => canvas.chosen().length > 0, run: () => void canvas.open(canvas.chosen()[0]) });
+
+if (!readonly) {
+  command({ name: "undo", title: "Undo", icon: "undo-2", keys: "Ctrl+Z", enabled: () => !!canvas.history.labels.undo, run: () => canvas.history.undo() });
+  command({ name: "redo", title: "Redo", icon: "redo-2", keys: "Ctrl+Shift+Z Ctrl+Y", enabled: () => !!canvas.history.labels.redo, run: () => canvas.history.redo() });
+  command({ name: "tidy", title: "Tidy", hint: "Lay out the selection, or everything", icon: "wand-sparkles", enabled: edits, run: () => void canvas.tidy() });
+  command({ name: "rename", title: "Rename the node", icon: "pencil", enabled: some, run: () => void canvas.open(canvas.chosen()[0], "label") });
+  command({ name: "disable", title: "Disable or enable", icon: "ban", enabled: some, run: () => canvas.disable() });
+  command({ name: "duplicate", title: "Duplicate", icon: "copy", enabled: some, run: () => canvas.clipboard.duplicate(canvas.chosen()) });
+  command({ name: "delete", title: "Delete", icon: "trash-2", enabled: anything, run: () => canvas.erase() });
+  command({ name: "delete-heal", title: "Delete and join its neighbours", icon: "merge", enabled: heals, run: () => canvas.erase(true) });
+  command({ name: "group", title: "Group", icon: "box", enabled: several, run: () => canvas.groups.group() });
+  command({ name: "ungroup", title: "Ungroup", icon: "boxes", enabled: () => some() && canvas.chosen().some((id) => !!canvas.draft.groupOf(id)), run: () => canvas.groups.ungroup() });
+  const alignments: [Alignment, string, string][] = [
+    ["left", "Align left", "align-start-vertical"], ["center", "Align centres", "align-center-vertical"], ["top", "Align tops", "align-start-horizontal"],
+    ["middle", "Align middles", "align-center-horizontal"], ["columns", "Spread in a row", "align-horizontal-distribute-center"], ["rows", "Spread in a column", "align-vertical-distribute-center"],
+  ];
+  for (const [how, title, icon] of alignments) command({ name: `align-${how}`, title, icon, enabled: several, run: () => canvas.align(how) });
+}
+command({ name: "menu", title: "Menu of the selection", icon: "ellipsis", enabled: () => canvas.chosen().length > 0, run: () => void canvas.menu() });
+command({ name: "show-flows", title: "Go to all flows", icon: "workflow", run: () => location.assign("/flows") });
+command({ name: "export", title: "Export the flow", icon: "download", run: () => location.assign(`/flows/${builder.dataset.flow}/export`) });
+
+/** heals tells whether what feeds the selection could feed what hangs on it. */
+function heals(): boolean { return some() && canvas.connect.healing(new Set(canvas.chosen())).length > 0; }

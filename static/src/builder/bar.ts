@@ -1,0 +1,35 @@
+// The toolbar above what is selected. It is placed when the selection, the
+// view or the nodes come to rest, and hidden while they move.
+import { builder, canvas, readonly } from "./canvas.ts";
+
+const bar = document.getElementById("selection-bar");
+const above = 12, gap = 8; // pixels
+let frame = 0;
+
+function show(): void {
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(put);
+}
+
+function put(): void {
+  const { nodes } = canvas.selection;
+  if (!bar || !nodes.size || canvas.drag.active || readonly) return hide();
+  const b = canvas.scene.bounds(nodes), [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
+  const left = b.x * k + tx, top = b.y * k + ty, right = left + b.width * k, bottom = top + b.height * k;
+  if (right < 0 || bottom < 0 || left > w || top > h) return hide();
+  bar.hidden = false;
+  bar.querySelector<HTMLElement>("[data-several]")!.hidden = nodes.size < 2;
+  const x = Math.max(gap, Math.min((left + right - bar.offsetWidth) / 2, w - bar.offsetWidth - gap));
+  const fits = top - bar.offsetHeight - above >= gap;
+  const y = fits ? top - bar.offsetHeight - above : Math.min(bottom + above, h - bar.offsetHeight - gap);
+  bar.style.transform = `translate(${Math.round(x)}px,${Math.round(y)}px)`;
+}
+
+function hide(): void { if (bar) bar.hidden = true; }
+
+if (bar) {
+  for (const name of ["canvas:select", "canvas:ops", "canvas:remote", "canvas:view"]) canvas.addEventListener(name, show);
+  canvas.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("article")) hide(); });
+  addEventListener("pointerup", () => { if (canvas.selection?.nodes.size) show(); });
+  new ResizeObserver(show).observe(builder);
+}

@@ -1,0 +1,104 @@
+// One list to choose from by typing: for the floating palette, the command
+// palette and finding a node. The focus stays in the field; arrows walk the
+// list, Enter chooses, Escape closes.
+import type { Point } from "../canvas/model.ts";
+import { icon } from "../icon.ts";
+import { chip, el, keysOf } from "./dom.ts";
+
+/** Choice is one line of the list. word colours the sign as that group of kinds. */
+export type Choice = { title: string; note?: string; heading?: string; icon?: string; word?: string; keys?: string; run(): void };
+/** Ask is what the list is about. at is a place on the screen; without it the list is in the middle. */
+export type Ask = { label: string; placeholder: string; none: string; choices(words: string): Choice[]; at?: Point };
+
+const gap = 12; // pixels that stay free at the edges of the window
+
+const dialog = el("dialog", { class: "chooser", id: "chooser" });
+const field = el("input", { class: "chooser-field", type: "text", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "true", "aria-controls": "chooser-list", autocomplete: "off", spellcheck: "false" });
+const list = el("div", { id: "chooser-list", role: "listbox" });
+const empty = el("p", { class: "none", role: "status" });
+dialog.append(el("header", {}, icon("search"), field), list, empty);
+document.body.append(dialog);
+
+let ask: Ask | undefined;
+let shown: Choice[] = [];
+let active = 0;
+
+/** choose opens the list. */
+export function choose(a: Ask): void {
+  ask = a;
+  field.value = "";
+  field.placeholder = a.placeholder;
+  for (const e of [dialog, field, list]) e.setAttribute("aria-label", a.label);
+  dialog.toggleAttribute("data-anchored", !!a.at);
+  fill();
+  if (!dialog.open) dialog.showModal();
+  put(a.at);
+  field.focus();
+}
+
+function put(at: Point | undefined): void {
+  if (!at) return dialog.removeAttribute("style");
+  const x = Math.min(at.x, innerWidth - dialog.offsetWidth - gap), y = Math.min(at.y, innerHeight - 360 - gap);
+  Object.assign(dialog.style, { left: `${Math.max(gap, x)}px`, top: `${Math.max(gap, y)}px` });
+}
+
+function fill(): void {
+  shown = ask!.choices(field.value);
+  active = 0;
+  list.replaceChildren();
+  let heading: string | undefined;
+  shown.forEach((c, i) => {
+    if (c.heading !== heading && c.heading) list.append(el("div", { class: "heading", role: "presentation" }, c.heading));
+    heading = c.heading;
+    list.append(line(c, i));
+  });
+  list.hidden = !shown.length;
+  empty.textContent = shown.length ? "" : ask!.none;
+  empty.hidden = !!shown.length;
+  mark();
+}
+
+function line(c: Choice, i: number): HTMLElement {
+  const sign = c.icon && (c.word ? chip(c.icon) : icon(c.icon));
+  const words = el("span", { class: "words" }, el("b", {}, c.title), c.note && el("small", {}, c.note));
+  const e = el("div", { role: "option", id: `choice-${i}`, "aria-selected": "false", "data-group": c.word, "data-at": String(i) }, sign || undefined, words, c.keys ? keysOf(c.keys) : undefined);
+  return e;
+}
+
+function mark(): void {
+  for (const o of list.querySelectorAll("[role=option]")) o.setAttribute("aria-selected", String(o.id === `choice-${active}`));
+  const at = document.getElementById(`choice-${active}`);
+  if (at) field.setAttribute("aria-activedescendant", at.id);
+  else field.removeAttribute("aria-activedescendant");
+  at?.scrollIntoView({ block: "nearest" });
+}
+
+function take(i: number): void {
+  const c = shown[i];
+  dialog.close();
+  c?.run();
+}
+
+const steps: Record<string, (n: number) => number> = {
+  ArrowDown: (n) => (active + 1) % n, ArrowUp: (n) => (active + n - 1) % n, PageDown: (n) => Math.min(n - 1, active + 8), PageUp: () => Math.max(0, active - 8),
+};
+
+field.addEventListener("input", fill);
+field.addEventListener("keydown", (e) => {
+  e.stopPropagation();
+  if (e.key === "Enter" && !e.isComposing) { e.preventDefault(); take(active); }
+  const step = steps[e.key];
+  if (!step || !shown.length) return;
+  e.preventDefault();
+  active = step(shown.length);
+  mark();
+});
+list.addEventListener("pointermove", (e) => {
+  const at = Number((e.target as Element).closest<HTMLElement>("[data-at]")?.dataset.at ?? active);
+  if (at !== active) { active = at; mark(); }
+});
+list.addEventListener("click", (e) => {
+  const at = (e.target as Element).closest<HTMLElement>("[data-at]")?.dataset.at;
+  if (at) take(Number(at));
+});
+dialog.addEventListener("click", (e) => { if (e.target === dialog) dialog.close(); });

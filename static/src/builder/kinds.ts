@@ -1,0 +1,90 @@
+// The kinds of nodes that can be added, as the page brings them along.
+import { fits, type Edge, type FlowNode, type Point, type PortType } from "../canvas/model.ts";
+import type { Wish } from "../canvas/element.ts";
+import { canvas } from "./canvas.ts";
+
+type Named = [name: string, type: PortType];
+/** Kind is what a node can be. named: it needs a name that no other node has. */
+export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; in: Named[]; out: Named[] };
+
+const width = 220, height = 90; // flow units of a node, about
+
+/** kinds are all of them, in the order of the palette. */
+export const kinds: Kind[] = JSON.parse(document.querySelector("script.kinds")?.textContent ?? "[]");
+export const kindOf = (name: string): Kind | undefined => kinds.find((k) => k.kind === name);
+
+/** suits tells whether a node of the kind could take the wish: connect to the port, or go into the edge. */
+export function suits(k: Kind, wish: Wish): boolean {
+  if (wish.edge) return suitsEdge(k, wish.edge);
+  const { port } = wish;
+  if (!port) return true;
+  return port.side === "out" ? takes(k, port.type) : gives(k, port.type);
+}
+
+const takes = (k: Kind, type: PortType) => k.in.some(([, t]) => fits(type, t));
+const gives = (k: Kind, type: PortType) => k.out.some(([, t]) => fits(t, type));
+
+function suitsEdge(k: Kind, e: Edge): boolean {
+  const from = canvas.scene.port(e.from, "out"), to = canvas.scene.port(e.to, "in");
+  return !!from && !!to && takes(k, from.type) && gives(k, to.type);
+}
+
+/** place is where a new node goes, so that what it was asked for lies beside it. */
+export function place(at: Point, wish: Wish): Point {
+  const dx = wish.port ? (wish.port.side === "out" ? 0 : -width) : -width / 2;
+  return snap({ x: at.x + dx, y: at.y - height / 2 });
+}
+
+/** clear moves a place down until no node lies there. */
+export function clear(at: Point): Point {
+  const boxes = [...canvas.scene.boxes.keys()].map((id) => canvas.scene.box(id)!);
+  const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width && p.x + width > b.x && p.y < b.y + b.height && p.y + height > b.y);
+  let p = snap(at);
+  for (let i = 0; i < 50 && taken(p); i++) p = { x: p.x, y: p.y + 40 };
+  return p;
+}
+
+const snap = (p: Point): Point => ({ x: Math.round(p.x / 10) * 10, y: Math.round(p.y / 10) * 10 });
+
+/** add puts a node of a kind on the canvas and selects it. */
+export function add(k: Kind, at: Point, wish: Wish = {}): string {
+  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind) } : {} };
+  remember(k.kind);
+  return canvas.insert(node, wish);
+}
+
+/** addAtCentre puts a node in the middle of what is seen. */
+export function addAtCentre(k: Kind): string {
+  const c = canvas.view.centre();
+  return add(k, clear({ x: c.x - width / 2, y: c.y - height / 2 }));
+}
+
+function freeName(base: string): string {
+  const taken = new Set([...canvas.draft.nodes.values()].map((n) => n.config.name));
+  let name = base;
+  for (let i = 2; taken.has(name); i++) name = `${base}_${i}`;
+  return name;
+}
+
+// What was used last comes first in the floating palette.
+const recentKey = "builder:recent", recentMost = 5;
+
+export function recent(): string[] {
+  try { return JSON.parse(localStorage.getItem(recentKey) ?? "[]"); } catch { return []; }
+}
+
+function remember(kind: string): void {
+  try { localStorage.setItem(recentKey, JSON.stringify([kind, ...recent().filter((k) => k !== kind)].slice(0, recentMost))); } catch { /* full or forbidden */ }
+}
+
+/** score tells how well words find a kind: 0 is not at all. */
+export function score(words: string, title: string, ...more: string[]): number {
+  const q = words.trim().toLowerCase(), t = title.toLowerCase();
+  if (!q) return 1;
+  if (t.startsWith(q)) return 5;
+  if (t.split(/[\s_-]+/).some((w) => w.startsWith(q))) return 4;
+  if (t.includes(q)) return 3;
+  const rest = more.join(" ").toLowerCase();
+  return q.split(/\s+/).every((w) => t.includes(w) || rest.includes(w)) ? 2 : 0;
+}
+

@@ -1,0 +1,74 @@
+// The menu of what was pressed with the right button, long, or with Shift+F10:
+// commands by name, so that it can do nothing that keys cannot.
+import type { Edge, FlowNode, Point } from "../canvas/model.ts";
+import { icon } from "../icon.ts";
+import { canvas } from "./canvas.ts";
+import { command, commands, perform, type Command } from "./commands.ts";
+import { el, keysOf } from "./dom.ts";
+
+type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
+
+const ofNode = ["open", "rename", "", "run-to", "disable", "duplicate", "group", "ungroup", "", "delete-heal", "delete"];
+const ofEdge = ["insert", "", "delete"];
+const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
+const gap = 8; // pixels that stay free at the edges of the window
+
+const sheet = el("div", { class: "float-menu", role: "menu", popover: "auto", "aria-label": "Actions" });
+document.body.append(sheet);
+let back: Element | null = null;
+let edge: Edge | undefined;
+let at: Point | undefined;
+
+command({ name: "insert", title: "Insert a node here", icon: "plus", enabled: () => !canvas.readonly && !!edge && canvas.draft.hasEdge(edge), run: () => canvas.palette(at, { edge }) });
+
+canvas.addEventListener("canvas:menu", (e) => {
+  const asked = (e as CustomEvent<Asked>).detail;
+  const nodes = asked.nodes.length > 0 && !asked.edges.length;
+  edge = nodes ? undefined : asked.edges[0];
+  at = asked.client;
+  if (nodes && !canvas.selection.nodes.size) canvas.selection.set(asked.nodes);
+  if (open(nodes ? ofNode : edge ? ofEdge : ofNothing, asked.client)) e.preventDefault();
+});
+
+function open(names: string[], client: Point | undefined): boolean {
+  const known = new Map(commands().map((c) => [c.name, c]));
+  const items = names.map((n) => (n ? known.get(n) : null)).filter((c) => c !== undefined);
+  sheet.replaceChildren(...items.filter((c, i) => c || (items[i - 1] && items.slice(i + 1).some(Boolean))).map((c) => (c ? item(c) : el("hr"))));
+  if (!sheet.querySelector("button")) return false;
+  back = document.activeElement;
+  sheet.showPopover();
+  const p = client ?? { x: innerWidth / 2, y: innerHeight / 2 };
+  Object.assign(sheet.style, { left: `${Math.min(p.x, innerWidth - sheet.offsetWidth - gap)}px`, top: `${Math.max(gap, Math.min(p.y, innerHeight - sheet.offsetHeight - gap))}px` });
+  sheet.querySelector("button")!.focus();
+  return true;
+}
+
+/** keysOfCommand are the keys that the canvas or the page has for it. */
+const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
+
+export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }
+
+function item(c: Command): HTMLElement {
+  const keys = keysOfCommand(c), title = c.name === "disable" ? disableWord() : c.title;
+  const b = el("button", { type: "button", role: "menuitem", class: "item", tabindex: "-1" }, c.icon ? icon(c.icon) : undefined, title, keys ? keysOf(keys) : undefined);
+  if (c.name.startsWith("delete")) b.classList.add("danger");
+  b.addEventListener("click", () => { close(); perform(c.name); });
+  return b;
+}
+
+function disableWord(): string {
+  return canvas.chosen().some((id) => !(canvas.draft.nodes.get(id) as FlowNode | undefined)?.disabled) ? "Disable" : "Enable";
+}
+
+function close(): void {
+  sheet.hidePopover();
+  if (back instanceof HTMLElement && back.isConnected) back.focus({ preventScroll: true });
+}
+
+sheet.addEventListener("keydown", (e) => {
+  const all = [...sheet.querySelectorAll<HTMLElement>("button")], i = all.indexOf(document.activeElement as HTMLElement);
+  const to = ({ ArrowDown: (i + 1) % all.length, ArrowUp: (i + all.length - 1) % all.length, Home: 0, End: all.length - 1 } as Record<string, number>)[e.key];
+  e.stopPropagation();
+  if (to !== undefined) { e.preventDefault(); all[to]!.focus(); }
+  if (e.key === "Escape" || e.key === "Tab") { e.preventDefault(); close(); }
+});

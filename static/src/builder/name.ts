@@ -1,0 +1,17 @@
+// The flow's own name, which is a field that looks like a heading.
+import { canvas } from "./canvas.ts";
+
+const field = document.querySelector<HTMLInputElement>("input#flow-name");
+
+function show(): void {
+  const { name } = canvas.draft;
+  if (field && document.activeElement !== field) field.value = name;
+  document.title = `${name} · Sluice`;
+}
+
+field?.addEventListener("change", () => { if (field.value.trim()) field.form!.requestSubmit(); else field.value = canvas.draft.name; });
+field?.addEventListener("keydown", (e) => {
+  if (e.key === "Escape") { field.value = canvas.draft.name; canvas.keys.focus(undefined); }
+  if (e.key === "Enter") { e.preventDefault(); field.blur(); }
+});
+for (const name of ["canvas:ops", "canvas:remote", "canvas:history"]) canvas.addEventListener(name, show);

@@ -1,0 +1,106 @@
+// The outline beside the canvas: its forms become edits of the canvas, so that
+// undo and the offline queue hold for them too. The server renders it anew
+// after edits, while it is seen.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import type { Op } from "../canvas/ops.ts";
+import { nodeOf } from "../canvas/model.ts";
+import { builder, canvas, flowPath } from "./canvas.ts";
+import { command } from "./commands.ts";
+import { addAtCentre, kindOf } from "./kinds.ts";
+import { keep, kept } from "./dom.ts";
+
+const pause = 120; // ms in which several edits make one request
+const step = 40; // flow units of one move
+const toggle = document.getElementById("outline-toggle");
+let timer = 0;
+
+const outline = (): HTMLElement => document.getElementById("outline")!;
+const seen = (): boolean => outline().offsetParent !== null;
+const opened = (): string => outline().dataset.open ?? "";
+
+function show(on: boolean): void {
+  builder.toggleAttribute("data-outlined", on);
+  toggle?.setAttribute("aria-pressed", String(on));
+  keep("outline", on ? "open" : "closed");
+  if (!on) return;
+  void refresh(opened());
+  outline().focus({ preventScroll: true });
+}
+
+command({ name: "outline", title: "Show or hide the outline", icon: "list-tree", keys: "Ctrl+Shift+O", run: () => show(!builder.hasAttribute("data-outlined")) });
+
+async function refresh(node: string): Promise<void> {
+  await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(node)}`, { target: "#outline", swap: "outerMorph" });
+  mark();
+}
+
+/** soon asks for the outline once a burst of edits is over. */
+function soon(): void {
+  clearTimeout(timer);
+  if (seen()) timer = window.setTimeout(() => void refresh(canvas.draft.nodes.has(opened()) ? opened() : ""), pause);
+}
+
+for (const name of ["canvas:acked", "canvas:remote"]) canvas.addEventListener(name, soon);
+canvas.addEventListener("canvas:select", () => { if (seen()) mark(); });
+
+function mark(): void {
+  for (const a of outline().querySelectorAll<HTMLElement>("[data-line]")) a.toggleAttribute("data-selected", canvas.selection.nodes.has(a.dataset.line!));
+}
+
+document.addEventListener("click", (e) => {
+  const line = (e.target as Element).closest<HTMLElement>("#outline [data-line]");
+  if (!line || e.ctrlKey || e.metaKey || e.shiftKey) return;
+  e.preventDefault();
+  const id = line.dataset.line!;
+  canvas.selection.set([id]);
+  void refresh(opened() === id ? "" : id);
+});
+
+// Forms.
+
+document.addEventListener("submit", (e) => {
+  const form = (e.target as Element).closest<HTMLFormElement>("form[data-edit]");
+  if (!form || !builder.contains(form)) return;
+  e.preventDefault();
+  const said = new FormData(form, e.submitter);
+  const text = (name: string) => String(said.get(name) ?? "").trim();
+  if (text("op") === "add") return add(text("kind"));
+  canvas.commit(form.dataset.edit!, opsOf(text, said));
+  form.closest<HTMLDetailsElement>("details.menu")?.removeAttribute("open");
+});
+
+function add(kind: string): void {
+  const k = kindOf(kind);
+  if (!k) return;
+  const id = addAtCentre(k);
+  outline().dataset.open = id;
+}
+
+/** opsOf reads a form whose fields are named like the members of an op. */
+function opsOf(text: (name: string) => string, said: FormData): Op[] {
+  const node = text("node"), nodes = said.getAll("nodes").map(String), edge = { from: text("from"), to: text("to") };
+  switch (text("op")) {
+    case "name": return said.has("name") ? named(text("name")) : [{ op: "name", description: text("description") }];
+    case "put": return [put(node, text("member"), text("value"))];
+    case "connect": return canvas.draft.nodes.has(nodeOf(edge.from)) ? [{ op: "connect", edge }] : [];
+    case "disconnect": return [{ op: "disconnect", edge }];
+    case "move": return [{ op: "move", nodes: Object.fromEntries(nodes.map((id) => [id, moved(id, text("way"))])) }];
+    case "remove": return [{ op: "remove", nodes }];
+    default: return [];
+  }
+}
+
+function put(node: string, member: string, value: string): Op {
+  const op = { op: "put", node, member: member as "label" } as const;
+  if (!value) return op;
+  return { ...op, value: member === "disabled" ? true : value };
+}
+
+function named(name: string): Op[] { return name && name !== canvas.draft.name ? [{ op: "name", name }] : []; }
+
+function moved(id: string, way: string) {
+  const p = canvas.draft.position(id), by = { left: [-step, 0], right: [step, 0], up: [0, -step], down: [0, step] }[way] ?? [0, 0];
+  return { x: p.x + by[0]!, y: p.y + by[1]! };
+}
+
+if (kept("outline") === "open" || builder.hasAttribute("data-outlined")) { builder.setAttribute("data-outlined", ""); toggle?.setAttribute("aria-pressed", "true"); }

@@ -1,0 +1,104 @@
+// The palette at the side: search, press to add in the middle, drag to a place.
+import type { Point } from "../canvas/model.ts";
+import { canvas } from "./canvas.ts";
+import { add, addAtCentre, kindOf, place, score, suits, type Kind } from "./kinds.ts";
+import { edgeKey, type Edge } from "../canvas/model.ts";
+
+const palette = document.getElementById("palette");
+const threshold = 5; // pixels; below it a press is a click
+
+function search(words: string): void {
+  let any = false;
+  for (const group of palette!.querySelectorAll<HTMLElement>("[data-palette-group]")) {
+    let some = false;
+    for (const button of group.querySelectorAll<HTMLElement>(".kind")) {
+      const k = kindOf(button.dataset.kind!), hit = !!k && score(words, k.title, k.group, k.summary) > 0;
+      button.parentElement!.hidden = !hit;
+      some ||= hit;
+    }
+    group.hidden = !some;
+    any ||= some;
+  }
+  palette!.querySelector<HTMLElement>(".none")!.hidden = any;
+}
+
+function buttons(): HTMLElement[] { return [...palette!.querySelectorAll<HTMLElement>(".kind")].filter((b) => !b.closest("[hidden]")); }
+
+function walk(e: KeyboardEvent, field: HTMLInputElement): void {
+  const all = buttons(), at = all.indexOf(document.activeElement as HTMLElement);
+  if (e.key === "Enter" && document.activeElement === field) { e.preventDefault(); all[0]?.click(); return; }
+  if (e.key === "Escape" && field.value) { e.preventDefault(); field.value = ""; search(""); field.focus(); return; }
+  const next = e.key === "ArrowDown" ? at + 1 : e.key === "ArrowUp" ? at - 1 : undefined;
+  if (next === undefined) return;
+  e.preventDefault();
+  (all[next] ?? field).focus();
+}
+
+// Dragging.
+
+/** ghost follows the pointer, for it is not a node yet. */
+let ghost: HTMLElement | undefined;
+let target: Edge | undefined;
+let dragged = false;
+
+function press(e: PointerEvent): void {
+  const button = (e.target as Element).closest<HTMLElement>(".kind"), k = button && kindOf(button.dataset.kind!);
+  if (!k || e.button) return;
+  const from = { x: e.clientX, y: e.clientY }, stop = new AbortController(), { signal } = stop;
+  dragged = false;
+  addEventListener("pointermove", (m) => {
+    const far = Math.hypot(m.clientX - from.x, m.clientY - from.y) > threshold;
+    if (!ghost && !far) return;
+    ghost ??= lift(button);
+    dragged = true;
+    ghost.style.transform = `translate(${m.clientX - 40}px,${m.clientY - 14}px)`;
+    aim(k, { x: m.clientX, y: m.clientY });
+  }, { signal });
+  const end = () => { stop.abort(); ghost?.remove(); ghost = undefined; aimAt(undefined); };
+  addEventListener("pointerup", (u) => { const edge = target, was = !!ghost; end(); if (was) drop(k, { x: u.clientX, y: u.clientY }, edge); }, { signal });
+  addEventListener("pointercancel", end, { signal });
+  addEventListener("keydown", (key) => { if (key.key === "Escape" && ghost) { key.preventDefault(); key.stopPropagation(); end(); } }, { signal, capture: true });
+}
+
+function lift(button: HTMLElement): HTMLElement {
+  const g = button.cloneNode(true) as HTMLElement;
+  g.className = "kind ghost";
+  g.setAttribute("aria-hidden", "true");
+  g.tabIndex = -1;
+  document.body.append(g);
+  return g;
+}
+
+function over(p: Point): boolean { return !!document.elementFromPoint(p.x, p.y)?.closest("flow-canvas"); }
+
+function aim(k: Kind, p: Point): void {
+  const edge = over(p) ? canvas.edges.under(p) : undefined;
+  aimAt(edge && suits(k, { edge }) ? edge : undefined);
+}
+
+function aimAt(edge: Edge | undefined): void {
+  if (edge === target) return;
+  if (target) canvas.edges.element(edgeKey(target))?.removeAttribute("data-target");
+  if (edge) canvas.edges.element(edgeKey(edge))?.setAttribute("data-target", "");
+  target = edge;
+}
+
+function drop(k: Kind, p: Point, edge: Edge | undefined): void {
+  if (over(p)) add(k, place(canvas.view.toFlow(p), {}), { edge });
+}
+
+if (palette) {
+  const field = palette.querySelector("input")!;
+  field.addEventListener("input", () => search(field.value));
+  palette.addEventListener("keydown", (e) => walk(e, field));
+  palette.addEventListener("pointerdown", press);
+  palette.addEventListener("dragstart", (e) => e.preventDefault());
+  palette.addEventListener("submit", (e) => e.preventDefault());
+  palette.addEventListener("click", (e) => {
+    const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
+    if (!k) return;
+    e.preventDefault();
+    if (!dragged) addAtCentre(k);
+    dragged = false;
+  });
+}

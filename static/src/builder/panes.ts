@@ -1,0 +1,93 @@
+// The pane beside the canvas and the drawer below it.
+import { builder, canvas, whenReady } from "./canvas.ts";
+import { command } from "./commands.ts";
+import { keep, kept } from "./dom.ts";
+
+const small = matchMedia("(max-width: 800px)");
+const fold = document.getElementById("drawer-fold");
+const edge = document.getElementById("drawer-edge");
+const least = 80, step = 24; // pixels
+
+/** showTab brings a tab to the front: node, runs, problems or data. */
+export function showTab(name: "node" | "runs" | "problems" | "data"): void {
+  if (name === "problems" || name === "data") open(true);
+  document.getElementById(`tab-${name}`)?.click();
+}
+
+/** sheet shows or hides the pane where it is a sheet from below. */
+export function sheet(on: boolean): void {
+  builder.toggleAttribute("data-sheet", on);
+  if (on && small.matches) document.getElementById("tab-node")?.focus({ preventScroll: true });
+}
+
+canvas.addEventListener("canvas:open", (e) => {
+  const { part } = (e as CustomEvent<{ part?: string }>).detail;
+  if (part === "label") return;
+  showTab("node");
+  sheet(true);
+});
+command({ name: "close-pane", title: "Close the node's pane", enabled: () => builder.hasAttribute("data-sheet") && small.matches, run: () => { sheet(false); canvas.keys.focus(canvas.chosen()[0]); } });
+command({ name: "show-runs", title: "Show the runs of this flow", icon: "history", run: () => { showTab("runs"); sheet(true); } });
+
+// The drawer.
+
+const isOpen = () => builder.dataset.drawer !== "closed";
+
+function open(on: boolean): void {
+  if (on) delete builder.dataset.drawer;
+  else builder.dataset.drawer = "closed";
+  fold?.setAttribute("aria-expanded", String(on));
+  keep("drawer", on ? "open" : "closed");
+}
+
+function size(pixels: number): void {
+  const most = Math.max(least, Math.round(builder.clientHeight * 0.7)), h = Math.round(Math.min(most, Math.max(least, pixels)));
+  builder.style.setProperty("--drawer", `${h}px`);
+  edge?.setAttribute("aria-valuenow", String(h));
+  edge?.setAttribute("aria-valuemax", String(most));
+  keep("drawer-height", String(h));
+}
+
+const height = () => document.getElementById("drawer")!.offsetHeight;
+
+command({ name: "drawer", title: "Show or hide problems and data", icon: "chevron-down", keys: "Ctrl+J", run: () => open(!isOpen()) });
+command({ name: "problems", title: "Show the problems", icon: "triangle-alert", run: () => showTab("problems") });
+command({ name: "data", title: "Show the data of the node's last run", icon: "braces", run: () => showTab("data") });
+
+for (const tab of ["problems", "data"]) document.getElementById(`tab-${tab}`)?.addEventListener("click", (e) => { if (e.isTrusted) open(true); });
+
+edge?.addEventListener("pointerdown", (e) => {
+  const from = e.clientY, was = height(), stop = new AbortController(), o = { signal: stop.signal };
+  edge.setPointerCapture(e.pointerId);
+  edge.addEventListener("pointermove", (m) => size(was + from - m.clientY), o);
+  for (const name of ["pointerup", "pointercancel"] as const) edge.addEventListener(name, () => stop.abort(), o);
+});
+edge?.addEventListener("keydown", (e) => {
+  const by = { ArrowUp: step, ArrowDown: -step, PageUp: 4 * step, PageDown: -4 * step }[e.key];
+  if (by) size(height() + by);
+  else if (e.key === "Enter") open(false);
+  else return;
+  e.preventDefault();
+});
+
+const was = Number(kept("drawer-height"));
+if (was) size(was);
+if (kept("drawer") === "open") open(true);
+else fold?.setAttribute("aria-expanded", "false");
+
+// What is seen where there is room for one thing.
+
+command({ name: "show-outline", title: "Show the outline", icon: "list-tree", enabled: () => small.matches, run: () => view("outline") });
+command({ name: "show-canvas", title: "Show the canvas", icon: "workflow", enabled: () => small.matches, run: () => view("canvas") });
+
+function view(name: "outline" | "canvas"): void {
+  builder.dataset.small = name;
+  for (const b of document.querySelectorAll<HTMLElement>(".view")) b.setAttribute("aria-pressed", String(b.dataset.command === `show-${name}`));
+  if (name === "canvas") void whenReady.then((c) => requestAnimationFrame(() => { if (!seen(c.scene.bounds())) c.view.fit(undefined, 0); }));
+}
+
+/** seen tells whether any of the flow lies in view: the canvas had no size while it was hidden. */
+function seen(b: { x: number; y: number; width: number; height: number }): boolean {
+  const [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
+  return b.x * k + tx < w && b.y * k + ty < h && (b.x + b.width) * k + tx > 0 && (b.y + b.height) * k + ty > 0;
+}

@@ -1,0 +1,39 @@
+// The floating palette: a node at the pointer, at a port, or in an edge.
+import type { Wish } from "../canvas/element.ts";
+import type { Point } from "../canvas/model.ts";
+import { choose, type Choice } from "./chooser.ts";
+import { canvas } from "./canvas.ts";
+import { command } from "./commands.ts";
+import { add, clear, kindOf, kinds, place, recent, score, suits, type Kind } from "./kinds.ts";
+
+type Asked = Wish & { position: Point; client?: Point };
+
+canvas.addEventListener("canvas:palette", (e) => pick((e as CustomEvent<Asked>).detail));
+
+function pick(asked: Asked): void {
+  const fitting = kinds.filter((k) => suits(k, asked));
+  const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit in this edge" : "Add a node";
+  choose({
+    label: what, placeholder: `${what}…`, none: asked.port || asked.edge ? "No node of that name fits here." : "No node is called that.", at: asked.client,
+    choices: (words) => (words.trim() ? found(fitting, words) : offered(fitting)).map(([k, heading]) => choice(k, heading, asked)),
+  });
+}
+
+/** offered are all that fit, those used last first. */
+function offered(fitting: Kind[]): [Kind, string][] {
+  const used = recent().map(kindOf).filter((k): k is Kind => !!k && fitting.includes(k));
+  return [...used.map((k): [Kind, string] => [k, "Used last"]), ...fitting.filter((k) => !used.includes(k)).map((k): [Kind, string] => [k, k.group])];
+}
+
+function found(fitting: Kind[], words: string): [Kind, string][] {
+  const scored = fitting.map((k) => ({ k, n: score(words, k.title, k.group, k.summary, k.kind) })).filter((s) => s.n);
+  return scored.sort((a, b) => b.n - a.n).map(({ k }) => [k, ""]);
+}
+
+function choice(k: Kind, heading: string, asked: Asked): Choice {
+  const at = place(asked.position, asked), free = asked.client ? at : clear(at);
+  return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
+}
+
+command({ name: "palette", title: "Add a node", icon: "plus", hint: "At the middle of the canvas", enabled: () => !canvas.readonly, run: () => pick({ position: canvas.view.centre() }) });
+command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.centre(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

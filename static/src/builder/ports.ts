@@ -1,0 +1,12 @@
+// "6 more inputs": ports that are neither fed nor needed come when asked for.
+import { canvas, flowPath } from "./canvas.ts";
+
+document.addEventListener("click", (e) => {
+  const button = (e.target as Element).closest<HTMLElement>("[data-more-ports]");
+  if (button) void all(button.closest<HTMLElement>("article")!.dataset.id!);
+});
+
+async function all(node: string): Promise<void> {
+  const r = await fetch(`${flowPath}/face?node=${encodeURIComponent(node)}`, { headers: { "HX-Request": "true" } });
+  if (r.ok) canvas.insides(await r.text());
+}

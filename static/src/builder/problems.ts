@@ -1,0 +1,46 @@
+// The list of problems and the marks on nodes. The answer to each edit brings
+// the list along, so nothing more is asked for.
+import { icon } from "../icon.ts";
+import { canvas, whenReady } from "./canvas.ts";
+import { el, html } from "./dom.ts";
+
+type Told = { problems?: string };
+
+function show(text: string | undefined): void {
+  if (!text) return;
+  const list = document.getElementById("problems"), fresh = html(text).firstElementChild;
+  if (!list || !fresh) return;
+  const field = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.jump : undefined;
+  list.replaceWith(fresh);
+  if (field) fresh.querySelector<HTMLElement>(`[data-jump="${CSS.escape(field)}"]`)?.focus({ preventScroll: true });
+  count();
+  mark();
+}
+
+function count(): void {
+  const n = document.querySelectorAll("#problems li").length, badge = document.getElementById("problem-count");
+  if (badge) badge.textContent = n ? String(n) : "";
+}
+
+/** mark puts on each node how many problems it has: an edit may mend or break another one. */
+function mark(): void {
+  const of = new Map<string, string[]>();
+  for (const a of document.querySelectorAll<HTMLElement>("#problems [data-jump]")) {
+    const text = a.querySelector("span")?.textContent ?? "";
+    of.set(a.dataset.jump!, [...(of.get(a.dataset.jump!) ?? []), text]);
+  }
+  for (const [id, article] of canvas.scene.elements) paint(article, of.get(id) ?? []);
+}
+
+function paint(article: HTMLElement, problems: string[]): void {
+  const old = article.querySelector<HTMLElement>("[data-trouble]"), title = problems.join("\n");
+  if (!problems.length && old && !old.querySelector("use[href$='#key-round']")) return old.remove();
+  if (!problems.length || old?.title === title) return;
+  if (old) { old.title = title; return; }
+  const b = el("button", { type: "button", class: "node-mark bad nodrag", "data-trouble": "", title, tabindex: "-1" }, icon("triangle-alert"));
+  b.append(el("span", { class: "unseen" }, `${problems.length} problem${problems.length === 1 ? "" : "s"}`));
+  article.querySelector("header > [data-badge]")?.before(b);
+}
+
+for (const name of ["canvas:acked", "canvas:remote"]) canvas.addEventListener(name, (e) => show((e as CustomEvent<Told>).detail.problems));
+void whenReady.then(count);

@@ -1,0 +1,47 @@
+// Ctrl+K lists everything that can be done, every node and the pages; Ctrl+F
+// the nodes alone.
+import { canvas, flowPath } from "./canvas.ts";
+import { choose, type Choice } from "./chooser.ts";
+import { command, commands } from "./commands.ts";
+import { kindOf, score } from "./kinds.ts";
+import { keysOfCommand } from "./menu.ts";
+import { jump } from "./jump.ts";
+
+const most = 60; // lines; beyond that nobody reads
+const pages: [title: string, path: string, icon: string][] = [
+  ["Flows", "/flows", "workflow"], ["Runs", "/runs", "history"], ["Versions of this flow", `${flowPath}/versions`, "git-branch"], ["Credentials", "/credentials", "key-round"],
+  ["Models", "/models", "boxes"], ["Usage", "/usage", "chart-no-axes-column"], ["Settings", "/settings", "settings"],
+];
+
+function nodes(words: string): { n: number; c: Choice }[] {
+  return canvas.keys.order().map((id) => {
+    const node = canvas.draft.nodes.get(id)!, k = kindOf(node.kind), title = canvas.scene.title(id);
+    return { n: score(words, title, id, k?.title ?? node.kind, texts(node.config)), c: { title, note: k?.title ?? node.kind, heading: "Nodes", icon: k?.icon ?? "circle", word: k?.word, run: () => jump(id) } };
+  }).filter((x) => x.n);
+}
+
+/** texts are what the config says, so that a node is found by its prompt too. */
+function texts(config: Record<string, unknown>): string { return Object.values(config).filter((v) => typeof v === "string").join(" ").slice(0, 2000); }
+
+function acts(words: string): { n: number; c: Choice }[] {
+  return commands().filter((c) => !["commands", "menu"].includes(c.name))
+    .map((c) => ({ n: score(words, c.title, c.hint ?? "", c.name), c: { title: c.title, note: c.hint, heading: "Do", icon: c.icon ?? "chevron-right", keys: keysOfCommand(c), run: () => c.run() } })).filter((x) => x.n);
+}
+
+function places(words: string): { n: number; c: Choice }[] {
+  return pages.map(([title, path, icon]) => ({ n: score(words, title, "page go to"), c: { title, heading: "Go to", icon, run: () => location.assign(path) } })).filter((x) => x.n);
+}
+
+function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[] {
+  if (!words.trim()) return lists.flat().map((x) => x.c).slice(0, most);
+  return lists.flat().sort((a, b) => b.n - a.n).map((x) => ({ ...x.c, heading: "" })).slice(0, most);
+}
+
+command({
+  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K",
+  run: () => choose({ label: "Commands, nodes and pages", placeholder: "Do something, or go to a node or page…", none: "Nothing is called that.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
+});
+command({
+  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F",
+  run: () => choose({ label: "Find a node", placeholder: "Name, kind, or a word of its settings…", none: "No node says that.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
+});
