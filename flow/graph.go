@@ -169,22 +169,34 @@ func templateNames(n *Node, k *Kind) []string {
 	var list []string
 	seen := map[string]bool{}
 	for i := range k.Fields {
-		f := &k.Fields[i]
-		if !f.Template {
+		if !k.Fields[i].Template {
 			continue
 		}
-		_, _ = eachText(n.Config[f.Name], "", func(s, _ string) (any, error) {
-			if t, err := ParseTemplate(s); err == nil {
-				for _, name := range t.Names() {
-					if !seen[name] {
-						seen[name] = true
-						list = append(list, name)
-					}
+		for _, name := range TemplateNames(n.Config[k.Fields[i].Name]) {
+			if !seen[name] {
+				seen[name] = true
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// TemplateNames are the ports that a config value grows as a template, each
+// once. Texts that do not parse grow none.
+func TemplateNames(value any) (list []string) {
+	seen := map[string]bool{}
+	_, _ = eachText(value, "", func(s, _ string) (any, error) {
+		if t, err := ParseTemplate(s); err == nil {
+			for _, name := range t.Names() {
+				if !seen[name] {
+					seen[name] = true
+					list = append(list, name)
 				}
 			}
-			return nil, nil
-		})
-	}
+		}
+		return nil, nil
+	})
 	return list
 }
 

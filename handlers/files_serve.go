@@ -3,10 +3,7 @@ package handlers
 import (
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"sluice/flow"
@@ -60,10 +57,10 @@ func (c *call) serveFile(f *flow.File, content io.ReadSeeker) error {
 // and runs nothing in it, wherever it came from.
 func (c *call) fileHeaders(f *flow.File) {
 	h := c.Response().Header()
-	h.Set("Content-Type", mediaType(f.MIME))
-	h.Set("Content-Disposition", disposition(f))
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("ETag", `"`+f.Hash+`"`)
+	h.Set("Content-Type", f.ContentType())
+	h.Set("Content-Disposition", f.Disposition())
+	h.Set("Content-Security-Policy", flow.FilePolicy)
+	h.Set("ETag", f.ETag())
 	if c.linkedFile == nil {
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -74,36 +71,4 @@ func (c *call) fileHeaders(f *flow.File) {
 	left := min(c.linkExpires.Sub(c.s.Now()), linksHold/2)
 	h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", int(left/time.Second)))
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-}
-
-// mediaType is what was kept, if it can stand in a header.
-func mediaType(s string) string {
-	if media, params, err := mime.ParseMediaType(s); err == nil && strings.Contains(media, "/") {
-		return mime.FormatMediaType(media, params)
-	}
-	return typeBytes
-}
-
-// disposition names the file twice: the second form is for names beyond ASCII
-// (RFC 6266), the first for clients that read nothing else, such as curl -OJ.
-func disposition(f *flow.File) string {
-	how := "attachment"
-	if shownInline(f.MIME) {
-		how = "inline"
-	}
-	plain := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' || r == '"' || r == '\\' || r == '%' {
-			return '_'
-		}
-		return r
-	}, f.Name)
-	return how + `; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(f.Name), "+", "%20")
-}
-
-// shownInline tells whether a browser may show the file in a page. The store
-// believes no claim to be a picture, sound or film that the content does not
-// bear out. Pictures in SVG are documents with scripts.
-func shownInline(mediaType string) bool {
-	class, kind, _ := strings.Cut(mediaType, "/")
-	return (class == "image" || class == "audio" || class == "video") && !strings.HasPrefix(kind, "svg")
 }

@@ -189,7 +189,7 @@ func (p *readable) check(t *testing.T) {
 		}
 	}
 	for _, n := range p.controls {
-		if attr(n, "type") != "hidden" && !has(n, "hidden") && !slices.Contains(p.labelled, attr(n, "id")) {
+		if attr(n, "type") != "hidden" && !has(n, "hidden") && attr(n, "aria-label") == "" && !slices.Contains(p.labelled, attr(n, "id")) {
 			t.Errorf("field %q has no label", attr(n, "name"))
 		}
 	}

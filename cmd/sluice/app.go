@@ -117,8 +117,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	a.servers = findLocal(a.models, bound, a.cfg.LocalModels == "off")
+	directory := hosted.NewDirectory(a.models.host)
 	kinds := nodes.New(nodes.Deps{
-		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: hosted.NewDirectory(a.models.host),
+		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
 	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
@@ -147,6 +148,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	})
 	a.pages = pages.New(pages.Config{
 		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Log: a.log,
+		Files: a.store, MaxFile: int64(a.cfg.MaxFile), Models: newPageModels(a.models, a.servers, a.store, directory),
 	})
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,

@@ -94,7 +94,9 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 }
 
 // fill are the parts of the builder that other screens own.
-func (c *call) fill(*draft) views.BuilderFill { return views.BuilderFill{} }
+func (c *call) fill(d *draft) views.BuilderFill {
+	return views.BuilderFill{Inspector: c.inspector(d)}
+}
 
 // palette is the same for everybody, as kinds are declared once.
 func (s *Server) palette() []views.PaletteGroup { return views.PaletteOf(s.Kinds.List()) }

@@ -51,6 +51,7 @@ func (s *Server) table() []route {
 	return slices.Concat(
 		s.peopleRoutes(),
 		s.builderRoutes(),
+		s.inspectorRoutes(),
 	)
 }
 

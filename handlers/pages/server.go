@@ -22,6 +22,8 @@ type Store interface {
 	sessionStore
 	peopleStore
 	builderStore
+	inspectorStore
+	credentialMaker
 }
 
 // Runner starts, follows and ends runs.
@@ -39,6 +41,9 @@ type Config struct {
 	Library   *flow.Library
 	Runner    Runner
 	Kinds     *flow.Registry
+	Files     flow.FileStore
+	MaxFile   int64 // bytes of an uploaded file; zero means the store's own limit
+	Models    Models
 	Links     *flow.FileLinks
 	PublicURL string // scheme and host under which people reach the pages
 

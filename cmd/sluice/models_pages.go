@@ -1,0 +1,362 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/flow"
+	"sluice/nodes"
+	"sluice/providers"
+	"sluice/providers/hosted"
+	"sluice/views"
+)
+
+// listTime bounds how long a person waits for the lists of providers. One that
+// is slower is there the next time: its list is kept as it comes.
+const listTime = 6 * time.Second
+
+// pageModels answers what the pages ask about models and providers.
+type pageModels struct {
+	upstreams *upstreams
+	servers   *localServers
+	store     modelStore
+	cache     *providers.ModelCache
+	directory *hosted.Directory
+}
+
+// modelStore is what a workspace knows of models.
+type modelStore interface {
+	flow.CredentialStore
+	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
+}
+
+func newPageModels(u *upstreams, servers *localServers, store modelStore, directory *hosted.Directory) *pageModels {
+	return &pageModels{u, servers, store, providers.NewModelCache(u.providers), directory}
+}
+
+// ListModels lists what may be chosen for a task.
+func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []views.ModelGroup {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	if task == "hosted" {
+		return m.hosted(ctx, ws, query)
+	}
+	prices := map[string]string{}
+	if list, err := m.store.ListPrices(ctx, ws); err == nil {
+		for _, p := range list {
+			prices[p.Model] = priceText(p)
+		}
+	}
+	var groups []views.ModelGroup
+	for _, s := range m.servers.Found() {
+		if able(s.Preset, task) {
+			groups = append(groups, groupOf(s.Preset.Title+", on this machine", s.Preset.Name, s.Models, query, prices))
+		}
+	}
+	return append(groups, m.provided(ctx, ws, task, query, prices)...)
+}
+
+// able tells whether a provider does a task.
+func able(p providers.Preset, task string) bool {
+	return slices.Contains(abilities(p), task)
+}
+
+// groupOf makes a group of the models that fit the words.
+func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) views.ModelGroup {
+	g := views.ModelGroup{Title: title}
+	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
+		query = rest
+	}
+	for _, found := range providers.Search(models, query) {
+		id := provider + "/" + found.ID
+		text := found.Title
+		if text == "" {
+			text = found.Owner
+		}
+		g.Models = append(g.Models, views.ModelChoice{ID: id, Text: text, Detail: prices[id]})
+	}
+	return g
+}
+
+// provided asks all providers that the workspace has a way to, at once.
+func (m *pageModels) provided(ctx context.Context, ws, task, query string, prices map[string]string) []views.ModelGroup {
+	names := m.reachable(ctx, ws, task)
+	groups := make([]views.ModelGroup, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { groups[i] = m.ask(ctx, ws, name, query, prices) })
+	}
+	all.Wait()
+	return groups
+}
+
+// reachable names the providers with a credential, and the credentials that
+// are providers of their own, in the order of the presets.
+func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
+	resolver := m.upstreams.resolver(m.store)
+	there := map[string]bool{}
+	list, _ := m.store.ListCredentials(ctx, ws)
+	var own []string
+	for _, c := range list {
+		p, known := providers.FindPreset(c.Provider)
+		switch {
+		case !known || !able(p, task):
+		case c.BaseURL != "" && c.Name != c.Provider:
+			own = append(own, c.Name)
+		default:
+			there[p.Name] = true
+		}
+	}
+	if ws == flow.DefaultWorkspace {
+		for name := range maps.Keys(resolver.Environment) {
+			there[name] = true
+		}
+	}
+	var names []string
+	for _, p := range providers.Presets() {
+		if there[p.Name] && p.Models && able(p, task) {
+			names = append(names, p.Name)
+		}
+	}
+	return append(names, own...)
+}
+
+// ask lists the models of one provider. What went wrong stands beside its name.
+func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map[string]string) views.ModelGroup {
+	title := name
+	if p, known := providers.FindPreset(name); known {
+		title = p.Title
+	}
+	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, name, providerRef(name))
+	if err != nil {
+		return views.ModelGroup{Title: title, Note: sentenceOf(err)}
+	}
+	at, _ := m.upstreams.preset(a.Provider)
+	if err := admit(a, at); err != nil {
+		return views.ModelGroup{Title: title, Note: sentenceOf(err)}
+	}
+	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
+	g := groupOf(title, name, models, query, prices)
+	if err != nil {
+		g.Note = sentenceOf(err)
+	}
+	return g
+}
+
+// providerRef names the credential that is a provider of its own.
+func providerRef(name string) any {
+	if _, known := providers.FindPreset(name); known {
+		return nil
+	}
+	return map[string]any{"credential": name}
+}
+
+// sentenceOf is what a person is told of an error; of ours nothing but that.
+func sentenceOf(err error) string {
+	if e, ok := errors.AsType[*providers.Error](err); ok {
+		return e.Message
+	}
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		return e.Message
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "The list did not come in time. Open this again in a moment."
+	}
+	return "Its models cannot be listed now."
+}
+
+// hosted lists the platform's models: by category, or those that words find.
+func (m *pageModels) hosted(ctx context.Context, ws, query string) []views.ModelGroup {
+	titles := map[string]string{}
+	var groups []views.ModelGroup
+	for _, c := range hosted.Catalogue().Categories() {
+		titles[c.Slug] = c.Title
+		if query == "" {
+			groups = append(groups, views.ModelGroup{Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
+		}
+	}
+	if query == "" {
+		return groups
+	}
+	secret, err := m.hostSecret(ctx, ws)
+	if err != nil {
+		secret = ""
+	}
+	found, err := m.directory.Search(ctx, secret, query)
+	g := views.ModelGroup{Title: "Replicate", Models: hostedChoices(found, titles)}
+	if err != nil {
+		g.Note = "Only the featured models were searched. " + sentenceOf(err)
+	}
+	return []views.ModelGroup{g}
+}
+
+// hostedChoices are models of the platform; titles name categories where they
+// are mixed.
+func hostedChoices(list []hosted.Listing, titles map[string]string) (out []views.ModelChoice) {
+	for _, l := range list {
+		detail := []string{}
+		for _, part := range []string{titles[l.Category], runsText(l.Runs)} {
+			if part != "" {
+				detail = append(detail, part)
+			}
+		}
+		out = append(out, views.ModelChoice{ID: l.Owner + "/" + l.Name, Title: l.Title, Text: l.Description, Detail: strings.Join(detail, " · ")})
+	}
+	return out
+}
+
+// runsText says how often a model was used, roughly.
+func runsText(runs int64) string {
+	switch {
+	case runs >= 1_000_000:
+		return fmt.Sprintf("%d M runs", runs/1_000_000)
+	case runs >= 1000:
+		return fmt.Sprintf("%d k runs", runs/1000)
+	}
+	return ""
+}
+
+// priceText is a price in a few words, in dollars.
+func priceText(p flow.Price) string {
+	switch {
+	case p.Input != 0 || p.Output != 0:
+		return fmt.Sprintf("$%s in, $%s out a million", dollars(p.Input), dollars(p.Output))
+	case p.Call != 0:
+		return fmt.Sprintf("$%s a call", dollars(p.Call))
+	case p.Second != 0:
+		return fmt.Sprintf("$%s a second", dollars(p.Second))
+	}
+	return ""
+}
+
+// hostSecret is what lets a workspace in at the platform; empty where there is none.
+func (m *pageModels) hostSecret(ctx context.Context, ws string) (string, error) {
+	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, "replicate", nil)
+	if errors.Is(err, flow.ErrNoAccess) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	p, _ := m.upstreams.preset("replicate")
+	return a.Secret, admit(a, p)
+}
+
+// resolve describes a hosted model, at its newest version unless one is named.
+func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Model, error) {
+	secret, err := m.hostSecret(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	found, err := m.directory.Resolve(ctx, secret, model)
+	if e, ok := errors.AsType[*providers.Error](err); ok {
+		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
+	}
+	if err != nil && ctx.Err() == nil { // a name that is none
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", views.Sentence(err.Error()))
+	}
+	return found, err
+}
+
+// resolveCodes are the errors that choosing another model mends, or a credential.
+var resolveCodes = map[providers.Kind]flow.Code{
+	providers.KindAuth:         flow.CodeProviderAuth,
+	providers.KindNotFound:     flow.CodeModelIncompatible,
+	providers.KindIncompatible: flow.CodeModelIncompatible,
+}
+
+// PinModel makes a copy of a node's config use a model.
+func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, model string) (map[string]any, error) {
+	found, err := m.resolve(ctx, ws, model)
+	if err != nil {
+		return nil, err
+	}
+	own := *n
+	own.Config = maps.Clone(n.Config)
+	if err := nodes.PinModel(&own, found); err != nil {
+		return nil, err
+	}
+	return own.Config, nil
+}
+
+// UpgradeModel compares what a node keeps with the newest version.
+func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (views.ModelUpgrade, error) {
+	out := views.ModelUpgrade{Model: flow.Text(n.Config["model"])}
+	if ref, err := hosted.ParseRef(out.Model); err == nil {
+		out.Model = ref.Path() // without the version that it names
+	}
+	newer, err := m.resolve(ctx, ws, out.Model)
+	if err != nil {
+		return out, err
+	}
+	own := *n
+	own.Config = maps.Clone(n.Config)
+	up, err := nodes.UpgradeModel(&own, edges, newer)
+	if err != nil {
+		return out, err
+	}
+	out.Newest = up.From == up.To && len(up.Changes.List) == 0
+	for _, change := range up.Changes.List {
+		out.Changes = append(out.Changes, views.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
+	}
+	for _, misfit := range slices.Concat(up.Values, up.Edges) {
+		out.Misfits = append(out.Misfits, strings.TrimPrefix(misfit.Field+": ", ": ")+misfit.Why)
+	}
+	return out, nil
+}
+
+// Providers are those whose address is known.
+func (m *pageModels) Providers() (list []views.Option) {
+	for _, p := range providers.Presets() {
+		if p.BaseURL != "" && !p.Local || p.Wire == providers.WireHost {
+			list = append(list, views.Option{Value: p.Name, Label: p.Title})
+		}
+	}
+	return list
+}
+
+// NewCredential is what "sluice credential add" would make of the same.
+func (m *pageModels) NewCredential(ws, name, provider, secret string) (flow.Credential, error) {
+	refuse := func(field, text string) (flow.Credential, error) {
+		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
+	}
+	offered := func(o views.Option) bool { return o.Value == provider }
+	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {
+		return refuse("provider", "There is no such provider to choose.")
+	}
+	if !credentialName.MatchString(name) {
+		return refuse("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
+	}
+	if p, taken := providers.FindPreset(name); taken && name != provider {
+		return refuse("name", fmt.Sprintf("This is the name of a provider. Choose %s above, or another name.", p.Title))
+	}
+	if err := checkSecret(secret); err != "" {
+		return refuse("secret", err)
+	}
+	made, err := credentialAddCmd{Name: name, Provider: provider}.credential()
+	if err != nil {
+		return refuse("provider", views.Sentence(err.Error()))
+	}
+	made.WorkspaceID = ws
+	return *made, nil
+}
+
+// checkSecret says what is wrong with a secret from a form.
+func checkSecret(secret string) string {
+	switch {
+	case secret == "":
+		return "Paste the secret here."
+	case len(secret) > longestSecret:
+		return fmt.Sprintf("A secret has at most %d bytes.", longestSecret)
+	case strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "A secret is one line without control characters."
+	}
+	return ""
+}

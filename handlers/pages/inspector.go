@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+
+	"github.com/a-h/templ"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// inspectorStore is what the inspector reads beside the draft.
+type inspectorStore interface {
+	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error)
+	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
+	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
+}
+
+func (s *Server) inspectorRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/overview", accessViewer, (*call).showOverview},
+		{http.MethodGet, "/flows/:flow/node/:node", accessViewer, (*call).showNode},
+		{http.MethodPost, "/flows/:flow/node/:node", accessEditor, (*call).saveNode},
+		{http.MethodGet, "/flows/:flow/node/:node/pin", accessEditor, (*call).pinModel},
+		{http.MethodGet, "/flows/:flow/node/:node/upgrade", accessEditor, (*call).showUpgrade},
+		{http.MethodGet, "/flows/:flow/completions", accessViewer, (*call).listCompletions},
+		{http.MethodGet, "/flows/:flow/models", accessViewer, (*call).listModels},
+		{http.MethodGet, "/flows/:flow/credentials", accessEditor, (*call).newCredential},
+		{http.MethodPost, "/flows/:flow/credentials", accessEditor, (*call).addCredential},
+		{http.MethodPost, "/flows/:flow/files", accessEditor, (*call).addFile},
+		{http.MethodGet, "/files/:id", accessViewer, (*call).showFile},
+	}
+}
+
+// drafted is a node of a draft, with what it takes to show and change it.
+type drafted struct {
+	*draft
+	node *flow.Node
+	kind *flow.Kind
+}
+
+// findNode reads the node that the address names.
+func (c *call) findNode() (*drafted, error) {
+	d, err := c.findDraft()
+	if err != nil {
+		return nil, err
+	}
+	n := d.Node(c.Param("node"))
+	if n == nil {
+		return nil, errNotFound
+	}
+	k := c.s.Kinds.For(n)
+	if k == nil {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "There is no kind %q, so this node cannot be changed here. Delete it, or export the flow and mend it.", n.Kind)
+	}
+	return &drafted{d, n, k}, nil
+}
+
+// pane makes the inspector of a node.
+func (c *call) pane(t *drafted) (views.NodePane, error) {
+	list, err := c.s.Store.ListCredentials(c.ctx(), c.ws())
+	if err != nil {
+		return views.NodePane{}, err
+	}
+	facts := views.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayEdit()}
+	for _, credential := range list {
+		facts.Credentials = append(facts.Credentials, views.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
+	}
+	return views.PaneOf(t.Document, t.node, t.kind, facts), nil
+}
+
+// showNode is GET the inspector: alone for the script, a page without one.
+func (c *call) showNode() error {
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	p, err := c.pane(t)
+	if err != nil {
+		return err
+	}
+	return c.renderPane(http.StatusOK, p)
+}
+
+func (c *call) renderPane(status int, p views.NodePane) error {
+	if c.partial() {
+		return c.render(status, views.Inspector(p))
+	}
+	return c.render(status, views.InspectorPage(c.page(p.Name, views.SectionFlows), p))
+}
+
+// saveNode is POST the inspector without a script: what differs from the draft
+// is carried out as edits.
+func (c *call) saveNode() error {
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	form, err := c.nodeForm(t)
+	if err != nil {
+		return err
+	}
+	if form.failed() {
+		p, err := c.pane(t)
+		if err != nil {
+			return err
+		}
+		form.show(&p)
+		return c.renderPane(http.StatusUnprocessableEntity, p)
+	}
+	if err := c.edit(t.flow.ID, form.edits); err != nil {
+		return err
+	}
+	return c.see("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+}
+
+// edit carries edits out on the draft as it is now. Somebody who is faster
+// only makes it try again: each edit is about one field.
+func (c *call) edit(flowID string, edits []flow.Edit) error {
+	if len(edits) == 0 {
+		return nil
+	}
+	for try := 0; ; try++ {
+		f, err := c.s.Store.FindFlow(c.ctx(), c.ws(), flowID)
+		if err != nil {
+			return err
+		}
+		r := flow.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: edits}
+		_, err = c.s.Library.EditFlow(c.ctx(), c.ws(), flowID, c.member.UserID, r)
+		if _, missed := errors.AsType[*flow.EditsMissed](err); !missed || try == 3 {
+			return err
+		}
+	}
+}
+
+// showOverview is GET what the pane shows while no node is selected.
+func (c *call) showOverview() error {
+	d, err := c.findDraft()
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, c.inspector(d))
+}
+
+// inspector is the pane as the builder opens.
+func (c *call) inspector(d *draft) templ.Component {
+	return views.FlowOverview(views.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
+}

@@ -1,0 +1,70 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// credentialMaker keeps new credentials.
+type credentialMaker interface {
+	FindCredential(ctx context.Context, ws, name string) (flow.Credential, error)
+	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
+}
+
+func (c *call) credentialForm() views.CredentialForm {
+	none := []views.Option{{Value: "", Label: "Anything: a plain secret"}}
+	return views.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Providers: append(none, c.s.Models.Providers()...), Errors: views.Errors{}}
+}
+
+// newCredential is GET the form of the dialog.
+func (c *call) newCredential() error {
+	if _, err := c.findFlow(); err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, views.NewCredential(c.credentialForm()))
+}
+
+// addCredential is POST the form of the dialog. A name that is taken is
+// refused: what uses it would be paid for by somebody else all at once.
+func (c *call) addCredential() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	form := c.credentialForm()
+	made, err := c.s.Models.NewCredential(c.ws(), form.Name, form.Provider, c.FormValue("secret"))
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		for _, p := range e.Fields {
+			form.Errors[p.Pointer] = p.Detail
+		}
+		return c.render(http.StatusUnprocessableEntity, views.NewCredential(form))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = c.s.Store.FindCredential(c.ctx(), c.ws(), made.Name)
+	switch {
+	case err == nil:
+		form.Errors["name"] = "There is a credential of this name. Choose it in the list, or give this one another name."
+		return c.render(http.StatusUnprocessableEntity, views.NewCredential(form))
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return err
+	}
+	if err := c.s.Store.SaveCredential(c.ctx(), made, c.FormValue("secret")); err != nil {
+		return err
+	}
+	if err := c.audit("credential.save", made.Name, made.Provider); err != nil {
+		return err
+	}
+	if c.partial() {
+		return c.JSON(http.StatusCreated, map[string]string{"name": made.Name, "provider": made.Provider})
+	}
+	return c.see("/flows/" + f.ID)
+}

@@ -1,0 +1,528 @@
+package views
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// NodePane is the inspector of one node: a form made of its kind's declaration.
+type NodePane struct {
+	FlowID, ID, Label, Color string
+	// Name is what the node is called where it has no label.
+	Name                          string
+	KindTitle, Icon, Group, Short string
+	Doc                           string
+	Disabled, ReadOnly            bool
+	Fields, More                  []NodeField
+	// Ports are inputs that no field stands for.
+	Ports   []PanePort
+	Failing NodeFailing
+	// Problems are sentences about the node that belong to no field.
+	Problems []string
+	// Runs tells whether the node runs at all; a note does not.
+	Runs bool
+}
+
+// NodeField is one field with what it holds and what feeds it.
+type NodeField struct {
+	flow.Field
+	Form flow.FormValue
+	// Feeds are the edges into the field's port.
+	Feeds []Feed
+	// Places are the ports that the names in a template grow.
+	Places []Place
+	// Credentials are those of the workspace to choose from; Provider is whom a
+	// new one is for, where that is known.
+	Credentials []CredentialChoice
+	Provider    string
+	// Upgradable tells that the model is kept at a version.
+	Upgradable bool
+	// Error is about what was typed and not taken; Problems are about what is there.
+	Error    string
+	Problems []string
+	FlowID   string
+	ReadOnly bool
+}
+
+// CredentialChoice is a credential by its name.
+type CredentialChoice struct{ Name, Provider string }
+
+// PanePort is an input port with what feeds it.
+type PanePort struct {
+	flow.Port
+	Feeds []Feed
+}
+
+// Feed is an edge as the node that it arrives at sees it.
+type Feed struct {
+	Edge              flow.Edge
+	Node, Title, Port string
+}
+
+// Place is a {{name}} of a template, with the edge that fills it.
+type Place struct {
+	Name  string
+	Feeds []Feed
+}
+
+// NodeFailing is what happens when the node fails. Texts stay as they were
+// typed.
+type NodeFailing struct {
+	Attempts, Backoff, Timeout, OnError       string
+	AttemptsError, BackoffError, TimeoutError string
+	// Values are what a failed step gives instead, one per output port.
+	Values []NodeField
+	// Set tells that something differs from the usual.
+	Set bool
+}
+
+// What a failed node does, as forms write it.
+const (
+	OnErrorFail     = "fail"
+	OnErrorRoute    = "route"
+	OnErrorContinue = "continue"
+)
+
+// ValueField begins the name of the field that holds a port's value for a
+// failed step.
+const ValueField = "continue."
+
+// PaneFacts are what the inspector needs beside the draft.
+type PaneFacts struct {
+	FlowID      string
+	Kinds       *flow.Registry
+	Problems    []flow.Problem
+	Credentials []CredentialChoice
+	ReadOnly    bool
+}
+
+// PaneOf makes the inspector of a node; k is the kind as this node has it.
+func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodePane {
+	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
+	p := NodePane{
+		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
+		KindTitle: k.Title, Icon: k.Icon, Group: GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
+	}
+	for _, f := range flow.FormFields(n, k) {
+		field := b.field(f)
+		if f.More && !field.inSight() {
+			p.More = append(p.More, field)
+		} else {
+			p.Fields = append(p.Fields, field)
+		}
+	}
+	for _, port := range k.Inputs {
+		p.Ports = append(p.Ports, PanePort{port, b.feeds(port.Name)})
+	}
+	p.Failing = b.failing()
+	p.Problems = b.problems[""]
+	return p
+}
+
+// paneBuilder has what all parts of a pane are made of.
+type paneBuilder struct {
+	d        *flow.Document
+	n        *flow.Node
+	k        *flow.Kind
+	facts    PaneFacts
+	problems map[string][]string // by field; those of no field under ""
+}
+
+// problemsOf sorts the problems of a node by the field that they are about.
+func problemsOf(d *flow.Document, n *flow.Node, all []flow.Problem) map[string][]string {
+	by := map[string][]string{}
+	at := flow.Pointer("nodes", slices.IndexFunc(d.Nodes, func(o flow.Node) bool { return o.ID == n.ID }))
+	for _, p := range d.ByNode(all)[n.ID] {
+		name := ""
+		if rest, ok := strings.CutPrefix(p.Pointer, at+"/"); ok {
+			name = paneFieldAt(rest)
+		}
+		by[name] = append(by[name], Sentence(p.Detail))
+	}
+	return by
+}
+
+// paneFieldAt is the field that a place inside a node belongs to.
+func paneFieldAt(pointer string) string {
+	tokens := strings.Split(pointer, "/")
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	switch {
+	case len(tokens) > 1 && tokens[0] == "config":
+		return unescape.Replace(tokens[1])
+	case len(tokens) > 2 && tokens[0] == "on_error" && tokens[1] == "continue":
+		return ValueField + unescape.Replace(tokens[2])
+	}
+	return ""
+}
+
+func (b *paneBuilder) field(f flow.Field) NodeField {
+	value := b.n.Config[f.Name]
+	field := NodeField{Field: f, Form: f.Form(value), FlowID: b.facts.FlowID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	if !f.Typed {
+		field.Feeds = b.feeds(f.Name)
+	}
+	if f.Template {
+		for _, name := range flow.TemplateNames(value) {
+			field.Places = append(field.Places, Place{name, b.feeds(name)})
+		}
+	}
+	model, _, named := strings.Cut(flow.Text(b.n.Config["model"]), "/")
+	switch {
+	case f.Type == flow.FieldModel && f.Task == "hosted":
+		field.Upgradable = b.n.Config["schema"] != nil
+	case f.Type == flow.FieldSecret && b.k.Name == "hosted_model":
+		field.Provider = "replicate"
+	case f.Type == flow.FieldSecret && named:
+		field.Provider = model
+	}
+	return field
+}
+
+func (b *paneBuilder) feeds(port string) (list []Feed) {
+	for _, e := range b.d.Edges {
+		from, out, _ := strings.Cut(e.From, ".")
+		source := b.d.Node(from)
+		if e.To != b.n.ID+"."+port || source == nil {
+			continue
+		}
+		list = append(list, Feed{Edge: e, Node: from, Title: NodeTitle(source, b.facts.Kinds.Find(source.Kind)), Port: out})
+	}
+	return list
+}
+
+func (b *paneBuilder) failing() NodeFailing {
+	n := b.n
+	out := NodeFailing{OnError: OnErrorFail, Timeout: decimal(n.TimeoutS), Set: n.Retry != nil || n.TimeoutS != 0 || n.OnError != nil}
+	if n.Retry != nil {
+		out.Attempts, out.Backoff = decimal(float64(n.Retry.Attempts)), decimal(n.Retry.BackoffS)
+	}
+	given := map[string]any{}
+	switch {
+	case n.OnError != nil && n.OnError.Route:
+		out.OnError = OnErrorRoute
+	case n.OnError != nil:
+		out.OnError, given = OnErrorContinue, n.OnError.Continue
+	}
+	for _, p := range b.k.Outputs {
+		f := PortField(p)
+		out.Values = append(out.Values, NodeField{Field: f, Form: f.Form(given[p.Name]), Problems: b.problems[f.Name], ReadOnly: b.facts.ReadOnly})
+	}
+	return out
+}
+
+// PortField is a field for the value that a failed step gives on a port.
+func PortField(p flow.Port) flow.Field {
+	as := map[flow.Type]flow.FieldType{flow.TypeText: flow.FieldArea, flow.TypeNumber: flow.FieldNumber, flow.TypeBoolean: flow.FieldBoolean}
+	return flow.Field{Name: ValueField + p.Name, Title: cmp.Or(p.Title, p.Name), Type: cmp.Or(as[p.Type], flow.FieldJSON), Typed: true}
+}
+
+// decimal is a number as a form shows it; zero is nothing.
+func decimal(f float64) string {
+	if f == 0 {
+		return ""
+	}
+	return flow.Text(flow.Number(f))
+}
+
+// inSight tells whether a field is shown though it is one of those under
+// "More": something is in it.
+func (f *NodeField) inSight() bool {
+	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0
+}
+
+// id names the control, for its label.
+func (f *NodeField) id() string { return "set-" + f.Name }
+
+// title is the label of a field.
+func (f *NodeField) title() string { return cmp.Or(f.Title, f.Name) }
+
+// text is what stands in row i.
+func (f *NodeField) text(i int) string { return at(f.Form.Texts, i) }
+func (f *NodeField) kept(i int) string { return at(f.Form.Kept, i) }
+func (f *NodeField) name(i int) string { return at(f.Form.Names, i) }
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// usual is the value that stands in when nothing is typed, as a form shows it.
+func (f *NodeField) usual() string {
+	if f.Default != nil {
+		return flow.Text(f.Default)
+	}
+	return flow.Text(f.Suggest)
+}
+
+// placeholder is the usual value in the empty control.
+func (f *NodeField) placeholder() string {
+	if usual := f.usual(); usual != "" || f.Type != flow.FieldModel {
+		return clipped(usual, 120)
+	}
+	if f.Task == "hosted" {
+		return "owner/name"
+	}
+	return "provider/model"
+}
+
+// none is the choice of a select that sets nothing.
+func (f *NodeField) none() string {
+	switch usual := f.usual(); {
+	case usual != "" && f.Default != nil:
+		return usual + " (default)"
+	case usual != "":
+		return usual + " (the model’s own)"
+	case f.Required:
+		return "Choose…"
+	}
+	return "Not set"
+}
+
+// slides tells whether a number has a slider: both bounds are known.
+func (f *NodeField) slides() bool { return f.Min != nil && f.Max != nil && *f.Max > *f.Min }
+
+// step is how far one move of the slider goes.
+func (f *NodeField) step() string {
+	span := *f.Max - *f.Min
+	switch {
+	case f.Form.As == flow.FieldInteger:
+		return "1"
+	case span <= 2:
+		return "0.01"
+	case span <= 20:
+		return "0.1"
+	}
+	return "1"
+}
+
+// slid is where the slider stands.
+func (f *NodeField) slid() string {
+	return cmp.Or(f.text(0), f.usual(), decimalOf(f.Min))
+}
+
+func decimalOf(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return flow.Text(flow.Number(*f))
+}
+
+// switched tells whether a boolean shows as a switch: what it is without a
+// value is known. Otherwise it has three choices.
+func (f *NodeField) switched() bool { return f.Default != nil || f.Suggest != nil }
+
+// on is how the switch stands.
+func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
+
+// options are the choices, with one that is gone but still set.
+func (f *NodeField) options() []fieldOption {
+	names := f.Options
+	if f.Type == flow.FieldKind {
+		for _, t := range flow.InputTypes {
+			names = append(names, string(t))
+		}
+	}
+	list := make([]fieldOption, len(names))
+	for i, name := range names {
+		value := any(name)
+		if f.Values != nil {
+			value = f.Values[i]
+		}
+		list[i] = fieldOption{name, string(flow.EncodeJSON(value))}
+	}
+	if now := f.text(0); now != "" && !slices.Contains(names, now) {
+		list = append(list, fieldOption{now, string(flow.EncodeJSON(now))})
+	}
+	return list
+}
+
+// fieldOption is a choice with the JSON that it stands for.
+type fieldOption struct{ Text, JSON string }
+
+// fileRow is what a kept file says of itself.
+type fileRow struct{ ID, Name, Size, MIME string }
+
+func (r fileRow) picture() bool {
+	return strings.HasPrefix(r.MIME, "image/") && !strings.HasPrefix(r.MIME, "image/svg")
+}
+
+func (r fileRow) path() string { return "/files/" + r.ID }
+
+// fileAt is the file that row i keeps.
+func (f *NodeField) fileAt(i int) (r fileRow, ok bool) {
+	v, err := flow.DecodeJSON([]byte(f.kept(i)))
+	id, isFile := flow.FileID(v)
+	if err != nil || !isFile {
+		return r, false
+	}
+	m := v.(map[string]any)
+	r = fileRow{ID: id, Name: cmp.Or(flow.Text(m["name"]), id), MIME: flow.Text(m["mime"])}
+	if size, ok := flow.Float(m["size"]); ok {
+		r.Size = flow.Size(int64(size))
+	}
+	return r, true
+}
+
+// referAt is the name of the credential that row i keeps.
+func (f *NodeField) referAt(i int) string {
+	v, _ := flow.DecodeJSON([]byte(f.kept(i)))
+	name, _ := flow.SecretRef(v)
+	return name
+}
+
+// takesFiles tells whether rows of a list may be files.
+func (f *NodeField) takesFiles() bool {
+	return f.Value == flow.TypeAny && !f.Template && f.Name != "labels"
+}
+
+// takesURL tells whether a file may be given by its address.
+func (f *NodeField) takesURL() bool { return f.Value == flow.TypeAny }
+
+// choices are the credentials to choose from: those of the field's provider
+// first, and the one that is named though it does not exist.
+func (f *NodeField) choices(named string) []credentialOption {
+	var list []credentialOption
+	there := named == ""
+	for _, c := range f.Credentials {
+		there = there || c.Name == named
+		list = append(list, credentialOption{Name: c.Name, Label: credentialLabel(c), Fits: f.Provider != "" && c.Provider == f.Provider})
+	}
+	slices.SortStableFunc(list, func(a, b credentialOption) int { return cmp.Compare(b.rank(), a.rank()) })
+	if !there {
+		list = append(list, credentialOption{Name: named, Label: named + " (does not exist)"})
+	}
+	return list
+}
+
+type credentialOption struct {
+	Name, Label string
+	Fits        bool
+}
+
+func (o credentialOption) rank() int {
+	if o.Fits {
+		return 1
+	}
+	return 0
+}
+
+func (o credentialOption) json() string {
+	return string(flow.EncodeJSON(map[string]any{"credential": o.Name}))
+}
+
+func credentialLabel(c CredentialChoice) string {
+	if c.Provider == "" || c.Provider == c.Name || strings.Contains(c.Provider, ":") {
+		return c.Name
+	}
+	return c.Name + " · " + c.Provider
+}
+
+// noCredential is the choice of none.
+func (f *NodeField) noCredential() string {
+	if f.Provider != "" {
+		return "The workspace’s own for " + f.Provider
+	}
+	return "None"
+}
+
+// bounds says what a number may be.
+func (f *NodeField) bounds() string {
+	if f.Form.As != flow.FieldNumber && f.Form.As != flow.FieldInteger {
+		return ""
+	}
+	switch {
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s to %s", decimalOf(f.Min), decimalOf(f.Max))
+	case f.Min != nil:
+		return "from " + decimalOf(f.Min)
+	case f.Max != nil:
+		return "up to " + decimalOf(f.Max)
+	}
+	return ""
+}
+
+// described lists the sentences that belong to the control.
+func (f *NodeField) described() string {
+	list := []string{}
+	if f.Error != "" || len(f.Problems) > 0 {
+		list = append(list, f.id()+"-error")
+	}
+	if f.Help != "" {
+		list = append(list, f.id()+"-help")
+	}
+	return strings.Join(list, " ")
+}
+
+// path is where the pane's form goes.
+func (p *NodePane) path() string { return "/flows/" + p.FlowID + "/node/" + p.ID }
+
+// colours are what a node may be marked with.
+var colours = []Option{{"", "None"}, {"red", "Red"}, {"orange", "Orange"}, {"green", "Green"}, {"blue", "Blue"}, {"purple", "Purple"}, {"grey", "Grey"}}
+
+// marks are the colours, with one from elsewhere that the node has.
+func (p *NodePane) marks() []Option {
+	for _, c := range colours {
+		if c.Value == p.Color {
+			return colours
+		}
+	}
+	return append(slices.Clone(colours), Option{p.Color, p.Color})
+}
+
+// docPart is a piece of a kind's help: words, or code.
+type docPart struct {
+	Text string
+	Code bool
+}
+
+// docParagraphs reads the small Markdown that kinds are documented in:
+// paragraphs, and code between backticks.
+func docParagraphs(doc string) (list [][]docPart) {
+	for _, paragraph := range strings.Split(doc, "\n\n") {
+		var parts []docPart
+		for i, text := range strings.Split(paragraph, "`") {
+			if text != "" {
+				parts = append(parts, docPart{text, i%2 == 1})
+			}
+		}
+		if len(parts) > 0 {
+			list = append(list, parts)
+		}
+	}
+	return list
+}
+
+// clipped keeps the beginning of a text.
+func clipped(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// FlowPane is what the pane shows while no node is selected: what goes into
+// the flow and what comes out.
+type FlowPane struct {
+	FlowID, Name, Description string
+	Inputs                    []flow.Input
+	Outputs                   []flow.Output
+}
+
+// FlowPaneOf makes the overview of a draft.
+func FlowPaneOf(flowID string, d *flow.Document, kinds *flow.Registry) FlowPane {
+	return FlowPane{FlowID: flowID, Name: d.Name, Description: d.Description, Inputs: d.Inputs(kinds), Outputs: d.Outputs(kinds)}
+}
+
+// inputRemark says whether an input must be given.
+func inputRemark(in *flow.Input) string {
+	if !in.HasDefault {
+		return "required"
+	}
+	return "default " + hintOf(in.Default)
+}
