@@ -234,6 +234,7 @@ CREATE TABLE steps (
     saved         TEXT NOT NULL,
     input         TEXT NOT NULL,
     outputs       TEXT NOT NULL,
+    attempts      TEXT NOT NULL, -- those of a step that needed more than one
     PRIMARY KEY (run_id, path)
 );
 
