@@ -44,6 +44,8 @@ require (
 	golang.org/x/time v0.16.0
 )
 
+require github.com/sergi/go-diff v1.4.0
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect

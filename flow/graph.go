@@ -112,6 +112,12 @@ func (n *graphNode) port(name string) Port {
 func (e Edge) source() (node, port string) { return splitPort(e.From) }
 func (e Edge) target() (node, port string) { return splitPort(e.To) }
 
+// FromNode is the node that the edge leaves from.
+func (e Edge) FromNode() string { node, _ := e.source(); return node }
+
+// ToNode is the node that the edge arrives at.
+func (e Edge) ToNode() string { node, _ := e.target(); return node }
+
 func splitPort(s string) (node, port string) {
 	node, port, _ = strings.Cut(s, ".")
 	return node, port

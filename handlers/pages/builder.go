@@ -79,11 +79,15 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 	if err != nil {
 		return err
 	}
+	fill, err := c.fill(d)
+	if err != nil {
+		return err
+	}
 	b := views.BuilderPage{
 		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayEdit(),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.member.UserID), Outlined: c.QueryParam("node") != "",
-		Fill: c.fill(d),
+		Fill: fill,
 	}
 	if change != nil {
 		change(&b)
@@ -94,8 +98,9 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 }
 
 // fill are the parts of the builder that other screens own.
-func (c *call) fill(d *draft) views.BuilderFill {
-	return views.BuilderFill{Inspector: c.inspector(d)}
+func (c *call) fill(d *draft) (views.BuilderFill, error) {
+	f := views.BuilderFill{Inspector: c.inspector(d)}
+	return f, c.fillPublish(d, &f)
 }
 
 // palette is the same for everybody, as kinds are declared once.

@@ -52,6 +52,8 @@ func (s *Server) table() []route {
 		s.peopleRoutes(),
 		s.builderRoutes(),
 		s.inspectorRoutes(),
+		s.publishRoutes(),
+		s.versionRoutes(),
 	)
 }
 

@@ -24,6 +24,8 @@ type Store interface {
 	builderStore
 	inspectorStore
 	credentialMaker
+	versionStore
+	Audit(ctx context.Context, ws, actor, action, target, detail string) error
 }
 
 // Runner starts, follows and ends runs.

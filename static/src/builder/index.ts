@@ -18,3 +18,4 @@ import "./outline.ts";
 import "./name.ts";
 import "./ports.ts";
 import "./live.ts";
+import "../versions/index.ts";

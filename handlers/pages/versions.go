@@ -1,0 +1,211 @@
+package pages
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// versionStore is what the history of a flow is read from.
+type versionStore interface {
+	publishStore
+	CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error)
+	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
+}
+
+func (s *Server) versionRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/versions", accessViewer, (*call).showVersions},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", accessEditor, (*call).askLive},
+		{http.MethodPost, "/flows/:flow/versions/:n/live", accessEditor, (*call).makeLive},
+		{http.MethodPost, "/flows/:flow/versions/:n/restore", accessEditor, (*call).restoreVersion},
+		{http.MethodPost, "/flows/:flow/versions/undo", accessEditor, (*call).undoRestore},
+		{http.MethodGet, "/flows/:flow/compare", accessViewer, (*call).showCompare},
+	}
+}
+
+// showVersions is GET versions: the draft and all that was published.
+func (c *call) showVersions() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	v := views.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
+	if v.State, err = c.publishState(f); err != nil {
+		return err
+	}
+	if f.LiveVersion > 0 {
+		if v.Draft, err = c.s.Library.Changes(c.ctx(), c.ws(), f.ID); err != nil {
+			return err
+		}
+	}
+	if v.List, v.Most, err = c.versionLines(f); err != nil {
+		return err
+	}
+	if n, err := strconv.ParseInt(c.QueryParam("restored"), 10, 64); err == nil && !v.State.ReadOnly {
+		v.Restored, v.RestoreTx = n, c.QueryParam("tx")
+	}
+	return c.render(http.StatusOK, views.Versions(c.page("Versions of "+f.Name, views.SectionFlows), v))
+}
+
+func (c *call) versionLines(f *flow.Flow) (lines []views.VersionLine, most bool, err error) {
+	list, err := c.s.Store.ListVersions(c.ctx(), c.ws(), f.ID)
+	if err != nil {
+		return nil, false, err
+	}
+	runs, whole, err := c.s.Store.CountVersionRuns(c.ctx(), c.ws(), f.ID, c.s.Now().Add(-callersSpan))
+	if err != nil {
+		return nil, false, err
+	}
+	who, draft := c.names(), flow.Hash(f.Draft)
+	for _, v := range list {
+		lines = append(lines, views.VersionLine{
+			Number: v.Number, At: v.CreatedAt, By: who(v.By), Summary: v.Summary,
+			Live: v.Number == f.LiveVersion, Same: v.DocumentHash == draft, Runs: runs[v.Number],
+		})
+	}
+	return lines, !whole, nil
+}
+
+// programs are those that act in nobody's name.
+var programs = map[string]string{"cli": "the command line", "sluice": "Sluice"}
+
+// names tells who a user ID is, asking once for each.
+func (c *call) names() func(id string) string {
+	known := map[string]string{c.member.UserID: "you"}
+	return func(id string) string {
+		if name, ok := known[id]; ok {
+			return name
+		}
+		name := programs[id]
+		if m, err := c.s.Store.FindMember(c.ctx(), c.ws(), id); err == nil {
+			name = m.Name
+		}
+		if name == "" {
+			name = "a former member"
+		}
+		known[id] = name
+		return name
+	}
+}
+
+// versionNumber reads the version of the address.
+func (c *call) versionNumber() (int64, error) {
+	n, err := strconv.ParseInt(c.Param("n"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, errNotFound
+	}
+	return n, nil
+}
+
+// askLive is GET live: what callers would notice of another version.
+func (c *call) askLive() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	n, err := c.versionNumber()
+	if err != nil {
+		return err
+	}
+	both, err := c.s.Library.CompareVersions(c.ctx(), c.ws(), f.ID, f.LiveVersion, n)
+	if err != nil {
+		return err
+	}
+	form := views.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: both.Diff}
+	if len(both.Diff.Breaking) > 0 {
+		if form.Callers, err = c.callers(f.ID); err != nil {
+			return err
+		}
+	}
+	return c.render(http.StatusOK, views.MakeLive(c.page("Make live", views.SectionFlows), form))
+}
+
+// makeLive is POST live: programs get this version from now on.
+func (c *call) makeLive() error {
+	f, n, err := c.flowAndVersion()
+	if err != nil {
+		return err
+	}
+	if f.LiveVersion != n {
+		if err := c.s.Store.SetLiveVersion(c.ctx(), c.ws(), f.ID, n, c.member.UserID); err != nil {
+			return err
+		}
+		if err := c.audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", views.VersionName(n), views.VersionName(f.LiveVersion))); err != nil {
+			return err
+		}
+	}
+	c.toast(views.ToneOK, fmt.Sprintf("%s of “%s” is live.", views.VersionName(n), f.Name))
+	return c.see("/flows/" + url.PathEscape(f.ID) + "/versions")
+}
+
+func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
+	if err := c.form(); err != nil {
+		return nil, 0, err
+	}
+	if n, err = c.versionNumber(); err != nil {
+		return nil, 0, err
+	}
+	f, err = c.findFlow()
+	return f, n, err
+}
+
+// restoreVersion is POST restore: the draft becomes equal to the version.
+func (c *call) restoreVersion() error {
+	f, n, err := c.flowAndVersion()
+	if err != nil {
+		return err
+	}
+	tx := "restore-" + rand.Text()
+	out, err := c.s.Library.RestoreVersion(c.ctx(), c.ws(), f.ID, n, c.member.UserID, tx)
+	if errors.Is(err, &flow.Error{Code: flow.CodeEditsMissed}) {
+		return flow.Errorf(flow.CodeEditsMissed, "Others are changing the draft right now. Try again in a moment.")
+	}
+	if err != nil {
+		return err
+	}
+	if out.Changed {
+		if err := c.audit("flow.restore", f.ID, views.VersionName(n)+" to the draft"); err != nil {
+			return err
+		}
+	}
+	to := "/flows/" + url.PathEscape(f.ID) + "/versions"
+	if out.Edit != nil {
+		// The note on that page can take it back; a toast would be gone too soon.
+		return c.see(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
+	}
+	c.toast(views.ToneOK, restoredWords(n, out))
+	return c.see(to)
+}
+
+// undoRestore is POST undo: the draft is as it was before a restore.
+func (c *call) undoRestore() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	r := flow.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
+	if _, err := c.s.Library.EditFlow(c.ctx(), c.ws(), f.ID, c.member.UserID, r); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "The draft is as it was before.")
+	return c.see("/flows/" + url.PathEscape(f.ID) + "/versions")
+}
+
+func restoredWords(n int64, out *flow.Restored) string {
+	if !out.Changed {
+		return "The draft was equal to " + views.VersionName(n) + " already."
+	}
+	return "The draft equals " + views.VersionName(n) + " now. Its nodes stand in another order, so this cannot be undone."
+}

@@ -1,0 +1,67 @@
+// Publishing and versions in the builder: the dialog that says what would
+// change, the button that follows the draft, and the ways to the history.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { builder, canvas, flowPath, readonly } from "../builder/canvas.ts";
+import { command } from "../builder/commands.ts";
+
+const quiet = 1200; // ms without a change before the button asks again
+
+type Published = { flow: string; version: number; url: string; first: boolean };
+
+/** dialog is the builder's; a page without one gets it. */
+function dialog(): HTMLDialogElement {
+  const there = document.getElementById("publish-dialog");
+  if (there instanceof HTMLDialogElement) return there;
+  const made = document.createElement("dialog");
+  made.id = "publish-dialog";
+  made.className = "dialog publish";
+  made.setAttribute("aria-label", "Publish");
+  document.body.append(made);
+  return made;
+}
+
+async function publish(): Promise<void> {
+  const d = dialog();
+  await htmx.ajax("GET", `${flowPath}/publish`, { target: d, swap: "innerHTML" });
+  if (d.childElementCount > 0 && !d.open) d.showModal();
+}
+
+/** refresh makes the button say what is so now. */
+async function refresh(): Promise<void> {
+  const button = document.getElementById("publish-button");
+  if (button) await htmx.ajax("GET", `${flowPath}/publish/button`, { target: button, swap: "outerHTML" });
+}
+
+let later = 0;
+
+function refreshSoon(): void {
+  window.clearTimeout(later);
+  later = window.setTimeout(() => void refresh(), quiet);
+}
+
+command({ name: "publish", title: "Publish", hint: "Make the draft the live version", icon: "radio", keys: "Ctrl+Shift+P", enabled: () => !readonly, run: () => void publish() });
+command({ name: "versions", title: "Versions", hint: "What was published, and when", icon: "history", run: () => location.assign(`${flowPath}/versions`) });
+command({ name: "compare", title: "Compare the draft with what is live", icon: "arrow-right-left", run: () => location.assign(`${flowPath}/compare`) });
+
+canvas.addEventListener("canvas:state", (event) => {
+  if ((event as CustomEvent<{ state: string }>).detail.state === "saved") refreshSoon();
+});
+canvas.addEventListener("canvas:remote", refreshSoon);
+
+// The first publish stays on the screen with the address that programs call;
+// later ones are said in the corner.
+document.addEventListener("flow:published", (event) => {
+  const { first, version } = (event as CustomEvent<Published>).detail;
+  builder.dataset.live = String(version);
+  if (!first) dialog().close();
+});
+
+document.addEventListener("click", (event) => {
+  const target = event.target instanceof Element ? event.target : null;
+  const jump = target?.closest<HTMLElement>("#publish-dialog [data-reveal]");
+  const closer = target?.closest<HTMLElement>("#publish-dialog [data-close]");
+  if (!jump && !closer) return;
+  event.preventDefault();
+  dialog().close();
+  if (jump) canvas.open(jump.dataset.reveal);
+});
