@@ -131,7 +131,7 @@ func TestPublishRefuses(t *testing.T) {
 		if list, _ := h.store.ListVersions(context.Background(), flow.DefaultWorkspace, id); len(list) != 1 {
 			t.Errorf("%d versions", len(list))
 		}
-		editor.part().get(path+"/button").is(200).has("v1 is live").lacks("<html")
+		editor.part().get(path + "/button").is(200).has("v1 is live").lacks("<html")
 	})
 }
 
