@@ -25,7 +25,6 @@ type Store interface {
 	inspectorStore
 	credentialMaker
 	versionStore
-	Audit(ctx context.Context, ws, actor, action, target, detail string) error
 }
 
 // Runner starts, follows and ends runs.
