@@ -22,32 +22,8 @@ func (h *house) flowElsewhere() string {
 	return f.ID
 }
 
-// rev is the revision of a draft.
-func (h *house) rev(id string) int64 {
-	h.t.Helper()
-	f, err := h.store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return f.Rev
-}
-
-// document is the draft as it is stored.
-func (h *house) document(id string) *flow.Document {
-	h.t.Helper()
-	f, err := h.store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	d, problems := flow.ParseDocument(f.Draft)
-	if len(problems) > 0 {
-		h.t.Fatal(problems)
-	}
-	return d
-}
-
-// draft replaces a draft, which may have problems.
-func (h *house) draft(id, document string) {
+// setDraft replaces a draft, which may have problems.
+func (h *house) setDraft(id, document string) {
 	h.t.Helper()
 	if err := h.store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Answer a ticket", "", []byte(document)); err != nil {
 		h.t.Fatal(err)

@@ -54,8 +54,8 @@ func TestEditByForm(t *testing.T) {
 				want += "?node=" + c.after
 			}
 			a.see(want + "#outline")
-			if !c.ok(h.document(id)) {
-				t.Errorf("the draft is %s", h.document(id).Encode())
+			if !c.ok(h.draft(id)) {
+				t.Errorf("the draft is %s", h.draft(id).Encode())
 			}
 		})
 	}

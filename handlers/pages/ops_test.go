@@ -145,7 +145,7 @@ func TestOps_twoTabs(t *testing.T) {
 	if last := max(<-done, <-done); last != rev+20 {
 		t.Errorf("the draft is at %d, want %d", last, rev+20)
 	}
-	if n := len(h.document(id).Nodes); n != 24 {
+	if n := len(h.draft(id).Nodes); n != 24 {
 		t.Errorf("%d nodes, want 24", n)
 	}
 }
@@ -158,7 +158,7 @@ func TestProblems(t *testing.T) {
 	b.part().get("/flows/" + id + "/problems").is(http.StatusOK).has("Nothing keeps this flow from running")
 	broken := strings.Replace(sampleFlow, `{"from": "reply.text", "to": "answer.value"}`, `{"from": "ticket.value", "to": "answer.value"}`, 1)
 	broken = strings.Replace(broken, `"Hello, {{team}}."`, `"Hello, {{team}}, {{who}}."`, 1)
-	h.draft(id, broken)
+	h.setDraft(id, broken)
 	b.get("/flows/"+id+"/problems").is(http.StatusOK).has(`data-jump="reply"`, "Nothing feeds {{who}} of reply")
 }
 
