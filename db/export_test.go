@@ -2,8 +2,10 @@ package db
 
 import (
 	"context"
+	"database/sql"
 
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // What follows lets the tests, which live outside because dbtest imports this
@@ -28,3 +30,35 @@ func (tx *Tx) DB() gen.DBTX { return tx.db }
 
 // ForSQLite is forSQLite.
 var ForSQLite = forSQLite
+
+// ChoiceQuery is a query that choosing runs makes.
+type ChoiceQuery struct {
+	Name, Text string
+	Args       []any
+}
+
+// ChoiceQueries are all that a choice may need, in their order.
+func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQuery, error) {
+	k := chosenBy(&c)
+	groups, err := s.runGroups(ctx, &k, c.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	list := []ChoiceQuery{}
+	add := func(name string, q *query) { list = append(list, ChoiceQuery{name, q.text.String(), q.args}) }
+	add("glance", k.glanceQuery(glance))
+	add("groups", k.groupsQuery(c.Limit+1))
+	if len(groups) > 0 {
+		add("arms", k.armsQuery(groups, c.Limit+1))
+	}
+	return list, nil
+}
+
+// Explain asks the database how it would run a query.
+func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
+	how := "EXPLAIN "
+	if s.pool == nil {
+		how = "EXPLAIN QUERY PLAN "
+	}
+	return s.reads().QueryContext(ctx, how+q.Text, q.Args...)
+}

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -20,51 +19,6 @@ func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*fl
 		return nil, missing(err, "run")
 	}
 	return runOf(&r)
-}
-
-// ListRuns returns the chosen runs, newest first.
-func (s *Store) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
-	p := filterParams(f)
-	var rows []gen.Run
-	var err error
-	if f.FlowID == "" {
-		rows, err = s.read.ListRunsOfWorkspace(ctx, gen.ListRunsOfWorkspaceParams{
-			WorkspaceID: p.WorkspaceID, BeforeID: p.BeforeID, CreatedAfter: p.CreatedAfter, CreatedBefore: p.CreatedBefore, KeyID: p.KeyID,
-			State1: p.State1, State2: p.State2, State3: p.State3, State4: p.State4, State5: p.State5, State6: p.State6, MaxRows: p.MaxRows,
-		})
-	} else {
-		rows, err = s.read.ListRunsOfFlow(ctx, p)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	runs := make([]flow.Run, len(rows))
-	for i := range rows {
-		r, err := runOf(&rows[i])
-		if err != nil {
-			return nil, err
-		}
-		runs[i] = *r
-	}
-	return runs, nil
-}
-
-// filterParams fills the six places for states, as many as there are, whatever was chosen.
-func filterParams(f flow.RunFilter) gen.ListRunsOfFlowParams {
-	states := f.States
-	if len(states) == 0 {
-		states = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
-	}
-	state := func(i int) string { return string(states[min(i, len(states)-1)]) }
-	until := int64(math.MaxInt64)
-	if !f.CreatedBefore.IsZero() {
-		until = micros(f.CreatedBefore)
-	}
-	return gen.ListRunsOfFlowParams{
-		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, BeforeID: before(f.BeforeID), KeyID: f.KeyID,
-		CreatedAfter: micros(f.CreatedAfter), CreatedBefore: until, MaxRows: int32(f.Limit),
-		State1: state(0), State2: state(1), State3: state(2), State4: state(3), State5: state(4), State6: state(5),
-	}
 }
 
 // LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt

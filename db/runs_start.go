@@ -139,7 +139,7 @@ func (s *Store) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunPar
 		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		Save: flag(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: micros(r.CreatedAt), DeadlineAt: micros(r.DeadlineAt),
-		Webhook: sealed, Metadata: encodeMap(r.Metadata), Inputs: encodeMap(r.Inputs),
+		Gist: flow.Gist(r.Inputs), Webhook: sealed, Metadata: encodeMap(r.Metadata), Inputs: encodeMap(r.Inputs),
 	}, err
 }
 

@@ -50,3 +50,13 @@ func ValidID(prefix, s string) bool {
 	_, err := ulid.ParseStrict(rest)
 	return err == nil
 }
+
+// FirstID is the least identifier of a moment, so that a range of time is a
+// range of IDs: what was made at t or later is not less.
+func FirstID(prefix string, t time.Time) string {
+	var id ulid.ULID
+	if ms := t.UnixMilli(); ms > 0 {
+		_ = id.SetTime(min(uint64(ms), ulid.MaxTime()))
+	}
+	return prefix + strings.ToLower(id.String())
+}

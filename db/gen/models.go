@@ -163,6 +163,7 @@ type Run struct {
 	DeadlineAt      int64
 	WaitingSince    int64
 	Erased          string
+	Gist            string
 	Webhook         []byte
 	Error           string
 	Metadata        string

@@ -81,7 +81,7 @@ func (q *Queries) EraseDeliveries(ctx context.Context, arg EraseDeliveriesParams
 }
 
 const eraseRun = `-- name: EraseRun :exec
-UPDATE runs SET erased = $1, error = $2, webhook = $3, metadata = '', inputs = '', outputs = ''
+UPDATE runs SET erased = $1, error = $2, webhook = $3, gist = '', metadata = '', inputs = '', outputs = ''
 WHERE id = $4 AND place = 0
 `
 

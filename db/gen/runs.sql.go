@@ -11,7 +11,7 @@ import (
 
 const claimRun = `-- name: ClaimRun :one
 UPDATE runs SET instance_id = $1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs
 `
 
 type ClaimRunParams struct {
@@ -58,6 +58,7 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.DeadlineAt,
 		&i.WaitingSince,
 		&i.Erased,
+		&i.Gist,
 		&i.Webhook,
 		&i.Error,
 		&i.Metadata,
@@ -84,7 +85,7 @@ func (q *Queries) FindAside(ctx context.Context, id string) (FindAsideRow, error
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -130,6 +131,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.DeadlineAt,
 		&i.WaitingSince,
 		&i.Erased,
+		&i.Gist,
 		&i.Webhook,
 		&i.Error,
 		&i.Metadata,
@@ -140,7 +142,7 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -188,6 +190,7 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.DeadlineAt,
 		&i.WaitingSince,
 		&i.Erased,
+		&i.Gist,
 		&i.Webhook,
 		&i.Error,
 		&i.Metadata,
@@ -201,11 +204,11 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, webhook, error, metadata, inputs, outputs)
+    waiting_since, erased, gist, webhook, error, metadata, inputs, outputs)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10,
     $11, $12, $13, $14, 0, 0, 0, $15, $16,
     $17, $18, 0, $19, $20, 0, 0, $21, 0, 0, 0, $22,
-    0, '', $23, '', $24, $25, '')
+    0, '', $23, $24, '', $25, $26, '')
 `
 
 type InsertRunParams struct {
@@ -231,6 +234,7 @@ type InsertRunParams struct {
 	Timeout       int64
 	CreatedAt     int64
 	DeadlineAt    int64
+	Gist          string
 	Webhook       []byte
 	Metadata      string
 	Inputs        string
@@ -260,6 +264,7 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Timeout,
 		arg.CreatedAt,
 		arg.DeadlineAt,
+		arg.Gist,
 		arg.Webhook,
 		arg.Metadata,
 		arg.Inputs,
@@ -303,208 +308,6 @@ func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]string,
 			return nil, err
 		}
 		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listRunsOfFlow = `-- name: ListRunsOfFlow :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
-WHERE workspace_id = $1 AND flow_id = $2 AND id < $3
-    AND created_at >= $4 AND created_at < $5
-    AND (key_id = $6 OR $6 = '') AND state IN ($7, $8, $9, $10, $11, $12)
-ORDER BY id DESC LIMIT $13
-`
-
-type ListRunsOfFlowParams struct {
-	WorkspaceID   string
-	FlowID        string
-	BeforeID      string
-	CreatedAfter  int64
-	CreatedBefore int64
-	KeyID         string
-	State1        string
-	State2        string
-	State3        string
-	State4        string
-	State5        string
-	State6        string
-	MaxRows       int32
-}
-
-func (q *Queries) ListRunsOfFlow(ctx context.Context, arg ListRunsOfFlowParams) ([]Run, error) {
-	rows, err := q.db.QueryContext(ctx, listRunsOfFlow,
-		arg.WorkspaceID,
-		arg.FlowID,
-		arg.BeforeID,
-		arg.CreatedAfter,
-		arg.CreatedBefore,
-		arg.KeyID,
-		arg.State1,
-		arg.State2,
-		arg.State3,
-		arg.State4,
-		arg.State5,
-		arg.State6,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Run
-	for rows.Next() {
-		var i Run
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.FlowID,
-			&i.Version,
-			&i.Draft,
-			&i.DocumentHash,
-			&i.State,
-			&i.Place,
-			&i.Attempt,
-			&i.InstanceID,
-			&i.RunTrigger,
-			&i.KeyID,
-			&i.UserID,
-			&i.ParentRunID,
-			&i.RerunFrom,
-			&i.InputTokens,
-			&i.OutputTokens,
-			&i.CostNanoUsd,
-			&i.ProgressDone,
-			&i.ProgressTotal,
-			&i.Seq,
-			&i.RunSeq,
-			&i.Writes,
-			&i.Save,
-			&i.Timeout,
-			&i.CancelRequested,
-			&i.Crashes,
-			&i.CreatedAt,
-			&i.StartedAt,
-			&i.EndedAt,
-			&i.ExpiresAt,
-			&i.DeadlineAt,
-			&i.WaitingSince,
-			&i.Erased,
-			&i.Webhook,
-			&i.Error,
-			&i.Metadata,
-			&i.Inputs,
-			&i.Outputs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listRunsOfWorkspace = `-- name: ListRunsOfWorkspace :many
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, webhook, error, metadata, inputs, outputs FROM runs
-WHERE workspace_id || '' = $1 AND id < $2
-    AND created_at >= $3 AND created_at < $4
-    AND (key_id = $5 OR $5 = '') AND state IN ($6, $7, $8, $9, $10, $11)
-ORDER BY id DESC LIMIT $12
-`
-
-type ListRunsOfWorkspaceParams struct {
-	WorkspaceID   string
-	BeforeID      string
-	CreatedAfter  int64
-	CreatedBefore int64
-	KeyID         string
-	State1        string
-	State2        string
-	State3        string
-	State4        string
-	State5        string
-	State6        string
-	MaxRows       int32
-}
-
-// The workspace is compared in a way that no index serves, so that the newest
-// runs are found by ID: the index by workspace would first sort all of it.
-func (q *Queries) ListRunsOfWorkspace(ctx context.Context, arg ListRunsOfWorkspaceParams) ([]Run, error) {
-	rows, err := q.db.QueryContext(ctx, listRunsOfWorkspace,
-		arg.WorkspaceID,
-		arg.BeforeID,
-		arg.CreatedAfter,
-		arg.CreatedBefore,
-		arg.KeyID,
-		arg.State1,
-		arg.State2,
-		arg.State3,
-		arg.State4,
-		arg.State5,
-		arg.State6,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Run
-	for rows.Next() {
-		var i Run
-		if err := rows.Scan(
-			&i.ID,
-			&i.WorkspaceID,
-			&i.FlowID,
-			&i.Version,
-			&i.Draft,
-			&i.DocumentHash,
-			&i.State,
-			&i.Place,
-			&i.Attempt,
-			&i.InstanceID,
-			&i.RunTrigger,
-			&i.KeyID,
-			&i.UserID,
-			&i.ParentRunID,
-			&i.RerunFrom,
-			&i.InputTokens,
-			&i.OutputTokens,
-			&i.CostNanoUsd,
-			&i.ProgressDone,
-			&i.ProgressTotal,
-			&i.Seq,
-			&i.RunSeq,
-			&i.Writes,
-			&i.Save,
-			&i.Timeout,
-			&i.CancelRequested,
-			&i.Crashes,
-			&i.CreatedAt,
-			&i.StartedAt,
-			&i.EndedAt,
-			&i.ExpiresAt,
-			&i.DeadlineAt,
-			&i.WaitingSince,
-			&i.Erased,
-			&i.Webhook,
-			&i.Error,
-			&i.Metadata,
-			&i.Inputs,
-			&i.Outputs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

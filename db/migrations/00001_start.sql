@@ -197,13 +197,15 @@ CREATE TABLE runs (
     deadline_at      BIGINT NOT NULL,
     waiting_since    BIGINT NOT NULL,
     erased           TEXT NOT NULL,
+    gist             TEXT NOT NULL,
     webhook          BYTEA NOT NULL,
     error            TEXT NOT NULL,
     metadata         TEXT NOT NULL,
     inputs           TEXT NOT NULL,
     outputs          TEXT NOT NULL
 );
-CREATE INDEX runs_list ON runs (workspace_id, flow_id, id);
+-- All that a list of runs can be narrowed by, and then the ID: see db/runs_choice.go.
+CREATE INDEX runs_list ON runs (workspace_id, state, flow_id, version, key_id, run_trigger, id);
 CREATE INDEX runs_open ON runs (place, workspace_id, key_id, flow_id, id) WHERE place > 0;
 CREATE INDEX runs_expiry ON runs (expires_at) WHERE expires_at > 0 AND erased = '';
 -- The three below are empty but for runs that ask for it.

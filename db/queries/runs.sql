@@ -2,11 +2,11 @@
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, webhook, error, metadata, inputs, outputs)
+    waiting_since, erased, gist, webhook, error, metadata, inputs, outputs)
 VALUES (@id, @workspace_id, @flow_id, @version, @draft, @document_hash, @state, @place, @attempt, '', @run_trigger,
     @key_id, @user_id, @parent_run_id, @rerun_from, 0, 0, 0, @progress_done, @progress_total,
     @seq, @run_seq, 0, @save, @timeout, 0, 0, @created_at, 0, 0, 0, @deadline_at,
-    0, '', @webhook, '', @metadata, @inputs, '');
+    0, '', @gist, @webhook, '', @metadata, @inputs, '');
 
 -- name: FindRun :one
 SELECT * FROM runs
@@ -18,22 +18,6 @@ SELECT * FROM runs WHERE id = @id AND attempt = @attempt AND place > 0;
 -- name: ClaimRun :one
 UPDATE runs SET instance_id = @instance_id WHERE id = @id AND attempt = @attempt AND place > 0
 RETURNING *;
-
--- name: ListRunsOfFlow :many
-SELECT * FROM runs
-WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND id < @before_id
-    AND created_at >= @created_after AND created_at < @created_before
-    AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
-ORDER BY id DESC LIMIT @max_rows;
-
--- The workspace is compared in a way that no index serves, so that the newest
--- runs are found by ID: the index by workspace would first sort all of it.
--- name: ListRunsOfWorkspace :many
-SELECT * FROM runs
-WHERE workspace_id || '' = @workspace_id AND id < @before_id
-    AND created_at >= @created_after AND created_at < @created_before
-    AND (key_id = @key_id OR @key_id = '') AND state IN (@state1, @state2, @state3, @state4, @state5, @state6)
-ORDER BY id DESC LIMIT @max_rows;
 
 -- name: UpdateRun :execrows
 UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @error,

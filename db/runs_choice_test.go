@@ -1,0 +1,206 @@
+package db_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+// BenchmarkListRuns is the first page of a million runs, by what is asked for.
+func BenchmarkListRuns(b *testing.B) {
+	for name, open := range openers {
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			f := fillRuns(b, s, 1_000_000)
+			for what, c := range f.choices() {
+				c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+				b.Run(what, func(b *testing.B) {
+					var took []time.Duration
+					for b.Loop() {
+						began := time.Now()
+						if _, err := s.ListRunRows(b.Context(), c); err != nil {
+							b.Fatal(err)
+						}
+						took = append(took, time.Since(began))
+					}
+					slices.Sort(took)
+					b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+				})
+			}
+		})
+	}
+}
+
+// choices are lists that people ask for, and such as are hard to find.
+func (f *filled) choices() map[string]flow.RunChoice {
+	states := func(s ...flow.RunState) []flow.RunState { return s }
+	day := 24 * time.Hour
+	return map[string]flow.RunChoice{
+		"all":                  {},
+		"all_older":            {Before: f.rows[len(f.rows)/3].ID},
+		"all_newer":            {After: f.rows[len(f.rows)/3].ID},
+		"flow":                 {FlowID: f.flows[3]},
+		"failed":               {States: states(flow.RunFailed)},
+		"waiting":              {States: states(flow.RunWaiting)},
+		"open":                 {States: states(flow.RunQueued, flow.RunRunning, flow.RunWaiting)},
+		"failed_of_calm_flow":  {FlowID: calmFlow, States: states(flow.RunFailed)},
+		"old_key":              {KeyID: oldKey},
+		"old_key_failed":       {KeyID: oldKey, States: states(flow.RunFailed)},
+		"unknown_key":          {KeyID: "key_none"},
+		"form":                 {Trigger: flow.TriggerForm},
+		"drafts":               {Draft: true},
+		"version":              {FlowID: f.flows[6], Version: 1},
+		"version_key_failed":   {FlowID: f.flows[6], Version: 2, KeyID: "key_07", States: states(flow.RunFailed)},
+		"first_day":            {From: f.start, Until: f.start.Add(day)},
+		"failed_first_hour":    {States: states(flow.RunFailed), Until: f.start.Add(time.Hour)},
+		"failed_mcp_last_week": {States: states(flow.RunFailed), Trigger: flow.TriggerMCP, From: f.end.Add(-7 * day)},
+		"flow_key_trigger_day": {FlowID: f.flows[20], KeyID: "key_05", Trigger: flow.TriggerAPI, From: f.start.Add(9 * day), Until: f.start.Add(10 * day)},
+		"other_workspace":      {WorkspaceID: otherWS},
+		"text_in_all":          {Text: "nowhere to be found"},
+	}
+}
+
+// TestListRunRows compares every list with what sorting through all rows finds,
+// and asks the database how it would find it.
+func TestListRunRows(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := fillRuns(t, w.Store, 20_000)
+		for what, c := range f.choices() {
+			c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
+			got, err := w.ListRunRows(w.ctx, c)
+			w.must(err)
+			if want := f.first(&c); !slices.Equal(idsOf(got.Rows), want) {
+				t.Errorf("%s: got %d runs %v, want %d %v", what, len(got.Rows), idsOf(got.Rows), len(want), want)
+			}
+			w.wantNoScan(what, c)
+		}
+	})
+}
+
+func TestListRunRows_pages(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := fillRuns(t, w.Store, 2_000)
+		c := flow.RunChoice{WorkspaceID: ws, FlowID: f.flows[2], States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 7}
+		all := c
+		all.Limit = 2_000
+		want := f.first(&all)
+		var down, up []string
+		for {
+			p, err := w.ListRunRows(w.ctx, c)
+			w.must(err)
+			down = append(down, idsOf(p.Rows)...)
+			if c.Before = p.Older; c.Before == "" {
+				c.After = p.Newer
+				break
+			}
+		}
+		for c.Before = ""; c.After != ""; {
+			p, err := w.ListRunRows(w.ctx, c)
+			w.must(err)
+			up = append(idsOf(p.Rows), up...)
+			c.After = p.Newer
+		}
+		if !slices.Equal(down, want) {
+			t.Errorf("down: got %d runs, want %d", len(down), len(want))
+		}
+		if len(up) == 0 || up[0] != want[0] {
+			t.Errorf("up ends at %v, want %s", up[:1], want[0])
+		}
+	})
+}
+
+func TestListRunRows_searches_text(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := fillRuns(t, w.Store, 12_000)
+		c := flow.RunChoice{WorkspaceID: ws, Text: "zanziBAR,", Limit: 5}
+		p, err := w.ListRunRows(w.ctx, c)
+		w.must(err)
+		wantEqual(t, "found", len(p.Rows), 0)
+		if !p.More || p.Looked > 10_000 || p.Older == "" {
+			t.Fatalf("it does not say where it stopped: %+v", p)
+		}
+		for p.Older != "" && len(p.Rows) == 0 {
+			c.Before = p.Older
+			p, err = w.ListRunRows(w.ctx, c)
+			w.must(err)
+		}
+		wantEqual(t, "found further back", strings.Join(idsOf(p.Rows), " "), f.rows[0].ID)
+		quoted := w.start(func(n *flow.NewRun) { n.Run.Metadata = map[string]any{"order": "7\" <b>\nÄ"} })
+		p, err = w.ListRunRows(w.ctx, flow.RunChoice{WorkspaceID: ws, Text: "7\" <B>\nä", Limit: 5})
+		w.must(err)
+		wantEqual(t, "found in metadata", strings.Join(idsOf(p.Rows), " "), quoted.ID)
+		wantEqual(t, "gist", p.Rows[0].Gist, "help")
+	})
+}
+
+// first is what the store should find, found the long way.
+func (f *filled) first(c *flow.RunChoice) (ids []string) {
+	for i := len(f.rows) - 1; i >= 0; i-- {
+		if f.has(i, c) {
+			ids = append(ids, f.rows[i].ID)
+		}
+	}
+	if c.After != "" {
+		return ids[max(0, len(ids)-c.Limit):]
+	}
+	return ids[:min(len(ids), c.Limit)]
+}
+
+func (f *filled) has(i int, c *flow.RunChoice) bool {
+	r := &f.rows[i]
+	return (i%1000 == 999) == (c.WorkspaceID == otherWS) && (c.FlowID == "" || c.FlowID == r.FlowID) && (c.KeyID == "" || c.KeyID == r.KeyID) &&
+		(len(c.States) == 0 || slices.Contains(c.States, r.State)) && (c.Version == 0 || c.Version == r.Version) && (!c.Draft || r.Draft) &&
+		(c.Trigger == "" || c.Trigger == r.Trigger) && !r.CreatedAt.Before(c.From) && (c.Until.IsZero() || r.CreatedAt.Before(c.Until)) &&
+		(c.Before == "" || r.ID < c.Before) && (c.After == "" || r.ID > c.After) && c.Text == ""
+}
+
+func idsOf(rows []flow.RunRow) (ids []string) {
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// wantNoScan asks for the plan of each query of a list.
+func (w *world) wantNoScan(what string, c flow.RunChoice) {
+	w.t.Helper()
+	queries, err := w.ChoiceQueries(w.ctx, c)
+	w.must(err)
+	for _, q := range queries {
+		for _, line := range w.explain(q) {
+			if strings.Contains(line, "Seq Scan on runs") || regexp.MustCompile(`^SCAN (runs|r|n)\b`).MatchString(line) {
+				w.t.Errorf("%s: the query for %s reads the whole table: %s", what, q.Name, line)
+			}
+		}
+	}
+}
+
+func (w *world) explain(q db.ChoiceQuery) (lines []string) {
+	w.t.Helper()
+	rows, err := w.Explain(w.ctx, q)
+	w.must(err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	w.must(err)
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(string)
+		}
+		w.must(rows.Scan(values...))
+		lines = append(lines, *values[len(values)-1].(*string))
+	}
+	return lines
+}

@@ -1,0 +1,94 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+const (
+	// searchDepth is how many runs are read for a text.
+	searchDepth = 10_000
+	// searchBatch is how many of them at a time.
+	searchBatch = 250
+	// searchTime ends the reading of runs that are large.
+	searchTime = 2 * time.Second
+)
+
+// search looks for a text in the inputs and metadata of chosen runs, which no
+// index knows: it reads the first of them, and no more than a person waits for.
+type search struct {
+	*Store
+	*chosen
+	text    string
+	looked  int
+	reached string // the last of them, when others were not looked at
+}
+
+// first gives the first n runs that have the text; without one, all have it.
+func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
+	if f.text == "" {
+		return f.chooseRuns(ctx, f.chosen, n)
+	}
+	until := time.Now().Add(searchTime)
+	for len(ids) < n {
+		batch, err := f.chooseRuns(ctx, f.chosen, searchBatch)
+		if err != nil || len(batch) == 0 {
+			return ids, err
+		}
+		found, err := f.having(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+		f.looked += len(batch)
+		f.pass(batch[len(batch)-1])
+		if len(batch) < searchBatch {
+			return ids, nil
+		}
+		if len(ids) < n && (f.looked >= searchDepth || time.Now().After(until)) {
+			f.reached = batch[len(batch)-1]
+			return ids, nil
+		}
+	}
+	return ids, nil
+}
+
+// pass goes on behind a run.
+func (f *search) pass(id string) {
+	if f.oldest {
+		f.beside("", id)
+	} else {
+		f.beside(id, "")
+	}
+}
+
+// having gives those of the runs that have the text, in the same order. Each is
+// let go of before the next is read, as their inputs may be large.
+func (f *search) having(ctx context.Context, ids []string) (found []string, err error) {
+	needle := needleOf(f.text)
+	q := &query{}
+	q.add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.list(ids))
+	has := map[string]bool{}
+	_, err = collect(ctx, f.reads(), q, func(rows *sql.Rows) (none struct{}, err error) {
+		var id, inputs, metadata string
+		err = rows.Scan(&id, &inputs, &metadata)
+		has[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)
+		return none, err
+	})
+	for _, id := range ids {
+		if has[id] {
+			found = append(found, id)
+		}
+	}
+	return found, err
+}
+
+// needleOf is a text as it stands within stored JSON, in small letters.
+func needleOf(text string) string {
+	quoted := string(flow.EncodeJSON(clean(text)))
+	return strings.ToLower(quoted[1 : len(quoted)-1])
+}
