@@ -137,3 +137,38 @@ func (g *Graph) needed(until string, pinned map[string]map[string]any) map[int]b
 	need(last)
 	return needed
 }
+
+// Holds tells whether all that another document runs is in this one, equal to
+// the letter: what it ran can be shown on this one. Places, names and colours
+// on the canvas do not count.
+func (d *Document) Holds(part *Document) bool {
+	for i := range part.Nodes {
+		n := &part.Nodes[i]
+		if mine := d.Node(n.ID); mine == nil || mine.works() != n.works() {
+			return false
+		}
+	}
+	return slices.Equal(edgesAmong(d, part), edgesAmong(part, part))
+}
+
+// works is all of a node that decides what it does.
+func (n *Node) works() string {
+	return string(EncodeJSON([]any{n.Kind, n.Config, n.Disabled, n.Retry, n.TimeoutS, n.OnError}))
+}
+
+// edgesAmong are the edges of a document between the nodes of another.
+func edgesAmong(d, part *Document) []Edge {
+	has := map[string]bool{}
+	for i := range part.Nodes {
+		has[part.Nodes[i].ID] = true
+	}
+	edges := []Edge{}
+	for _, e := range d.Edges {
+		from, _ := e.source()
+		to, _ := e.target()
+		if has[from] && has[to] {
+			edges = append(edges, e)
+		}
+	}
+	return edges
+}

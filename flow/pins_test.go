@@ -150,3 +150,32 @@ func TestUpstream(t *testing.T) {
 		t.Error("there is a part up to nobody")
 	}
 }
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	d := graphOf(t, trialFlow).Document
+	change := func(f func(*Document)) *Document {
+		other, _ := ParseDocument(d.Canonical())
+		f(other)
+		return other
+	}
+	for name, tt := range map[string]struct {
+		part *Document
+		want bool
+	}{
+		"itself":                  {d, true},
+		"a part of it":            {d.Upstream("b", testKinds), true},
+		"one drawn elsewhere":     {change(func(o *Document) { o.Nodes[0].Position, o.Nodes[0].Label = &Position{X: 7}, "New" }), true},
+		"one with another config": {change(func(o *Document) { o.Nodes[0].Config["default"] = "x" }), false},
+		"one with a node more":    {change(func(o *Document) { o.Nodes = append(o.Nodes, Node{ID: "new", Kind: "call"}) }), false},
+		"one with an edge less":   {change(func(o *Document) { o.Edges = o.Edges[1:] }), false},
+		"one that is disabled":    {change(func(o *Document) { o.Nodes[2].Disabled = true }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := d.Holds(tt.part); got != tt.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

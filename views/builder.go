@@ -29,7 +29,9 @@ type BuilderPage struct {
 	Refused, TypedName string
 	// Outlined shows the outline first; a node in the address opens it there.
 	Outlined bool
-	Fill     BuilderFill
+	// Replay is the run whose former document is shown in the place of the draft.
+	Replay string
+	Fill   BuilderFill
 }
 
 // BuilderFill are the parts of the page that other screens own. What is nil is
@@ -37,7 +39,9 @@ type BuilderPage struct {
 type BuilderFill struct {
 	RunButton, PublishButton, RunBar templ.Component
 	Inspector, Runs, Data            templ.Component
-	Dialogs                          []templ.Component
+	// Banner stands above the canvas.
+	Banner  templ.Component
+	Dialogs []templ.Component
 }
 
 func flowPath(id string) string { return "/flows/" + url.PathEscape(id) }

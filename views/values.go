@@ -290,7 +290,8 @@ type FileView struct {
 	Size           int64
 }
 
-func fileOf(v any) FileView {
+// FileOf reads a file value.
+func FileOf(v any) FileView {
 	m, _ := v.(map[string]any)
 	id, _ := flow.FileID(v)
 	size, _ := flow.Float(m["size"])

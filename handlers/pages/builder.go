@@ -70,6 +70,9 @@ func (c *call) showBuilder() error {
 	if err != nil {
 		return err
 	}
+	if run := c.QueryParam("run"); run != "" {
+		return c.showReplay(d, run)
+	}
 	return c.builder(http.StatusOK, d, nil)
 }
 
@@ -98,9 +101,12 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 }
 
 // fill are the parts of the builder that other screens own.
-func (c *call) fill(d *draft) (views.BuilderFill, error) {
-	f := views.BuilderFill{Inspector: c.inspector(d)}
-	return f, c.fillPublish(d, &f)
+func (c *call) fill(d *draft) (f views.BuilderFill, err error) {
+	f.Inspector = c.inspector(d)
+	if err = c.fillPublish(d, &f); err == nil {
+		err = c.fillRunning(d, &f)
+	}
+	return f, err
 }
 
 // palette is the same for everybody, as kinds are declared once.

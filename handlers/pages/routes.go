@@ -54,6 +54,7 @@ func (s *Server) table() []route {
 		s.inspectorRoutes(),
 		s.publishRoutes(),
 		s.versionRoutes(),
+		s.runningRoutes(),
 	)
 }
 

@@ -25,6 +25,7 @@ type Store interface {
 	inspectorStore
 	credentialMaker
 	versionStore
+	runningStore
 }
 
 // Runner starts, follows and ends runs.
@@ -33,6 +34,9 @@ type Runner interface {
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	WatchRun(runID string) flow.Watch
+	// TrialInputs are the inputs that a trial of the draft asks for; problems of
+	// the draft are the Fields of an error.
+	TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error)
 }
 
 // Config says what the pages stand on. Store, Library, Runner and Kinds are

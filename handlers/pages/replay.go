@@ -1,0 +1,63 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// documentOf is what a run ran.
+func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
+	data, err := c.s.Store.FindDocument(c.ctx(), c.ws(), run.DocumentHash)
+	if err != nil {
+		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
+	}
+	doc, _ := flow.ParseDocument(data)
+	if doc == nil {
+		return nil, fmt.Errorf("the document of %s cannot be read", run.ID)
+	}
+	return doc, nil
+}
+
+// showReplay is GET /flows/{id}?run=: the builder with a run on it. Where
+// another document ran than the draft is now, that one is shown and nothing of
+// it can be changed.
+func (c *call) showReplay(d *draft, runID string) error {
+	run, err := c.s.Store.FindRun(c.ctx(), c.ws(), d.flow.ID, runID)
+	if err != nil {
+		return err
+	}
+	doc, err := c.documentOf(run)
+	if err != nil {
+		return err
+	}
+	note := views.Replay{Run: c.mark(run), Differs: !d.Holds(doc), Now: c.s.Now()}
+	if note.Differs {
+		former := *d.flow
+		former.Draft = doc.Canonical()
+		d = &draft{Document: doc, flow: &former, problems: flow.Validate(doc, c.s.Kinds)}
+	}
+	return c.builder(http.StatusOK, d, func(b *views.BuilderPage) {
+		b.Fill.RunBar = views.RunBar(note.Run, c.s.Now().UnixMilli())
+		if note.Differs {
+			b.ReadOnly, b.Replay = true, run.ID
+			b.Fill.Banner = views.ReplayNote(note)
+		}
+	})
+}
+
+// fillRunning puts what runs a flow into the builder.
+func (c *call) fillRunning(d *draft, fill *views.BuilderFill) error {
+	list, err := c.flowRuns(d.flow.ID, c.QueryParam("run"))
+	if err != nil {
+		return err
+	}
+	fill.Runs = views.FlowRuns(list)
+	if c.mayEdit() {
+		fill.RunButton = views.RunButton(d.flow.ID)
+		fill.Dialogs = append(fill.Dialogs, views.RunDialog(d.flow.ID))
+	}
+	return nil
+}

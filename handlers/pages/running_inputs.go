@@ -1,0 +1,274 @@
+package pages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// inputPrefix begins the names of the fields that are inputs of the flow, lest
+// one of them be called like a field of our own.
+const inputPrefix = "in."
+
+// Bounds of a form with files.
+const (
+	maxTexts = 4 << 20 // bytes of all fields that are no files
+	maxParts = 1000
+)
+
+// typedInputs is a form of inputs as it came.
+type typedInputs struct {
+	ask    trialAsk
+	filled bool // the fields came with it; else those of the parent hold
+	texts  map[string]string
+	files  map[string]any    // values of the files that came
+	last   map[string]string // IDs of the files to be kept
+}
+
+// readInputs reads the form, and keeps the files that come with it.
+func (c *call) readInputs() (*typedInputs, error) {
+	t := &typedInputs{texts: map[string]string{}, files: map[string]any{}, last: map[string]string{}}
+	fields, err := c.eachPart(t)
+	if err != nil {
+		return nil, err
+	}
+	t.ask = trialAsk{fields["until"], fields["from"], fields["parent"]}
+	t.filled = fields["filled"] != ""
+	for name, text := range fields {
+		if input, ok := strings.CutPrefix(name, inputPrefix); ok {
+			t.texts[input] = text
+		} else if input, ok := strings.CutPrefix(name, "last."+inputPrefix); ok {
+			t.last[input] = text
+		}
+	}
+	return t, nil
+}
+
+var errUnreadableRun = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
+
+// eachPart reads the fields of a form; files among them go to the store.
+func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
+	fields := map[string]string{}
+	reader, err := c.Request().MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		if err := c.form(); err != nil {
+			return nil, err
+		}
+		for name := range c.Request().PostForm {
+			fields[name] = c.Request().PostForm.Get(name)
+		}
+		return fields, nil
+	}
+	if err != nil {
+		return nil, errUnreadableRun
+	}
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(uploadTime)) // recorders of tests have none
+	defer c.bodyRead()
+	room := int64(maxTexts)
+	for range maxParts {
+		part, err := reader.NextPart()
+		if err == io.EOF {
+			return fields, nil
+		}
+		if err == nil {
+			err = c.onePart(t, fields, part, &room)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, errUnreadableRun
+}
+
+func (c *call) onePart(t *typedInputs, fields map[string]string, part *multipart.Part, room *int64) error {
+	name := part.FormName()
+	if input, ok := strings.CutPrefix(name, inputPrefix); ok && part.FileName() != "" {
+		f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type")}, part)
+		if err != nil {
+			return err
+		}
+		t.files[input] = f.Value()
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(part, *room+1))
+	if err != nil {
+		return errUnreadableRun
+	}
+	if *room -= int64(len(text)); *room < 0 {
+		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs are larger than %s. Pass long ones as files.", flow.Size(maxTexts))
+	}
+	if part.Header.Get("Content-Disposition") != "" && !isFilePart(part) {
+		fields[name] = string(text)
+	}
+	return nil
+}
+
+// isFilePart tells a file field in which nothing was chosen.
+func isFilePart(part *multipart.Part) bool {
+	return strings.Contains(part.Header.Get("Content-Disposition"), "filename=")
+}
+
+// given is what was typed, as the inputs of a start. A field left empty is left
+// out, except a text that need not be there: it is meant to be empty.
+func (t *typedInputs) given(inputs []flow.Input) map[string]any {
+	given := map[string]any{}
+	for i := range inputs {
+		if v, ok := t.value(&inputs[i]); ok {
+			given[inputs[i].Name] = v
+		}
+	}
+	return given
+}
+
+func (t *typedInputs) value(in *flow.Input) (v any, ok bool) {
+	text, came := t.texts[in.Name]
+	switch in.Type {
+	case flow.TypeFile:
+		if file, ok := t.files[in.Name]; ok {
+			return file, true
+		}
+		return t.last[in.Name], t.last[in.Name] != ""
+	case flow.TypeBoolean:
+		if len(in.Enum) == 0 {
+			return came && text != "false" && text != "", true // a box that is not ticked is not sent
+		}
+	case flow.TypeText:
+		return strings.ReplaceAll(text, "\r\n", "\n"), came && (text != "" || !in.Required)
+	case flow.TypeList:
+		return listOf(text), came && strings.TrimSpace(text) != ""
+	}
+	return text, came && strings.TrimSpace(text) != ""
+}
+
+// listOf reads a list typed as JSON, or as one item a line.
+func listOf(text string) any {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return text
+	}
+	list := []any{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// inputField is the field of one input, with what was typed into it, or else
+// the value of the run before, or else the default.
+func inputField(in *flow.Input, last map[string]any, typed *typedInputs) views.RunField {
+	f := views.RunField{Type: in.Type, Field: views.Field{
+		ID: "run-" + in.Name, Name: inputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
+		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
+	}}
+	value, known := last[in.Name]
+	if !known && in.HasDefault {
+		value, known = in.Default, true
+	}
+	if typed != nil && typed.filled {
+		value, known = typed.value(in)
+	}
+	if in.HasExample {
+		f.Example = typedForm(in, in.Example)
+		f.Placeholder = f.Example
+	}
+	for _, e := range in.Enum {
+		f.Options = append(f.Options, views.Option{Value: typedForm(in, e), Label: typedForm(in, e)})
+	}
+	if len(f.Options) > 0 && !in.HasDefault {
+		f.Options = append([]views.Option{{Value: "", Label: "Choose…"}}, f.Options...)
+	}
+	fillField(&f, in, value, known)
+	return f
+}
+
+// fillField gives the field its value and the limits of its type.
+func fillField(f *views.RunField, in *flow.Input, value any, known bool) {
+	switch in.Type {
+	case flow.TypeBoolean:
+		f.Checked, f.Value = value == true || value == "true", "true"
+		if len(in.Enum) > 0 {
+			f.Value = flow.Text(value)
+		}
+		return
+	case flow.TypeFile:
+		f.Attrs["accept"] = strings.Join(in.Accept, ",")
+		if id, ok := flow.FileID(value); ok {
+			file := views.FileOf(value)
+			f.Last = &file
+			f.Attrs["required"] = false
+			_ = id
+		}
+		return
+	case flow.TypeNumber:
+		f.Field.Type = "number"
+		f.Attrs["step"] = "any"
+		bounds(f, in)
+	case flow.TypeList:
+		if f.Help == "" {
+			f.Help = "One item a line, or a list in JSON."
+		}
+	}
+	if known {
+		f.Value = typedForm(in, value)
+	}
+}
+
+func bounds(f *views.RunField, in *flow.Input) {
+	if in.Min != nil {
+		f.Attrs["min"] = fmt.Sprint(*in.Min)
+	}
+	if in.Max != nil {
+		f.Attrs["max"] = fmt.Sprint(*in.Max)
+	}
+}
+
+// typedForm is a value as a person would type it into the field.
+func typedForm(in *flow.Input, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	if list, ok := v.([]any); ok && in.Type == flow.TypeList {
+		if lines, ok := plainLines(list); ok {
+			return lines
+		}
+	}
+	if in.Type == flow.TypeJSON || in.Type == flow.TypeList {
+		return indented(v)
+	}
+	return flow.Text(v)
+}
+
+// plainLines writes a list of texts one a line, if that can be read back.
+func plainLines(list []any) (string, bool) {
+	var lines []string
+	for _, item := range list {
+		s, ok := item.(string)
+		if !ok || strings.TrimSpace(s) != s || s == "" || strings.ContainsAny(s, "\r\n") || strings.HasPrefix(s, "[") {
+			return "", false
+		}
+		lines = append(lines, s)
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+func indented(v any) string {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(flow.EncodeJSON(v))
+	}
+	return string(text)
+}
