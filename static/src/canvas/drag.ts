@@ -56,8 +56,20 @@ export class Drag {
     this.copying = e.altKey;
     this.cancelled = false;
     this.canvas.pane.toggleAttribute("data-copying", this.copying);
+    this.lift([...items.keys()]);
     const { scene } = this.canvas;
     this.guides.begin([...scene.boxes.keys()].filter((id) => !items.has(id) && !scene.hidden(id)).map((id) => scene.box(id)!));
+  }
+
+  /** lift brings the dragged nodes to the front, and lays the curtain of a gesture over the others. */
+  private lift(ids: string[]): void {
+    this.canvas.pane.setAttribute("data-held", "");
+    for (const id of ids) this.canvas.scene.elements.get(id)?.setAttribute("data-dragged", "");
+  }
+
+  private lower(): void {
+    this.canvas.pane.removeAttribute("data-held");
+    for (const el of this.canvas.layer.querySelectorAll("[data-dragged]")) el.removeAttribute("data-dragged");
   }
 
   get active(): boolean { return this.from.size > 0; }
@@ -71,7 +83,7 @@ export class Drag {
     }
     groups.draw();
     this.aim(items);
-    this.canvas.minimap?.paint();
+    this.canvas.moved();
   }
 
   /** shift is how far helper lines pull; they are off where the grid is. */
@@ -123,11 +135,13 @@ export class Drag {
 
   private end(): void {
     const { from, target, copying } = this;
+    this.lower();
     this.guides.end();
     this.aim(new Map());
     this.from = new Map();
     this.copying = false;
     this.canvas.pane.removeAttribute("data-copying");
+    this.canvas.minimap?.paint();
     if (this.cancelled) return;
     const to: Record<string, Point> = {};
     for (const [id, p] of from) {

@@ -14,7 +14,7 @@ import { at, Draft, edgeKey, nodeOf, type Edge, type FlowDocument, type FlowNode
 import { applyAll, Touched, type Op } from "./ops.ts";
 import { frame, island, type Frame } from "./frame.ts";
 import { Pointer } from "./pointer.ts";
-import { Scene } from "./scene.ts";
+import { Scene, type Box } from "./scene.ts";
 import { count, Selection } from "./select.ts";
 import { held, shortcuts } from "./shortcuts.ts";
 import { Status, type Step } from "./status.ts";
@@ -35,6 +35,7 @@ export class FlowCanvas extends HTMLElement {
   private watch!: Watch;
   pointer!: Pointer;
   private stop!: AbortController;
+  private movedIn = 0; // the frame that tells of it
   private wishes = new Map<string, Wish>(); // of nodes whose ports the server has not sent yet
 
   get readonly(): boolean { return this.hasAttribute("readonly"); }
@@ -113,6 +114,7 @@ export class FlowCanvas extends HTMLElement {
     this.keys.settle();
     this.stop.abort();
     for (const part of [this.sync, this.watch, this.view, this.minimap, this.status, this.announce, this.pointer]) part?.end();
+    cancelAnimationFrame(this.movedIn);
     this.drag.endAll();
     this.minimap?.element.remove();
     this.announce.region.remove();
@@ -125,6 +127,11 @@ export class FlowCanvas extends HTMLElement {
   document(): FlowDocument {
     const { name, description, nodes, edges, groups } = this.draft;
     return { name, description, nodes: [...nodes.values()], edges, groups: [...groups.values()] };
+  }
+
+  /** moved tells, once a frame, that what is selected may lie elsewhere on the screen. */
+  moved(): void {
+    this.movedIn ||= requestAnimationFrame(() => { this.movedIn = 0; this.emit("canvas:moved", { client: this.selectionBox() }); });
   }
 
   emit(name: string, detail: unknown): boolean { return this.dispatchEvent(new CustomEvent(name, { bubbles: true, cancelable: true, detail })); }
@@ -283,6 +290,14 @@ export class FlowCanvas extends HTMLElement {
     if (ops?.length) this.commit("Add", ops, { join: true });
   }
 
+  /** selectionBox is where the selected nodes lie on the screen; nothing when none is selected. */
+  selectionBox(): Box | undefined {
+    const { nodes } = this.selection;
+    if (!nodes.size) return undefined;
+    const b = this.scene.bounds(nodes), { transform: [x, y, zoom] } = this.view, r = this.pane.getBoundingClientRect();
+    return { x: r.x + x + b.x * zoom, y: r.y + y + b.y * zoom, width: b.width * zoom, height: b.height * zoom };
+  }
+
   /** chosen are the selected nodes, or the one with the focus. */
   chosen(): string[] {
     const { nodes } = this.selection, at = this.keys.node;
@@ -351,6 +366,15 @@ export class FlowCanvas extends HTMLElement {
     const ids = [...this.selection.nodes];
     if (ids.length > 1) this.commit("Align", [{ op: "move", nodes: align(how, ids.map((id) => ({ id, ...this.scene.box(id)! }))) }]);
   }
+
+  /** node is a node of the draft as it stands here. */
+  node(id: string): FlowNode | undefined { return this.draft.nodes.get(id); }
+
+  /** edgesOf are the edges that begin or end at a node, in the order of the draft. */
+  edgesOf(id: string): Edge[] { return this.draft.edgesOf(id); }
+
+  /** follow pans just so far that a node is seen whole; the zoom stays. */
+  follow(id: string): void { this.view.reveal(id); }
 
   /** edge finds an edge by its ends. */
   edge(e: Edge): Edge | undefined { return this.edges.get(edgeKey(e)); }

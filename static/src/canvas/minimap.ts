@@ -1,29 +1,34 @@
-// The small picture of the whole flow. All boxes are one path: while panning
-// only the frame of what is seen changes.
+// The small picture of the whole flow. All boxes are one path. While the view
+// moves only the frame of what is seen does, and it is moved, not painted; the
+// scale is chosen anew when the view lies still.
 import type { FlowCanvas } from "./element.ts";
+import type { Point } from "./model.ts";
 import type { Box } from "./scene.ts";
 import { svg } from "./svg.ts";
-import { infiniteExtent, XYMinimap } from "./xyflow.ts";
 
 const width = 180, height = 120; // pixels
+const zoomStep = 1.2; // of one turn of the wheel
 
 export class Minimap {
-  readonly element = svg("svg", { class: "canvas-minimap", "aria-hidden": "true", width: String(width), height: String(height) }) as SVGSVGElement;
-  private nodes = this.element.appendChild(svg("path", { class: "canvas-minimap-nodes" }));
-  private view = this.element.appendChild(svg("path", { class: "canvas-minimap-view", "fill-rule": "evenodd" }));
+  readonly element = Object.assign(document.createElement("div"), { className: "canvas-minimap" });
+  private map = svg("svg", { width: String(width), height: String(height) });
+  private nodes = this.map.appendChild(svg("path", { class: "canvas-minimap-nodes" }));
+  private view = Object.assign(document.createElement("div"), { className: "canvas-minimap-view" });
   private scale = 1; // flow units per pixel
-  private all: Box = { x: 0, y: 0, width: 0, height: 0 };
-  private map: ReturnType<typeof XYMinimap> | undefined;
+  private origin: Point = { x: 0, y: 0 }; // of the flow, at the map's upper left corner
   private frame = 0;
-  private dirty = true;
+  private dirty = true; // nodes moved, or the scale should be chosen anew
+  private stop = new AbortController();
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: FlowCanvas) {
+    this.element.setAttribute("aria-hidden", "true");
+    this.element.append(this.map, this.view);
+  }
 
   start(): void {
-    const { panZoom } = this.canvas.view;
-    this.map = XYMinimap({ domNode: this.element, panZoom, getTransform: () => this.canvas.view.transform, getViewScale: () => this.scale });
-    const { clientWidth: w, clientHeight: h } = this.canvas.pane;
-    this.map.update({ translateExtent: infiniteExtent, width: w, height: h, pannable: true, zoomable: true });
+    const { signal } = this.stop;
+    this.element.addEventListener("pointerdown", (e) => this.press(e), { signal });
+    this.element.addEventListener("wheel", (e) => this.wheel(e), { signal, passive: false });
     this.paint();
   }
 
@@ -34,30 +39,59 @@ export class Minimap {
   }
 
   private draw(): void {
-    if (this.dirty) this.drawNodes();
+    const seen = this.seen();
+    if (this.dirty) this.drawNodes(seen);
     this.dirty = false;
-    const [tx, ty, k] = this.canvas.view.transform, { clientWidth: w, clientHeight: h } = this.canvas.pane;
-    const v = { x: -tx / k, y: -ty / k, width: w / k, height: h / k };
-    const x = Math.min(this.all.x, v.x), y = Math.min(this.all.y, v.y);
-    const right = Math.max(this.all.x + this.all.width, v.x + v.width), bottom = Math.max(this.all.y + this.all.height, v.y + v.height);
-    this.scale = Math.max((right - x) / width, (bottom - y) / height);
-    const W = width * this.scale, H = height * this.scale, ox = x - (W - right + x) / 2, oy = y - (H - bottom + y) / 2;
-    this.element.setAttribute("viewBox", `${ox} ${oy} ${W} ${H}`);
-    this.view.setAttribute("d", `M${ox},${oy}h${W}v${H}h${-W}zM${v.x},${v.y}h${v.width}v${v.height}h${-v.width}z`);
+    const { x, y } = this.origin, { style } = this.view;
+    const w = `${Math.round(seen.width / this.scale)}px`, h = `${Math.round(seen.height / this.scale)}px`;
+    if (style.width !== w || style.height !== h) Object.assign(style, { width: w, height: h });
+    style.transform = `translate(${(seen.x - x) / this.scale}px,${(seen.y - y) / this.scale}px)`;
   }
 
-  private drawNodes(): void {
+  /** seen is the part of the flow that is on the screen. */
+  private seen(): Box {
+    const { transform: [x, y, zoom], size } = this.canvas.view;
+    return { x: -x / zoom, y: -y / zoom, width: size.width / zoom, height: size.height / zoom };
+  }
+
+  private drawNodes(seen: Box): void {
+    const { scene } = this.canvas, all = around(scene.bounds(), seen);
     let d = "";
-    for (const id of this.canvas.scene.boxes.keys()) {
-      const b = this.canvas.scene.box(id)!;
-      if (!this.canvas.scene.hidden(id)) d += `M${b.x},${b.y}h${b.width}v${b.height}h${-b.width}z`;
+    for (const id of scene.boxes.keys()) {
+      const b = scene.box(id)!;
+      if (!scene.hidden(id)) d += `M${b.x},${b.y}h${b.width}v${b.height}h${-b.width}z`;
     }
     this.nodes.setAttribute("d", d);
-    this.all = this.canvas.scene.bounds();
+    this.scale = Math.max(all.width / width, all.height / height) || 1;
+    this.origin = { x: all.x - (width * this.scale - all.width) / 2, y: all.y - (height * this.scale - all.height) / 2 };
+    this.map.setAttribute("viewBox", `${this.origin.x} ${this.origin.y} ${width * this.scale} ${height * this.scale}`);
+  }
+
+  /** press goes where the map is pressed, and follows the pointer. */
+  private press(e: PointerEvent): void {
+    if (e.button) return;
+    e.preventDefault();
+    const r = this.element.getBoundingClientRect(), { scale, origin } = this, held = new AbortController();
+    const go = (m: PointerEvent) => this.canvas.view.centreOn({ x: origin.x + (m.clientX - r.left) * scale, y: origin.y + (m.clientY - r.top) * scale });
+    this.element.setPointerCapture(e.pointerId);
+    this.element.addEventListener("pointermove", go, held);
+    for (const name of ["pointerup", "pointercancel"]) this.element.addEventListener(name, () => held.abort(), held);
+    go(e);
+  }
+
+  private wheel(e: WheelEvent): void {
+    e.preventDefault();
+    this.canvas.view.zoomBy(e.deltaY < 0 ? zoomStep : 1 / zoomStep);
   }
 
   end(): void {
     cancelAnimationFrame(this.frame);
-    this.map?.destroy();
+    this.stop.abort();
   }
+}
+
+/** around is the least box that holds both. */
+function around(a: Box, b: Box): Box {
+  const x = Math.min(a.x, b.x), y = Math.min(a.y, b.y);
+  return { x, y, width: Math.max(a.x + a.width, b.x + b.width) - x, height: Math.max(a.y + a.height, b.y + b.height) - y };
 }

@@ -23,11 +23,16 @@ export class Pointer {
     pane.addEventListener("pointerdown", (e) => this.down(e), { signal, capture: true });
     pane.addEventListener("pointermove", (e) => this.move(e), o);
     pane.addEventListener("pointerleave", () => { this.last = undefined; }, o);
-    for (const name of ["pointerup", "pointercancel"] as const) addEventListener(name, () => clearTimeout(this.timer), { signal, capture: true });
+    for (const name of ["pointerup", "pointercancel"] as const) addEventListener(name, () => this.up(), { signal, capture: true });
     pane.addEventListener("pointerover", (e) => this.hover(e), o);
     pane.addEventListener("click", (e) => this.click(e), o);
     pane.addEventListener("dblclick", (e) => this.double(e), o);
     pane.addEventListener("contextmenu", (e) => this.context(e), o);
+  }
+
+  private up(): void {
+    clearTimeout(this.timer);
+    if (!this.canvas.drag.active) this.canvas.view.release();
   }
 
   private ready(e: Event): void {

@@ -36,7 +36,8 @@ export class Selection {
     this.light();
     const [one] = this.edges;
     this.canvas.edges.showTools(this.edges.size === 1 ? one : undefined);
-    this.canvas.emit("canvas:select", { nodes: [...this.nodes], edges: [...this.edges].map((k) => this.canvas.edges.get(k)).filter(Boolean) });
+    const edges = [...this.edges].map((k) => this.canvas.edges.get(k)).filter(Boolean);
+    this.canvas.emit("canvas:select", { nodes: [...this.nodes], edges, client: this.canvas.selectionBox() });
   }
 
   /** light makes the edges of selected nodes stand out. */

@@ -12,16 +12,29 @@ const gridStep = 20; // flow units between dots
 export class Viewport {
   transform: Transform = [0, 0, 1];
   readonly panZoom: PanZoomInstance;
+  /** size is that of the pane in pixels. */
+  size = { width: 0, height: 0 };
   private space = false;
   private saving = 0;
+  private held = false; // by a gesture
+  private sizes = new ResizeObserver(() => this.resized());
 
   constructor(private canvas: FlowCanvas, private key: string) {
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
-      onPanZoomEnd: () => this.remember(),
+      onPanZoomStart: (gesture) => { this.held = !!gesture; },
+      onPanZoomEnd: () => { this.release(); this.remember(); },
     });
     this.configure();
+    this.resized();
+    this.sizes.observe(canvas.pane);
+  }
+
+  private resized(): void {
+    const { clientWidth: width, clientHeight: height } = this.canvas.pane;
+    this.size = { width, height };
+    this.canvas.minimap?.paint();
   }
 
   /** configure tells the library the mode; it wants all options each time. */
@@ -35,16 +48,29 @@ export class Viewport {
   }
 
   private show(t: Transform): void {
-    const far = t[2] < farZoom, was = this.transform[2] < farZoom;
+    const was = this.transform, { pane, viewport } = this.canvas;
     this.transform = t;
-    const { pane, viewport, grid } = this.canvas;
     viewport.style.transform = `translate(${t[0]}px,${t[1]}px) scale(${t[2]})`;
-    const step = gridStep * t[2] * (far ? 4 : 1);
-    grid.style.backgroundPosition = `${t[0]}px ${t[1]}px`; // on a leaf: a custom property on the pane would restyle every node
-    grid.style.backgroundSize = `${step}px ${step}px`;
-    if (far !== was) pane.toggleAttribute("data-far", far);
-    this.canvas.minimap?.paint(false);
-    this.canvas.emit("canvas:view", { zoom: t[2] });
+    this.dots(t, was[2]);
+    if (t[2] < farZoom !== was[2] < farZoom) pane.toggleAttribute("data-far", t[2] < farZoom);
+    if (this.held) pane.toggleAttribute("data-held", true); // a curtain: what is under the pointer need not be found for each frame
+    this.canvas.minimap?.paint(!this.held);
+    if (t[2] !== was[2]) this.canvas.emit("canvas:view", { zoom: t[2] });
+    this.canvas.moved();
+  }
+
+  /** dots moves the grid. It is a leaf: a custom property on the pane would restyle every node. */
+  private dots([x, y, zoom]: Transform, was: number): void {
+    const { style } = this.canvas.grid, step = gridStep * zoom * (zoom < farZoom ? 4 : 1);
+    style.backgroundPosition = `${x}px ${y}px`;
+    if (zoom !== was) style.backgroundSize = `${step}px ${step}px`;
+  }
+
+  /** release takes away the curtain that a gesture laid over the nodes. */
+  release(): void {
+    this.held = false;
+    this.canvas.pane.removeAttribute("data-held");
+    this.canvas.minimap?.paint();
   }
 
   private remember(): void {
@@ -71,8 +97,8 @@ export class Viewport {
   }
 
   private to(b: Box, ms: number, zoom: number): void {
-    const { clientWidth: w, clientHeight: h } = this.canvas.pane;
-    void this.panZoom.setViewport(getViewportForBounds(b, w, h, minZoom, zoom, 0.1), this.time(ms)).then(() => this.remember());
+    const { width, height } = this.size;
+    void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, 0.1), this.time(ms)).then(() => this.remember());
   }
 
   zoomBy(factor: number): void { void this.panZoom.scaleBy(factor, this.time(100)).then(() => this.remember()); }
@@ -89,7 +115,7 @@ export class Viewport {
   }
 
   pan = (delta: Point): Promise<boolean> =>
-    panBy({ delta, panZoom: this.panZoom, transform: this.transform, translateExtent: infiniteExtent, width: this.canvas.pane.clientWidth, height: this.canvas.pane.clientHeight });
+    panBy({ delta, panZoom: this.panZoom, transform: this.transform, translateExtent: infiniteExtent, ...this.size });
 
   /** toFlow turns a place on the screen into one of the flow. */
   toFlow(client: Point): Point {
@@ -99,8 +125,8 @@ export class Viewport {
 
   /** centre is the middle of what is seen, in flow units. */
   centre(): Point {
-    const { clientWidth: w, clientHeight: h } = this.canvas.pane;
-    return pointToRendererPoint({ x: w / 2, y: h / 2 }, this.transform);
+    const { width, height } = this.size;
+    return pointToRendererPoint({ x: width / 2, y: height / 2 }, this.transform);
   }
 
   /** holdSpace lets the mouse pan over nodes too, as long as the key is down. */
@@ -117,5 +143,15 @@ export class Viewport {
     return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;
   }
 
-  end(): void { clearTimeout(this.saving); this.panZoom.destroy(); }
+  /** centreOn brings a place of the flow into the middle, at the same zoom. */
+  centreOn(p: Point): void {
+    const { width, height } = this.size, zoom = this.transform[2];
+    void this.panZoom.setViewport({ x: width / 2 - p.x * zoom, y: height / 2 - p.y * zoom, zoom }).then(() => this.remember());
+  }
+
+  end(): void {
+    clearTimeout(this.saving);
+    this.sizes.disconnect();
+    this.panZoom.destroy();
+  }
 }

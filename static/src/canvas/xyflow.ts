@@ -2,7 +2,7 @@
 // public contract for pages without a framework, so it is pinned exactly and
 // what the canvas takes from it is listed here; an upgrade is read here first.
 export {
-  XYPanZoom, XYDrag, XYHandle, XYMinimap, ConnectionMode, PanOnScrollMode, Position, adoptUserNodes, updateNodeInternals,
+  XYPanZoom, XYDrag, XYHandle, ConnectionMode, PanOnScrollMode, Position, adoptUserNodes, updateNodeInternals,
   getEdgePosition, getBezierPath, getInternalNodesBounds, getNodesInside, getViewportForBounds, panBy, pointToRendererPoint, infiniteExtent,
 } from "@xyflow/system";
 export type {
