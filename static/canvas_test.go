@@ -36,6 +36,8 @@ func TestCanvas(t *testing.T) {
 		"follows_swaps_by_the_server":     followsSwaps,
 		"paints_runs":                     paintsRuns,
 		"tidies_and_remembers_the_view":   tidies,
+		"goes_where_the_minimap_says":     mapsTheFlow,
+		"tells_where_the_selection_lies":  tellsWhereItLies,
 	}
 	for name, run := range cases {
 		t.Run(name, func(t *testing.T) {
