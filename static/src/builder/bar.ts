@@ -1,6 +1,6 @@
 // The toolbar above what is selected. It is placed when the selection, the
 // view or the nodes come to rest, and hidden while they move.
-import { builder, canvas, readonly } from "./canvas.ts";
+import { builder, canvas, readonly, up } from "./canvas.ts";
 
 const bar = document.getElementById("selection-bar");
 const above = 12, gap = 8; // pixels
@@ -12,6 +12,7 @@ function show(): void {
 }
 
 function put(): void {
+  if (!up()) return;
   const { nodes } = canvas.selection;
   if (!bar || !nodes.size || canvas.drag.active || readonly) return hide();
   const b = canvas.scene.bounds(nodes), [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
@@ -30,6 +31,6 @@ function hide(): void { if (bar) bar.hidden = true; }
 if (bar) {
   for (const name of ["canvas:select", "canvas:ops", "canvas:remote", "canvas:view"]) canvas.addEventListener(name, show);
   canvas.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("article")) hide(); });
-  addEventListener("pointerup", () => { if (canvas.selection?.nodes.size) show(); });
+  addEventListener("pointerup", () => { show(); });
   new ResizeObserver(show).observe(builder);
 }

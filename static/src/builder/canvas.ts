@@ -13,8 +13,11 @@ export const readonly = builder.hasAttribute("data-readonly");
 /** canvas is the element; before whenReady only its attributes and children are there. */
 export const canvas = document.getElementById("canvas") as FlowCanvas;
 
+/** up tells whether the canvas can be asked yet. */
+export const up = (): boolean => canvas.hasAttribute("ready");
+
 /** whenReady resolves once the canvas has adopted its nodes. */
 export const whenReady: Promise<FlowCanvas> = new Promise((resolve) => {
-  if (canvas.hasAttribute("ready")) resolve(canvas);
+  if (up()) resolve(canvas);
   else canvas.addEventListener("canvas:ready", () => resolve(canvas), { once: true });
 });

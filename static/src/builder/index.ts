@@ -1,13 +1,13 @@
 // The builder: what happens around the canvas. Each part listens for itself;
 // this file only brings them together.
 import "./commands.ts";
-import "./acts.ts";
 import "./state.ts";
 import "./notes.ts";
 import "./panes.ts";
 import "./jump.ts";
 import "./palette.ts";
 import "./picker.ts";
+import "./acts.ts";
 import "./menu.ts";
 import "./bar.ts";
 import "./rename.ts";

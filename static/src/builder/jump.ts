@@ -1,5 +1,5 @@
 // Goes to a node, and to one of its fields: from problems, search and outline.
-import { canvas } from "./canvas.ts";
+import { canvas, up } from "./canvas.ts";
 import { perform } from "./commands.ts";
 
 /** jump selects a node, shows it and opens it, at a field when there is one. */
@@ -18,6 +18,7 @@ export function reveal(node: string): void {
 }
 
 document.addEventListener("click", (e) => {
+  if (!up()) return;
   const target = e.target as Element;
   const link = target.closest<HTMLElement>("[data-jump]"), show = target.closest<HTMLElement>("[data-reveal]"), trouble = target.closest<HTMLElement>("[data-trouble]");
   if (link && !e.ctrlKey && !e.metaKey) { e.preventDefault(); jump(link.dataset.jump!, link.dataset.field); }

@@ -4,7 +4,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
-import { builder, canvas, flowPath } from "./canvas.ts";
+import { builder, canvas, flowPath, up } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCentre, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
@@ -60,7 +60,7 @@ document.addEventListener("click", (e) => {
 
 document.addEventListener("submit", (e) => {
   const form = (e.target as Element).closest<HTMLFormElement>("form[data-edit]");
-  if (!form || !builder.contains(form)) return;
+  if (!form || !builder.contains(form) || !up()) return; // until the canvas is there, the server carries it out
   e.preventDefault();
   const said = new FormData(form, e.submitter);
   const text = (name: string) => String(said.get(name) ?? "").trim();

@@ -1,6 +1,6 @@
 // The palette at the side: search, press to add in the middle, drag to a place.
 import type { Point } from "../canvas/model.ts";
-import { canvas } from "./canvas.ts";
+import { canvas, up } from "./canvas.ts";
 import { add, addAtCentre, kindOf, place, score, suits, type Kind } from "./kinds.ts";
 import { edgeKey, type Edge } from "../canvas/model.ts";
 
@@ -93,10 +93,9 @@ if (palette) {
   palette.addEventListener("keydown", (e) => walk(e, field));
   palette.addEventListener("pointerdown", press);
   palette.addEventListener("dragstart", (e) => e.preventDefault());
-  palette.addEventListener("submit", (e) => e.preventDefault());
   palette.addEventListener("click", (e) => {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
-    if (!k) return;
+    if (!k || !up()) return; // until the canvas is there, the server adds it
     e.preventDefault();
     if (!dragged) addAtCentre(k);
     dragged = false;

@@ -2,7 +2,7 @@
 import type { Wish } from "../canvas/element.ts";
 import type { Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { canvas } from "./canvas.ts";
+import { canvas, up } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { add, clear, kindOf, kinds, place, recent, score, suits, type Kind } from "./kinds.ts";
 
@@ -35,5 +35,5 @@ function choice(k: Kind, heading: string, asked: Asked): Choice {
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
 }
 
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "At the middle of the canvas", enabled: () => !canvas.readonly, run: () => pick({ position: canvas.view.centre() }) });
-command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.centre(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });
+command({ name: "palette", title: "Add a node", icon: "plus", hint: "At the middle of the canvas", enabled: () => up() && !canvas.readonly, run: () => pick({ position: canvas.view.centre() }) });
+command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => up() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.centre(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

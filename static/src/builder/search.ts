@@ -1,6 +1,6 @@
 // Ctrl+K lists everything that can be done, every node and the pages; Ctrl+F
 // the nodes alone.
-import { canvas, flowPath } from "./canvas.ts";
+import { canvas, flowPath, up } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { command, commands } from "./commands.ts";
 import { kindOf, score } from "./kinds.ts";
@@ -38,10 +38,10 @@ function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[]
 }
 
 command({
-  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K",
+  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: up,
   run: () => choose({ label: "Commands, nodes and pages", placeholder: "Do something, or go to a node or page…", none: "Nothing is called that.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
 });
 command({
-  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F",
+  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: up,
   run: () => choose({ label: "Find a node", placeholder: "Name, kind, or a word of its settings…", none: "No node says that.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
 });
