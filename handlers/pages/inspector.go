@@ -90,7 +90,9 @@ func (c *call) renderPane(status int, p views.NodePane) error {
 	if c.partial() {
 		return c.render(status, views.Inspector(p))
 	}
-	return c.render(status, views.InspectorPage(c.page(p.Name, views.SectionFlows), p))
+	page := c.page(p.Name, views.SectionFlows)
+	page.Canvas = true // its styles are those of the builder
+	return c.render(status, views.InspectorPage(page, p))
 }
 
 // saveNode is POST the inspector without a script: what differs from the draft

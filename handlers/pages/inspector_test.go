@@ -99,7 +99,7 @@ func TestShowNode(t *testing.T) {
 	h, id := inspected(t)
 	b := h.as(flow.MemberEditor)
 	t.Run("alone for a script, in a page without one", func(t *testing.T) {
-		b.part().get(node(id, "write")).is(http.StatusOK).has(`data-node="write"`, `name="text.prompt"`, "Answer {{ticket}}", `data-select="ticket"`).lacks("<html")
+		b.part().get(node(id, "write")).is(http.StatusOK).has(`data-node="write"`, `name="text.prompt"`, "Answer {{ticket}}", `data-jump="ticket"`).lacks("<html")
 		b.get(node(id, "write")).is(http.StatusOK).has("<html", `id="inspector"`, `href="/flows/`+id+`"`)
 	})
 	t.Run("shows a viewer all of it and lets nothing be changed", func(t *testing.T) {

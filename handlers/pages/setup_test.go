@@ -121,14 +121,21 @@ var passwordHash = sync.OnceValue(func() string {
 // as signs a new person in who has the role in the default workspace.
 func (h *house) as(role flow.MemberRole) *browser {
 	h.t.Helper()
+	email := h.person(role)
+	b := h.stranger()
+	b.post("/sign-in", url.Values{"email": {email}, "password": {password}}).see("/flows")
+	return b
+}
+
+// person makes a member of the default workspace and gives the e-mail address.
+func (h *house) person(role flow.MemberRole) string {
+	h.t.Helper()
 	email := string(role) + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
 	u := &flow.User{Email: email, Name: string(role), PasswordHash: passwordHash()}
 	if err := h.store.CreateUser(context.Background(), flow.DefaultWorkspace, u, role); err != nil {
 		h.t.Fatal(err)
 	}
-	b := h.stranger()
-	b.post("/sign-in", url.Values{"email": {email}, "password": {password}}).see("/flows")
-	return b
+	return email
 }
 
 // stranger is somebody who is not signed in.

@@ -19,3 +19,4 @@ import "./name.ts";
 import "./ports.ts";
 import "./live.ts";
 import "../versions/index.ts";
+import "../inspector/index.ts";

@@ -1,0 +1,26 @@
+// Asks the server for a part of the inspector.
+import { flowPath } from "../builder/canvas.ts";
+import { html } from "../builder/dom.ts";
+import { toast } from "../toasts.ts";
+
+export const nodePath = (node: string): string => `${flowPath}/node/${encodeURIComponent(node)}`;
+
+/** ask sends a request as htmx would; what was refused is said in a toast. */
+export async function ask(path: string, init: RequestInit = {}): Promise<Response | undefined> {
+  try {
+    const r = await fetch(path, { ...init, headers: { "HX-Request": "true", "HX-Request-Type": "partial", ...init.headers } });
+    if (!r.ok && r.status !== 404) refused(r);
+    return r;
+  } catch { return undefined; }
+}
+
+function refused(r: Response): void {
+  const to = r.headers.get("HX-Redirect");
+  if (to) return location.assign(to);
+  try { toast(JSON.parse(r.headers.get("HX-Trigger") ?? "").toast.text, "bad"); } catch { /* it says so itself */ }
+}
+
+/** fragment is an answer's first element. */
+export async function fragment(r: Response | undefined): Promise<HTMLElement | undefined> {
+  return r?.ok ? (html(await r.text()).firstElementChild as HTMLElement) : undefined;
+}

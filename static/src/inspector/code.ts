@@ -1,0 +1,109 @@
+// The editor for JSON and for templates, loaded when somebody goes into such a
+// field. The control under it stays what the form and the draft read.
+import { autocompletion, closeBrackets, completionKeymap, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { json, jsonParseLinter } from "@codemirror/lang-json";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import { linter } from "@codemirror/lint";
+import { EditorState, type Extension } from "@codemirror/state";
+import { Decoration, drawSelection, EditorView, keymap, MatchDecorator, placeholder, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+import { flowPath } from "../builder/canvas.ts";
+import { ask } from "./ask.ts";
+import { commitWith, fieldOf, section, titleOf } from "./fields.ts";
+
+type Under = HTMLTextAreaElement | HTMLInputElement;
+const views = new WeakMap<Under, EditorView>();
+
+/** edit puts the editor over a control, and the cursor to where it was. */
+export function edit(under: Under): void {
+  const known = views.get(under);
+  if (known?.dom.isConnected) return known.focus();
+  const { selectionStart, selectionEnd } = under, doc = under.value, at = Math.min(selectionStart ?? doc.length, doc.length);
+  const view = new EditorView({ state: EditorState.create({ doc, selection: { anchor: at, head: Math.min(selectionEnd ?? at, doc.length) }, extensions: extensions(under) }) });
+  views.set(under, view);
+  const focused = document.activeElement === under;
+  under.classList.add("ins-under");
+  under.tabIndex = -1;
+  under.after(view.dom);
+  if (focused) view.focus();
+}
+
+function extensions(under: Under): Extension[] {
+  const isJSON = fieldOf(under)?.dataset.value === "json" || under.closest<HTMLElement>("[data-instead-of]")?.dataset.value === "json";
+  const nonce = document.body.dataset.nonce;
+  return [
+    nonce ? EditorView.cspNonce.of(nonce) : [],
+    history(), drawSelection(), EditorView.lineWrapping, bracketMatching(), places, syntaxHighlighting(classHighlighter),
+    placeholder(under.placeholder), labelled(under), EditorView.updateListener.of((u) => changed(under, u)),
+    isJSON ? [json(), closeBrackets(), linter(jsonErrors, { delay: 400 })] : [],
+    under instanceof HTMLInputElement ? oneLine : [],
+    autocompletion({ override: [complete(under)], icons: false }),
+    keymap.of([...completionKeymap, ...defaultKeymap.filter((k) => k.key !== "Escape"), ...historyKeymap]), // Tab leaves the field
+    EditorState.readOnly.of(under.readOnly),
+  ];
+}
+
+const jsonErrors = (view: EditorView) => (view.state.doc.toString().trim() ? jsonParseLinter()(view) : []);
+
+const oneLine: Extension = [
+  EditorState.transactionFilter.of((tr) => (tr.newDoc.lines > 1 ? [] : tr)),
+  EditorView.clipboardInputFilter.of((text) => text.replace(/\s*\n\s*/g, " ").trim()),
+];
+
+function labelled(under: Under): Extension {
+  const label = under.labels?.[0]?.textContent?.trim() ?? "Code", about = under.getAttribute("aria-describedby");
+  return EditorView.contentAttributes.of({ "aria-label": label, ...(about ? { "aria-describedby": about } : {}) });
+}
+
+function changed(under: Under, u: ViewUpdate): void {
+  if (!u.docChanged) return;
+  under.value = u.state.doc.toString();
+  under.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+/** What undo or somebody else wrote into the control. */
+document.addEventListener("ins:wrote", (e) => {
+  for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
+    const view = views.get(under), text = view?.state.doc.toString();
+    if (view && text !== under.value) view.dispatch({ changes: { from: 0, to: text!.length, insert: under.value } });
+  }
+});
+
+// {{names}} stand out.
+
+const place = new MatchDecorator({ regexp: /\{\{\s*[A-Za-z_][\w.-]*\s*\}\}/g, decoration: Decoration.mark({ class: "cm-place" }) });
+const places = ViewPlugin.fromClass(class {
+  decorations: DecorationSet;
+  constructor(view: EditorView) { this.decorations = place.createDeco(view); }
+  update(u: ViewUpdate): void { this.decorations = place.updateDeco(u, this.decorations); }
+}, { decorations: (v) => v.decorations });
+
+// Names to put between {{ and }}.
+
+type Offer = { name: string; from: string; to?: string; title: string; type: string; example?: string };
+
+async function offers(): Promise<Offer[]> {
+  const r = await ask(`${flowPath}/completions?node=${encodeURIComponent(section()!.dataset.node!)}`);
+  return r?.ok ? ((await r.json()) as { completions: Offer[] }).completions : [];
+}
+
+function complete(under: Under) {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
+    const open = context.matchBefore(/\{\{\s*[\w-]*/);
+    if (!open || !under.matches("[data-template]")) return null;
+    const options = (await offers()).map((o): Completion => ({
+      label: o.name, detail: `${o.type} · ${o.title}`, info: o.example ? `Such as: ${o.example}` : undefined, boost: o.to ? 0 : 1,
+      apply: (view, _, from, to) => put(view, under, o, from, to),
+    }));
+    return { from: open.from + open.text.length - /[\w-]*$/.exec(open.text)![0].length, options, validFor: /^[\w-]*$/ };
+  };
+}
+
+/** put writes a name and connects where it comes from, as one step. */
+function put(view: EditorView, under: Under, o: Offer, from: number, to: number): void {
+  const rest = /^\s*\}\}/.exec(view.state.sliceDoc(to, to + 8)), insert = `${o.name}}}`, end = to + (rest?.[0].length ?? 0);
+  view.dispatch({ changes: { from, to: end, insert }, selection: { anchor: from + insert.length }, userEvent: "input.complete" });
+  const field = fieldOf(under)!;
+  commitWith(field, `Use ${o.name} in ${titleOf(field)}`, o.to ? [{ op: "connect", edge: { from: o.from, to: o.to } }] : []);
+}

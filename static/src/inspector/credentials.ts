@@ -1,0 +1,57 @@
+// Makes a credential without leaving the flow, and chooses it.
+import { flowPath } from "../builder/canvas.ts";
+import { el, html } from "../builder/dom.ts";
+import { icon } from "../icon.ts";
+import { ask } from "./ask.ts";
+import { pane, send } from "./fields.ts";
+import { part } from "./values.ts";
+
+let dialog: HTMLDialogElement | undefined;
+let key: string | undefined; // of the field that it is for; the field itself may be made anew meanwhile
+
+pane.addEventListener("click", (e) => {
+  const button = (e.target as Element).closest<HTMLElement>("[data-new-credential]");
+  if (!button) return;
+  key = button.closest<HTMLElement>("[data-key]")!.dataset.key;
+  void open(button.dataset.newCredential!);
+});
+
+async function open(provider: string): Promise<void> {
+  const r = await ask(`${flowPath}/credentials?provider=${encodeURIComponent(provider)}`);
+  if (!r?.ok) return;
+  dialog ??= made();
+  dialog.querySelector(".body")!.replaceChildren(html(await r.text()));
+  dialog.showModal();
+}
+
+function made(): HTMLDialogElement {
+  const close = el("button", { type: "button", class: "btn quiet small only", "aria-label": "Close", title: "Close" }, icon("x"));
+  const d = el("dialog", { class: "dialog", id: "credential-dialog", "aria-labelledby": "credential-dialog-title" },
+    el("header", {}, el("h2", { id: "credential-dialog-title" }, "New credential"), close), el("div", { class: "body" }));
+  close.addEventListener("click", () => d.close());
+  d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // no secret stays in the page
+  d.addEventListener("submit", (e) => { e.preventDefault(); void add(e.target as HTMLFormElement); });
+  d.addEventListener("change", (e) => {
+    const t = e.target as HTMLSelectElement, name = d.querySelector<HTMLInputElement>("[name=name]");
+    if (t.name === "provider" && name && (!name.value || [...t.options].some((o) => o.value === name.value))) name.value = t.value;
+  });
+  document.body.append(d);
+  return d;
+}
+
+async function add(form: HTMLFormElement): Promise<void> {
+  const r = await ask(form.getAttribute("action")!, { method: "POST", body: new URLSearchParams(new FormData(form) as unknown as Record<string, string>) });
+  if (r?.status === 422) {
+    dialog!.querySelector(".body")!.replaceChildren(html(await r.text()));
+    dialog!.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+  }
+  if (!r?.ok) return;
+  const { name } = (await r.json()) as { name: string }, field = pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
+  dialog!.close();
+  const select = field && part(field, "kept");
+  if (!select) return;
+  select.append(el("option", { value: JSON.stringify({ credential: name }) }, name));
+  select.value = JSON.stringify({ credential: name });
+  send(field);
+  select.focus();
+}

@@ -1,0 +1,46 @@
+// Uploads a file for a field, and takes it out again.
+import { flowPath } from "../builder/canvas.ts";
+import { el } from "../builder/dom.ts";
+import { toast } from "../toasts.ts";
+import { ask } from "./ask.ts";
+import { fieldOf, pane, send } from "./fields.ts";
+import { part, rows } from "./values.ts";
+
+pane.addEventListener("change", (e) => {
+  const input = e.target as HTMLInputElement;
+  if (input.matches("[data-upload]") && input.files?.[0]) void upload(input, input.files[0]);
+});
+
+async function upload(input: HTMLInputElement, file: File): Promise<void> {
+  const says = input.closest("label")!.querySelector("[data-says]")!, was = says.textContent;
+  says.textContent = `Uploading ${file.name}…`;
+  const body = new FormData();
+  body.append("file", file);
+  const r = await ask(`${flowPath}/files`, { method: "POST", body });
+  says.textContent = was;
+  input.value = "";
+  if (!r) return toast("The file was not uploaded. Check the connection and try again.", "bad");
+  if (r.ok) take(fieldOf(input)!, await r.text());
+}
+
+/** take puts a file's value into a field; the server's next answer shows its name. */
+function take(field: HTMLElement, value: string): void {
+  if (field.dataset.value === "list") {
+    const last = rows(field).at(-1)!, row = last.cloneNode(true) as HTMLElement;
+    part(row, "kept")!.value = value;
+    part(row, "text")!.value = "";
+    last.before(row);
+  } else {
+    part(field, "kept")!.value = value;
+    part(field, "text")!.value = "";
+  }
+  send(field);
+}
+
+pane.addEventListener("click", (e) => {
+  const field = (e.target as Element).closest("[data-file-do=remove]") && fieldOf(e.target as Element);
+  if (!field) return;
+  part(field, "kept")!.value = "";
+  field.querySelector(".ins-row")?.replaceWith(el("p", { class: "help" }, "Taken out."));
+  send(field);
+});

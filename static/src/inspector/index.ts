@@ -1,0 +1,111 @@
+// The pane of the selected node: it follows the selection, and is made anew
+// when the draft changes.
+import type { Op } from "../canvas/ops.ts";
+import { canvas, flowPath, readonly, whenReady } from "../builder/canvas.ts";
+import { el } from "../builder/dom.ts";
+import { ask, fragment, nodePath } from "./ask.ts";
+import { send, fieldOf, pane, section, settle, shown } from "./fields.ts";
+import { show } from "./refresh.ts";
+import "./rows.ts";
+import "./files.ts";
+import "./models.ts";
+import "./credentials.ts";
+
+let selected: string[] = [];
+let wished: string | undefined; // a field to go to once its node is shown
+let going: AbortController | undefined;
+let timer = 0;
+
+canvas.addEventListener("canvas:select", (e) => {
+  const { nodes } = (e as CustomEvent<{ nodes: string[] }>).detail;
+  settle();
+  if (nodes.length === selected.length && nodes.every((n, i) => n === selected[i])) return;
+  selected = [...nodes];
+  wished = undefined;
+  void load();
+});
+
+/** load shows what is selected: a node, several, or the flow itself. */
+async function load(): Promise<void> {
+  going?.abort();
+  const stop = (going = new AbortController()), [node] = selected;
+  if (selected.length > 1) return several();
+  const answer = await fragment(await ask(node ? nodePath(node) : `${flowPath}/overview`, { signal: stop.signal }));
+  if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // what waits comes first; its answer asks again
+  if (node) show(answer);
+  else pane.replaceChildren(answer);
+  focus();
+}
+
+function several(): void {
+  const names = selected.map((id) => el("li", {}, el("a", { href: nodePath(id), "data-jump": id }, canvas.scene.elements.get(id)?.querySelector("[data-title]")?.textContent ?? id)));
+  const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Spread in a row"], ["align-rows", "Spread in a column"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
+  const buttons = readonly ? [] : acts.map(([name, title]) => el("button", { type: "button", class: "btn small", "data-command": name }, title));
+  pane.replaceChildren(el("section", { class: "ins", "aria-label": "Selected nodes" }, el("header", { class: "ins-head" }, el("h2", {}, `${selected.length} nodes`)),
+    el("div", { class: "ins-part ins-acts" }, ...buttons), el("ul", { class: "ins-part ins-ports" }, ...names)));
+}
+
+// Changes of the draft.
+
+canvas.addEventListener("canvas:ops", (e) => {
+  for (const op of (e as CustomEvent<{ ops: Op[] }>).detail.ops) {
+    if (op.op === "set") shown(op.node, `set:${op.field}`, op.value);
+    if (op.op === "put") shown(op.node, `put:${op.member}`, op.value);
+  }
+});
+for (const name of ["canvas:acked", "canvas:remote", "canvas:refused"]) canvas.addEventListener(name, () => {
+  clearTimeout(timer);
+  timer = window.setTimeout(() => { if (selected.length < 2 && !canvas.sync.waiting) void load(); }, 60); // several answers in a row are one change
+});
+
+// Going to a field.
+
+canvas.addEventListener("canvas:open", (e) => {
+  const { node, part } = (e as CustomEvent<{ node: string; part?: string }>).detail;
+  if (part === "label" && !canvas.readonly) return;
+  if (selected[0] !== node || selected.length > 1) { canvas.selection.set([node]); }
+  wished = part ?? "";
+  if (section()?.dataset.node === node) focus();
+});
+
+function focus(): void {
+  if (wished === undefined || !section()) return;
+  const field = wished ? pane.querySelector<HTMLElement>(`[data-key="${CSS.escape(`set:${wished}`)}"]`) : pane.querySelector<HTMLElement>(".ins-part [data-set], [data-put]");
+  wished = undefined;
+  const fold = field?.closest("details");
+  if (fold) fold.open = true;
+  field?.querySelector<HTMLElement>("input:not([type=hidden], [type=file]), textarea, select, button")?.focus();
+}
+
+// Buttons of the form; without a script the form itself is sent.
+
+pane.addEventListener("submit", (e) => {
+  const by = (e as SubmitEvent).submitter as HTMLButtonElement | null, form = e.target as HTMLElement;
+  if (!form.matches("[data-pane]")) return;
+  e.preventDefault();
+  if (by?.name !== "disconnect") {
+    const field = document.activeElement && fieldOf(document.activeElement);
+    if (field && !field.querySelector("[data-models=hosted]")) send(field);
+    return;
+  }
+  const [from, to] = by.value.split(">") as [string, string];
+  canvas.commit("Disconnect", [{ op: "disconnect", edge: { from, to } }]);
+});
+
+// The editor for JSON and templates is fetched when somebody goes into such a field.
+
+pane.addEventListener("focusin", (e) => {
+  const t = e.target as HTMLElement;
+  if (!readonly && t.matches("[data-code]")) void import("./code.ts").then(({ edit }) => edit(t as HTMLTextAreaElement));
+});
+
+pane.addEventListener("keydown", (e) => {
+  if (e.key !== "Escape" || e.defaultPrevented || !section()) return;
+  settle();
+  canvas.keys.focus(section()!.dataset.node!);
+});
+
+void whenReady.then(() => {
+  selected = [...canvas.selection.nodes];
+  if (selected.length) void load();
+});

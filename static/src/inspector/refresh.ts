@@ -1,0 +1,77 @@
+// Takes over what the server says of a node without touching what is being
+// typed: only fields that look different to the server are made anew.
+import { pane, section, unsent } from "./fields.ts";
+
+const known = new Map<string, string>(); // how the server last rendered each field
+
+/** show puts a node's inspector into the pane, in the place of another or of its own older state. */
+export function show(fresh: HTMLElement): void {
+  const now = section();
+  if (now && now.dataset.node === fresh.dataset.node && shape(now) === shape(fresh)) merge(now, fresh);
+  else replace(now, fresh);
+}
+
+const fields = (s: ParentNode): HTMLElement[] => [...s.querySelectorAll<HTMLElement>("[data-key]")];
+const shape = (s: ParentNode): string => fields(s).map((f) => `${f.dataset.key} ${f.dataset.value}`).join();
+const find = (s: ParentNode, key: string | undefined): HTMLElement | null => s.querySelector<HTMLElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
+
+function merge(now: HTMLElement, fresh: HTMLElement): void {
+  head(now, fresh);
+  for (const f of fields(fresh)) {
+    const key = f.dataset.key!, is = find(now, key)!, html = f.outerHTML;
+    if (known.get(key) === html) continue;
+    known.set(key, html);
+    if (unsent(is) || is.contains(document.activeElement)) slots(is, f);
+    else is.replaceWith(f);
+  }
+}
+
+/** head takes over what stands outside of fields: names and problems of the node. */
+function head(now: HTMLElement, fresh: HTMLElement): void {
+  const was = now.querySelector("[data-slot=problems]"), is = fresh.querySelector("[data-slot=problems]");
+  if (was && is) was.replaceWith(is);
+  else if (is) now.querySelector(".ins-head")!.after(is);
+  else was?.remove();
+  now.setAttribute("aria-label", fresh.getAttribute("aria-label")!);
+  const title = now.querySelector<HTMLInputElement>(".ins-title"), to = fresh.querySelector<HTMLInputElement>(".ins-title");
+  if (title && to) title.placeholder = to.placeholder;
+}
+
+/** slots takes over what is said about a field, and leaves its controls. */
+function slots(now: HTMLElement, fresh: HTMLElement): void {
+  const to = [...fresh.querySelectorAll<HTMLElement>("[data-slot]")];
+  [...now.querySelectorAll<HTMLElement>("[data-slot]")].forEach((slot, i) => { if (to[i]) slot.replaceChildren(...to[i].childNodes); });
+  now.toggleAttribute("data-fed", fresh.hasAttribute("data-fed"));
+  for (const c of fresh.querySelectorAll("[aria-describedby], [aria-invalid]")) {
+    const is = c.id ? document.getElementById(c.id) : null;
+    for (const name of ["aria-describedby", "aria-invalid"])
+      if (c.hasAttribute(name)) is?.setAttribute(name, c.getAttribute(name)!);
+      else if (!now.hasAttribute("data-unread")) is?.removeAttribute(name);
+  }
+}
+
+/** replace shows other fields; who was in one of them stays in it. */
+function replace(now: HTMLElement | null, fresh: HTMLElement): void {
+  const at = document.activeElement as HTMLInputElement | null, same = now?.dataset.node === fresh.dataset.node;
+  const id = same && at && now!.contains(at) ? at.id || at.closest<HTMLElement>(".cm-editor")?.parentElement?.querySelector("textarea, input")?.id : undefined;
+  const text = id ? (document.getElementById(id) as HTMLInputElement | null)?.value : undefined;
+  if (!same) known.clear();
+  for (const f of fields(fresh)) known.set(f.dataset.key!, f.outerHTML);
+  folds(fresh);
+  pane.replaceChildren(fresh);
+  if (!same) pane.parentElement!.scrollTop = 0;
+  const back = id ? (document.getElementById(id) as HTMLInputElement | null) : null;
+  if (!back) return;
+  if (text !== undefined && back.value !== text && back.matches("textarea, input")) back.value = text;
+  back.focus({ preventScroll: true });
+}
+
+/** folds are open as they were left in this tab. */
+function folds(s: HTMLElement): void {
+  for (const d of s.querySelectorAll<HTMLDetailsElement>("[data-fold]")) if (open.has(d.dataset.fold!)) d.open = open.get(d.dataset.fold!)!;
+}
+const open = new Map<string, boolean>();
+pane.addEventListener("click", (e) => {
+  const d = (e.target as Element).closest("summary")?.parentElement as HTMLDetailsElement | null;
+  if (d?.dataset.fold) open.set(d.dataset.fold, !d.open); // a click turns it over
+});

@@ -1,0 +1,58 @@
+// Rows of lists and maps: the last one is empty and begins the next.
+import { fieldOf, pane, send } from "./fields.ts";
+import { part, rows } from "./values.ts";
+
+pane.addEventListener("input", (e) => {
+  const row = (e.target as Element).closest<HTMLElement>("[data-row]");
+  if (row) grow(row);
+});
+
+const empty = (row: HTMLElement): boolean => !part(row, "text")?.value && !part(row, "kept")?.value && !part(row, "name")?.value;
+
+/** grow adds a row below the last one once something stands in it. */
+export function grow(row: HTMLElement): void {
+  const all = rows(row.parentElement!);
+  if (empty(row) || row !== all.at(-1) || row.querySelector(".ins-face")) return;
+  const next = row.cloneNode(true) as HTMLElement;
+  for (const c of next.querySelectorAll("input")) { c.value = ""; c.removeAttribute("value"); }
+  row.after(next);
+  number(row.parentElement!);
+}
+
+/** number keeps the names of rows in order, for those who hear them. */
+function number(list: HTMLElement): void {
+  for (const [i, row] of rows(list).entries())
+    for (const c of row.querySelectorAll("[aria-label]")) c.setAttribute("aria-label", c.getAttribute("aria-label")!.replace(/\d+(?=(, \w+)?$)/, String(i + 1)));
+}
+
+pane.addEventListener("click", (e) => {
+  const button = (e.target as Element).closest<HTMLElement>("[data-row-do]"), row = button?.closest<HTMLElement>("[data-row]");
+  if (!button || !row) return;
+  const field = fieldOf(row)!, list = row.parentElement!, all = rows(list), at = all.indexOf(row);
+  if (button.dataset.rowDo === "up") {
+    if (at > 0 && !empty(row)) all[at - 1]!.before(row);
+    button.focus();
+  } else {
+    const next = all[at + 1] ?? all[at - 1];
+    if (all.length > 1) row.remove();
+    else for (const c of row.querySelectorAll("input")) c.value = "";
+    next?.querySelector<HTMLElement>("input:not([type=hidden]), select, button")?.focus();
+  }
+  number(list);
+  send(field);
+});
+
+// A list that somebody pastes has an item a line.
+pane.addEventListener("paste", (e) => {
+  const t = e.target as HTMLInputElement, row = t.closest<HTMLElement>("[data-row]"), lines = e.clipboardData?.getData("text/plain").split(/\r?\n/).filter(Boolean) ?? [];
+  if (!row || row.closest(".ins-map") || lines.length < 2) return;
+  e.preventDefault();
+  let at = row;
+  for (const line of lines) {
+    const c = part(at, "text")!;
+    c.value = c.value && at === row ? c.value + line : line;
+    grow(at);
+    at = (at.nextElementSibling as HTMLElement | null)?.matches("[data-row]") ? (at.nextElementSibling as HTMLElement) : at;
+  }
+  send(fieldOf(row)!);
+});
