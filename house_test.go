@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},
 	"sluice/jobs":              {"sluice/flow"},
 	"sluice/handlers":          {"sluice/flow"},
-	"sluice/handlers/pages":    {"sluice/flow", "sluice/static", "sluice/views"},
+	"sluice/handlers/pages":    {"sluice/flow", "sluice/flow/aiflow", "sluice/static", "sluice/views"},
 	"sluice/static":            {},
 	"sluice/views":             {"sluice/flow", "sluice/static"},
 	"sluice/e2e/need":          {},

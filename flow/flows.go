@@ -8,12 +8,12 @@ type Flow struct {
 	ID, WorkspaceID   string
 	Name, Description string
 	Tags              []string // by name; see ParseTags
-	Draft             []byte // canonical document; it may be invalid
-	Rev               int64  // counts edits of the draft
-	LiveVersion       int64  // 0 when it was never published
-	LiveHash          string // document of the live version
-	MaxRunning        int64  // runs at once, more wait in the queue; 0 means no limit
-	MaxQueued         int64  // waiting runs beyond which a start is refused; 0 means the workspace's
+	Draft             []byte   // canonical document; it may be invalid
+	Rev               int64    // counts edits of the draft
+	LiveVersion       int64    // 0 when it was never published
+	LiveHash          string   // document of the live version
+	MaxRunning        int64    // runs at once, more wait in the queue; 0 means no limit
+	MaxQueued         int64    // waiting runs beyond which a start is refused; 0 means the workspace's
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	ArchivedAt        time.Time // zero unless archived

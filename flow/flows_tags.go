@@ -34,6 +34,8 @@ func ParseTags(text string) ([]string, error) {
 	if len(tags) > MaxTags {
 		return nil, Errorf(CodeInputInvalid, "A flow has at most %d tags; these are %d.", MaxTags, len(tags))
 	}
-	slices.SortFunc(tags, func(a, b string) int { return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(tags, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
 	return tags, nil
 }

@@ -17,6 +17,10 @@ type FlowsPage struct {
 	// Starters are the flows that Sluice brings along; shown while there is none.
 	Starters []Starter
 	Pages    Pages
+	// MayEdit is false for viewers: nothing that changes a flow is shown then.
+	MayEdit bool
+	// Archived is how many flows are in the archive.
+	Archived int
 	// Now is when the page was made; times are said in relation to it.
 	Now time.Time
 }
@@ -27,6 +31,8 @@ type FlowFilter struct {
 	Sort       FlowSort
 	// Table shows rows instead of cards.
 	Table bool
+	// Archived shows the archive instead.
+	Archived bool
 }
 
 // FlowSort orders the list.
@@ -56,6 +62,8 @@ type FlowCard struct {
 	EditedAt time.Time
 	EditedBy string
 	Day      FlowDay
+	// Archived tells that the flow is in the archive.
+	Archived bool
 }
 
 // FlowDay is what a flow did in the last 24 hours.
@@ -70,10 +78,12 @@ type FlowDay struct {
 	Micros int64
 }
 
-// Starter is a flow that Sluice brings along.
-type Starter struct{ ID, Icon, Name, Text string }
+func (c FlowCard) path() templ.SafeURL { return c.to("") }
 
-func (c FlowCard) path() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(c.ID)) }
+// to is the address of something that can be done with the flow.
+func (c FlowCard) to(what string) templ.SafeURL {
+	return templ.SafeURL("/flows/" + url.PathEscape(c.ID) + what)
+}
 
 func (d FlowDay) spark() Sparkline { return Sparkline{Bars: d.Hours, Unit: "runs", Span: "24 h"} }
 
@@ -93,7 +103,7 @@ func (f FlowFilter) empty() bool { return f.Query == "" && f.Tag == "" }
 
 // with gives the address of the list with one thing changed.
 func (f FlowFilter) with(name, value string) templ.SafeURL {
-	q := f.values()
+	q := f.Values()
 	q.Set(name, value)
 	if value == "" {
 		q.Del(name)
@@ -104,14 +114,22 @@ func (f FlowFilter) with(name, value string) templ.SafeURL {
 	return templ.SafeURL("/flows?" + q.Encode())
 }
 
-func (f FlowFilter) values() url.Values {
+// Values are the filter as the address of the list has it.
+func (f FlowFilter) Values() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": f.Query, "tag": f.Tag, "sort": string(f.Sort), "view": f.view()} {
+	for name, value := range map[string]string{"q": f.Query, "tag": f.Tag, "sort": string(f.Sort), "view": f.view(), "archived": f.archive()} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
 	return q
+}
+
+func (f FlowFilter) archive() string {
+	if f.Archived {
+		return "1"
+	}
+	return ""
 }
 
 func (f FlowFilter) view() string {
@@ -121,7 +139,23 @@ func (f FlowFilter) view() string {
 	return ""
 }
 
+// tabs are the two places where flows are.
+func (f FlowsPage) tabs() []Tab {
+	return []Tab{
+		{Label: "Flows", Href: "/flows", Current: !f.Filter.Archived},
+		{Label: "Archive", Href: "/flows?archived=1", Count: Count(f.Archived), Current: f.Filter.Archived},
+	}
+}
+
 func version(n int) string { return fmt.Sprintf("v%d", n) }
+
+// missing says why a list is empty.
+func (f FlowFilter) missing() Empty {
+	if f.Archived && f.empty() {
+		return Empty{Icon: "archive", Title: "The archive is empty", Text: "A flow that is archived is out of the list, its API answers not_found, and its runs stay. It can be restored at any time."}
+	}
+	return Empty{Icon: "search", Title: "Nothing found", Text: f.searching()}
+}
 
 // searching says what a list that a filter left empty was searched for.
 func (f FlowFilter) searching() string {

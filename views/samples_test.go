@@ -87,9 +87,9 @@ func firstSamples(theme Theme) map[string]templ.Component {
 	in := page("Flows", SectionFlows, theme)
 	out := Page{Title: "Sign in", Theme: theme}
 	told := in
-	told.Unsafe, told.Toasts = true, []Toast{{ToneOK, "“Summarize a text” is deleted."}, {ToneBad, "The webhook was not saved: the address has no host."}}
-	many := FlowsPage{Flows: sampleFlows(), Tags: []string{"billing", "nightly", "support"}, Now: noon, Pages: Pages{Path: "/flows", After: "c_9"}}
-	table, none, nothing := many, many, FlowsPage{Now: noon, Starters: sampleStarters()}
+	told.Unsafe, told.Toasts = true, []Toast{{Tone: ToneOK, Text: "“Summarize a text” is archived.", Undo: "/flows/flow_4/restore"}, {Tone: ToneBad, Text: "The webhook was not saved: the address has no host."}}
+	many := FlowsPage{Flows: sampleFlows(), Tags: []string{"billing", "nightly", "support"}, Now: noon, Pages: Pages{Path: "/flows", After: "c_9"}, MayEdit: true, Archived: 2}
+	table, none, nothing := many, many, FlowsPage{Now: noon, Starters: sampleStarters(), MayEdit: true}
 	table.Filter = FlowFilter{Table: true, Sort: SortRuns}
 	none.Flows, none.Pages, none.Filter = nil, Pages{}, FlowFilter{Query: "invoice <b>", Tag: "billing"}
 	return map[string]templ.Component{
@@ -99,7 +99,7 @@ func firstSamples(theme Theme) map[string]templ.Component {
 		"flows-none":     Flows(in, none),
 		"flows-empty":    Flows(in, nothing),
 		"flow-list":      FlowList(table),
-		"templates":      Templates(page("Templates", SectionFlows, theme), TemplatesPage{Starters: sampleStarters()}),
+		"templates":      Templates(page("Templates", SectionFlows, theme), TemplatesPage{Starters: sampleStarters(), MayEdit: true}),
 		"import":         ImportFlow(page("Import", SectionFlows, theme), ImportForm{}),
 		"import-errors":  ImportFlow(page("Import", SectionFlows, theme), ImportForm{Text: `{"schema": "sluice.flow/v1"}`, Problems: []ImportProblem{{"nodes.write", "The kind “chatt” does not exist; “chat” does."}, {"edges[2]", "“write.txt” is no output of “write”; it has “text” and “json”."}}}),
 		"setup":          SetUp(Page{Title: "Set up", Theme: theme}, SetUpForm{Token: "st_1"}),
@@ -117,9 +117,9 @@ func firstSamples(theme Theme) map[string]templ.Component {
 
 func sampleStarters() []Starter {
 	return []Starter{
-		{"route", "tags", "Route a support ticket", "Finds the team a ticket belongs to."},
-		{"summarize", "scroll-text", "Summarize a text", "Picks the sentences that say most."},
-		{"answer", "text-search", "Answer from a document", "Finds the passages that answer a question."},
+		{ID: "route", Icon: "tags", Name: "Route a support ticket", Text: "Finds the team a ticket belongs to."},
+		{ID: "summarize", Icon: "scroll-text", Name: "Summarize a text", Text: "Picks the sentences that say most."},
+		{ID: "answer", Icon: "text-search", Name: "Answer from a document", Text: "Finds the passages that answer a question."},
 	}
 }
 

@@ -144,4 +144,6 @@ func (t Tone) icon() string {
 type Toast struct {
 	Tone Tone
 	Text string
+	// Undo is where a form takes back what was done; empty when it cannot.
+	Undo string
 }

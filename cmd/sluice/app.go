@@ -146,16 +146,20 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		Log: a.log, Observe: a.metrics.observe,
 	})
+	first, err := starters()
+	if err != nil {
+		return err
+	}
 	a.pages = pages.New(pages.Config{
 		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Log: a.log,
-		Files: a.store, MaxFile: int64(a.cfg.MaxFile), Models: newPageModels(a.models, a.servers, a.store, directory),
+		Files: a.store, Starters: first, MaxFile: int64(a.cfg.MaxFile), Models: newPageModels(a.models, a.servers, a.store, directory),
 	})
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
 		Version: version(), MaxFile: int64(a.cfg.MaxFile), Log: a.log,
 	})
 	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
-	if err := a.addStarters(ctx); err != nil {
+	if err := a.addStarters(ctx, first); err != nil {
 		return err
 	}
 	return a.runner.Start(ctx)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sluice/flow"
 )
@@ -92,7 +93,7 @@ func (c *conversion) lost(l *link, why string) {
 	if s := c.byName[l.from]; s != nil {
 		from = s.title()
 	}
-	c.say(Note{Sort: Lost, Source: l.to.name, From: l.from, Node: l.to.id, Text: fmt.Sprintf("The edge from %s to %s is missing: %s.", from, l.to.title(), why)})
+	c.say(Note{Sort: Lost, Source: l.to.name, From: l.from, Node: l.to.id, Text: fmt.Sprintf("The edge from %s to %s is missing: %s.", from, l.to.title(), strings.TrimSuffix(why, "?"))})
 }
 
 // deadEnds tells of edges that end at nodes which pass values on to nobody, or
@@ -156,20 +157,25 @@ func (c *conversion) drop(bad map[int]string) {
 
 func (c *conversion) todo(problems []flow.Problem) {
 	for _, p := range problems {
-		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p.Detail)})
+		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
 	}
 	if len(c.d.Outputs(c.kinds)) == 0 {
 		c.say(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
 	}
 }
 
-// sentence makes a problem's detail one: with a capital letter and a full stop.
-func sentence(detail string) string {
-	if detail == "" {
-		return ""
+// sentence makes one of a problem's detail. One that begins with the ID of a
+// node keeps it as it is.
+func sentence(p flow.Problem) string {
+	s := p.Detail
+	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
+		_, size := utf8.DecodeRuneInString(s)
+		s = strings.ToUpper(s[:size]) + s[size:]
 	}
-	first := detail[:1]
-	return strings.ToUpper(first) + strings.TrimSuffix(detail[1:], ".") + "."
+	if s != "" && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
 }
 
 // needed tells whose credentials the flow needs, each once.

@@ -55,6 +55,7 @@ func (s *Server) table() []route {
 		s.publishRoutes(),
 		s.versionRoutes(),
 		s.runningRoutes(),
+		s.flowRoutes(),
 	)
 }
 

@@ -26,6 +26,7 @@ type Store interface {
 	credentialMaker
 	versionStore
 	runningStore
+	flowStore
 }
 
 // Runner starts, follows and ends runs.
@@ -49,8 +50,10 @@ type Config struct {
 	Files     flow.FileStore
 	MaxFile   int64 // bytes of an uploaded file; zero means the store's own limit
 	Models    Models
+	Providers Providers // nil where no model of others is reached
 	Links     *flow.FileLinks
 	PublicURL string // scheme and host under which people reach the pages
+	Starters  []Starter
 
 	// Exposed says that others than this machine reach the server: then nothing
 	// but set-up is answered before there is an owner.

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/pages"
+	"sluice/nodes"
+)
+
+// TestStarters holds that every flow that Sluice brings along is listed, valid
+// and explained.
+func TestStarters(t *testing.T) {
+	t.Parallel()
+	list, err := starters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("starters/*.json")
+	if err != nil || len(files) != len(list) {
+		t.Errorf("%d files, %d of them listed", len(files), len(list))
+	}
+	kinds := nodes.New(nodes.Deps{})
+	for _, s := range list {
+		t.Run(s.ID, func(t *testing.T) {
+			t.Parallel()
+			if problems := flow.Validate(s.Document, kinds); len(problems) > 0 {
+				t.Error(problems)
+			}
+			if s.Document.Description == "" || s.Icon == "" {
+				t.Error("is not explained")
+			}
+			for _, in := range s.Document.Inputs(kinds) {
+				if s.Needs == "" && in.Required && !in.HasExample {
+					t.Errorf("input %s has no example to run with", in.Name)
+				}
+			}
+		})
+	}
+}
+
+// TestStarters_run carries out those that need nothing, on their examples.
+func TestStarters_run(t *testing.T) {
+	t.Parallel()
+	a := startTestApp(t)
+	list, err := starters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"route-a-support-ticket": `"billing"`, "summarize-a-text": "bridge", "answer-from-a-document": "thirty days",
+		"check-the-mood-of-feedback": `"English"`, "find-a-duplicate-question": "The same question",
+	}
+	for _, s := range list {
+		if s.Needs != "" {
+			continue
+		}
+		outputs := runStarter(t, a, s)
+		if want[s.ID] == "" || !strings.Contains(outputs, want[s.ID]) {
+			t.Errorf("%s gave %s, wanted %q in it", s.ID, outputs, want[s.ID])
+		}
+	}
+}
+
+// startTestApp is a whole Sluice in a directory of its own, asking nobody.
+func startTestApp(t *testing.T) *app {
+	t.Helper()
+	cfg := &Config{Addr: "127.0.0.1:0", DataDir: t.TempDir(), LocalModels: "off", Workers: 4, MaxFile: 1 << 20}
+	a, err := startApp(t.Context(), cfg, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func runStarter(t *testing.T, a *app, s pages.Starter) string {
+	t.Helper()
+	ctx := context.Background()
+	f, err := a.library.Import(ctx, flow.DefaultWorkspace, "", s.Document.Canonical())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.library.Publish(ctx, flow.DefaultWorkspace, f.ID, "test"); err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]any{}
+	for _, in := range s.Document.Inputs(a.library.Kinds) {
+		if in.HasExample {
+			inputs[in.Name] = in.Example
+		}
+	}
+	started, err := a.runner.StartRun(ctx, flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: f.ID, Given: inputs, Trigger: flow.TriggerAPI, Wait: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if started.Run.State != flow.RunSucceeded {
+		t.Fatalf("%s ended as %s: %+v", s.ID, started.Run.State, started.Run.Error)
+	}
+	return string(flow.EncodeJSON(started.Run.Outputs))
+}

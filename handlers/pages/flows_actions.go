@@ -1,0 +1,179 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// findAnyFlow finds the flow of the address, archived or not.
+func (c *call) findAnyFlow() (*flow.Flow, error) {
+	return c.s.Store.FindFlow(c.ctx(), c.ws(), c.Param("flow"))
+}
+
+// backToFlows leads to the list as the person had it.
+func (c *call) backToFlows() error {
+	if from := localPath(referrer(c.Request())); strings.HasPrefix(from, "/flows?") {
+		return c.see(from)
+	}
+	return c.see("/flows")
+}
+
+// toastUndo shows on the next page what was done, with a button that takes it
+// back.
+func (c *call) toastUndo(text, undo string) {
+	list, _ := c.s.sessions.Get(c.ctx(), flashed).([]views.Toast)
+	c.s.sessions.Put(c.ctx(), flashed, append(list, views.Toast{Tone: views.ToneOK, Text: text, Undo: undo}))
+}
+
+var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// exportFlow is GET /flows/{id}/export: the draft, or a version, as a file.
+func (c *call) exportFlow() error {
+	f, err := c.findAnyFlow()
+	if err != nil {
+		return err
+	}
+	n, suffix := int64(0), ""
+	if text := c.QueryParam("version"); text != "" {
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 1 {
+			return errNotFound
+		}
+		suffix = fmt.Sprintf(".v%d", n)
+	}
+	data, err := c.s.Library.Export(c.ctx(), c.ws(), f.ID, n)
+	if err != nil {
+		return err
+	}
+	name := strings.Trim(notFileName.ReplaceAllString(strings.ToLower(f.Name), "-"), "-")
+	if name == "" {
+		name = "flow"
+	}
+	h := c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%.80s%s.json"`, name, suffix))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	c.limitAnswer()
+	return c.Blob(http.StatusOK, "application/json; charset=utf-8", data)
+}
+
+// duplicateFlow is POST /flows/{id}/duplicate.
+func (c *call) duplicateFlow() error {
+	if _, err := c.findFlow(); err != nil {
+		return err
+	}
+	f, err := c.s.Library.DuplicateFlow(c.ctx(), c.ws(), c.Param("flow"))
+	if err != nil {
+		return err
+	}
+	if err := c.audit("flow.create", f.ID, f.Name); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "“"+f.Name+"” is here. It is a draft until you publish it.")
+	return c.see("/flows/" + f.ID)
+}
+
+// archiveFlow is POST /flows/{id}/archive.
+func (c *call) archiveFlow() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.s.Store.ArchiveFlow(c.ctx(), c.ws(), f.ID); err != nil {
+		return err
+	}
+	if err := c.audit("flow.archive", f.ID, f.Name); err != nil {
+		return err
+	}
+	text := "“" + f.Name + "” is archived."
+	if f.LiveVersion > 0 {
+		text = "“" + f.Name + "” is archived. Its API answers not_found from now on."
+	}
+	c.toastUndo(text, "/flows/"+f.ID+"/restore")
+	return c.backToFlows()
+}
+
+// restoreFlow is POST /flows/{id}/restore.
+func (c *call) restoreFlow() error {
+	f, err := c.findAnyFlow()
+	if err != nil {
+		return err
+	}
+	if f.ArchivedAt.IsZero() {
+		return c.see("/flows")
+	}
+	if err := c.s.Store.RestoreFlow(c.ctx(), c.ws(), f.ID); err != nil {
+		return err
+	}
+	if err := c.audit("flow.restore", f.ID, f.Name); err != nil {
+		return err
+	}
+	text := "“" + f.Name + "” is back."
+	if f.LiveVersion > 0 {
+		text = fmt.Sprintf("“%s” is back, and v%d can be called again.", f.Name, f.LiveVersion)
+	}
+	c.toast(views.ToneOK, text)
+	return c.see("/flows")
+}
+
+// showTags is GET /flows/{id}/tags.
+func (c *call) showTags() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	return c.tagsForm(http.StatusOK, f, strings.Join(f.Tags, ", "), nil)
+}
+
+func (c *call) tagsForm(status int, f *flow.Flow, text string, errors views.Errors) error {
+	heads, err := c.s.Store.ListFlowHeads(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	form := views.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
+	has, _ := flow.ParseTags(text)
+	for _, tag := range tagsOf(heads) {
+		if !contains(has, tag) {
+			form.Known = append(form.Known, tag)
+		}
+	}
+	return c.render(status, views.FlowTags(c.page("Tags", views.SectionFlows), form))
+}
+
+func contains(tags []string, tag string) bool {
+	for _, t := range tags {
+		if strings.EqualFold(t, tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// saveTags is POST /flows/{id}/tags.
+func (c *call) saveTags() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.form(); err != nil {
+		return err
+	}
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
+	if err != nil {
+		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), views.Errors{"tags": flow.AsError(err).Message})
+	}
+	if err := c.s.Store.TagFlow(c.ctx(), c.ws(), f.ID, tags); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "The tags of “"+f.Name+"” are saved.")
+	return c.see("/flows")
+}
