@@ -56,6 +56,7 @@ func (s *Server) table() []route {
 		s.versionRoutes(),
 		s.runningRoutes(),
 		s.flowRoutes(),
+		s.runRoutes(),
 	)
 }
 

@@ -27,6 +27,7 @@ type Store interface {
 	versionStore
 	runningStore
 	flowStore
+	runStore
 }
 
 // Runner starts, follows and ends runs.
