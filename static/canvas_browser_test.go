@@ -151,7 +151,7 @@ func (p *page) ready() {
 	p.t.Helper()
 	p.until(`document.querySelector("flow-canvas[ready]") !== null`)
 	p.eval(`(() => { window.c = document.querySelector("flow-canvas"); window.heard = {};
-		for (const name of ["select", "open", "palette", "ops", "state", "refused", "menu"]) c.addEventListener("canvas:" + name, (e) => (heard[name] ??= []).push(e.detail)); })()`)
+		for (const name of ["select", "open", "palette", "ops", "state", "refused", "menu", "pin", "heal"]) c.addEventListener("canvas:" + name, (e) => (heard[name] ??= []).push(e.detail)); })()`)
 }
 
 func (p *page) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -325,7 +325,7 @@ var editing = map[string]string{"C": "copy", "X": "cut", "V": "paste"}
 
 func (p *page) key(name string, m kb.Modifier) {
 	p.t.Helper()
-	keys := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Space": " ", "Left": kb.ArrowLeft, "Right": kb.ArrowRight, "Up": kb.ArrowUp, "Down": kb.ArrowDown}
+	keys := map[string]string{"F2": kb.F2, "Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Space": " ", "Left": kb.ArrowLeft, "Right": kb.ArrowRight, "Up": kb.ArrowUp, "Down": kb.ArrowDown}
 	text, named := keys[name]
 	if !named {
 		text = strings.ToLower(name)

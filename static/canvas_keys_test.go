@@ -117,3 +117,46 @@ func pastes(t *testing.T, b context.Context) {
 	p.eval(`c.draft.nodes.get("ticket").config.secret = { credential: "mine" }`)
 	p.want(`"secret" in c.clipboard.clip(new Set(["ticket"])).nodes[0].config`, `false`)
 }
+
+// heals deletes a node in the middle and joins what it was between, at once or
+// when the page says so.
+func heals(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.click(p.head("write"))
+	p.press("Delete")
+	p.want(`heard.heal[0].ops.map((op) => op.edge)`, `[{"from":"ticket.value","to":"answer.value"}]`)
+	p.want(`c.edges.size`, `0`)
+	p.press("Ctrl+Z")
+	p.click(p.head("write"))
+	p.press("Shift+Delete")
+	p.saved()
+	if !s.has(testEdge{"ticket.value", "answer.value"}) || len(s.now().Nodes) != 5 {
+		t.Fatalf("the server has %v", s.now())
+	}
+	p.press("Ctrl+Z")
+	p.saved()
+	if d := s.now(); len(d.Nodes) != 6 || len(d.Edges) != 2 {
+		t.Fatalf("after undo the server has %v", d)
+	}
+}
+
+func renamesAndPins(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	p.press("P")
+	p.want(`heard.pin ?? null`, `null`)
+	p.click(p.head("write"))
+	p.press("F2", "P")
+	p.want(`[heard.open.at(-1), heard.pin]`, `[{"node":"write","part":"label"},[{"nodes":["write"]}]]`)
+}
+
+func pastesWithEdges(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	p.click(p.head("write"))
+	p.press("Ctrl+C", "Ctrl+Shift+V")
+	p.saved()
+	if !s.has(testEdge{"ticket.value", "write_2.prompt"}) {
+		t.Fatalf("the server has %v", s.now().Edges)
+	}
+}

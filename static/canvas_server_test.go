@@ -21,6 +21,7 @@ type draftServer struct {
 	assets  http.Handler
 	names   map[string]string // plain name of an asset to its address
 	offline atomic.Bool       // ops find nobody; pages still come
+	gone    atomic.Bool       // the log does not reach back far enough
 	refuse  atomic.Pointer[string]
 	hold    atomic.Pointer[chan struct{}]
 	piece   atomic.Pointer[string] // what /fragment answers
@@ -80,6 +81,7 @@ var testKinds = map[string][]string{
 	"combine": {"in values any many", "out list list"},
 	"file":    {"out file file"},
 	"output":  {"in value any"},
+	"note":    {},
 }
 
 // sampleFlow has every kind once; write is in the middle.
@@ -185,6 +187,10 @@ func (s *draftServer) after(base int64) []loggedTx {
 func (s *draftServer) change(w http.ResponseWriter, r *http.Request) {
 	if s.offline.Load() {
 		panic(http.ErrAbortHandler) // the connection breaks, as without a network
+	}
+	if s.gone.Load() {
+		answer(w, http.StatusGone, map[string]any{"detail": "Load the page again."})
+		return
 	}
 	if gate := s.hold.Load(); gate != nil {
 		<-*gate

@@ -169,3 +169,32 @@ func tidies(t *testing.T, b context.Context) {
 		t.Fatal("it does not work after it came back")
 	}
 }
+
+// asksForAReload holds that the page is told when the server cannot say what
+// it missed, and that the change is kept.
+func asksForAReload(t *testing.T, b context.Context) {
+	s := serveDraft(t, sampleFlow())
+	p := open(t, b, s.URL)
+	s.gone.Store(true)
+	p.eval(`c.commit("Move", [{ op: "move", nodes: { ticket: { x: 10, y: 10 } } }])`)
+	p.until(`heard.state.at(-1).state === "reload" && heard.state.at(-1).waiting === 1`)
+	s.gone.Store(false)
+	p.do(reload)
+	p.ready()
+	p.saved()
+	if got := s.position("ticket"); got.X != 10 {
+		t.Fatalf("after the reload ticket is at %v", got)
+	}
+}
+
+// countsItems shows how long steps took and how many items went over edges.
+func countsItems(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	p.eval(`c.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [{ node: "ticket", state: "succeeded", ms: 1240, items: { value: 3 } }, { node: "write", state: "succeeded", ms: 80, items: { text: 1 } }] } }))`)
+	p.want(`[c.querySelector("#node-ticket").dataset.took, c.querySelector("#node-write").dataset.took]`, `["1.2 s","80 ms"]`)
+	p.want(`[...c.querySelectorAll(".canvas-edge-items")].map((e) => e.textContent)`, `["3"]`)
+	p.want(`c.edges.element("ticket.value>write.prompt").getAttribute("aria-label").endsWith(", 3 items")`, `true`)
+	p.want(`c.querySelector("#node-ticket").getAttribute("aria-label")`, `"ticket, input, 0 inputs, last run succeeded in 1.2 s"`)
+	p.eval(`c.status.clear()`)
+	p.want(`[c.querySelectorAll(".canvas-edge-items").length, c.querySelector("#node-ticket").dataset.took ?? null]`, `[0,null]`)
+}

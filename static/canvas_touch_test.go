@@ -77,3 +77,14 @@ func holds(t *testing.T, b context.Context) {
 	p.touch(touchEnd)
 	p.want(`[...c.selection.nodes]`, `["write"]`)
 }
+
+func selectsByFinger(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	p.fingers()
+	p.eval(`c.selecting = true`)
+	view := p.text(`String(c.view.transform)`)
+	from, to := p.head("ticket"), p.head("tone")
+	p.swipe(point{from.X - 150, from.Y - 40}, point{to.X + 20, to.Y + 5})
+	p.until(`String([...c.selection.nodes].sort()) === "ticket,tone"`)
+	p.want(`String(c.view.transform)`, `"`+view+`"`)
+}

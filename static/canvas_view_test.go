@@ -2,9 +2,11 @@ package static_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 )
 
@@ -52,3 +54,45 @@ func tellsWhereItLies(t *testing.T, b context.Context) {
 }
 
 func replaceBox(js, box string) string { return strings.ReplaceAll(js, "BOX", box) }
+
+func pansBySpace(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	at, place, view := p.head("write"), p.position("write"), p.text(`String(c.view.transform)`)
+	p.eval(`c.pane.focus()`)
+	space := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: " ", Code: "Space", WindowsVirtualKeyCode: 32}
+	call(p, input.DispatchKeyEvent, space)
+	p.drag(at, point{at.X + 80, at.Y + 60})
+	space.Type = input.DispatchKeyEventTypeKeyUp
+	call(p, input.DispatchKeyEvent, space)
+	if p.position("write") != place || p.text(`String(c.view.transform)`) == view {
+		t.Fatal("Space did not pan over the node")
+	}
+	p.want(`c.pane.hasAttribute("data-space")`, `false`)
+	p.drag(p.head("write"), point{at.X + 80, at.Y + 200})
+	if p.position("write") == place {
+		t.Fatal("after Space the node cannot be dragged")
+	}
+}
+
+func pansAtTheEdge(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	x := value[float64](p, `c.view.transform[0]`)
+	at := p.head("ticket")
+	p.grab(at, point{3, at.Y})
+	p.until(fmt.Sprintf(`c.view.transform[0] > %v`, x+30))
+	p.mouse(released, point{3, at.Y})
+}
+
+// obeysPreferences holds that nothing moves by itself where motion is not
+// wanted, and that a selection shows where the system chooses the colours.
+func obeysPreferences(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "forced-colors", Value: "active"},
+	}})
+	p.eval(`c.view.zoomTo(1); c.view.zoomBy(1.2)`)
+	p.want(`c.view.transform[2]`, `1.2`) // at once
+	p.eval(`c.status.take([{ node: "ticket", state: "succeeded" }, { node: "write", state: "running" }]); c.selection.set(["write"])`)
+	p.want(`getComputedStyle(c.edges.path("ticket.value>write.prompt")).animationName`, `"none"`)
+	p.want(`getComputedStyle(c.querySelector("#node-write")).outlineStyle`, `"solid"`)
+}

@@ -29,7 +29,7 @@ function put(): void {
 function hide(): void { if (bar) bar.hidden = true; }
 
 if (bar) {
-  for (const name of ["canvas:select", "canvas:ops", "canvas:remote", "canvas:view"]) canvas.addEventListener(name, show);
+  for (const name of ["canvas:select", "canvas:ops", "canvas:remote", "canvas:moved"]) canvas.addEventListener(name, show);
   canvas.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("article")) hide(); });
   addEventListener("pointerup", () => { show(); });
   new ResizeObserver(show).observe(builder);

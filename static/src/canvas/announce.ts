@@ -33,7 +33,7 @@ export class Announce {
     const ports = scene.ports.get(id) ?? [], into = draft.edgesOf(id).filter((e) => e.to.startsWith(`${id}.`)).length;
     const inputs = ports.filter((p) => p.side === "in").length;
     const state = status.of(id), disabled = draft.nodes.get(id)?.disabled;
-    const parts = [scene.title(id), el.dataset.kindTitle ?? el.dataset.kind, count(inputs, "input"), into ? `${into} connected` : "", disabled ? "disabled" : "", state ? `last run ${state}` : ""];
+    const parts = [scene.title(id), el.dataset.kindTitle ?? el.dataset.kind, count(inputs, "input"), into ? `${into} connected` : "", disabled ? "disabled" : "", state ? `last run ${state}${status.took(id)}` : ""];
     el.setAttribute("aria-label", parts.filter(Boolean).join(", "));
   }
 

@@ -5,7 +5,7 @@ import { edgeKey, nodeOf, portOf, type Edge } from "./model.ts";
 import { svg } from "./svg.ts";
 import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
 
-type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number] };
+type View = { edge: Edge; group: SVGElement; line: SVGPathElement; hit: SVGElement; middle: [number, number]; items?: SVGElement };
 type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number; sourcePosition: Position; targetPosition: Position };
 
 const gripAt = 22; // flow units from the port, beyond its hit area
@@ -69,7 +69,27 @@ export class Edges {
     v.line.setAttribute("d", d);
     v.hit.setAttribute("d", d);
     v.middle = [x, y];
+    this.placeItems(v);
     if (this.shown === key) this.placeTools(v);
+  }
+
+  /** count writes on an edge how many items a run sent over it; one alone is not worth a number. */
+  count(key: string, items: number | undefined): void {
+    const v = this.views.get(key);
+    if (!v) return;
+    v.items?.remove();
+    v.items = undefined;
+    const many = items !== undefined && items !== 1;
+    v.group.setAttribute("aria-label", this.name(v.edge) + (many ? `, ${items} items` : ""));
+    if (!many) return;
+    v.items = v.group.appendChild(svg("text", { class: "canvas-edge-items", "text-anchor": "middle", dy: "-6" }));
+    v.items.textContent = String(items);
+    this.placeItems(v);
+  }
+
+  private placeItems(v: View): void {
+    v.items?.setAttribute("x", String(v.middle[0]));
+    v.items?.setAttribute("y", String(v.middle[1]));
   }
 
   private ends(e: Edge): Ends | null {

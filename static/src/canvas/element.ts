@@ -13,6 +13,7 @@ import { Minimap } from "./minimap.ts";
 import { at, Draft, edgeKey, nodeOf, type Edge, type FlowDocument, type FlowNode, type Point, type Port } from "./model.ts";
 import { applyAll, Touched, type Op } from "./ops.ts";
 import { frame, island, type Frame } from "./frame.ts";
+import { Notes } from "./notes.ts";
 import { Pointer } from "./pointer.ts";
 import { Scene, type Box } from "./scene.ts";
 import { count, Selection } from "./select.ts";
@@ -33,6 +34,7 @@ export class FlowCanvas extends HTMLElement {
   selecting = false;
   private frame!: Frame;
   private watch!: Watch;
+  notes!: Notes;
   pointer!: Pointer;
   private stop!: AbortController;
   private movedIn = 0; // the frame that tells of it
@@ -71,6 +73,7 @@ export class FlowCanvas extends HTMLElement {
     this.keys = new Keys(this);
     this.history = new History(this, `canvas:${flow}:history`);
     this.sync = new Sync(this, this.getAttribute("ops") ?? "", Number(this.getAttribute("rev") ?? 0), `canvas:${flow}`);
+    this.notes = new Notes(this);
     this.pointer = new Pointer(this);
     this.watch = new Watch(this);
   }
@@ -168,7 +171,7 @@ export class FlowCanvas extends HTMLElement {
     for (const id of t.moved) { this.scene.place(id, this.draft.position(id)); this.edges.drawOf(id); }
     if (t.edges) { this.edges.sync(); this.linked(); }
     if (t.groups || t.added.size || t.removed.size) this.groups.sync();
-    for (const id of t.changed) { this.scene.elements.get(id)?.toggleAttribute("data-disabled", !!this.draft.nodes.get(id)?.disabled); this.announce.name(id); }
+    for (const id of t.changed) { this.scene.resize(id); this.scene.elements.get(id)?.toggleAttribute("data-disabled", !!this.draft.nodes.get(id)?.disabled); this.announce.name(id); }
     if (t.edges || t.added.size || t.removed.size) { this.keys.reorder(); this.keys.ensure(); }
     this.minimap?.paint();
     return undo;
@@ -320,6 +323,13 @@ export class FlowCanvas extends HTMLElement {
     if (!heal && joins.length) this.emit("canvas:heal", { ops: joins.filter((op) => op.op === "connect") });
   }
 
+  /** pin asks the page to keep what the chosen nodes gave, or to let go of it. */
+  pin(): boolean {
+    const nodes = this.chosen();
+    if (nodes.length) this.emit("canvas:pin", { nodes });
+    return nodes.length > 0;
+  }
+
   escape(): void {
     if (this.drag.active) return this.drag.cancel();
     if (this.connect.cancelPending()) return this.announce.say("Connecting cancelled");
@@ -354,10 +364,11 @@ export class FlowCanvas extends HTMLElement {
   /** tidy lays out the selection, or everything, as one step. */
   async tidy(): Promise<void> {
     if (this.readonly) return;
-    const { layout } = await import("./layout.ts");
+    const { arrange } = await import("./layout.ts");
     const ids = this.selection.nodes.size > 1 ? this.selection.nodes : new Set(this.scene.boxes.keys());
     const edges = this.draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to) })).filter((e) => ids.has(e.from) && ids.has(e.to));
-    this.commit("Tidy", [{ op: "move", nodes: layout([...ids].map((id) => ({ id, ...this.scene.box(id)! })), edges) }]);
+    const nodes = await arrange([...ids].map((id) => ({ id, ...this.scene.box(id)! })), edges);
+    this.commit("Tidy", [{ op: "move", nodes }]);
     this.view.fit(ids);
   }
 

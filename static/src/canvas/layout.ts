@@ -1,17 +1,39 @@
-// Lays a flow out from left to right. Loaded when it is first asked for.
-import { Graph, layout as arrange } from "@dagrejs/dagre";
+// Lays a flow out from left to right. Loaded when it is first asked for. A big
+// flow takes a second: it is laid out in a worker, which runs this same file.
+import { Graph, layout as dagre } from "@dagrejs/dagre";
 import type { Point } from "./model.ts";
 
+const many = 300; // nodes from which on the page would be felt to stand still
+
+type Ends = { from: string; to: string };
+type Places = Record<string, Point>;
 export type Sized = { id: string; x: number; y: number; width: number; height: number };
 
-/** layout gives each node its place. What is laid out stays where its upper left corner was. */
-export function layout(nodes: Sized[], edges: { from: string; to: string }[]): Record<string, Point> {
+/** arrange gives each node its place, without holding the page up. */
+export function arrange(nodes: Sized[], edges: Ends[]): Promise<Places> {
+  return nodes.length > many ? inWorker(nodes, edges) : Promise.resolve(layout(nodes, edges));
+}
+
+function inWorker(nodes: Sized[], edges: Ends[]): Promise<Places> {
+  const worker = new Worker(import.meta.url, { type: "module" });
+  const answer = new Promise<Places>((resolve, reject) => {
+    worker.onmessage = (e: MessageEvent<Places>) => resolve(e.data);
+    worker.onerror = () => reject(new Error("The layout failed."));
+  });
+  worker.postMessage({ nodes, edges });
+  return answer.finally(() => worker.terminate());
+}
+
+if (typeof document === "undefined") onmessage = (e: MessageEvent<{ nodes: Sized[]; edges: Ends[] }>) => postMessage(layout(e.data.nodes, e.data.edges));
+
+/** layout stays where the upper left corner of the nodes was. */
+function layout(nodes: Sized[], edges: Ends[]): Places {
   const g = new Graph();
   g.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 80 });
   g.setDefaultEdgeLabel(() => ({}));
   for (const n of nodes) g.setNode(n.id, { width: n.width, height: n.height });
   for (const e of edges) g.setEdge(e.from, e.to);
-  arrange(g);
+  dagre(g);
   const places = nodes.map((n) => ({ id: n.id, x: g.node(n.id).x - n.width / 2, y: g.node(n.id).y - n.height / 2 }));
   const dx = Math.min(...nodes.map((n) => n.x)) - Math.min(...places.map((p) => p.x));
   const dy = Math.min(...nodes.map((n) => n.y)) - Math.min(...places.map((p) => p.y));

@@ -35,8 +35,9 @@ export class Pointer {
     if (!this.canvas.drag.active) this.canvas.view.release();
   }
 
-  private ready(e: Event): void {
-    const id = nodeAt(e.target);
+  private ready(e: MouseEvent | TouchEvent): void {
+    const id = nodeAt(e.target), p = "touches" in e ? e.touches[0]! : e;
+    if (this.canvas.notes.at(e.target, { x: p.clientX, y: p.clientY })) return e.stopPropagation(); // the corner is no place to drag by
     if (id) this.canvas.drag.ready(id);
   }
 
@@ -53,6 +54,8 @@ export class Pointer {
     clearTimeout(this.timer);
     const el = e.target as Element, group = el.closest<HTMLElement>(".canvas-group-name")?.parentElement?.dataset.group;
     if (group) return this.canvas.groups.press(e, group);
+    const note = e.button === 0 && this.canvas.notes.at(el, { x: e.clientX, y: e.clientY });
+    if (note) return this.canvas.notes.press(e, note);
     if (e.pointerType === "touch") this.hold(e);
     const empty = !el.closest(`article, .${handleClass}, .canvas-edge-tools, button`);
     if (empty && e.button === 0 && e.isPrimary && (e.shiftKey || this.canvas.selecting)) { this.swallow = true; this.canvas.selection.marquee(e); }

@@ -43,6 +43,22 @@ export class Scene {
     el.tabIndex = -1;
     el.setAttribute("role", "group");
     el.setAttribute("aria-roledescription", "node");
+    this.size(el, id);
+  }
+
+  /** size gives a note the size that its config keeps; other nodes are as big as what is in them. */
+  private size(el: HTMLElement, id: string): void {
+    const n = this.canvas.draft.nodes.get(id);
+    if (n?.kind !== "note") return;
+    const px = (v: unknown) => (typeof v === "number" && v > 0 ? `${v}px` : "");
+    el.style.width = px(n.config.width);
+    el.style.minHeight = px(n.config.height);
+  }
+
+  /** resize takes over a size that was changed in the config. */
+  resize(id: string): void {
+    const el = this.elements.get(id);
+    if (el) this.size(el, id);
   }
 
   /** reshell writes the shell of a known node again. */

@@ -3,13 +3,20 @@
 // page, or from a replay. It is never told by colour alone: the server's badge
 // inside the node has the words.
 import type { FlowCanvas } from "./element.ts";
-import { edgeKey, nodeOf } from "./model.ts";
+import { edgeKey, nodeOf, portOf } from "./model.ts";
 
-export type Step = { node: string; state: string; at?: number; items?: number }; // at: milliseconds since the run began
+/** Step is what one node did: how long it took, and how many items each of its outputs gave. */
+export type Step = {
+  node: string; state: string;
+  at?: number; // milliseconds since the run began, for a replay
+  ms?: number; // that it took
+  items?: Record<string, number>; // by output port
+};
 const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
 
 export class Status {
   private states = new Map<string, string>();
+  private results = new Map<string, Step>();
   private timers: number[] = [];
 
   constructor(private canvas: FlowCanvas) {}
@@ -33,8 +40,31 @@ export class Status {
     if (state) { this.states.set(node, state); el.dataset.state = state; }
     else { this.states.delete(node); delete el.dataset.state; }
     for (const e of this.canvas.draft.edgesOf(node)) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+    if (!ended.has(state)) this.result({ node, state });
     this.canvas.announce.name(node);
     if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
+  }
+
+  /** result shows how long a step took, beside its node, and how many items went over its edges. */
+  private result(s: Step): void {
+    const el = this.canvas.scene.elements.get(s.node);
+    if (s.ms === undefined && !s.items) this.results.delete(s.node);
+    else this.results.set(s.node, s);
+    if (el && s.ms !== undefined) el.dataset.took = duration(s.ms);
+    else delete el?.dataset.took;
+    for (const e of this.canvas.draft.edgesOf(s.node)) if (nodeOf(e.from) === s.node) this.canvas.edges.count(edgeKey(e), s.items?.[portOf(e.from)]);
+  }
+
+  /** took is how long the last step of a node took, in words. */
+  took(node: string): string {
+    const ms = this.results.get(node)?.ms;
+    return ms === undefined ? "" : ` in ${duration(ms)}`;
+  }
+
+  private show(s: Step): void {
+    this.paint(s.node, s.state);
+    if (ended.has(s.state)) this.result(s);
+    this.canvas.announce.name(s.node);
   }
 
   private edge(key: string, from: string, to: string): void {
@@ -48,12 +78,15 @@ export class Status {
   /** edgesPainted paints edges that were made after their nodes had a state. */
   edgesPainted(): void {
     if (this.states.size) for (const e of this.canvas.draft.edges) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
+    for (const s of this.results.values()) this.result(s);
   }
 
   /** again puts the state on an element that was swapped. */
   again(node: string): void {
     const state = this.states.get(node), el = this.canvas.scene.elements.get(node);
     if (state && el) el.dataset.state = state;
+    const result = this.results.get(node);
+    if (result) this.result(result);
   }
 
   clear(): void {
@@ -67,17 +100,23 @@ export class Status {
     this.clear();
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     for (const s of steps.toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))) {
-      if (still || !s.at) this.paint(s.node, s.state);
-      else this.timers.push(window.setTimeout(() => this.paint(s.node, s.state), s.at / speed));
+      if (still || !s.at) this.show(s);
+      else this.timers.push(window.setTimeout(() => this.show(s), s.at / speed));
     }
   }
 
   /** take paints what an event of the page brings. */
-  take(steps: Step[]): void { for (const s of steps) this.paint(s.node, s.state); }
+  take(steps: Step[]): void { for (const s of steps) this.show(s); }
 
-  forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) this.states.delete(node); }
+  forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
 
   get running(): boolean { return [...this.states.values()].some((s) => !ended.has(s)); }
 
   end(): void { this.timers.forEach(clearTimeout); }
+}
+
+/** duration writes milliseconds for a person. */
+function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

@@ -1,0 +1,46 @@
+// Notes are resized by their lower right corner. The size is two fields of the
+// note's config, so that it travels with the flow; the inspector has them too,
+// for those who use no pointer.
+import type { FlowCanvas } from "./element.ts";
+import type { Point } from "./model.ts";
+
+const corner = 16; // pixels at the corner that take a press
+const least = { width: 120, height: 60 }, most = 2000, step = 10; // flow units
+
+export class Notes {
+  constructor(private canvas: FlowCanvas) {}
+
+  /** at gives the note whose corner lies under a place of the screen. */
+  at(target: EventTarget | null, p: Point): HTMLElement | undefined {
+    const el = (target as Element | null)?.closest<HTMLElement>('article[data-kind="note"]');
+    if (!el || this.canvas.readonly) return undefined;
+    const r = el.getBoundingClientRect();
+    return p.x > r.right - corner && p.y > r.bottom - corner ? el : undefined;
+  }
+
+  /** press follows the pointer with the corner. */
+  press(e: PointerEvent, el: HTMLElement): void {
+    const { pane, view, edges, scene } = this.canvas, id = el.dataset.id!, from = view.toFlow({ x: e.clientX, y: e.clientY });
+    const was = scene.box(id)!, held = new AbortController();
+    let width = was.width, height = was.height;
+    pane.setPointerCapture(e.pointerId);
+    const move = (m: PointerEvent) => {
+      const to = view.toFlow({ x: m.clientX, y: m.clientY });
+      width = within(was.width + to.x - from.x, least.width);
+      height = within(was.height + to.y - from.y, least.height);
+      el.style.width = `${width}px`;
+      el.style.minHeight = `${height}px`;
+      edges.drawOf(id);
+    };
+    pane.addEventListener("pointermove", move, held);
+    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, () => { held.abort(); this.keep(id, width, height); }, held);
+  }
+
+  private keep(node: string, width: number, height: number): void {
+    const { config } = this.canvas.draft.nodes.get(node)!;
+    if (width === config.width && height === config.height) return;
+    this.canvas.commit("Resize", [{ op: "set", node, field: "width", value: width }, { op: "set", node, field: "height", value: height }]);
+  }
+}
+
+function within(v: number, low: number): number { return Math.min(most, Math.max(low, Math.round(v / step) * step)); }
