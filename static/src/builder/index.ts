@@ -18,5 +18,6 @@ import "./outline.ts";
 import "./name.ts";
 import "./ports.ts";
 import "./live.ts";
+import "../running/index.ts";
 import "../versions/index.ts";
 import "../inspector/index.ts";

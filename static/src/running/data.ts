@@ -1,0 +1,90 @@
+// The tab Data: what the selected node was given and gave in the shown run, or
+// in the last one; and pins, which stand in for a node when the draft is run.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { canvas, flowPath, readonly } from "../builder/canvas.ts";
+import { command } from "../builder/commands.ts";
+import { el, html } from "../builder/dom.ts";
+import { showTab } from "../builder/panes.ts";
+import { icon } from "../icon.ts";
+import { say } from "../say.ts";
+import { ask } from "./ask.ts";
+import { isOver, on, shown, type StepNews } from "./news.ts";
+
+const place = document.getElementById("node-data")!;
+const tab = document.getElementById("tab-data")!;
+const rest = 150; // ms between two looks at the same node
+let wanted = 0;
+let timer = 0;
+
+const chosen = (): string | undefined => { const list = [...(canvas.selection?.nodes ?? [])]; return list.length === 1 ? list[0] : undefined; };
+const inView = () => tab.getAttribute("aria-selected") === "true";
+
+/** load fetches the data of the selected node, if the tab is to be seen. */
+function load(): void {
+  clearTimeout(timer);
+  if (inView()) timer = window.setTimeout(() => void fetchData(), rest);
+}
+
+async function fetchData(): Promise<void> {
+  const node = chosen(), turn = ++wanted;
+  if (!node) return;
+  const r = await ask(`${flowPath}/data/${encodeURIComponent(node)}${shown ? `?run=${encodeURIComponent(shown.id)}` : ""}`);
+  if (r?.ok && turn === wanted) put(await r.text());
+}
+
+function put(text: string): void {
+  place.replaceChildren(html(text));
+  htmx.process(place);
+}
+
+canvas.addEventListener("canvas:select", load);
+tab.addEventListener("click", () => void fetchData());
+on<StepNews[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
+on("failed", () => showTab("data"));
+on("over", load);
+on("clear", load);
+
+// Pins.
+
+if (!readonly) command({ name: "pin", title: "Pin or unpin the node's output", hint: "Runs of the draft take it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void turn(chosen()!) });
+
+async function turn(node: string): Promise<void> {
+  const off = isPinned(node);
+  const r = await ask(`${flowPath}/${off ? "unpin" : "pin"}/${encodeURIComponent(node)}`, new URLSearchParams(shown && !off ? { run: shown.id } : {}));
+  if (!r) return;
+  put(await r.text());
+  if (r.ok) mark(node, !off);
+  else showTab("data"); // it says why
+}
+
+place.addEventListener("submit", (e) => {
+  const f = e.target as HTMLFormElement;
+  if (!f.hasAttribute("data-pin-form")) return;
+  e.preventDefault();
+  const body = new URLSearchParams([...new FormData(f)] as [string, string][]);
+  if (shown && !body.has("run")) body.set("run", shown.id);
+  void ask(f.getAttribute("action")!, body).then(async (r) => {
+    if (!r) return;
+    const node = place.querySelector<HTMLElement>("[data-node]")!.dataset.node!, on = !f.action.includes("/unpin/");
+    put(await r.text());
+    if (r.ok) mark(node, on);
+  });
+});
+
+const article = (node: string): HTMLElement | undefined => canvas.scene?.elements.get(node);
+const pinOf = (node: string) => article(node)?.querySelector("[data-pinned]");
+function isPinned(node: string): boolean { return !!pinOf(node); }
+
+/** mark puts the pin on a node, as the server does with the next page. */
+function mark(node: string, is: boolean): void {
+  if (is === isPinned(node)) return;
+  say(is ? "Output pinned" : "Output unpinned");
+  if (!is) return pinOf(node)!.remove();
+  const sign = el("span", { class: "node-mark", "data-pinned": "", title: "Its outputs are pinned: runs of the draft take them instead of running it." }, icon("pin"), el("span", { class: "unseen" }, "pinned"));
+  article(node)?.querySelector("[data-title]")?.after(sign);
+}
+
+document.addEventListener("flow:pinned", (e) => {
+  const { node, pinned } = (e as CustomEvent<{ node: string; pinned: boolean }>).detail;
+  mark(node, pinned);
+});

@@ -1,0 +1,135 @@
+// Starts runs of the draft: at once where nothing is missing, else through the
+// form in the dialog.
+import { canvas, flowId, flowPath, readonly, whenReady } from "../builder/canvas.ts";
+import { command } from "../builder/commands.ts";
+import { html, keep, kept } from "../builder/dom.ts";
+import { toast } from "../toasts.ts";
+import { ask } from "./ask.ts";
+import { shown, tell } from "./news.ts";
+import { follow } from "./stream.ts";
+
+const dialog = document.getElementById("run-dialog") as HTMLDialogElement | null;
+const saveFor = 8000; // ms that a run waits for the draft to be saved
+const typedKey = `run:${flowId}`;
+let busy = false;
+
+const one = (): string | undefined => { const list = canvas.chosen?.() ?? []; return list.length === 1 ? list[0] : undefined; };
+const may = () => !readonly && !!dialog && !busy;
+const open = () => !!shown && !shown.over;
+
+command({ name: "run", title: "Run the draft", hint: "With the values of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void begin(new URLSearchParams(), false) });
+command({ name: "run-with", title: "Run the draft with…", icon: "play", enabled: may, run: () => void begin(new URLSearchParams(), true) });
+command({ name: "run-to", title: "Run to here", hint: "This node and what it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void begin(new URLSearchParams({ until: one()! }), false) });
+command({ name: "run-from", title: "Run from here", hint: "With the results before it", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void again(one()!) });
+command({ name: "rerun", title: "Rerun", hint: "The same inputs; results that still hold are kept", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void again("") });
+command({ name: "stop", title: "Stop the run", icon: "square", enabled: open, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
+
+/** begin asks for the form; with nothing missing and no wish to see it, it is sent at once. */
+async function begin(params: URLSearchParams, look: boolean): Promise<void> {
+  busy = true;
+  try {
+    if (!(await saved())) return;
+    const r = await ask(`${flowPath}/run?${params}`);
+    if (!r || !put(await r.text())) return;
+    const f = form()!, fields = f.querySelectorAll("[name^='in.']").length, ready = f.querySelector("button[type=submit]") && f.checkValidity();
+    if (ready && (!fields || (!look && f.hasAttribute("data-ran")))) await send(new FormData(f));
+    else present();
+  } finally { busy = false; }
+}
+
+/** again runs the draft with what the shown run was given and gave. */
+async function again(from: string): Promise<void> {
+  busy = true;
+  try { if (await saved()) await send(new URLSearchParams({ parent: shown!.id, from })); }
+  finally { busy = false; }
+}
+
+async function send(body: FormData | URLSearchParams): Promise<void> {
+  const r = await ask(`${flowPath}/run`, body);
+  if (!r) return;
+  if (r.status === 422) { put(await r.text()); present(); return; }
+  const { run } = (await r.json()) as { run: string };
+  keep(typedKey, "");
+  dialog?.close();
+  performance.mark("run:started");
+  tell("started", run);
+  follow(run, true);
+}
+
+/** saved waits until the server has every change: what runs is what is seen. */
+async function saved(): Promise<boolean> {
+  const c = await whenReady;
+  if (!c.sync.waiting) return true;
+  c.sync.flush();
+  const done = await new Promise<boolean>((resolve) => {
+    const late = window.setTimeout(() => finish(false), saveFor);
+    const check = () => { if (!c.sync.waiting) finish(true); };
+    const finish = (ok: boolean) => { clearTimeout(late); canvas.removeEventListener("canvas:state", check); resolve(ok); };
+    canvas.addEventListener("canvas:state", check);
+    check();
+  });
+  if (!done) toast("The last changes are not saved yet, so nothing was run. Check the connection and try again.", "bad");
+  return done;
+}
+
+const form = (): HTMLFormElement | null => dialog?.querySelector("form") ?? null;
+
+function put(text: string): boolean {
+  if (!dialog) return false;
+  dialog.replaceChildren(html(text));
+  remember();
+  return true;
+}
+
+function present(): void {
+  if (!dialog) return;
+  if (!dialog.open) dialog.showModal();
+  (dialog.querySelector<HTMLElement>("[aria-invalid]") ?? dialog.querySelector<HTMLElement>("textarea, input:not([type=hidden]), select") ?? dialog.querySelector<HTMLElement>("[data-jump]"))?.focus();
+}
+
+// What was typed and not run yet survives a closed dialog and a reload.
+
+function texts(f: HTMLFormElement): (HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement)[] {
+  return [...f.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>("input[name^='in.']:not([type=file], [type=checkbox]), textarea[name^='in.'], select[name^='in.']")];
+}
+
+function remember(): void {
+  const f = form();
+  if (!f || f.querySelector("[aria-invalid]")) return;
+  try {
+    const typed = JSON.parse(kept(typedKey) || "{}") as Record<string, string>;
+    for (const t of texts(f)) if (typed[t.name] !== undefined) t.value = typed[t.name]!;
+  } catch { /* what another version kept is not ours */ }
+}
+
+dialog?.addEventListener("input", () => {
+  const f = form();
+  if (f) keep(typedKey, JSON.stringify(Object.fromEntries(texts(f).map((t) => [t.name, t.value]))));
+});
+
+dialog?.addEventListener("submit", (e) => {
+  const f = e.target as HTMLFormElement;
+  if (f.id !== "run-form") return;
+  e.preventDefault();
+  const button = f.querySelector<HTMLButtonElement>("button[type=submit]");
+  if (button?.disabled) return;
+  if (button) button.disabled = true;
+  void send(new FormData(f)).finally(() => { if (button) button.disabled = false; });
+});
+
+dialog?.addEventListener("keydown", (e) => {
+  if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey)) return;
+  e.preventDefault();
+  form()?.requestSubmit();
+});
+
+dialog?.addEventListener("click", (e) => {
+  const target = e.target as Element;
+  if (target.closest("[data-jump]")) dialog.close();
+  if (!target.closest("[data-fill-examples]")) return;
+  for (const field of dialog.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>("[data-example]")) {
+    if (field instanceof HTMLInputElement && field.type === "checkbox") field.checked = field.dataset.example === "true";
+    else if (!(field instanceof HTMLInputElement && field.type === "file")) field.value = field.dataset.example!;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+});

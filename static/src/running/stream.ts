@@ -1,0 +1,105 @@
+// Follows one run: its stream tells where it stands and then each change, and
+// begins anew by itself where it was cut.
+import { builder, canvas, flowId, flowPath, whenReady } from "../builder/canvas.ts";
+import { command } from "../builder/commands.ts";
+import { keep, kept } from "../builder/dom.ts";
+import { say } from "../say.ts";
+import { bus, isOver, on, show, shown, tell, took, type RunNews, type StepNews, type TextNews } from "./news.ts";
+
+const key = `run:${flowId}`;
+let source: EventSource | undefined;
+let painted = new Set<string>();
+
+/** follow shows a run on the canvas. live tells that it was started here. */
+export function follow(run: string, live: boolean): void {
+  leave();
+  show({ id: run, live, over: false, state: "queued" });
+  try { sessionStorage.setItem(key, run); } catch { /* forbidden: it is forgotten with the page */ }
+  if (live) say("The run has started");
+  source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
+  hear<StepNews[]>("steps", (steps) => { paint(steps); tell("steps", steps); });
+  hear<TextNews[]>("text", (texts) => tell("text", texts));
+  hear<RunNews>("run", (n) => { shown!.state = n.state; tell("run", n); });
+  hear("over", () => over());
+  source.addEventListener("error", () => { if (source?.readyState === EventSource.CLOSED) stop(); });
+}
+
+function hear<T>(name: string, act: (detail: T) => void): void {
+  source!.addEventListener(name, (e) => act(JSON.parse((e as MessageEvent<string>).data || "null") as T));
+}
+
+function stop(): void { source?.close(); source = undefined; }
+
+function over(): void {
+  stop();
+  if (!shown) return;
+  shown.over = true;
+  tell("over", shown);
+}
+
+/** leave takes the run off the page. */
+export function leave(): void {
+  stop();
+  show(undefined);
+  try { sessionStorage.removeItem(key); } catch { /* it was never kept */ }
+  if (painted.size) canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [...painted].map((node) => ({ node, state: "" })) } }));
+  painted = new Set();
+  tell("clear");
+}
+
+/** paint shows the states on the canvas, and marks how long each took to get there. */
+function paint(steps: StepNews[]): void {
+  for (const s of steps) painted.add(s.node);
+  canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: steps.map(({ node, state, ms, items }) => ({ node, state, ms, items })) } }));
+  if (!shown?.live) return;
+  requestAnimationFrame(() => {
+    for (const s of steps) performance.mark("run:painted", { detail: { node: s.node, state: s.state, late: Date.now() - s.at } });
+  });
+}
+
+command({ name: "leave-run", title: "Leave the run", icon: "x", enabled: () => !!shown, run: () => {
+  if (builder.dataset.replay) location.assign(flowPath);
+  else { leave(); history.replaceState(null, "", flowPath); }
+} });
+
+// Going where the run goes.
+
+let goes = kept("follow") === "on";
+const marks = () => document.querySelectorAll('[data-command="follow"]').forEach((b) => b.setAttribute("aria-pressed", String(goes)));
+command({ name: "follow", title: "Follow the run on the canvas", icon: "eye", run: () => { goes = !goes; keep("follow", goes ? "on" : "off"); marks(); } });
+bus.addEventListener("bar", marks);
+
+on<StepNews[]>("steps", (steps) => {
+  if (!shown?.live) return;
+  const now = steps.findLast((s) => s.state === "running");
+  if (goes && now && canvas.scene.elements.has(now.node)) canvas.view.reveal(now.node);
+});
+
+// The end: what it was is said once, and a failed node is gone to.
+on<RunNews>("run", (n) => {
+  if (!isOver(n.state) || !shown?.live) return;
+  if (n.state === "succeeded") say(`The run has succeeded in ${took(n.ms)}`);
+  else if (n.state === "canceled") say("The run was stopped");
+  else say(`The run has failed${n.title ? ` at ${n.title}` : ""}: ${n.error?.Text ?? ""}`);
+  if (n.state === "failed" && n.error?.Node) goTo(n.error.Node);
+});
+
+function goTo(node: string): void {
+  if (!canvas.scene.elements.has(node)) return;
+  canvas.selection.set([node]);
+  canvas.view.reveal(node);
+  const at = document.activeElement;
+  if (!at || at === document.body || at.closest("flow-canvas, #run-bar, .builder-top")) canvas.keys.focus(node);
+  tell("failed", node);
+}
+
+/** last is the run to show as the page opens: that of the address, or that of the page before. */
+function last(): string | null {
+  const asked = new URLSearchParams(location.search).get("run");
+  if (asked) return asked;
+  try { return sessionStorage.getItem(key); } catch { return null; }
+}
+
+void whenReady.then(() => { const run = last(); if (run) follow(run, false); });
+addEventListener("pagehide", stop);
+addEventListener("pageshow", (e) => { if (e.persisted && shown && !shown.over) follow(shown.id, shown.live); });
