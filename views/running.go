@@ -277,7 +277,7 @@ func (d DataPanel) pinPath(verb string) templ.SafeURL {
 // facts are what is known of the step beside its values.
 func (d DataPanel) facts() string {
 	var list []string
-	if d.Took > 0 || d.State.Ended() && d.State != flow.StepSkipped {
+	if d.Took >= time.Millisecond {
 		list = append(list, Took(d.Took))
 	}
 	if d.Attempts > 1 {

@@ -222,11 +222,12 @@ func TestRunEvents(t *testing.T) {
 }
 
 // waiting is a flow whose one step lasts until the test lets it end.
-func (h *house) waiting() (flowID string, let chan<- struct{}) {
-	gate := make(chan struct{})
+func (h *house) waiting() (flowID string, let chan<- int) {
+	gate := make(chan int, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
-		case <-gate:
+		case status := <-gate:
+			w.WriteHeader(status)
 			io.WriteString(w, "done")
 		case <-r.Context().Done():
 		}
@@ -260,7 +261,7 @@ func TestRunEventsLive(t *testing.T) {
 				continue
 			}
 			if seen = append(seen, lines.Text()); len(seen) < 100 && strings.Contains(lines.Text(), `"node":"get"`) && strings.Contains(lines.Text(), `"state":"running"`) {
-				close(let)
+				let <- http.StatusOK
 			}
 		}
 		all := strings.Join(seen, "\n")
@@ -288,7 +289,7 @@ func TestRunEventsLive(t *testing.T) {
 		if events := b.runStream("/flows/" + id + "/runs/" + run + "/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
 			t.Errorf("%v", events)
 		}
-		close(let)
+		let <- http.StatusOK
 	})
 }
 
