@@ -262,6 +262,12 @@ func (f *NodeField) usual() string {
 
 // placeholder is the usual value in the empty control.
 func (f *NodeField) placeholder() string {
+	if len(f.Feeds) > 0 && f.Form.As != flow.FieldModel {
+		return "Used when nothing arrives"
+	}
+	if f.slides() && f.usual() == "" {
+		return "Not set"
+	}
 	if usual := f.usual(); usual != "" || f.Type != flow.FieldModel {
 		return clipped(usual, 120)
 	}

@@ -34,9 +34,7 @@ func (f *NodeField) grouped() bool {
 // mark is the short remark beside the label.
 func (f *NodeField) mark() string {
 	switch {
-	case len(f.Feeds) > 0:
-		return "from an edge"
-	case f.Required && f.empty():
+	case f.Required && f.empty() && len(f.Feeds) == 0:
 		return "required"
 	case f.bounds() != "":
 		return f.bounds()

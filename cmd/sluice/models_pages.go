@@ -270,6 +270,7 @@ var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindAuth:         flow.CodeProviderAuth,
 	providers.KindNotFound:     flow.CodeModelIncompatible,
 	providers.KindIncompatible: flow.CodeModelIncompatible,
+	providers.KindBadRequest:   flow.CodeModelIncompatible,
 }
 
 // PinModel makes a copy of a node's config use a model.

@@ -106,7 +106,9 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Keys(" in a {{to")
 		w.There(".cm-tooltip-autocomplete [aria-selected]")
 		w.Shot("inspector-completion")
-		w.Keys("\r")
+		w.Theme("dark")
+		w.Shot("inspector-completion-dark")
+		w.Click(".cm-tooltip-autocomplete li") // Enter would also come as a character of its own, which no keyboard does
 		w.Until(`document.querySelector("flow-canvas").draft.hasEdge({ from: "tone.value", to: "write.tone" })`)
 		w.saved()
 		if got := w.config(w.id, "write", "prompt"); !strings.Contains(got, "{{tone}}") {
@@ -122,6 +124,8 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.choose("team")
 		w.Has(field("text")+" .ins-fed", "ticket")
 		w.Shot("inspector-fed")
+		w.Theme("dark")
+		w.Shot("inspector-fed-dark")
 		w.Click(field("text") + " [name=disconnect]")
 		w.Gone(field("text") + " .ins-fed")
 		w.saved()
@@ -170,7 +174,20 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Click(field("labels") + ` [data-row]:nth-child(1) [data-row-do="remove"]`)
 		w.until("team", "labels", `["legal","delivery"]`)
 		w.choose("call")
+		w.Click(`[data-fold="more"] > summary`)
+		w.Theme("dark")
 		w.Shot("inspector-http")
+	})
+	t.Run("a page of its own, for a phone too", func(t *testing.T) {
+		w := openBench(t, b)
+		w.Go(w.http.URL + node(w.id, "write"))
+		w.Has("#inspector .ins-places", "ticket")
+		w.Shot("inspector-page")
+		w.Phone()
+		w.Shot("inspector-phone")
+		if wide := chrome.Value[bool](w.Tab, `document.documentElement.scrollWidth > innerWidth`); wide {
+			t.Error("the page is wider than the phone")
+		}
 	})
 	t.Run("several nodes, and none", func(t *testing.T) {
 		w := openBench(t, b)

@@ -22,5 +22,6 @@ function refused(r: Response): void {
 
 /** fragment is an answer's first element. */
 export async function fragment(r: Response | undefined): Promise<HTMLElement | undefined> {
-  return r?.ok ? (html(await r.text()).firstElementChild as HTMLElement) : undefined;
+  const text = r?.ok ? await r.text().catch(() => "") : ""; // given up half way, for another node
+  return text ? (html(text).firstElementChild as HTMLElement) : undefined;
 }

@@ -34,7 +34,7 @@ function extensions(under: Under): Extension[] {
   const nonce = document.body.dataset.nonce;
   return [
     nonce ? EditorView.cspNonce.of(nonce) : [],
-    history(), drawSelection(), EditorView.lineWrapping, bracketMatching(), places, syntaxHighlighting(classHighlighter),
+    look, history(), drawSelection(), EditorView.lineWrapping, bracketMatching(), places, syntaxHighlighting(classHighlighter),
     placeholder(under.placeholder), labelled(under), EditorView.updateListener.of((u) => changed(under, u)),
     isJSON ? [json(), closeBrackets(), linter(jsonErrors, { delay: 400 })] : [],
     under instanceof HTMLInputElement ? oneLine : [],
@@ -43,6 +43,36 @@ function extensions(under: Under): Extension[] {
     EditorState.readOnly.of(under.readOnly),
   ];
 }
+
+/** look makes the editor one of our fields. The library's own styles are made as it runs, so a style sheet of ours would come too early. */
+const look = EditorView.theme({
+  "&": { border: "1px solid var(--line-strong)", borderRadius: "var(--r-2)", background: "var(--surface)", fontSize: "var(--t-12)", maxHeight: "60vh", minWidth: "0" },
+  "&:hover": { borderColor: "var(--field)" },
+  "&.cm-focused": { outline: "2px solid color-mix(in oklab, var(--accent) 32%, transparent)", borderColor: "var(--accent)" },
+  "[data-unread] > &": { borderColor: "var(--bad)" },
+  "[data-fed] > &": { background: "var(--sunken)", borderStyle: "dashed", color: "var(--ink-3)" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
+  "textarea + & .cm-content": { minHeight: "74px" },
+  ".cm-content": { padding: "6px 0", caretColor: "var(--ink)" },
+  ".cm-line": { padding: "0 10px" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  ".cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground": { background: "color-mix(in oklab, var(--accent) 22%, transparent)" },
+  "&.cm-focused .cm-matchingBracket": { background: "var(--accent-soft)" },
+  ".cm-placeholder": { color: "var(--ink-3)" },
+  ".cm-place": { borderRadius: "3px", background: "var(--accent-soft)", color: "var(--accent)" },
+  ".tok-string": { color: "var(--ok)" },
+  ".tok-number": { color: "var(--run)" },
+  ".tok-bool, .tok-null, .tok-keyword": { color: "var(--g-model)" },
+  ".tok-propertyName": { color: "var(--accent)" },
+  ".cm-tooltip": { border: "1px solid var(--line)", borderRadius: "var(--r-2)", background: "var(--raised)", color: "var(--ink)", boxShadow: "var(--shadow-high)", overflow: "hidden", zIndex: "30" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "264px", minWidth: "220px", fontFamily: "var(--mono)", fontSize: "var(--t-12)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { display: "flex", alignItems: "center", minHeight: "28px", padding: "3px 10px" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { background: "var(--accent-soft)", color: "var(--ink)" },
+  ".cm-completionDetail": { marginLeft: "auto", paddingLeft: "16px", color: "var(--ink-3)", fontFamily: "var(--sans)", fontStyle: "normal" },
+  ".cm-completionMatchedText": { color: "var(--accent)", textDecoration: "none", fontWeight: "600" },
+  ".cm-tooltip.cm-completionInfo": { padding: "8px 10px", maxWidth: "240px", fontSize: "var(--t-12)", color: "var(--ink-2)" },
+  ".cm-diagnostic": { padding: "4px 8px", borderLeft: "3px solid var(--bad)", fontSize: "var(--t-12)" },
+});
 
 const jsonErrors = (view: EditorView) => (view.state.doc.toString().trim() ? jsonParseLinter()(view) : []);
 

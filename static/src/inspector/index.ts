@@ -96,7 +96,7 @@ pane.addEventListener("submit", (e) => {
 
 pane.addEventListener("focusin", (e) => {
   const t = e.target as HTMLElement;
-  if (!readonly && t.matches("[data-code]")) void import("./code.ts").then(({ edit }) => edit(t as HTMLTextAreaElement));
+  if (!readonly && t.matches("[data-code]")) void import("./code.ts").then(({ edit }) => requestAnimationFrame(() => edit(t as HTMLTextAreaElement))); // by then the press has put the cursor
 });
 
 pane.addEventListener("keydown", (e) => {

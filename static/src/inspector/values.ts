@@ -50,8 +50,11 @@ function boolean(c: Control): Reading {
 
 function json(s: string): Reading {
   if (!s.trim()) return {};
-  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `This is not JSON yet: ${(e as Error).message}.` }; }
+  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `This is not JSON yet: ${reason(e as Error)}.` }; }
 }
+
+/** reason is the browser's own, without the text that it repeats. */
+const reason = (e: Error): string => e.message.replace(/, (\.\.\.)?"[\s\S]*$/, "").replace(/^[A-Z]/, (c) => c.toLowerCase());
 
 /** rows are those of a list or map, the one that begins the next included. */
 export function rows(field: ParentNode): HTMLElement[] { return [...field.querySelectorAll<HTMLElement>("[data-row]")]; }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/providers/hosted"
+	"sluice/views"
+)
+
+// noSecrets is a workspace without credentials and prices.
+type noSecrets struct{}
+
+func (noSecrets) ListCredentials(context.Context, string) ([]flow.Credential, error) { return nil, nil }
+func (noSecrets) ListPrices(context.Context, string) ([]flow.Price, error)           { return nil, nil }
+func (noSecrets) OpenCredential(context.Context, string, string) (flow.Credential, string, error) {
+	return flow.Credential{}, "", flow.Errorf(flow.CodeNotFound, "none")
+}
+
+// strangers is a page's view of models in a workspace that knows nobody.
+func strangers(t *testing.T) *pageModels {
+	t.Helper()
+	up, err := newUpstreams(t.Context(), &Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(up.client.Close)
+	return newPageModels(up, &localServers{off: true}, noSecrets{}, hosted.NewDirectory(up.host))
+}
+
+func TestPageModels(t *testing.T) {
+	t.Parallel()
+	m := strangers(t)
+	shown := func(query string) (ids []string) {
+		for _, g := range m.ListModels(t.Context(), "ws_other", "hosted", query) {
+			for _, c := range g.Models {
+				ids = append(ids, c.ID)
+			}
+		}
+		return ids
+	}
+	all, found := shown(""), shown("flux schnell")
+	if len(all) < 20 || len(found) == 0 || len(found) >= len(all) || !slices.Contains(found, "black-forest-labs/flux-schnell") {
+		t.Errorf("of %d featured models, the words find %v", len(all), found)
+	}
+	if groups := m.ListModels(t.Context(), "ws_other", "chat", ""); len(groups) != 0 {
+		t.Errorf("nobody can be asked, but there is %v", groups)
+	}
+	t.Run("a featured model is pinned without a credential", func(t *testing.T) {
+		t.Parallel()
+		n := &flow.Node{ID: "draw", Kind: "hosted_model", Config: map[string]any{"model": "a/b", "input.prompt": "A fox"}}
+		config, err := m.PinModel(t.Context(), "ws_other", n, "black-forest-labs/flux-schnell")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config["schema"] == nil || config["input.prompt"] != "A fox" || n.Config["schema"] != nil {
+			t.Errorf("pinned %v; the node has %v", config, n.Config)
+		}
+		n.Config = config
+		if up, err := m.UpgradeModel(t.Context(), "ws_other", n, nil); err != nil || !up.Newest {
+			t.Errorf("the same again is %+v, %v", up, err)
+		}
+	})
+	t.Run("another says what it needs", func(t *testing.T) {
+		t.Parallel()
+		_, err := m.PinModel(t.Context(), "ws_other", &flow.Node{Config: map[string]any{}}, "nobody/knows")
+		if e, ok := errors.AsType[*flow.Error](err); !ok || e.Code != flow.CodeProviderAuth || !strings.Contains(e.Message, "credential") {
+			t.Errorf("said %v", err)
+		}
+		_, err = m.PinModel(t.Context(), "ws_other", &flow.Node{Config: map[string]any{}}, "no model")
+		if !errors.Is(err, &flow.Error{Code: flow.CodeModelIncompatible}) {
+			t.Errorf("said %v", err)
+		}
+	})
+}
+
+func TestPageModels_NewCredential(t *testing.T) {
+	t.Parallel()
+	m := strangers(t)
+	if !slices.ContainsFunc(m.Providers(), func(o views.Option) bool { return o.Value == "replicate" }) {
+		t.Error("the hosting platform cannot be chosen")
+	}
+	for name, c := range map[string]struct{ name, provider, secret, field string }{
+		"for a provider":    {"openai", "openai", "sk-1", ""},
+		"plain":             {"hooks", "", "s", ""},
+		"no name":           {"", "openai", "sk-1", "name"},
+		"a provider's name": {"openai", "", "sk-1", "name"},
+		"no secret":         {"mine", "openai", "", "secret"},
+		"two lines":         {"mine", "openai", "a\nb", "secret"},
+		"nobody's":          {"mine", "nobody", "s", "provider"},
+		"a local one":       {"mine", "ollama", "s", "provider"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, err := m.NewCredential("ws_1", c.name, c.provider, c.secret)
+			e, _ := errors.AsType[*flow.Error](err)
+			switch {
+			case c.field == "" && (err != nil || made.WorkspaceID != "ws_1" || c.provider == "openai" && !slices.Equal(made.Hosts, []string{"api.openai.com"})):
+				t.Errorf("made %+v, %v", made, err)
+			case c.field != "" && (e == nil || len(e.Fields) != 1 || e.Fields[0].Pointer != c.field):
+				t.Errorf("said %v, wanted something about %s", err, c.field)
+			}
+		})
+	}
+}
