@@ -43,6 +43,9 @@ func (s RunState) Ended() bool {
 	return s == RunSucceeded || s == RunFailed || s == RunCanceled
 }
 
+// Known tells whether there is such a state.
+func (s RunState) Known() bool { return s.Ended() || runMoves[s] != nil }
+
 // CanBecome tells whether the state table allows the move.
 func (s RunState) CanBecome(next RunState) bool { return slices.Contains(runMoves[s], next) }
 

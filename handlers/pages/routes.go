@@ -57,6 +57,7 @@ func (s *Server) table() []route {
 		s.runningRoutes(),
 		s.flowRoutes(),
 		s.runRoutes(),
+		s.runListRoutes(),
 	)
 }
 

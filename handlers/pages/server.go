@@ -28,6 +28,7 @@ type Store interface {
 	runningStore
 	flowStore
 	runStore
+	runListStore
 }
 
 // Runner starts, follows and ends runs.

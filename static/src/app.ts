@@ -9,6 +9,7 @@ import "basecoat-css/tabs";
 import "./copy.ts";
 import "./dialogs.ts";
 import "./menus.ts";
+import "./runs.ts";
 import "./search.ts";
 import "./theme.ts";
 import "./times.ts";
