@@ -73,6 +73,9 @@ func (c *call) showBuilder() error {
 	if run := c.QueryParam("run"); run != "" {
 		return c.showReplay(d, run)
 	}
+	if n := c.QueryParam("version"); n != "" {
+		return c.showVersion(d, n)
+	}
 	return c.builder(http.StatusOK, d, nil)
 }
 

@@ -92,6 +92,8 @@ func TestPublish(t *testing.T) {
 		t.Fatalf("%v %+v", err, run)
 	}
 	editor.get(path+"/versions").has("Publish v2", "Differs from v1")
+	editor.get(path+"?version=1").is(200).has("You look at a version", `data-readonly`, `data-id="tone"`).lacks("publish-button")
+	editor.get(path + "?version=9").is(404)
 	entries, err := h.store.ListAudit(context.Background(), flow.DefaultWorkspace, "", 10)
 	if err != nil || len(entries) < 3 || entries[0].Action != "flow.live" || entries[1].Action != "flow.publish" || entries[0].Detail != "v1 in place of v2" {
 		t.Errorf("%v %+v", err, entries)

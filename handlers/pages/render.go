@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -74,5 +77,20 @@ func (c *call) tell(event string, detail any) {
 	if err != nil {
 		panic("pages: " + err.Error()) // details are maps of texts and numbers
 	}
-	h.Set("HX-Trigger", string(text))
+	h.Set("HX-Trigger", ascii(text))
+}
+
+// ascii writes JSON with nothing but ASCII: browsers read headers as Latin-1.
+func ascii(text []byte) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String()
 }
