@@ -60,6 +60,7 @@ const (
 	CodeConcurrencyLimited    Code = "concurrency_limited"
 	CodeQueueFull             Code = "queue_full"
 	CodeDraining              Code = "draining"
+	CodeSetupRequired         Code = "setup_required"
 	CodeStorageFull           Code = "storage_full"
 	CodeOverloaded            Code = "overloaded"
 	CodePreconditionFailed    Code = "precondition_failed"

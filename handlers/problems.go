@@ -49,6 +49,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeInternal:              {500, "Internal error", 0},
 	flow.CodeDraining:              {503, "Shutting down", 5 * time.Second},
 	flow.CodeOverloaded:            {503, "Overloaded", time.Second},
+	flow.CodeSetupRequired:         {503, "Set-up required", time.Minute},
 	flow.CodeStorageFull:           {503, "Storage full", 30 * time.Second},
 }
 

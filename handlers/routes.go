@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -101,6 +102,9 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 			}
 		}()
 		c := &call{Context: ec, s: s}
+		if err := s.admit(ec.Request().Context(), r); err != nil {
+			return err
+		}
 		if r.access == accessOpen {
 			return r.handle(c)
 		}
@@ -119,3 +123,15 @@ func (c *call) flowID() string     { return c.Param("flow_id") }
 func (c *call) runID() string      { return c.Param("run_id") }
 func (c *call) deliveryID() string { return c.Param("delivery_id") }
 func (c *call) fileID() string     { return c.Param("file_id") }
+
+// admit closes everything but the health of an exposed server without an owner.
+func (s *Server) admit(ctx context.Context, r *route) error {
+	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" {
+		return nil
+	}
+	awaits, err := s.AwaitsOwner(ctx)
+	if err != nil || !awaits {
+		return err
+	}
+	return flow.Errorf(flow.CodeSetupRequired, "This Sluice has no owner yet. Whoever started it finds a link for that in its terminal.")
+}

@@ -61,6 +61,9 @@ type Config struct {
 	// LocalToken lets the command line on the same machine in: a request
 	// bearing it acts as a key of the default workspace with every scope.
 	LocalToken string
+	// AwaitsOwner tells that there is no owner yet, where that closes the API:
+	// to a network that could be quicker than they are. Nil where it does not.
+	AwaitsOwner func(ctx context.Context) (bool, error)
 	// Pages answers what is not of the API; without it that is nothing.
 	Pages http.Handler
 

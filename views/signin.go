@@ -16,6 +16,18 @@ type SignInForm struct {
 	Errors Errors
 }
 
+// SignUpForm makes a person who owns a workspace of their own.
+type SignUpForm struct {
+	Workspace, Name, Email string
+	Errors                 Errors
+}
+
+// NewPasswordForm sets the password of a person who got a link.
+type NewPasswordForm struct {
+	Token, Email string
+	Errors       Errors
+}
+
 // PasswordForm changes the password of who is signed in.
 type PasswordForm struct {
 	// Email helps password managers to know whose password this is.
@@ -27,7 +39,11 @@ type PasswordForm struct {
 type InviteForm struct {
 	Token, Workspace, Role, InvitedBy string
 	Name, Email                       string
-	Errors                            Errors
+	// Account tells that the e-mail has an account, and SignedIn that it is the
+	// one that looks; Other is the e-mail of whoever looks instead.
+	Account, SignedIn bool
+	Other             string
+	Errors            Errors
 }
 
 // Limits of passwords, as they are said; the server holds them.

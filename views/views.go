@@ -20,6 +20,10 @@ type Page struct {
 	Theme   Theme
 	// Workspace is the name of the workspace that the person works in.
 	Workspace string
+	// Workspaces are all that the person may work in, for switching.
+	Workspaces []WorkspaceChoice
+	// NewWorkspace tells that the person may make another.
+	NewWorkspace bool
 	// Person is who is signed in; nil before.
 	Person *Person
 	// Toasts are messages of the request before, shown once.

@@ -46,6 +46,7 @@ type app struct {
 	metrics *metrics
 	url     string // how the outside reaches it
 	local   string // how this machine reaches it
+	exposed bool   // others than this machine reach it
 	token   string // lets the command line on this machine in
 	failed  chan error
 }
@@ -153,13 +154,18 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.pages = pages.New(pages.Config{
 		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Log: a.log,
 		Files: a.store, Starters: first, MaxFile: int64(a.cfg.MaxFile), Models: newPageModels(a.models, a.servers, a.store, directory),
+		Exposed: exposed(bound), SignUp: a.cfg.Signup == "open", Welcome: a.addStarters,
 	})
+	var awaits func(context.Context) (bool, error)
+	if a.exposed = exposed(bound); a.exposed {
+		awaits = a.pages.AwaitsOwner
+	}
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
-		Version: version(), MaxFile: int64(a.cfg.MaxFile), Log: a.log,
+		Version: version(), MaxFile: int64(a.cfg.MaxFile), AwaitsOwner: awaits, Log: a.log,
 	})
 	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
-	if err := a.addStarters(ctx, first); err != nil {
+	if _, err := a.addStarters(ctx, flow.DefaultWorkspace); err != nil {
 		return err
 	}
 	return a.runner.Start(ctx)
@@ -170,6 +176,12 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 func (a *app) fileLinks(ctx context.Context) (*flow.FileLinks, error) {
 	key, err := a.store.FileKey(ctx)
 	return &flow.FileLinks{Base: strings.TrimRight(a.url, "/"), Key: key}, err
+}
+
+// exposed tells whether others than this machine reach an address.
+func exposed(bound net.Addr) bool {
+	tcp, ok := bound.(*net.TCPAddr)
+	return !ok || !tcp.IP.IsLoopback()
 }
 
 func instanceName() string {

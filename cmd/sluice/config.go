@@ -32,7 +32,7 @@ type Config struct {
 	Log           logStyle `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels   string   `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
 	ReplicateURL  string   `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
-	Signup        string   `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account." hidden:""`
+	Signup        string   `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
 }
 
 type logStyle string

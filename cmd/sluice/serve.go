@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,9 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	a.greet(ctx, s.out)
+	if err := a.greet(ctx, s.out); err != nil {
+		return errors.Join(err, a.stop())
+	}
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest goes back to the queue")
@@ -30,9 +33,32 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return err
 }
 
-// greet prints the address and, while nobody has made a key, what to do first.
-func (a *app) greet(ctx context.Context, w io.Writer) {
+// greet prints the address, the set-up link while there is no owner and, while
+// nobody has made a key, how to call a flow.
+func (a *app) greet(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
+	token := flow.NewLinkToken()
+	offered, err := a.store.OfferSetUp(ctx, flow.Hash([]byte(token)))
+	if err != nil {
+		return fmt.Errorf("offer set-up: %w", err)
+	}
+	if offered {
+		fmt.Fprintf(w, `
+  ┌ Set up Sluice and become its owner. This link works once:
+  │
+  │ %s/setup?token=%s
+  │
+  └ It is printed nowhere else. Starting again prints a new one.
+`, strings.TrimRight(a.url, "/"), token)
+	}
+	if !offered || !a.exposed {
+		a.greetCallers(ctx, w)
+	}
+	return nil
+}
+
+// greetCallers tells how to call a flow, while nobody has made a key.
+func (a *app) greetCallers(ctx context.Context, w io.Writer) {
 	keys, err := a.store.ListKeys(ctx, flow.DefaultWorkspace)
 	if err != nil || len(keys) > 0 {
 		return

@@ -45,21 +45,41 @@ func starters() ([]pages.Starter, error) {
 }
 
 // addStarters gives a new workspace its first flows, published and ready to be
-// called. A workspace that ever had a flow is left alone.
-func (a *app) addStarters(ctx context.Context, list []pages.Starter) error {
-	had, err := a.store.HadFlows(ctx, flow.DefaultWorkspace)
-	if err != nil || had {
-		return err
+// called, and tells which to show first; none when that is gone. A workspace
+// that ever had a flow is left alone.
+func (a *app) addStarters(ctx context.Context, ws string) (shown string, err error) {
+	list, err := starters()
+	if err != nil {
+		return "", err
 	}
+	had, err := a.store.HadFlows(ctx, ws)
+	if err != nil {
+		return "", err
+	}
+	if !had {
+		if err := a.importStarters(ctx, ws, list); err != nil {
+			return "", err
+		}
+	}
+	flows, err := a.store.ListFlows(ctx, ws, "", 20)
+	for _, f := range flows {
+		if f.Name == list[0].Document.Name {
+			return f.ID, err
+		}
+	}
+	return "", err
+}
+
+func (a *app) importStarters(ctx context.Context, ws string, list []pages.Starter) error {
 	for _, s := range list {
 		if !s.First {
 			continue
 		}
-		f, err := a.library.Import(ctx, flow.DefaultWorkspace, "", s.Document.Canonical())
+		f, err := a.library.Import(ctx, ws, "", s.Document.Canonical())
 		if err != nil {
 			return fmt.Errorf("add the starter flow %s: %w", s.ID, err)
 		}
-		if _, _, err := a.library.Publish(ctx, flow.DefaultWorkspace, f.ID, "sluice"); err != nil {
+		if _, _, err := a.library.Publish(ctx, ws, f.ID, "sluice"); err != nil {
 			return fmt.Errorf("publish the starter flow %s: %w", s.ID, err)
 		}
 	}

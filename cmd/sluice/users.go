@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,58 +10,72 @@ import (
 	"net/mail"
 	"os"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/alexedwards/argon2id"
 	"golang.org/x/term"
 
+	"sluice/db"
 	"sluice/flow"
+	"sluice/handlers/pages"
 )
 
 type userCmd struct {
-	Add userAddCmd `cmd:"" help:"Add a person without the browser."`
+	Add userAddCmd `cmd:"" help:"Add a person without the browser, or a person who has an account to another workspace."`
 }
 
 type userAddCmd struct {
 	Email         string `required:"" help:"E-mail address to sign in with."`
+	Name          string `help:"How the person is called; default is the e-mail address." placeholder:"NAME"`
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking."`
 	Role          string `default:"owner" enum:"owner,editor,viewer" help:"owner, editor or viewer."`
+	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
 
-// Lengths of a password, in characters; the upper one bounds the hashing.
-const (
-	shortestPassword = 10
-	longestPassword  = 512
-)
-
-// passwordHash is argon2id with 19 MiB and two passes, as OWASP advises.
-var passwordHash = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-
-// Run adds a person.
+// Run adds a person. Who has an account keeps its password.
 func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {
 		return usageError(fmt.Sprintf("%q is not an e-mail address", c.Email))
-	}
-	password, err := c.password(s)
-	if err != nil {
-		return err
-	}
-	hash, err := argon2id.CreateHash(password, passwordHash)
-	if err != nil {
-		return fmt.Errorf("hash the password: %w", err)
 	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	u := &flow.User{Email: c.Email, Name: c.Email, PasswordHash: hash}
-	if err := store.CreateUser(ctx, flow.DefaultWorkspace, u, flow.MemberRole(c.Role)); err != nil {
+	u, err := c.add(ctx, store, s)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s may sign in as %s.\n", c.Email, c.Role)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "member.add", u.ID, c.Role)
+	return store.Audit(ctx, c.Workspace, "cli", "member.add", u.Email, c.Role)
+}
+
+func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow.User, error) {
+	u, err := store.FindUserByEmail(ctx, c.Email)
+	if err == nil {
+		return u, c.addAgain(ctx, store, u)
+	}
+	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, err
+	}
+	password, err := c.password(s)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := pages.HashPassword(password)
+	if err != nil {
+		return nil, fmt.Errorf("hash the password: %w", err)
+	}
+	u = &flow.User{Email: c.Email, Name: cmp.Or(strings.TrimSpace(c.Name), c.Email), PasswordHash: hash}
+	return u, store.CreateUser(ctx, c.Workspace, u, flow.MemberRole(c.Role))
+}
+
+// addAgain is for somebody who has an account already.
+func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User) error {
+	err := store.AddMember(ctx, c.Workspace, u.ID, flow.MemberRole(c.Role))
+	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
+		return fmt.Errorf("there is already a person with the e-mail address %s in this workspace", u.Email)
+	}
+	return err
 }
 
 func (c userAddCmd) password(s *streams) (string, error) {
@@ -68,8 +83,8 @@ func (c userAddCmd) password(s *streams) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := utf8.RuneCountInString(text); n < shortestPassword || n > longestPassword {
-		return "", fmt.Errorf("a password has %d to %d characters, this one has %d", shortestPassword, longestPassword, n)
+	if wrong := pages.CheckPassword(text); wrong != "" {
+		return "", errors.New(strings.ToLower(wrong[:1]) + strings.TrimSuffix(wrong[1:], "."))
 	}
 	return text, nil
 }

@@ -44,6 +44,7 @@ func (c *call) page(title string, section views.Section) views.Page {
 	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe()}
 	if m := c.member; m != nil {
 		p.Workspace = m.Workspace
+		p.Workspaces, p.NewWorkspace = c.choices()
 		p.Person = &views.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
 	return p

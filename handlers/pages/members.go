@@ -2,8 +2,12 @@ package pages
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 
 	"sluice/flow"
+	"sluice/views"
 )
 
 // memberStore keeps who is in which workspace.
@@ -13,4 +17,161 @@ type memberStore interface {
 	ListMemberships(ctx context.Context, userID string) ([]flow.Member, error)
 	SetRole(ctx context.Context, ws, userID string, role flow.MemberRole) error
 	RemoveMember(ctx context.Context, ws, userID string) error
+}
+
+func (s *Server) memberRoutes() []route {
+	return []route{
+		{"GET", "/settings/members", accessViewer, s.showMembers},
+		{"POST", "/settings/members/leave", accessViewer, s.leaveWorkspace},
+		{"POST", "/settings/members/:user/role", accessOwner, s.setRole},
+		{"POST", "/settings/members/:user/remove", accessOwner, s.removeMember},
+		{"POST", "/settings/members/:user/password", accessOwner, s.offerPassword},
+	}
+}
+
+func (s *Server) showMembers(c *call) error {
+	return c.renderMembers(http.StatusOK, views.MembersPage{})
+}
+
+// renderMembers fills in the lists of a page that says something of its own.
+func (c *call) renderMembers(status int, m views.MembersPage) error {
+	m.Now = c.s.Now()
+	members, err := c.s.Store.ListMembers(c.ctx(), c.ws())
+	if err != nil {
+		return fmt.Errorf("list members: %w", err)
+	}
+	if m.Members, err = c.memberRows(members); err != nil {
+		return err
+	}
+	if c.member.Role.AtLeast(flow.MemberOwner) {
+		invites, err := c.s.Store.ListInvites(c.ctx(), c.ws())
+		if err != nil {
+			return fmt.Errorf("list invitations: %w", err)
+		}
+		for _, i := range invites {
+			m.Invites = append(m.Invites, views.InviteRow{ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: i.InvitedBy, ExpiresAt: i.ExpiresAt})
+		}
+	}
+	return c.render(status, views.Members(c.page("Members", views.SectionSettings), m))
+}
+
+func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err error) {
+	owners := 0
+	for _, m := range members {
+		if m.Role == flow.MemberOwner {
+			owners++
+		}
+	}
+	for _, m := range members {
+		row := views.MemberRow{
+			UserID: m.UserID, Name: m.Name, Email: m.Email, Role: string(m.Role), JoinedAt: m.JoinedAt,
+			You: m.UserID == c.member.UserID, Last: m.Role == flow.MemberOwner && owners == 1,
+		}
+		if row.MayReset, err = c.mayReset(m.UserID); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// mayReset tells whether who asks may hand out a new password for another.
+func (c *call) mayReset(userID string) (bool, error) {
+	if c.member.Role != flow.MemberOwner || userID == c.member.UserID {
+		return false, nil
+	}
+	own, err := c.s.Store.ListMemberships(c.ctx(), c.member.UserID)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := c.s.Store.ListMemberships(c.ctx(), userID)
+	return flow.MayResetPassword(own, theirs), err
+}
+
+// other is the member that the path names.
+func (c *call) other() (*flow.Member, error) {
+	return c.s.Store.FindMember(c.ctx(), c.ws(), c.Param("user"))
+}
+
+// checkRole tells in a sentence that there is no such role, or nothing.
+func checkRole(role string) string {
+	switch flow.MemberRole(role) {
+	case flow.MemberViewer, flow.MemberEditor, flow.MemberOwner:
+		return ""
+	}
+	return "Choose viewer, editor or owner."
+}
+
+func (s *Server) setRole(c *call) error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	role := c.FormValue("role")
+	if sentence := checkRole(role); sentence != "" {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: sentence})
+	}
+	if err := s.Store.SetRole(c.ctx(), c.ws(), m.UserID, flow.MemberRole(role)); err != nil {
+		return c.refuseMember(err)
+	}
+	c.toast(views.ToneOK, m.Name+" is now "+role+".")
+	return c.auditAndSee("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
+}
+
+// refuseMember says on the page why a member stays as they are.
+func (c *call) refuseMember(err error) error {
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: e.Message})
+	}
+	return err
+}
+
+func (s *Server) removeMember(c *call) error {
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	if err := s.Store.RemoveMember(c.ctx(), c.ws(), m.UserID); err != nil {
+		return c.refuseMember(err)
+	}
+	c.toast(views.ToneOK, m.Name+" is no longer a member.")
+	return c.auditAndSee("/settings/members", "member.remove", m.Email, "")
+}
+
+func (s *Server) leaveWorkspace(c *call) error {
+	if err := s.Store.RemoveMember(c.ctx(), c.ws(), c.member.UserID); err != nil {
+		return c.refuseMember(err)
+	}
+	c.toast(views.ToneOK, "You have left "+c.member.Workspace+".")
+	return c.auditAndSee("/flows", "member.leave", c.member.Email, "")
+}
+
+// offerPassword makes a link with which a member sets a new password.
+func (s *Server) offerPassword(c *call) error {
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	may, err := c.mayReset(m.UserID)
+	if err != nil {
+		return err
+	}
+	if !may {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{
+			Error: m.Name + " is also in workspaces that you do not own, so you cannot set their password.",
+		})
+	}
+	token := flow.NewLinkToken()
+	i := &flow.Invite{WorkspaceID: c.ws(), Email: m.Email, UserID: m.UserID, CreatedBy: c.member.UserID}
+	if err := s.Store.CreateInvite(c.ctx(), flow.Hash([]byte(token)), i); err != nil {
+		return fmt.Errorf("make a link to a password: %w", err)
+	}
+	if err := c.audit("password.offer", m.Email, ""); err != nil {
+		return err
+	}
+	link := &views.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
+	return c.renderMembers(http.StatusOK, views.MembersPage{Link: link})
 }

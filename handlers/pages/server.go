@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -62,6 +63,10 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // strangers may make an account with a workspace of their own
 
+	// Welcome gives a workspace its first flows, unless it had some, and tells
+	// which to show first; empty when there is none.
+	Welcome func(ctx context.Context, ws string) (flowID string, err error)
+
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
@@ -73,6 +78,7 @@ type Server struct {
 	routes   []route
 	sessions *scs.SessionManager
 	hasher   *hasher
+	owned    atomic.Bool // somebody has an account
 	ids      flow.IDs
 	handler  http.Handler // echo behind what every request passes
 	editing  editing
@@ -92,7 +98,7 @@ func New(cfg Config) *Server {
 		r := &s.routes[i]
 		s.echo.Add(r.method, r.path, s.serve(r))
 	}
-	s.handler = http.NewCrossOriginProtection().Handler(s.sessions.LoadAndSave(s.echo))
+	s.handler = http.NewCrossOriginProtection().Handler(s.sessions.LoadAndSave(s.guard(s.echo)))
 	return s
 }
 

@@ -49,9 +49,18 @@ var kinds = sync.OnceValue(func() *flow.Registry {
 	return nodes.New(nodes.Deps{HTTP: client, Model: builtin.New()})
 })
 
+// setup is a house that has an owner.
 func setup(t *testing.T, set ...func(*Config)) *house {
 	t.Helper()
-	h := &house{t: t, store: dbtest.SQLite(t), log: &logBuffer{}}
+	h := setupOn(t, dbtest.SQLite(t), set...)
+	h.add("founder@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	return h
+}
+
+// setupOn is a house without anybody, on a store of the test's own.
+func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
+	t.Helper()
+	h := &house{t: t, store: store, log: &logBuffer{}}
 	h.library = &flow.Library{Store: h.store, Kinds: kinds(), IDs: flow.NewIDs()}
 	h.runner = h.startRunner()
 	h.http = httptest.NewUnstartedServer(nil)
@@ -121,21 +130,31 @@ var passwordHash = sync.OnceValue(func() string {
 // as signs a new person in who has the role in the default workspace.
 func (h *house) as(role flow.MemberRole) *browser {
 	h.t.Helper()
-	email := h.person(role)
-	b := h.stranger()
-	b.post("/sign-in", url.Values{"email": {email}, "password": {password}}).see("/flows")
-	return b
+	return h.signIn(h.person(role))
 }
 
 // person makes a member of the default workspace and gives the e-mail address.
 func (h *house) person(role flow.MemberRole) string {
 	h.t.Helper()
-	email := string(role) + "-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
-	u := &flow.User{Email: email, Name: string(role), PasswordHash: passwordHash()}
-	if err := h.store.CreateUser(context.Background(), flow.DefaultWorkspace, u, role); err != nil {
+	return h.add(string(role)+"-"+strings.ToLower(rand.Text()[:6])+"@example.com", flow.DefaultWorkspace, role).Email
+}
+
+// add makes somebody with the password of everybody.
+func (h *house) add(email, ws string, role flow.MemberRole) *flow.User {
+	h.t.Helper()
+	u := &flow.User{Email: email, Name: strings.Split(email, "@")[0], PasswordHash: passwordHash()}
+	if err := h.store.CreateUser(context.Background(), ws, u, role); err != nil {
 		h.t.Fatal(err)
 	}
-	return email
+	return u
+}
+
+// signIn is the browser of somebody who has signed in.
+func (h *house) signIn(email string) *browser {
+	h.t.Helper()
+	b := h.stranger()
+	b.post("/sign-in", url.Values{"email": {email}, "password": {password}}).see("/flows")
+	return b
 }
 
 // stranger is somebody who is not signed in.

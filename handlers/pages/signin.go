@@ -17,7 +17,6 @@ import (
 
 // accountStore finds people who sign in, and counts the failures to.
 type accountStore interface {
-	HasUsers(ctx context.Context) (bool, error)
 	FindUser(ctx context.Context, id string) (*flow.User, error)
 	FindUserByEmail(ctx context.Context, email string) (*flow.User, error)
 	SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error

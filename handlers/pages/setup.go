@@ -1,0 +1,156 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// setUpStore makes the first person.
+type setUpStore interface {
+	HasUsers(ctx context.Context) (bool, error)
+	IsSetUpToken(ctx context.Context, tokenHash string) (bool, error)
+	SetUp(ctx context.Context, tokenHash string, u *flow.User, workspace string) error
+}
+
+func (s *Server) setUpRoutes() []route {
+	return []route{
+		{"GET", "/setup", accessOpen, s.showSetUp},
+		{"POST", "/setup", accessOpen, s.setUp},
+	}
+}
+
+// AwaitsOwner tells that nobody has an account yet. Once somebody has, that
+// stays so, and is not asked again.
+func (s *Server) AwaitsOwner(ctx context.Context) (bool, error) {
+	if s.owned.Load() {
+		return false, nil
+	}
+	had, err := s.Store.HasUsers(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for an owner: %w", err)
+	}
+	if had {
+		s.owned.Store(true)
+	}
+	return !had, nil
+}
+
+// guard answers for everything but set-up while there is no owner. On this
+// machine a person is led to what to do; the network is told nothing more.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		awaits, err := s.AwaitsOwner(r.Context())
+		c := newCall(s.echo.NewContext(r, w), s)
+		switch {
+		case err != nil:
+			s.fail(err, c)
+		case !awaits || r.URL.Path == "/setup":
+			next.ServeHTTP(w, r)
+		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
+			s.answer(c, c.renderWaits(http.StatusServiceUnavailable))
+		default:
+			s.answer(c, c.see("/setup"))
+		}
+	})
+}
+
+// answer is for what is answered before the router.
+func (s *Server) answer(c *call, err error) {
+	if err != nil {
+		s.fail(err, c)
+	}
+}
+
+func (c *call) renderWaits(status int) error {
+	if status == http.StatusServiceUnavailable {
+		c.Response().Header().Set("Retry-After", "60")
+	}
+	return c.render(status, views.SetUpWaits(c.page("Set-up required", "")))
+}
+
+// refuseSetUp says why a link does not set up: the work is done, or the link is
+// not the newest.
+func (c *call) refuseSetUp() error {
+	awaits, err := c.s.AwaitsOwner(c.ctx())
+	switch {
+	case err != nil:
+		return err
+	case !awaits:
+		return c.render(http.StatusNotFound, views.SetUpDone(c.page("Set up", "")))
+	case c.s.Exposed:
+		return c.renderWaits(http.StatusServiceUnavailable)
+	}
+	return c.renderWaits(http.StatusOK)
+}
+
+func (s *Server) showSetUp(c *call) error {
+	token := c.QueryParam("token")
+	works, err := s.Store.IsSetUpToken(c.ctx(), flow.Hash([]byte(token)))
+	if err != nil {
+		return fmt.Errorf("look at a set-up link: %w", err)
+	}
+	if !works {
+		return c.refuseSetUp()
+	}
+	return c.render(http.StatusOK, views.SetUp(c.page("Set up", ""), views.SetUpForm{Token: token}))
+}
+
+// setUp makes the owner and leads straight to a flow that runs.
+func (s *Server) setUp(c *call) error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	f := views.SetUpForm{Token: c.FormValue("token"), Name: c.trimmed("name"), Email: c.trimmed("email"), Workspace: c.trimmed("workspace")}
+	tokenHash := flow.Hash([]byte(f.Token))
+	if works, err := s.Store.IsSetUpToken(c.ctx(), tokenHash); err != nil {
+		return fmt.Errorf("look at a set-up link: %w", err)
+	} else if !works {
+		return c.refuseSetUp()
+	}
+	f.Errors = wrong(map[string]string{
+		"name": checkName(f.Name, "yourself"), "email": checkEmail(f.Email), "workspace": checkName(f.Workspace, "the workspace"),
+		"password": CheckPassword(c.FormValue("password")),
+	})
+	if len(f.Errors) > 0 {
+		return c.render(http.StatusUnprocessableEntity, views.SetUp(c.page("Set up", ""), f))
+	}
+	hash, err := s.hasher.hash(c.ctx(), c.FormValue("password"))
+	if err != nil {
+		return err
+	}
+	u := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}
+	err = s.Store.SetUp(c.ctx(), tokenHash, u, f.Workspace)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return c.refuseSetUp() // somebody was quicker
+	}
+	if err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	if err := c.welcome(u.ID, flow.DefaultWorkspace); err != nil {
+		return err
+	}
+	if err := c.audit("workspace.setup", f.Workspace, ""); err != nil {
+		return err
+	}
+	return c.seeFirstFlow(flow.DefaultWorkspace)
+}
+
+// seeFirstFlow leads to the flow that a newcomer should see first.
+func (c *call) seeFirstFlow(ws string) error {
+	if c.s.Welcome == nil {
+		return c.see("/flows")
+	}
+	id, err := c.s.Welcome(c.ctx(), ws)
+	if err != nil {
+		return fmt.Errorf("give %s its first flows: %w", ws, err)
+	}
+	if id == "" {
+		return c.see("/flows")
+	}
+	return c.see("/flows/" + id)
+}

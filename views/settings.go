@@ -1,0 +1,62 @@
+package views
+
+import "sluice/flow"
+
+// SettingsTab is one page of the settings.
+type SettingsTab string
+
+// The pages of the settings, as they are called on the screen.
+const (
+	TabWorkspace SettingsTab = "Workspace"
+	TabMembers   SettingsTab = "Members"
+	TabSessions  SettingsTab = "Sessions"
+	TabAudit     SettingsTab = "Audit log"
+)
+
+// settingsPages are the pages in order, with where they are and who sees them.
+var settingsPages = []struct {
+	tab  SettingsTab
+	path string
+	from flow.MemberRole
+}{
+	{TabWorkspace, "/settings/workspace", flow.MemberViewer},
+	{TabMembers, "/settings/members", flow.MemberViewer},
+	{TabSessions, "/settings/sessions", ""},
+	{TabAudit, "/settings/audit", flow.MemberOwner},
+}
+
+// may tells whether who looks has at least this role.
+func (p Page) may(role flow.MemberRole) bool {
+	return role == "" || p.Person != nil && flow.MemberRole(p.Person.Role).AtLeast(role)
+}
+
+// settingsTabs are those that the person may open.
+func settingsTabs(p Page, now SettingsTab) (tabs []Tab) {
+	for _, s := range settingsPages {
+		if p.may(s.from) {
+			tabs = append(tabs, Tab{Label: string(s.tab), Href: s.path, Current: s.tab == now})
+		}
+	}
+	return tabs
+}
+
+// WorkspaceChoice is one workspace that a person may work in.
+type WorkspaceChoice struct {
+	ID, Name, Role string
+	Current        bool
+}
+
+// WorkspaceSettings is the page of one workspace.
+type WorkspaceSettings struct {
+	ID, Name string
+	// MaxRunning and MaxQueued are said in words: "No limit", "10,000".
+	MaxRunning, MaxQueued string
+	MayCreate             bool
+	Errors                Errors
+}
+
+// WorkspaceForm makes a workspace.
+type WorkspaceForm struct {
+	Name   string
+	Errors Errors
+}
