@@ -51,8 +51,8 @@ func (h *house) member(u *flow.User, ws string, role flow.MemberRole) {
 	}
 }
 
-// workspace makes one that somebody owns.
-func (h *house) workspace(name string, owner *flow.User) string {
+// found makes a workspace that somebody owns.
+func (h *house) found(name string, owner *flow.User) string {
 	h.t.Helper()
 	w := &flow.Workspace{Name: name}
 	if err := h.store.FoundWorkspace(context.Background(), w, owner.ID); err != nil {
@@ -159,7 +159,7 @@ func TestInvites(t *testing.T) {
 	})
 	t.Run("for an account need its owner signed in", func(t *testing.T) {
 		kim := h.add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
-		own := h.workspace("Kim's", kim)
+		own := h.found("Kim's", kim)
 		max := h.add("max@example.com", own, flow.MemberOwner)
 		if err := h.store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID); err != nil {
 			t.Fatal(err)
