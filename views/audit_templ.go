@@ -87,7 +87,7 @@ func Audit(p Page, rows []AuditRow, pages Pages) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = Moment(r.At).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = exactTime(r.At).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
