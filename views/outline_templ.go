@@ -1066,7 +1066,7 @@ func outlineActs(o OutlinePanel, n *OutlineOpen) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "\" data-edit=\"Move\" role=\"group\" aria-label=\"Move on the canvas\"><input type=\"hidden\" name=\"op\" value=\"move\"> <input type=\"hidden\" name=\"nodes\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 86, "\" data-edit=\"Move\" aria-label=\"Move on the canvas\"><input type=\"hidden\" name=\"op\" value=\"move\"> <input type=\"hidden\" name=\"nodes\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

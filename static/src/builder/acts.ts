@@ -28,6 +28,7 @@ if (!readonly) {
   for (const [how, title, icon] of alignments) command({ name: `align-${how}`, title, icon, enabled: several, run: () => canvas.align(how) });
 }
 command({ name: "menu", title: "Menu of the selection", icon: "ellipsis", enabled: () => up() && canvas.chosen().length > 0, run: () => void canvas.menu() });
+command({ name: "select-mode", title: "Select by dragging", hint: "On touch screens; a finger pans otherwise", icon: "mouse-pointer-2", enabled: up, run: selectMode });
 command({ name: "zoom-in", title: "Zoom in", icon: "plus", enabled: up, run: () => canvas.view.zoomBy(1.2) });
 command({ name: "zoom-out", title: "Zoom out", icon: "minus", enabled: up, run: () => canvas.view.zoomBy(1 / 1.2) });
 command({ name: "zoom-100", title: "Zoom to 100 %", icon: "search", enabled: up, run: () => canvas.view.zoomTo(1) });
@@ -38,3 +39,8 @@ command({ name: "export", title: "Export the flow", icon: "download", run: () =>
 
 /** heals tells whether what feeds the selection could feed what hangs on it. */
 function heals(): boolean { return some() && canvas.connect.healing(new Set(canvas.chosen())).length > 0; }
+
+function selectMode(): void {
+  canvas.selecting = !canvas.selecting;
+  document.getElementById("select-mode")?.setAttribute("aria-pressed", String(canvas.selecting));
+}

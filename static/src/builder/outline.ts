@@ -30,7 +30,9 @@ function show(on: boolean): void {
 command({ name: "outline", title: "Show or hide the outline", icon: "list-tree", keys: "Ctrl+Shift+O", run: () => show(!builder.hasAttribute("data-outlined")) });
 
 async function refresh(node: string): Promise<void> {
-  await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(node)}`, { target: "#outline", swap: "outerMorph" });
+  try {
+    await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(node)}`, { target: "#outline", swap: "outerMorph" });
+  } catch { return; } // a newer request took its place
   mark();
 }
 
