@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
 	"sluice/flow"
 )
 
@@ -128,10 +127,10 @@ func TestUsage(t *testing.T) {
 		days, err := w.Usage(w.ctx, ws, w.clock.Now(), w.clock.Now())
 		w.must(err)
 		wantEqual(t, "rows", len(days), 2)
-		wantEqual(t, "runs", days[0], db.UsageDay{
+		wantEqual(t, "runs", days[0], flow.UsageDay{
 			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Bucket: flow.Bucket(2 * time.Second), Runs: 2, Succeeded: 1, Failed: 1, Steps: 6, Duration: 4 * time.Second,
 		})
-		wantEqual(t, "model", days[1], db.UsageDay{
+		wantEqual(t, "model", days[1], flow.UsageDay{
 			Day: "2026-03-14", FlowID: w.flow.ID, KeyID: "key_a", Model: "openai/gpt-x",
 			Usage: flow.Usage{InputTokens: 20, OutputTokens: 4, CostNanoUSD: 10},
 		})

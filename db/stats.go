@@ -36,7 +36,7 @@ func (tx *Tx) flushHours() error {
 	for i := 0; i < len(list); {
 		sum := list[i]
 		for i++; i < len(list) && compareHours(sum, list[i]) == 0; i++ {
-			sum.add(&list[i].UsageDay)
+			sum.Add(&list[i].UsageDay)
 			sum.cost += list[i].cost
 		}
 		if err := tx.addHour(&sum); err != nil {

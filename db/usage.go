@@ -10,29 +10,15 @@ import (
 	"sluice/flow"
 )
 
-// UsageDay is what one flow used on one UTC day by one key and model. The
-// fields of runs are filled where Model is empty, and apart for each bucket of
-// durations; tokens and cost where they arose. So sums over any selection are
-// right.
-type UsageDay struct {
-	Day                               string // 2006-01-02
-	KeyID, FlowID, Model              string
-	Bucket                            int // see flow.Bucket
-	Runs, Succeeded, Failed, Canceled int64
-	Steps                             int64
-	Usage                             flow.Usage
-	Duration                          time.Duration // sum from start to end of the runs
-}
-
 // usageEntry is one addition to a row of usage_daily.
 type usageEntry struct {
 	ws string
-	UsageDay
+	flow.UsageDay
 }
 
 // ended counts a run that has ended.
 func (b *batch) ended(r *flow.Run) {
-	e := usageEntry{r.WorkspaceID, UsageDay{Day: dayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Runs: 1, Steps: int64(r.Progress.Done)}}
+	e := usageEntry{r.WorkspaceID, flow.UsageDay{Day: dayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Runs: 1, Steps: int64(r.Progress.Done)}}
 	switch r.State {
 	case flow.RunSucceeded:
 		e.Succeeded = 1
@@ -58,7 +44,7 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 			continue
 		}
 		model, _ := st.Input["model"].(string)
-		b.usage = append(b.usage, usageEntry{r.WorkspaceID, UsageDay{
+		b.usage = append(b.usage, usageEntry{r.WorkspaceID, flow.UsageDay{
 			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: clean(model), Usage: st.Usage,
 		}})
 	}
@@ -89,23 +75,13 @@ func (tx *Tx) flushUsage() error {
 	for i := 0; i < len(list); {
 		sum := list[i]
 		for i++; i < len(list) && compareUsage(sum, list[i]) == 0; i++ {
-			sum.add(&list[i].UsageDay)
+			sum.Add(&list[i].UsageDay)
 		}
 		if err := tx.addUsage(&sum); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (d *UsageDay) add(e *UsageDay) {
-	d.Runs += e.Runs
-	d.Succeeded += e.Succeeded
-	d.Failed += e.Failed
-	d.Canceled += e.Canceled
-	d.Steps += e.Steps
-	d.Usage = d.Usage.Add(e.Usage)
-	d.Duration += e.Duration
 }
 
 func (tx *Tx) addUsage(e *usageEntry) error {
@@ -118,10 +94,10 @@ func (tx *Tx) addUsage(e *usageEntry) error {
 }
 
 // Usage returns the days from and to which the times belong, both included.
-func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]UsageDay, error) {
+func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
-	return mapRows(rows, func(r gen.UsageDaily) UsageDay {
-		return UsageDay{
+	return mapRows(rows, func(r gen.UsageDaily) flow.UsageDay {
+		return flow.UsageDay{
 			Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
 			Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
 			Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},

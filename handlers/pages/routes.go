@@ -58,6 +58,7 @@ func (s *Server) table() []route {
 		s.flowRoutes(),
 		s.runRoutes(),
 		s.runListRoutes(),
+		s.usageRoutes(),
 	)
 }
 

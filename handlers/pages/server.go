@@ -30,6 +30,7 @@ type Store interface {
 	flowStore
 	runStore
 	runListStore
+	usageStore
 }
 
 // Runner starts, follows and ends runs.

@@ -1,0 +1,269 @@
+package views
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// UsagePage is what was used in a range of days, beside the range before it.
+type UsagePage struct {
+	Filter              UsageFilter
+	Flows, Keys, Models []Option
+	// Days are all of the range, the oldest first.
+	Days                         []UsageDay
+	Total, Previous              UsageSum
+	TopFlows, TopKeys, TopModels []UsagePart
+	Budgets                      []UsageBudget
+}
+
+// UsageFilter is what the address of the page says.
+type UsageFilter struct {
+	// Range is "7", "30", "90" days, or "custom" with the days in From and Until.
+	Range, From, Until string
+	Flow, Key, Model   string
+	Errors             Errors
+}
+
+// UsageDay is one day, by UTC.
+type UsageDay struct {
+	Day time.Time
+	UsageSum
+}
+
+// UsageSum is what was used. Percentiles are within 9 %.
+type UsageSum struct {
+	Runs, Succeeded, Failed, Canceled int64
+	Median, P95                       time.Duration
+	InputTokens, OutputTokens         int64
+	Micros                            int64 // millionths of a US dollar
+}
+
+// UsagePart is the part of one flow, key or model.
+type UsagePart struct {
+	Name, Href string
+	Amount     string
+	// Share of the whole, from 0 to 1.
+	Share float64
+}
+
+// UsageBudget is what a key may cost a day and has cost today.
+type UsageBudget struct {
+	Key           string
+	Used, Allowed int64 // millionths of a US dollar
+}
+
+var usageRanges = []Option{{"7", "7 days"}, {"30", "30 days"}, {"90", "90 days"}, {"custom", "From … until …"}}
+
+func (f UsageFilter) values() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"range": f.Range, "from": f.From, "until": f.Until, "flow": f.Flow, "key": f.Key, "model": f.Model} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// With is the address of the page with one thing changed.
+func (f UsageFilter) With(name, value string) string {
+	q := f.values()
+	q.Set(name, value)
+	return "/usage?" + q.Encode()
+}
+
+// empty tells whether the page as it is first shown has nothing to show.
+func (p UsagePage) empty() bool {
+	return p.Filter.Range == "30" && p.Total == UsageSum{} && p.Previous == UsageSum{} && p.Filter.Flow == "" && p.Filter.Key == "" && p.Filter.Model == ""
+}
+
+func (s UsageSum) tokens() int64 { return s.InputTokens + s.OutputTokens }
+
+// success is the share of what succeeded or failed; known tells whether there was any.
+func (s UsageSum) success() (share float64, known bool) {
+	if s.Succeeded+s.Failed == 0 {
+		return 0, false
+	}
+	return float64(s.Succeeded) / float64(s.Succeeded+s.Failed), true
+}
+
+func (s UsageSum) successText() string {
+	if share, ok := s.success(); ok {
+		return Percent(share)
+	}
+	return "–"
+}
+
+func durationText(d time.Duration) string {
+	if d == 0 {
+		return "–"
+	}
+	return Took(d)
+}
+
+// change says how a number compares with the range before.
+func change(now, before int64) string {
+	switch {
+	case before == 0 && now == 0:
+		return "as before"
+	case before == 0:
+		return "none before"
+	}
+	percent := math.Round(100 * float64(now-before) / float64(before))
+	switch {
+	case percent == 0:
+		return "as before"
+	case percent > 999:
+		return fmt.Sprintf("%.0f times as before", float64(now)/float64(before))
+	}
+	return fmt.Sprintf("%+.0f %% to before", percent)
+}
+
+// usageChart is one picture with its number.
+type usageChart struct {
+	title, value, change string
+	// legend names the colours: class and word.
+	legend [][2]string
+	bars   []rect
+	lines  []usageLine
+	top    string // what the upper edge stands for
+	days   int
+	words  string
+}
+
+type usageLine struct{ path, class string }
+
+// The drawing's own units: a day is 10 wide with a gap of 2, and all is 100 high.
+const (
+	dayStep     = 10
+	dayBar      = 8
+	usageHeight = 100
+)
+
+func (c usageChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.days*dayStep, usageHeight) }
+
+// charts are the pictures of the page. Runs belong to no model, so a page of one
+// model has those of tokens and cost alone.
+func (p UsagePage) charts() (all []usageChart) {
+	if p.Filter.Model == "" {
+		all = append(all, p.runsChart(), p.successChart(), p.latencyChart())
+	}
+	return append(all, p.tokensChart(), p.costChart())
+}
+
+func (p UsagePage) runsChart() usageChart {
+	c := usageChart{title: "Runs", value: Count(int(p.Total.Runs)), change: change(p.Total.Runs, p.Previous.Runs), legend: [][2]string{{"", "succeeded"}, {"failed", "failed"}, {"quiet", "canceled"}}}
+	most := p.most(func(d UsageDay) int64 { return d.Runs })
+	c.top = Count(int(most))
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
+}
+
+func (p UsagePage) tokensChart() usageChart {
+	c := usageChart{title: "Tokens", value: Count(int(p.Total.tokens())), change: change(p.Total.tokens(), p.Previous.tokens()), legend: [][2]string{{"", "input"}, {"second", "output"}}}
+	most := p.most(func(d UsageDay) int64 { return d.tokens() })
+	c.top = Count(int(most))
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
+}
+
+func (p UsagePage) costChart() usageChart {
+	c := usageChart{title: "Cost", value: Money(p.Total.Micros), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
+	most := p.most(func(d UsageDay) int64 { return d.Micros })
+	c.top = Money(most)
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Micros} })
+}
+
+func (p UsagePage) successChart() usageChart {
+	c := usageChart{title: "Success", value: p.Total.successText(), change: "before: " + p.Previous.successText(), legend: [][2]string{{"", "share that succeeded"}}, top: "100 %", days: len(p.Days)}
+	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
+	c.words = c.says()
+	return c
+}
+
+func (p UsagePage) latencyChart() usageChart {
+	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: "before: " + durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95), days: len(p.Days)}
+	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
+	most := float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) })))
+	c.top = durationText(time.Duration(most))
+	share := func(of func(UsageDay) time.Duration) func(UsageDay) (float64, bool) {
+		return func(d UsageDay) (float64, bool) { return float64(of(d)) / most, of(d) > 0 }
+	}
+	c.lines = []usageLine{
+		{p.line(share(func(d UsageDay) time.Duration { return d.Median })), ""},
+		{p.line(share(func(d UsageDay) time.Duration { return d.P95 })), "second"},
+	}
+	c.words = c.says()
+	return c
+}
+
+func (c usageChart) says() string {
+	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.top)
+}
+
+func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
+	for _, d := range p.Days {
+		most = max(most, of(d))
+	}
+	return most
+}
+
+// stacked draws the parts of each day on top of one another, in the order of
+// the legend.
+func (p UsagePage) stacked(c usageChart, most int64, parts func(UsageDay) []int64) usageChart {
+	c.days, c.words = len(p.Days), c.says()
+	for i, d := range p.Days {
+		at := float64(usageHeight)
+		for j, n := range parts(d) {
+			if n == 0 {
+				continue
+			}
+			high := math.Max(1, float64(n)/float64(max(1, most))*usageHeight)
+			at -= high
+			c.bars = append(c.bars, rect{x: short(float64(i*dayStep) + 1), y: short(math.Max(0, at)), width: fmt.Sprint(dayBar), height: short(high), class: c.legend[j][0]})
+		}
+	}
+	return c
+}
+
+// line leads through the days that have a value; the others leave a gap.
+func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string {
+	var b strings.Builder
+	drawn := false
+	for i, d := range p.Days {
+		share, known := value(d)
+		if known {
+			word := "L"
+			if !drawn {
+				word = "M"
+			}
+			x, y := short(float64(i*dayStep)+dayStep/2), short(usageHeight*(1-min(share, 1)))
+			fmt.Fprintf(&b, "%s%s %s", word, x, y)
+			if !drawn {
+				b.WriteString("h0") // a day alone is a dot
+			}
+		}
+		drawn = known
+	}
+	return b.String()
+}
+
+func (b UsageBudget) share() Share {
+	part := float64(b.Used) / float64(max(1, b.Allowed))
+	tone := ToneNone
+	switch {
+	case part >= 1:
+		tone = ToneBad
+	case part >= 0.8:
+		tone = ToneWait
+	}
+	return Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s of %s today", Money(b.Used), Money(b.Allowed))}
+}
+
+func (u UsagePart) share() Share {
+	return Share{Part: u.Share, Label: u.Name + ": " + Percent(u.Share)}
+}
+
+func (u UsagePart) path() templ.SafeURL { return templ.SafeURL(u.Href) }
