@@ -163,7 +163,7 @@ func TestFlowTags(t *testing.T) {
 	b.get("/flows/"+id+"/tags").is(http.StatusOK).has("Tags of “A line”", `value="known"`)
 	b.post("/flows/"+id+"/tags", url.Values{"tags": {"new, nightly"}, "add": {"known"}}).see("/flows")
 	b.get("/flows").is(http.StatusOK).has(`href="/flows?tag=nightly"`)
-	b.get("/flows/"+id+"/tags").is(http.StatusOK).has(`value="known, new, nightly"`)
+	b.get("/flows/" + id + "/tags").is(http.StatusOK).has(`value="known, new, nightly"`)
 	long := strings.Repeat("x", 33)
 	b.post("/flows/"+id+"/tags", url.Values{"tags": {long}}).is(http.StatusUnprocessableEntity).has(long, "at most 32 characters")
 }
@@ -186,7 +186,7 @@ func TestCreateFlow(t *testing.T) {
 		})
 	}
 	b.post("/flows", url.Values{"template": {"gone"}}).is(http.StatusUnprocessableEntity).has("There is no such template")
-	b.post("/flows", url.Values{"model": {"a/b"}}).is(http.StatusNotFound)
+	b.post("/flows", url.Values{"model": {"a/b"}}).is(http.StatusNotFound) // no platform here
 	b.get("/flows/templates").is(http.StatusOK).has("A start", "Needs Replicate", `value="start"`)
 	h.as(flow.MemberViewer).get("/flows/templates").is(http.StatusOK).has("A start").lacks(`value="start"`)
 }

@@ -59,6 +59,8 @@ func (s *Server) table() []route {
 		s.runRoutes(),
 		s.runListRoutes(),
 		s.usageRoutes(),
+		s.credentialRoutes(),
+		s.modelRoutes(),
 	)
 }
 

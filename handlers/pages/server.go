@@ -31,6 +31,7 @@ type Store interface {
 	runStore
 	runListStore
 	usageStore
+	credentialStore
 }
 
 // Runner starts, follows and ends runs.

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/pages"
+	"sluice/nodes"
+	"sluice/providers"
+)
+
+// pageProviders answers what the pages ask about credentials.
+type pageProviders struct {
+	upstreams *upstreams
+	store     flow.DocumentStore
+}
+
+// List is every provider; servers on this machine are reached without a
+// credential, so they are there for those elsewhere.
+func (p *pageProviders) List() (list []pages.Provider) {
+	for _, preset := range providers.Presets() {
+		list = append(list, pages.Provider{
+			Name: preset.Name, Title: preset.Title, KeysURL: preset.KeysURL, Can: abilities(preset), Local: preset.Local,
+			OwnAddress: preset.Local || preset.BaseURL == "",
+		})
+	}
+	return list
+}
+
+// refusal names the field that is wrong.
+func refusal(field, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
+}
+
+// Credential binds what a person typed to the hosts that it is for.
+func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Credential, error) {
+	preset, known := providers.FindPreset(c.Provider)
+	other, taken := providers.FindPreset(c.Name)
+	own := preset.Local || known && preset.BaseURL == ""
+	switch {
+	case !credentialName.MatchString(c.Name):
+		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
+	case taken && c.Name != c.Provider:
+		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
+	case c.Provider != "" && !known:
+		return c, refusal("provider", "There is no such provider to choose.")
+	case !own && c.BaseURL != "":
+		return c, refusal("base_url", "%s has one address.", preset.Title)
+	}
+	for _, host := range c.Hosts {
+		if !hostName.MatchString(host) && net.ParseIP(host) == nil {
+			return c, refusal("hosts", "“%s” is not the name of a host. Write it like api.example.com, without a scheme, a port or a path.", host)
+		}
+	}
+	if why := p.CheckSecret(secret); why != "" && !(own && secret == "") {
+		return c, refusal("secret", "%s", why)
+	}
+	c.Trusted = c.Trusted && own
+	if !own {
+		c.Hosts = append(c.Hosts, preset.Hosts...)
+		return c, nil
+	}
+	u, err := baseURL(c.BaseURL)
+	if err != nil {
+		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
+	}
+	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{u.Hostname()}
+	return c, nil
+}
+
+// CheckSecret says what is wrong with a secret.
+func (p *pageProviders) CheckSecret(secret string) string { return checkSecret(secret) }
+
+// Test asks the provider of a credential.
+func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, error) {
+	access, err := p.upstreams.resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
+	if err != nil {
+		return "", err
+	}
+	told, err := p.upstreams.test(ctx, access)
+	if e, ok := errors.AsType[*providers.Error](err); ok {
+		return "", flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")
+	}
+	return told, err
+}
+
+// Environment belongs to the default workspace alone: others have their own bill.
+func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
+	if ws != flow.DefaultWorkspace {
+		return nil
+	}
+	env := environment()
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		a := env[name]
+		list = append(list, flow.Credential{Name: a.Name, Provider: name, Hosts: a.Hosts, BaseURL: a.BaseURL})
+	}
+	return list
+}
+
+// CredentialUses reads the drafts and live versions of the workspace.
+func (p *pageProviders) CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error) {
+	return flow.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
+}

@@ -1,0 +1,293 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// credentialStore removes credentials; others list and save them.
+type credentialStore interface {
+	RemoveCredential(ctx context.Context, ws, name string) error
+}
+
+func (s *Server) credentialRoutes() []route {
+	return []route{
+		{http.MethodGet, "/credentials", accessViewer, (*call).listCredentials},
+		{http.MethodPost, "/credentials", accessEditor, (*call).createCredential},
+		{http.MethodGet, "/credentials/:name", accessEditor, (*call).showCredential},
+		{http.MethodPost, "/credentials/:name/test", accessEditor, (*call).testCredential},
+		{http.MethodPost, "/credentials/:name/secret", accessEditor, (*call).replaceSecret},
+		{http.MethodPost, "/credentials/:name/remove", accessEditor, (*call).removeCredential},
+	}
+}
+
+// listCredentials is GET /credentials; with ?add= it is the way to a new one,
+// which needs an address that no credential can have.
+func (c *call) listCredentials() error {
+	if c.QueryParams().Has("add") && c.mayEdit() {
+		return c.newCredentialPage()
+	}
+	list, err := c.s.Store.ListCredentials(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	page := views.CredentialsPage{MayEdit: c.mayEdit(), Now: c.s.Now()}
+	uses := map[string][]flow.CredentialUse{}
+	if page.MayEdit {
+		if uses, err = c.s.Providers.CredentialUses(c.ctx(), c.ws()); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		page.Credentials = append(page.Credentials, c.credentialRow(&list[i], uses))
+	}
+	if page.MayEdit {
+		for _, k := range c.s.Providers.Environment(c.ws()) {
+			row := c.credentialRow(&k, nil)
+			row.Environment = true
+			page.Credentials = append(page.Credentials, row)
+		}
+	}
+	return c.render(http.StatusOK, views.Credentials(c.page("Credentials", views.SectionCredentials), page))
+}
+
+func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) views.CredentialRow {
+	access := flow.Access{Provider: k.Provider}
+	row := views.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain()}
+	if !row.Plain {
+		row.Provider = c.s.providerTitle(k.Provider)
+	}
+	for _, u := range uses[k.Name] {
+		row.Uses = addUse(row.Uses, u)
+	}
+	return row
+}
+
+// addUse gathers the nodes of a flow.
+func addUse(list []views.CredentialUse, u flow.CredentialUse) []views.CredentialUse {
+	i := slices.IndexFunc(list, func(known views.CredentialUse) bool { return known.FlowID == u.FlowID })
+	if i < 0 {
+		return append(list, views.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
+	}
+	if !slices.Contains(list[i].Nodes, u.Node) {
+		list[i].Nodes = append(list[i].Nodes, u.Node)
+	}
+	list[i].Live = list[i].Live || u.Live
+	return list
+}
+
+// plainSecret is the choice of a credential for no provider.
+const plainSecret = "plain"
+
+// newCredentialPage asks whom a credential is for, and then shows its form.
+func (c *call) newCredentialPage() error {
+	name := c.QueryParam("add")
+	if form, ok := c.addForm(name); ok {
+		form.Name = name
+		if form.Plain {
+			form.Name = ""
+		}
+		return c.render(http.StatusOK, views.NewCredentialPage(c.page("Add a credential", views.SectionCredentials), form))
+	}
+	var cards []views.ProviderCard
+	for _, p := range c.s.Providers.List() {
+		text := strings.Join(p.Can, ", ")
+		if p.Local {
+			text = "A server of your own: " + text
+		}
+		cards = append(cards, views.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
+	}
+	cards = append(cards, views.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A plain secret for headers and signatures"})
+	return c.render(http.StatusOK, views.ChooseProvider(c.page("Add a credential", views.SectionCredentials), cards))
+}
+
+// addForm is the form for a provider.
+func (c *call) addForm(name string) (views.AddCredential, bool) {
+	if name == plainSecret {
+		return views.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: views.Errors{}}, true
+	}
+	for _, p := range c.s.Providers.List() {
+		if p.Name == name {
+			return views.AddCredential{
+				Provider: p.Name, Title: p.Title, KeysURL: p.KeysURL, OwnAddress: p.OwnAddress, Optional: p.OwnAddress, Errors: views.Errors{},
+			}, true
+		}
+	}
+	return views.AddCredential{}, false
+}
+
+// createCredential is POST /credentials. The provider is asked at once whether
+// it accepts the secret; it is kept either way, since a provider may be down.
+func (c *call) createCredential() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	form, ok := c.addForm(c.FormValue("provider"))
+	if !ok {
+		return flow.Errorf(flow.CodeInputInvalid, "There is no such provider. Load the page again and choose another.")
+	}
+	form.Name, form.BaseURL, form.Hosts = strings.TrimSpace(c.FormValue("name")), strings.TrimSpace(c.FormValue("base_url")), c.FormValue("hosts")
+	made, err := c.checkCredential(&form)
+	if err != nil {
+		return err
+	}
+	if len(form.Errors) > 0 {
+		return c.render(http.StatusUnprocessableEntity, views.NewCredentialPage(c.page("Add a credential", views.SectionCredentials), form))
+	}
+	if err := c.keepCredential(made); err != nil {
+		return err
+	}
+	if !form.Plain {
+		c.tellTest(made.Name, "“"+made.Name+"” is kept. ")
+	} else {
+		c.toast(views.ToneOK, "“"+made.Name+"” is kept.")
+	}
+	return c.see("/credentials")
+}
+
+// checkCredential puts what is wrong into the form. A name that is taken is
+// refused: what uses it would be paid for by somebody else all at once.
+func (c *call) checkCredential(form *views.AddCredential) (flow.Credential, error) {
+	wanted := flow.Credential{WorkspaceID: c.ws(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayTrust()}
+	if !form.Plain {
+		wanted.Provider = form.Provider
+	}
+	for host := range strings.SplitSeq(form.Hosts, ",") {
+		if host = strings.TrimSpace(host); host != "" && form.Plain {
+			wanted.Hosts = append(wanted.Hosts, host)
+		}
+	}
+	made, err := c.s.Providers.Credential(wanted, strings.TrimSpace(c.FormValue("secret")))
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		for _, p := range e.Fields {
+			form.Errors[strings.TrimPrefix(p.Pointer, "/")] = p.Detail
+		}
+		return made, nil
+	}
+	if err != nil {
+		return made, err
+	}
+	switch _, err := c.s.Store.FindCredential(c.ctx(), c.ws(), made.Name); {
+	case err == nil:
+		form.Errors["name"] = "There is a credential of this name. Open it to replace its secret, or choose another name."
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return made, err
+	}
+	return made, nil
+}
+
+// mayTrust tells whether a base URL that this person enters may be a private
+// address: the operator's own people may, others who got a workspace may not.
+func (c *call) mayTrust() bool {
+	return c.ws() == flow.DefaultWorkspace && c.member.Role.AtLeast(flow.MemberOwner)
+}
+
+func (c *call) keepCredential(made flow.Credential) error {
+	if err := c.s.Store.SaveCredential(c.ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
+		return err
+	}
+	return c.audit("credential.save", made.Name, made.Provider)
+}
+
+// tellTest asks the provider and says on the next page how it answered.
+func (c *call) tellTest(name, before string) {
+	told, err := c.s.Providers.Test(c.ctx(), c.ws(), name)
+	if err != nil {
+		e := flow.AsError(err)
+		if e.Code == flow.CodeInternal {
+			c.s.Log.Error("credential not tested", "name", name, "error", err)
+		}
+		c.toast(views.ToneBad, before+e.Message)
+		return
+	}
+	c.toast(views.ToneOK, before+told)
+}
+
+func (c *call) findCredential() (flow.Credential, error) {
+	return c.s.Store.FindCredential(c.ctx(), c.ws(), c.Param("name"))
+}
+
+// showCredential is GET /credentials/{name}.
+func (c *call) showCredential() error {
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	return c.credentialPage(http.StatusOK, &k, nil)
+}
+
+func (c *call) credentialPage(status int, k *flow.Credential, errors views.Errors) error {
+	uses, err := c.s.Providers.CredentialUses(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now()}
+	return c.render(status, views.Credential(c.page(k.Name, views.SectionCredentials), page))
+}
+
+// testCredential is POST /credentials/{name}/test.
+func (c *call) testCredential() error {
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	c.tellTest(k.Name, "")
+	return c.see("/credentials/" + k.Name)
+}
+
+// replaceSecret is POST /credentials/{name}/secret. Where the secret may go
+// stays as it is.
+func (c *call) replaceSecret() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"secret": why})
+	}
+	if err := c.keepCredential(k); err != nil {
+		return err
+	}
+	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
+		c.toast(views.ToneOK, "The secret is replaced.")
+	} else {
+		c.tellTest(k.Name, "The secret is replaced. ")
+	}
+	return c.see("/credentials/" + k.Name)
+}
+
+// removeCredential is POST /credentials/{name}/remove. Flows that use it fail
+// from then on, so the person says that they know.
+func (c *call) removeCredential() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	uses, err := c.s.Providers.CredentialUses(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"sure": "Tick this to remove it all the same."})
+	}
+	if err := c.s.Store.RemoveCredential(c.ctx(), c.ws(), k.Name); err != nil {
+		return err
+	}
+	if err := c.audit("credential.remove", k.Name, k.Provider); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "“"+k.Name+"” is removed.")
+	return c.see("/credentials")
+}
