@@ -65,7 +65,7 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 	h.runner = h.startRunner()
 	h.http = httptest.NewUnstartedServer(nil)
 	cfg := Config{
-		Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), PublicURL: "http://" + h.http.Listener.Addr().String(),
+		Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: "http://" + h.http.Listener.Addr().String(),
 		Log: slog.New(slog.NewTextHandler(h.log, nil)),
 	}
 	for _, f := range set {
