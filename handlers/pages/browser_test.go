@@ -91,7 +91,9 @@ func (p *tab) hear(ev any) {
 			p.bad = append(p.bad, e.ExceptionDetails.Exception.Description)
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError {
+		// The pane may ask for a new node before the server has it; it asks again.
+		early := strings.Contains(e.Entry.URL, "/node/") && strings.Contains(e.Entry.Text, "404")
+		if e.Entry.Level == log.EntryLevelError && !early {
 			p.bad = append(p.bad, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}

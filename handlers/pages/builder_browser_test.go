@@ -48,7 +48,9 @@ func TestBuilder_inABrowser(t *testing.T) {
 	if d := h.draft(id); d.Node("template") == nil || d.Node("sentiment") == nil {
 		t.Fatalf("the server has %s", d.Encode())
 	}
-	// An edge, its undo, a reload, and its redo.
+	// An edge, its undo, a reload, and its redo. Nothing may float over the ports,
+	// nor the view still be on its way.
+	value[bool](p, `new Promise((done) => { canvas.selection.clear(); canvas.view.fit(undefined, 0); requestAnimationFrame(() => requestAnimationFrame(() => done(true))); })`)
 	p.drag(p.middle(`#node-word [data-side="out"]`), p.middle(`#node-loud [data-side="in"]`))
 	p.until(`canvas.draft.edges.length === 1`)
 	p.until(`document.getElementById("undo").title.includes("Connect")`)
