@@ -170,7 +170,7 @@ func port(p []string) string {
 	if len(p) > 3 {
 		many = " data-many"
 	}
-	return fmt.Sprintf(`<div class="row"><button type="button" data-port="%[2]s" data-side="%[1]s" data-type="%[3]s"%[4]s aria-label="%[2]s, %[3]s"></button><span>%[2]s</span></div>`, p[0], p[1], p[2], many)
+	return fmt.Sprintf(`<div class="row" data-far-hide><button type="button" data-port="%[2]s" data-side="%[1]s" data-type="%[3]s"%[4]s aria-label="%[2]s, %[3]s"></button><span class="%[1]s">%[2]s</span></div>`, p[0], p[1], p[2], many)
 }
 
 func (s *draftServer) since(w http.ResponseWriter, r *http.Request) {

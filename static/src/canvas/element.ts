@@ -51,7 +51,7 @@ export class FlowCanvas extends HTMLElement {
     this.frame = frame(this);
     Object.assign(this, { pane: this.frame.pane, viewport: this.frame.viewport, grid: this.frame.grid, layer: this.frame.layer });
     this.build(flow);
-    this.present();
+    this.present(flow);
     this.listen(this.stop.signal);
     performance.measure("canvas:ready", { start: began, end: performance.now() });
     this.setAttribute("ready", "");
@@ -66,7 +66,6 @@ export class FlowCanvas extends HTMLElement {
     this.selection = new Selection(this);
     this.edges = new Edges(this, svg);
     this.groups = new Groups(this, groups, `canvas:${flow}:folded`);
-    this.view = new Viewport(this, `canvas:${flow}:view`);
     this.drag = new Drag(this, over);
     this.connect = new Connect(this, over);
     this.clipboard = new Clipboard(this);
@@ -75,14 +74,16 @@ export class FlowCanvas extends HTMLElement {
     this.sync = new Sync(this, this.getAttribute("ops") ?? "", Number(this.getAttribute("rev") ?? 0), `canvas:${flow}`);
     this.notes = new Notes(this);
     this.pointer = new Pointer(this);
-    this.watch = new Watch(this);
   }
 
-  /** present shows the document for the first time: sizes are read once, for all nodes together. */
-  private present(): void {
+  /** present shows the document for the first time: all is written first, then the browser lays it out once, and all sizes are read. */
+  private present(flow: string): void {
     this.append(this.announce.region);
-    for (const el of this.layer.querySelectorAll<HTMLElement>(":scope > article[data-id]")) this.watch.start(this.scene.elements.get(this.scene.adopt(el))!);
+    for (const el of this.layer.querySelectorAll<HTMLElement>(":scope > article[data-id]")) this.scene.adopt(el);
     this.groups.sync();
+    this.view = new Viewport(this, `canvas:${flow}:view`); // reads the size of the pane
+    this.watch = new Watch(this); // after the shells are written, which is no news
+    for (const el of this.scene.elements.values()) this.watch.start(el);
     this.scene.measure(this.scene.elements.keys());
     this.groups.draw();
     this.edges.sync();
