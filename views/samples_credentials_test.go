@@ -30,7 +30,7 @@ func init() {
 			"credentials-plain":    NewCredentialPage(in, AddCredential{Provider: "plain", Title: "something else", Plain: true, Hosts: "api.example.com"}),
 			"credential":           Credential(in, CredentialPage{Credential: openai, Now: noon}),
 			"credential-errors":    Credential(in, CredentialPage{Credential: openai, Now: noon, Errors: Errors{"sure": "Tick this to remove it all the same.", "secret": "Paste the secret here."}}),
-			"models":               ModelShelves(models, ModelsPage{Groups: hosted, Categories: []string{"Pictures", "Speech"}, MayEdit: true}),
+			"models-hosted":        ModelShelves(models, ModelsPage{Groups: hosted, Categories: []string{"Pictures", "Speech"}, MayEdit: true}),
 			"models-none":          ModelShelves(models, ModelsPage{Query: "nothing", Categories: []string{"Pictures", "Speech"}, Category: "Speech"}),
 			"models-providers":     ModelShelves(models, ModelsPage{Shelf: ShelfProviders, Groups: local, MayEdit: true}),
 			"models-no-providers":  ModelShelves(models, ModelsPage{Shelf: ShelfProviders, MayEdit: true}),
