@@ -81,6 +81,9 @@ func (c *client) open(ctx context.Context, method, path string, body any, header
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
+		if name == "Content-Type" {
+			req.Header.Del(name) // another than JSON, not one beside it
+		}
 		req.Header.Add(name, value)
 	}
 	return plain.Do(req)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -182,4 +183,31 @@ func (p *Tab) Picture(path string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// Drag presses the mouse at one place, moves and lets go at another.
+func (p *Tab) Drag(from, to Point) {
+	p.t.Helper()
+	mouse := func(kind input.DispatchMouseEventType, at Point, buttons int64) {
+		Call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1})
+	}
+	mouse(input.DispatchMouseEventTypeMouseMoved, from, 0)
+	mouse(input.DispatchMouseEventTypeMousePressed, from, 1)
+	const hops = 8 // a gesture begins after the first few points
+	for i := 1; i <= hops; i++ {
+		part := float64(i) / hops
+		mouse(input.DispatchMouseEventTypeMouseMoved, Point{from.X + (to.X-from.X)*part, from.Y + (to.Y-from.Y)*part}, 1)
+	}
+	mouse(input.DispatchMouseEventTypeMouseReleased, to, 0)
+}
+
+// Tap touches an element with a finger.
+func (p *Tab) Tap(selector string) {
+	p.t.Helper()
+	at := p.Middle(selector)
+	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) {
+		Call(p, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: append([]*input.TouchPoint{}, points...)})
+	}
+	touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: at.X, Y: at.Y})
+	touch(input.DispatchTouchEventTypeTouchEnd)
 }

@@ -1,0 +1,264 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"sluice/e2e/chrome"
+	"sluice/flow"
+)
+
+// easel is a builder that somebody draws in.
+type easel struct {
+	*chrome.Tab
+	d    *dashboard
+	flow string
+}
+
+// begin makes a blank flow as a person does, and clears it.
+func (d *dashboard) begin(t *testing.T, tab *chrome.Tab) *easel {
+	t.Helper()
+	tab.Go(d.base() + "/flows")
+	tab.Click("details.menu summary.btn.primary")
+	tab.Click("details.menu .sheet form button.item")
+	tab.There("flow-canvas[ready]")
+	path := chrome.Value[string](tab, "location.pathname")
+	e := &easel{tab, d, strings.TrimPrefix(path, "/flows/")}
+	e.clear()
+	return e
+}
+
+// clear removes what a new flow begins with.
+func (e *easel) clear() {
+	e.Eval(`document.querySelector("flow-canvas article")?.focus()`)
+	e.chord("a", "Control")
+	e.Keys(kb.Delete)
+	e.saved()
+}
+
+func (e *easel) chord(key string, modifiers ...string) {
+	options := []chromedp.KeyOption{}
+	for _, m := range modifiers {
+		options = append(options, map[string]chromedp.KeyOption{"Control": chromedp.KeyModifiers(chromedp.ModifierCtrl), "Shift": chromedp.KeyModifiers(chromedp.ModifierShift), "Alt": chromedp.KeyModifiers(chromedp.ModifierAlt)}[m])
+	}
+	e.Keys(key, options...)
+}
+
+// saved waits until the server has everything.
+func (e *easel) saved() {
+	e.Until(`document.querySelector("flow-canvas").sync.waiting === 0 && document.querySelector("#save-state").dataset.state === "saved"`)
+}
+
+// draft is what the server keeps.
+func (e *easel) draft() *flow.Document {
+	var d flow.Document
+	text := e.d.must("flow", "export", e.flow)
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		e.d.t.Fatalf("%v in %s", err, text)
+	}
+	return &d
+}
+
+// shape is nodes by kind and edges, without places.
+func shape(d *flow.Document) string {
+	var nodes, edges []string
+	for _, n := range d.Nodes {
+		nodes = append(nodes, n.ID)
+	}
+	for _, e := range d.Edges {
+		edges = append(edges, e.From+">"+e.To)
+	}
+	slices.Sort(nodes)
+	slices.Sort(edges)
+	return strings.Join(nodes, " ") + " | " + strings.Join(edges, " ")
+}
+
+// want fails unless the draft has this shape.
+func (e *easel) want(what string) {
+	e.d.t.Helper()
+	e.saved()
+	if got := shape(e.draft()); got != what {
+		e.d.t.Fatalf("the draft is\n%s, want\n%s", got, what)
+	}
+}
+
+func port(node, name, side string) string {
+	return fmt.Sprintf(`#node-%s [data-port="%s"][data-side="%s"]`, node, name, side)
+}
+
+// wire drags from an output to an input.
+func (e *easel) wire(from, out, to, in string) {
+	e.Drag(e.Middle(port(from, out, "out")), e.Middle(port(to, in, "in")))
+}
+
+// five is what the journeys draw.
+const five = "input output output-2 sentiment summarize | input.value>sentiment.text input.value>summarize.text sentiment.label>output-2.value summarize.summary>output.value"
+
+var fiveKinds = []string{"input", "summarize", "sentiment", "output", "output"}
+
+var fivePlaces = map[string]chrome.Point{"input": {X: 340, Y: 260}, "summarize": {X: 600, Y: 160}, "sentiment": {X: 600, Y: 380}, "output": {X: 860, Y: 160}, "output-2": {X: 860, Y: 380}}
+
+func TestDrawByMouse(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	for i, kind := range fiveKinds {
+		e.Click(fmt.Sprintf(`#palette button[data-kind="%s"]`, kind))
+		e.There("#node-" + ids[i] + " [data-port]")
+		e.Drag(e.Middle("#node-"+ids[i]+" header"), fivePlaces[ids[i]])
+	}
+	e.wire("input", "value", "summarize", "text")
+	e.wire("input", "value", "sentiment", "text")
+	e.wire("summarize", "summary", "output", "value")
+	e.wire("sentiment", "label", "output-2", "value")
+	e.want(five)
+	e.Shot("journey-drawn")
+}
+
+func TestDrawByKeyboard(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	for i, kind := range fiveKinds {
+		e.Eval(`(document.querySelector("flow-canvas article[tabindex='0']") ?? document.querySelector("flow-canvas [role=application]") ?? document.querySelector("flow-canvas")).focus()`)
+		e.Keys("/")
+		e.Keys(strings.ReplaceAll(kind, "_", " "))
+		e.Until(fmt.Sprintf(`document.querySelector("[role=option][aria-selected=true]")?.dataset.kind === %q`, kind))
+		e.Keys("\r")
+		e.There("#node-" + ids[i] + " [data-port]")
+	}
+	for _, edge := range strings.Fields(five[strings.Index(five, "|")+1:]) {
+		from, to, _ := strings.Cut(edge, ">")
+		for i, end := range []string{from, to} {
+			node, name, _ := strings.Cut(end, ".")
+			e.Eval(fmt.Sprintf(`document.querySelector('%s').focus()`, port(node, name, []string{"out", "in"}[i])))
+			e.Keys("\r")
+		}
+	}
+	e.want(five)
+}
+
+// TestDrawOnAPhone draws through the outline, with fingers, on 375 points.
+func TestDrawOnAPhone(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	tab := d.signIn(t, ownerEmail, "/flows")
+	e := d.begin(t, tab)
+	e.Phone()
+	e.Go(d.base() + "/flows/" + e.flow)
+	e.There("#outline")
+	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	for i, kind := range fiveKinds {
+		e.Eval(fmt.Sprintf(`document.querySelector("#outline-kind").value = %q`, kind))
+		e.Tap(".outline-add button")
+		e.There("#line-" + ids[i])
+	}
+	for _, edge := range strings.Fields(five[strings.Index(five, "|")+1:]) {
+		from, to, _ := strings.Cut(edge, ">")
+		node, _, _ := strings.Cut(to, ".")
+		if !chrome.Value[bool](e.Tab, fmt.Sprintf(`document.querySelector("#line-%s").classList.contains("open")`, node)) {
+			e.Tap("#line-" + node + " a.line")
+		}
+		choose := fmt.Sprintf(`[id="connect-from-%s"]`, to)
+		e.There(choose)
+		e.Eval(fmt.Sprintf(`document.querySelector('%s').value = %q`, choose, from))
+		e.Tap(fmt.Sprintf(`form:has(%s) button`, choose))
+		e.Until(fmt.Sprintf(`document.querySelector("flow-canvas").document().edges.some((x) => x.from === %q && x.to === %q)`, from, to))
+	}
+	e.want(five)
+	e.Shot("journey-phone")
+}
+
+// TestUndoEverything takes back each kind of change, also after a reload, and
+// does all of them again.
+func TestUndoEverything(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	empty := shape(e.draft())
+	e.Click(`#palette button[data-kind="input"]`)
+	e.There("#node-input [data-port]")
+	e.Drag(e.Middle("#node-input header"), fivePlaces["input"])
+	e.Click(`#palette button[data-kind="summarize"]`)
+	e.There("#node-summarize [data-port]")
+	e.Drag(e.Middle("#node-summarize header"), fivePlaces["summarize"])
+	e.wire("input", "value", "summarize", "text")
+	e.saved()
+	whole := e.draft()
+	e.Go(d.base() + "/flows/" + e.flow)
+	e.There("flow-canvas[ready]")
+	for range 5 { // add, drag, add, drag, connect; a fresh node's first drag may join nothing
+		e.Click("#undo")
+	}
+	e.want(empty)
+	for range 5 {
+		e.Click("#redo")
+	}
+	e.saved()
+	if got := e.draft(); shape(got) != shape(whole) || !maps.Equal(places(got), places(whole)) {
+		t.Errorf("after all is done again the draft is %s at %v, want %s at %v", shape(got), places(got), shape(whole), places(whole))
+	}
+}
+
+func places(d *flow.Document) map[string]flow.Position {
+	m := map[string]flow.Position{}
+	for _, n := range d.Nodes {
+		if n.Position != nil {
+			m[n.ID] = *n.Position
+		}
+	}
+	return m
+}
+
+// TestTwoTabs draws in two tabs at once.
+func TestTwoTabs(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	one := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	two := &easel{d.browser.Open(t, d.base()+"/flows/"+one.flow), d, one.flow}
+	two.There("flow-canvas[ready]")
+	one.Click(`#palette button[data-kind="input"]`)
+	two.Click(`#palette button[data-kind="output"]`)
+	for _, e := range []*easel{one, two} {
+		e.There("#node-input [data-port]")
+		e.There("#node-output [data-port]")
+	}
+	one.Drag(one.Middle("#node-input header"), fivePlaces["input"])
+	two.Until(`JSON.stringify(document.querySelector("flow-canvas").document().nodes.find((n) => n.id === "input").position) === ` +
+		chrome.Value[string](one.Tab, `JSON.stringify(JSON.stringify(document.querySelector("flow-canvas").document().nodes.find((n) => n.id === "input").position))`))
+	two.Drag(two.Middle("#node-output header"), fivePlaces["output"])
+	two.wire("input", "value", "output", "value")
+	one.Until(`document.querySelector("flow-canvas").document().edges.length === 1`)
+	one.want("input output | input.value>output.value")
+	two.want("input output | input.value>output.value")
+}
+
+// TestOfflineAndBack draws without a network; what was drawn outlives a reload
+// and is saved when the network is back.
+func TestOfflineAndBack(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	e.Allow("ERR_INTERNET_DISCONNECTED")
+	e.Click(`#palette button[data-kind="input"]`)
+	e.There("#node-input [data-port]")
+	e.saved()
+	e.Offline(true)
+	e.Drag(e.Middle("#node-input header"), fivePlaces["input"])
+	e.Until(`document.querySelector("#save-state").dataset.state === "offline"`)
+	e.Shot("journey-offline")
+	e.Offline(false)
+	e.saved()
+	if at := places(e.draft())["input"]; at == (flow.Position{}) {
+		t.Error("the move made while offline is not in the draft")
+	}
+}

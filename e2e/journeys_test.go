@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sluice/e2e/chrome"
+)
+
+var setupLink = regexp.MustCompile(`http://\S+/setup\?token=\S+`)
+
+// TestFirstStart is a stranger's first minute in the browser: the link from the
+// terminal, a form, a flow that runs, its answer.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	chrome.Path(t)
+	s := newServer(t)
+	var link string
+	s.waitUntil("the set-up link is printed", func() bool {
+		link = setupLink.FindString(s.life().out.String() + s.life().errs.String())
+		return link != ""
+	})
+	tab := chrome.Start(t).Open(t, link)
+	tab.Type("#field-name", "Ada")
+	tab.Type("#field-email", ownerEmail)
+	tab.Type("#field-password", passphrase)
+	tab.Type("#field-workspace", "Acme support")
+	tab.Shot("journey-setup")
+	tab.Keys("\r")
+	tab.There("flow-canvas[ready]")
+	tab.Has("#builder", "Which team")
+	tab.Shot("journey-starter")
+	tab.Click("#run-button button")
+	tab.There("#run-dialog")
+	if !chrome.Value[bool](tab, `[...document.querySelectorAll("#run-dialog textarea, #run-dialog input")].some((f) => f.name.includes("ticket") && f.value)`) {
+		tab.Type(`#run-dialog [name$="ticket"]`, tickets[0])
+	}
+	tab.Click(`#run-dialog form [type=submit], #run-dialog form button:not([type])`)
+	tab.Has("#run-bar", "ucceeded")
+	tab.Has("#node-classify, [data-kind=classify]", "billing")
+	tab.Shot("journey-answer")
+	tab.Go(s.base() + "/sign-in")
+	tab.Go(link)
+	tab.Gone("#setup")
+}
+
+// TestViewer looks at everything and changes nothing.
+func TestViewer(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	d.person("vera@example.com", "viewer")
+	id := d.flowNamed("Route a support ticket")
+	before := d.must("flow", "export", id)
+	tab := d.signIn(t, "vera@example.com", "/flows/"+id)
+	tab.There("flow-canvas[ready][readonly]")
+	tab.Gone("#palette")
+	at := tab.Middle("[data-kind=classify] header")
+	tab.Drag(at, chrome.Point{X: at.X + 80, Y: at.Y + 80})
+	tab.Keys("\ue017") // Delete
+	refused := chrome.Value[int](tab, `fetch("/flows/`+id+`/ops", {method: "POST", headers: {"Content-Type": "application/json"},
+		body: JSON.stringify({base: 0, tab: "a", txid: "b", ops: [{op: "remove", nodes: ["ticket"]}]})}).then((r) => r.status)`)
+	if refused != 403 {
+		t.Errorf("a viewer's edit got %d", refused)
+	}
+	tab.Allow("403")
+	if after := d.must("flow", "export", id); after != before {
+		t.Error("a viewer changed the draft")
+	}
+	tab.Go(d.base() + "/flows")
+	tab.Gone(`form[action="/flows"] button[name=template]`)
+	for _, path := range []string{"/flows/" + id + "/publish", "/flows/" + id + "/run", "/flows/" + id + "/archive"} {
+		if status := chrome.Value[int](tab, `fetch("`+path+`", {method: "POST", body: new URLSearchParams()}).then((r) => r.status)`); status != 403 {
+			t.Errorf("a viewer's POST %s got %d", path, status)
+		}
+	}
+}
+
+// TestPublishAndRollBack publishes a change that breaks callers: the page names
+// the key that will notice, and going back makes its calls work again.
+func TestPublishAndRollBack(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t)
+	s := d.seed()
+	c := d.client(s.key)
+	tab := d.signIn(t, ownerEmail, "/flows/"+s.flow)
+	tab.There("flow-canvas[ready]")
+	tab.Eval(`document.querySelector("flow-canvas").commit("Delete", [{op: "set", node: "ticket", field: "name", value: "letter"}])`)
+	tab.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
+	tab.Click("#publish-button :is(button, a)")
+	tab.There("#publish-dialog")
+	tab.Has("#publish-dialog", "ticket")
+	tab.Has("#publish-dialog", "production")
+	tab.Shot("journey-breaking")
+	tab.Click(`#publish-dialog form button:is([type=submit], :not([type]))`)
+	tab.Has("#publish-button", "v2")
+	c.refused(422, "input_invalid", "POST", "/v1/flow/"+s.flow+"/run", object{"ticket": "a"})
+	tab.Go(d.base() + "/flows/" + s.flow + "/versions")
+	tab.Shot("journey-versions")
+	tab.Click(`form[action$="/versions/1/live"] button, a[href$="/versions/1/live"]`)
+	if chrome.Value[bool](tab, `!!document.querySelector("dialog[open] form[action$='/versions/1/live'] button")`) {
+		tab.Click(`dialog[open] form[action$="/versions/1/live"] button`)
+	}
+	tab.Until(`document.body.innerText.includes("v1")`)
+	d.waitUntil("version 1 is live again", func() bool {
+		return c.do("POST", "/v1/flow/"+s.flow+"/run", object{"ticket": "a"}).status == 202
+	})
+}
+
+// TestFormsWithoutScript signs in, makes a flow and names it with a client that
+// knows no scripts.
+func TestFormsWithoutScript(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	d := &dashboard{server: s}
+	d.person(ownerEmail, "owner")
+	cookies := "Cookie: " + d.cookies()
+	post := func(path string, form url.Values) *answer {
+		return s.client("").want(303, "POST", path, []byte(form.Encode()), cookies, "Content-Type: application/x-www-form-urlencoded")
+	}
+	made := post("/flows", nil).header.Get("Location")
+	post(made+"/edit", url.Values{"op": {"name"}, "name": {"By hand"}})
+	post(made+"/edit", url.Values{"op": {"add"}, "kind": {"summarize"}})
+	exported := s.must("flow", "export", strings.TrimPrefix(made, "/flows/"))
+	if !strings.Contains(exported, `"By hand"`) || !strings.Contains(exported, `"summarize"`) {
+		t.Errorf("the draft is %s", exported)
+	}
+}
