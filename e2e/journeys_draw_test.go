@@ -26,8 +26,8 @@ type easel struct {
 func (d *dashboard) begin(t *testing.T, tab *chrome.Tab) *easel {
 	t.Helper()
 	tab.Go(d.base() + "/flows")
-	tab.Click("details.menu summary.btn.primary")
-	tab.Click("details.menu .sheet form button.item")
+	tab.Click(".head details.menu summary")
+	tab.Click(".head details.menu .sheet form button.item")
 	tab.There("flow-canvas[ready]")
 	path := chrome.Value[string](tab, "location.pathname")
 	e := &easel{tab, d, strings.TrimPrefix(path, "/flows/")}
@@ -99,17 +99,17 @@ func (e *easel) wire(from, out, to, in string) {
 }
 
 // five is what the journeys draw.
-const five = "input output output-2 sentiment summarize | input.value>sentiment.text input.value>summarize.text sentiment.label>output-2.value summarize.summary>output.value"
+const five = "input output output_2 sentiment summarize | input.value>sentiment.text input.value>summarize.text sentiment.label>output_2.value summarize.summary>output.value"
 
 var fiveKinds = []string{"input", "summarize", "sentiment", "output", "output"}
 
-var fivePlaces = map[string]chrome.Point{"input": {X: 340, Y: 260}, "summarize": {X: 600, Y: 160}, "sentiment": {X: 600, Y: 380}, "output": {X: 860, Y: 160}, "output-2": {X: 860, Y: 380}}
+var fivePlaces = map[string]chrome.Point{"input": {X: 340, Y: 260}, "summarize": {X: 600, Y: 160}, "sentiment": {X: 600, Y: 380}, "output": {X: 860, Y: 160}, "output_2": {X: 860, Y: 380}}
 
 func TestDrawByMouse(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
-	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
 		e.Click(fmt.Sprintf(`#palette button[data-kind="%s"]`, kind))
 		e.There("#node-" + ids[i] + " [data-port]")
@@ -118,7 +118,7 @@ func TestDrawByMouse(t *testing.T) {
 	e.wire("input", "value", "summarize", "text")
 	e.wire("input", "value", "sentiment", "text")
 	e.wire("summarize", "summary", "output", "value")
-	e.wire("sentiment", "label", "output-2", "value")
+	e.wire("sentiment", "label", "output_2", "value")
 	e.want(five)
 	e.Shot("journey-drawn")
 }
@@ -127,7 +127,7 @@ func TestDrawByKeyboard(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
-	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
 		e.Eval(`(document.querySelector("flow-canvas article[tabindex='0']") ?? document.querySelector("flow-canvas [role=application]") ?? document.querySelector("flow-canvas")).focus()`)
 		e.Keys("/")
@@ -156,7 +156,7 @@ func TestDrawOnAPhone(t *testing.T) {
 	e.Phone()
 	e.Go(d.base() + "/flows/" + e.flow)
 	e.There("#outline")
-	ids := []string{"input", "summarize", "sentiment", "output", "output-2"}
+	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
 		e.Eval(fmt.Sprintf(`document.querySelector("#outline-kind").value = %q`, kind))
 		e.Tap(".outline-add button")
