@@ -52,6 +52,11 @@ export class Sync {
 
   get waiting(): number { return this.queue.length; }
 
+  /** brings tells that a node is on its way to the server, which does not know it yet. */
+  brings(id: string): boolean {
+    return this.queue.some((w) => w.ops.some((op) => op.op === "add" && op.node.id === id));
+  }
+
   /** flush sends the first transaction that waits; its answer sends the next. */
   flush(): void {
     if (this.inFlight || !this.queue.length || this.state === "reload" || !this.url) return;

@@ -30,11 +30,16 @@ async function load(): Promise<void> {
   going?.abort();
   const stop = (going = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
+  if (node && canvas.sync.brings(node)) return soon(); // the answer to its coming asks again
   const answer = await fragment(await ask(node ? nodePath(node) : `${flowPath}/overview`, { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // what waits comes first; its answer asks again
   if (node) show(answer);
   else pane.replaceChildren(answer);
   focus();
+}
+
+function soon(): void {
+  pane.replaceChildren(el("p", { class: "pane-empty" }, "What this node needs is shown as soon as it is saved."));
 }
 
 function several(): void {
