@@ -103,7 +103,7 @@ const five = "input output output_2 sentiment summarize | input.value>sentiment.
 
 var fiveKinds = []string{"input", "summarize", "sentiment", "output", "output"}
 
-var fivePlaces = map[string]chrome.Point{"input": {X: 340, Y: 260}, "summarize": {X: 600, Y: 160}, "sentiment": {X: 600, Y: 380}, "output": {X: 860, Y: 160}, "output_2": {X: 860, Y: 380}}
+var fivePlaces = map[string]chrome.Point{"input": {X: 345, Y: 270}, "summarize": {X: 620, Y: 160}, "sentiment": {X: 620, Y: 400}, "output": {X: 895, Y: 160}, "output_2": {X: 895, Y: 400}}
 
 func TestDrawByMouse(t *testing.T) {
 	t.Parallel()
@@ -131,8 +131,9 @@ func TestDrawByKeyboard(t *testing.T) {
 	for i, kind := range fiveKinds {
 		e.Eval(`(document.querySelector("flow-canvas article[tabindex='0']") ?? document.querySelector("flow-canvas [role=application]") ?? document.querySelector("flow-canvas")).focus()`)
 		e.Keys("/")
-		e.Keys(strings.ReplaceAll(kind, "_", " "))
-		e.Until(fmt.Sprintf(`document.querySelector("[role=option][aria-selected=true]")?.dataset.kind === %q`, kind))
+		e.There("[role=combobox]:focus")
+		e.Keys(kind)
+		e.Until(fmt.Sprintf(`document.querySelector("[role=option][aria-selected=true]")?.innerText.toLowerCase().startsWith(%q)`, kind))
 		e.Keys("\r")
 		e.There("#node-" + ids[i] + " [data-port]")
 	}
@@ -171,6 +172,7 @@ func TestDrawOnAPhone(t *testing.T) {
 		choose := fmt.Sprintf(`[id="connect-from-%s"]`, to)
 		e.There(choose)
 		e.Eval(fmt.Sprintf(`document.querySelector('%s').value = %q`, choose, from))
+		e.Shot("journey-phone-connect")
 		e.Tap(fmt.Sprintf(`form:has(%s) button`, choose))
 		e.Until(fmt.Sprintf(`document.querySelector("flow-canvas").document().edges.some((x) => x.from === %q && x.to === %q)`, from, to))
 	}
@@ -252,6 +254,7 @@ func TestOfflineAndBack(t *testing.T) {
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
 	e.Allow("ERR_INTERNET_DISCONNECTED")
+	e.Allow("Failed to fetch")
 	e.Click(`#palette button[data-kind="input"]`)
 	e.There("#node-input [data-port]")
 	e.saved()
