@@ -59,6 +59,7 @@ func (p *Tab) Until(js string) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	p.Shot("failed-" + strings.ReplaceAll(p.t.Name(), "/", "-"))
 	p.t.Fatalf("waited for %s at %s: %v; the page says: %s", js, p.where(), err, p.text("body"))
 }
 

@@ -16,30 +16,40 @@ let timer = 0;
 
 const outline = (): HTMLElement => document.getElementById("outline")!;
 const seen = (): boolean => outline().offsetParent !== null;
-const opened = (): string => outline().dataset.open ?? "";
+let opened = outline().dataset.open ?? ""; // what shall be open; the picture may be behind
+let asking = false, again = false;
 
 function show(on: boolean): void {
   builder.toggleAttribute("data-outlined", on);
   toggle?.setAttribute("aria-pressed", String(on));
   keep("outline", on ? "open" : "closed");
   if (!on) return;
-  void refresh(opened());
+  void refresh();
   outline().focus({ preventScroll: true });
 }
 
 command({ name: "outline", title: "Show or hide the outline", icon: "list-tree", keys: "Ctrl+Shift+O", run: () => show(!builder.hasAttribute("data-outlined")) });
 
-async function refresh(node: string): Promise<void> {
-  try {
-    await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(node)}`, { target: "#outline", swap: "outerMorph" });
-  } catch { return; } // a newer request took its place
+/** refresh asks for the outline. One request at a time, so that no older answer takes the place of a newer. */
+async function refresh(): Promise<void> {
+  again = true;
+  if (asking) return;
+  asking = true;
+  while (again) {
+    again = false;
+    try {
+      await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(opened)}`, { target: "#outline", swap: "outerMorph" });
+    } catch { break; } // offline: the next edit that arrives asks again
+  }
+  asking = false;
   mark();
 }
 
 /** soon asks for the outline once a burst of edits is over. */
 function soon(): void {
   clearTimeout(timer);
-  if (seen()) timer = window.setTimeout(() => void refresh(canvas.draft.nodes.has(opened()) ? opened() : ""), pause);
+  if (!canvas.draft.nodes.has(opened)) opened = "";
+  if (seen()) timer = window.setTimeout(() => void refresh(), pause);
 }
 
 for (const name of ["canvas:acked", "canvas:remote"]) canvas.addEventListener(name, soon);
@@ -55,7 +65,8 @@ document.addEventListener("click", (e) => {
   e.preventDefault();
   const id = line.dataset.line!;
   canvas.selection.set([id]);
-  void refresh(opened() === id ? "" : id);
+  opened = opened === id ? "" : id;
+  void refresh();
 });
 
 // Forms.
@@ -74,8 +85,7 @@ document.addEventListener("submit", (e) => {
 function add(kind: string): void {
   const k = kindOf(kind);
   if (!k) return;
-  const id = addAtCentre(k);
-  outline().dataset.open = id;
+  opened = addAtCentre(k);
 }
 
 /** opsOf reads a form whose fields are named like the members of an op. */
