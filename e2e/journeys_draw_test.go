@@ -114,6 +114,7 @@ func TestDrawByMouse(t *testing.T) {
 		e.Click(fmt.Sprintf(`#palette button[data-kind="%s"]`, kind))
 		e.There("#node-" + ids[i] + " [data-port]")
 		e.Drag(e.Middle("#node-"+ids[i]+" header"), fivePlaces[ids[i]])
+		e.saved()
 	}
 	e.wire("input", "value", "summarize", "text")
 	e.wire("input", "value", "sentiment", "text")
@@ -130,7 +131,7 @@ func TestDrawByKeyboard(t *testing.T) {
 	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
 		e.Eval(`(document.querySelector("flow-canvas article[tabindex='0']") ?? document.querySelector("flow-canvas [role=application]") ?? document.querySelector("flow-canvas")).focus()`)
-		e.Keys("/")
+		e.Press('/')
 		e.There("[role=combobox]:focus")
 		e.Keys(kind)
 		e.Until(fmt.Sprintf(`document.querySelector("[role=option][aria-selected=true]")?.innerText.toLowerCase().startsWith(%q)`, kind))

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Do carries out actions.
@@ -123,6 +124,16 @@ func (p *Tab) Type(selector, text string) {
 func (p *Tab) Keys(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	p.Do(chromedp.KeyEvent(keys, options...))
+}
+
+// Press presses one key that types nothing, as a browser does for a key that
+// the page has taken for itself.
+func (p *Tab) Press(key rune) {
+	p.t.Helper()
+	k := kb.Keys[key]
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		Call(p, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows})
+	}
 }
 
 // Size makes the tab that large.
