@@ -109,6 +109,8 @@ func TestDrawByMouse(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t)
 	e := d.begin(t, d.signIn(t, ownerEmail, "/flows"))
+	e.Click(`[data-command="zoom-out"]`)
+	e.Click(`[data-command="zoom-out"]`)
 	ids := []string{"input", "summarize", "sentiment", "output", "output_2"}
 	for i, kind := range fiveKinds {
 		e.Click(fmt.Sprintf(`#palette button[data-kind="%s"]`, kind))
