@@ -120,7 +120,10 @@ func change(now, before int64) string {
 	case percent > 999:
 		return fmt.Sprintf("%.0f times as before", float64(now)/float64(before))
 	}
-	return fmt.Sprintf("%+.0f %% to before", percent)
+	if percent < 0 {
+		return fmt.Sprintf("%.0f %% less than before", -percent)
+	}
+	return fmt.Sprintf("%.0f %% more than before", percent)
 }
 
 // usageChart is one picture with its number.
