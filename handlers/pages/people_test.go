@@ -43,14 +43,6 @@ func setupAt(t *testing.T, set ...func(*Config)) (*house, *clock) {
 	return setupOn(t, store, append([]func(*Config){func(cfg *Config) { cfg.Now = c.Now }}, set...)...), c
 }
 
-// member gives a person a place in another workspace.
-func (h *house) member(u *flow.User, ws string, role flow.MemberRole) {
-	h.t.Helper()
-	if err := h.store.AddMember(context.Background(), ws, u.ID, role); err != nil {
-		h.t.Fatal(err)
-	}
-}
-
 // found makes a workspace that somebody owns.
 func (h *house) found(name string, owner *flow.User) string {
 	h.t.Helper()
