@@ -116,10 +116,6 @@ func (r RunLine) mark() string {
 
 func (r RunLine) path() templ.SafeURL { return templ.SafeURL("/runs/" + url.PathEscape(r.ID)) }
 
-func (r RunLine) flowPath() templ.SafeURL {
-	return templ.SafeURL("/runs?flow=" + url.QueryEscape(r.FlowID))
-}
-
 // version is short: v3, or that it was a draft.
 func (r RunLine) version() string {
 	if r.Version == 0 {
