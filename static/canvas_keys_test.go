@@ -27,7 +27,7 @@ func keysAlone(t *testing.T, b context.Context) {
 	p.press("Enter")
 	p.want(`document.activeElement.dataset.port`, `"value"`)
 	p.press("Enter") // choose the port, then go to one that fits
-	p.want(`c.connect.pending.node`, `"tone"`)
+	p.want(`c.taps.pending.node`, `"tone"`)
 	for range 20 {
 		if p.text(`document.activeElement.dataset.nodeid + "." + document.activeElement.dataset.port`) == "write.tone" {
 			break

@@ -42,7 +42,7 @@ func taps(t *testing.T, b context.Context) {
 	p := open(t, b, s.URL)
 	p.fingers()
 	p.tap(p.port("plain.text", "out"))
-	p.until(`c.connect.pending?.node === "plain"`)
+	p.until(`c.taps.pending?.node === "plain"`)
 	p.tap(p.port("join.values", "in"))
 	p.until(`c.edges.size === 3`)
 	p.saved()

@@ -1,6 +1,6 @@
 // The kinds of nodes that can be added, as the page brings them along.
 import { fits, type Edge, type FlowNode, type Point, type PortType } from "../canvas/model.ts";
-import type { Wish } from "../canvas/element.ts";
+import type { Wish } from "../canvas/changes.ts";
 import { canvas } from "./canvas.ts";
 
 type Named = [name: string, type: PortType];

@@ -1,5 +1,5 @@
 // The floating palette: a node at the pointer, at a port, or in an edge.
-import type { Wish } from "../canvas/element.ts";
+import type { Wish } from "../canvas/changes.ts";
 import type { Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { canvas, up } from "./canvas.ts";

@@ -1,6 +1,6 @@
-// Making edges: by mouse and finger (drag), by tap or keyboard (one port, then
-// another), by moving an end of one that exists. Fitting ports glow at once;
-// others say why they do not fit.
+// Making edges: by mouse and finger (drag), by moving an end of one that
+// exists; taps and keys are in taps.ts. Fitting ports glow at once; others say
+// why they do not fit.
 import type { FlowCanvas } from "./element.ts";
 import { at, edgeKey, ends, fits, nodeOf, type Edge, type Point, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
@@ -9,12 +9,11 @@ import { svg } from "./svg.ts";
 import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
 
 const radius = 24; // flow units within which a port catches the pointer
+const threshold = 3; // pixels; below it a press is a tap
 
 type State = ConnectionState & { inProgress: boolean };
 
 export class Connect {
-  /** pending is the first port of a connection made by tap or keyboard. */
-  pending: Port | undefined;
   private state: State | undefined;
   private moving: Edge | undefined; // the edge whose end is dragged
   private from: Port | undefined;
@@ -42,10 +41,22 @@ export class Connect {
 
   private start(e: MouseEvent | TouchEvent, from: Port, el: Element, moving?: Edge): void {
     const type = from.side === "out" ? "source" : "target";
+    const { pane, scene, view } = this.canvas;
     XYHandle.onPointerDown(e, {
-      autoPanOnConnect: true, connectionMode: ConnectionMode.Strict, connectionRadius: radius, domNode: this.canvas.pane as HTMLDivElement, handleId: from.name,
-      nodeId: from.node, isTarget: from.side === "in", nodeLookup: this.canvas.scene.boxes, lib, flowId, handleDomNode: el, panBy: this.canvas.view.pan,
-      edgeUpdaterType: moving ? type : undefined, dragThreshold: 3, getTransform: () => this.canvas.view.transform,
+      lib, flowId,
+      domNode: pane as HTMLDivElement,
+      handleDomNode: el,
+      nodeId: from.node,
+      handleId: from.name,
+      isTarget: from.side === "in",
+      nodeLookup: scene.boxes,
+      connectionMode: ConnectionMode.Strict,
+      connectionRadius: radius,
+      dragThreshold: threshold,
+      autoPanOnConnect: true,
+      edgeUpdaterType: moving ? type : undefined,
+      panBy: view.pan,
+      getTransform: () => view.transform,
       getFromHandle: () => (this.state?.inProgress ? this.state.fromHandle : null) as never,
       isValidConnection: (c) => !this.refusalOf(c as Connection),
       onConnectStart: () => this.begin(from, moving),
@@ -57,7 +68,7 @@ export class Connect {
   }
 
   private begin(from: Port, moving: Edge | undefined): void {
-    this.cancelPending();
+    this.canvas.taps.cancel();
     this.from = from;
     this.moving = moving;
     if (moving) this.canvas.edges.element(edgeKey(moving))?.setAttribute("data-moving", "");
@@ -130,14 +141,15 @@ export class Connect {
     });
   }
 
-  private refuse(reason: string): void {
+  /** refuse says why two ports do not go together. */
+  refuse(reason: string): void {
     if (!reason) return;
     this.canvas.announce.say(reason);
     this.canvas.emit("canvas:refused", { reason, by: "canvas" });
   }
 
   /** mark shows which ports would take the edge. */
-  private mark(from: Port): void {
+  mark(from: Port): void {
     const around = circle(this.canvas.draft, from);
     this.canvas.pane.setAttribute("data-connecting", from.side);
     for (const ports of this.canvas.scene.ports.values())
@@ -147,12 +159,13 @@ export class Connect {
       }
   }
 
-  private fitsFrom(from: Port, p: Port, around: Set<string>): boolean {
+  /** fitsFrom tells whether a port would take an edge from another, with the nodes that would make a circle. */
+  fitsFrom(from: Port, p: Port, around: Set<string>): boolean {
     if (p.side === from.side || p.node === from.node || around.has(p.node)) return false;
     return from.side === "out" ? fits(from.type, p.type) : fits(p.type, from.type);
   }
 
-  private unmark(): void {
+  unmark(): void {
     this.canvas.pane.removeAttribute("data-connecting");
     for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-fit]")) delete el.dataset.fit;
   }
@@ -193,46 +206,7 @@ export class Connect {
     this.state = this.from = this.moving = undefined;
     this.line.remove();
     this.tip.remove();
-    if (!this.pending) this.unmark();
-  }
-
-  // By tap or keyboard.
-
-  /** tap takes the first port, or connects it with this second one. */
-  tap(el: HTMLElement): void {
-    const port = this.portOf(el), first = this.pending;
-    if (!port || this.canvas.readonly) return;
-    if (!first) return this.choose(port, el);
-    this.cancelPending();
-    if (at(first) === at(port) && first.side === port.side) return;
-    const reason = refusal(this.canvas.draft, first, port);
-    if (reason) this.refuse(reason);
-    else this.join(first, port);
-  }
-
-  private choose(port: Port, el: HTMLElement): void {
-    this.pending = port;
-    this.mark(port);
-    el.setAttribute("data-pending", "");
-    const n = this.candidates().length;
-    this.canvas.announce.say(`Connecting ${this.canvas.scene.title(port.node)} ${port.name}. ${n} ports fit: arrow keys go through them, Enter connects, Escape cancels.`);
-  }
-
-  /** cancelPending forgets the first port; it tells whether there was one. */
-  cancelPending(): boolean {
-    if (!this.pending) return false;
-    this.canvas.scene.portElement(this.pending)?.removeAttribute("data-pending");
-    this.pending = undefined;
-    this.unmark();
-    return true;
-  }
-
-  /** candidates are the ports that the first one fits, in the order of the nodes. */
-  candidates(): Port[] {
-    const first = this.pending;
-    if (!first) return [];
-    const around = circle(this.canvas.draft, first);
-    return this.canvas.keys.order().flatMap((id) => this.canvas.scene.ports.get(id) ?? []).filter((p) => this.fitsFrom(first, p, around));
+    if (!this.canvas.taps.pending) this.unmark();
   }
 
   portOf(el: HTMLElement): Port | undefined {

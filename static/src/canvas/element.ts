@@ -1,44 +1,64 @@
 // The custom element <flow-canvas>: it puts the parts together and is what
 // the page talks to. It adopts the nodes that the server rendered into it.
-import { align, type Alignment } from "./align.ts";
+import { Acts } from "./acts.ts";
+import type { Alignment } from "./align.ts";
 import { Announce } from "./announce.ts";
+import { Changes, type Wish } from "./changes.ts";
 import { Clipboard } from "./clipboard.ts";
 import { Connect } from "./connect.ts";
 import { Drag } from "./drag.ts";
 import { Edges } from "./edges.ts";
+import { frame, island, type Frame } from "./frame.ts";
 import { Groups } from "./groups.ts";
 import { History } from "./history.ts";
 import { Keys } from "./keys.ts";
 import { Minimap } from "./minimap.ts";
-import { at, Draft, edgeKey, nodeOf, type Edge, type FlowDocument, type FlowNode, type Point, type Port } from "./model.ts";
-import { applyAll, Touched, type Op } from "./ops.ts";
-import { frame, island, type Frame } from "./frame.ts";
+import { Draft, edgeKey, type Edge, type FlowDocument, type FlowNode, type Point } from "./model.ts";
 import { Notes } from "./notes.ts";
+import type { Op } from "./ops.ts";
 import { Pointer } from "./pointer.ts";
 import { Scene, type Box } from "./scene.ts";
-import { count, Selection } from "./select.ts";
+import { Selection } from "./select.ts";
 import { held, shortcuts } from "./shortcuts.ts";
 import { Status, type Step } from "./status.ts";
+import { Swaps } from "./swaps.ts";
 import { Sync, type Remote } from "./sync.ts";
+import { Taps } from "./taps.ts";
 import { Viewport } from "./viewport.ts";
 import { Watch } from "./watch.ts";
 
-/** Wish is what the page should do with a node that a person chooses. */
-export type Wish = { port?: Port; edge?: Edge };
-
 export class FlowCanvas extends HTMLElement {
-  pane!: HTMLElement; viewport!: HTMLElement; grid!: HTMLElement; layer!: HTMLElement;
-  draft!: Draft; scene!: Scene; view!: Viewport; edges!: Edges; selection!: Selection; history!: History; sync!: Sync; drag!: Drag; connect!: Connect;
-  keys!: Keys; groups!: Groups; clipboard!: Clipboard; announce!: Announce; status!: Status; minimap: Minimap | undefined;
+  pane!: HTMLElement;
+  viewport!: HTMLElement;
+  grid!: HTMLElement;
+  layer!: HTMLElement;
+  draft!: Draft;
+  scene!: Scene;
+  view!: Viewport;
+  edges!: Edges;
+  selection!: Selection;
+  history!: History;
+  sync!: Sync;
+  changes!: Changes;
+  swaps!: Swaps;
+  acts!: Acts;
+  drag!: Drag;
+  connect!: Connect;
+  taps!: Taps;
+  keys!: Keys;
+  groups!: Groups;
+  notes!: Notes;
+  pointer!: Pointer;
+  clipboard!: Clipboard;
+  announce!: Announce;
+  status!: Status;
+  watch!: Watch;
+  minimap: Minimap | undefined;
   /** selecting makes a drag on empty space select, for fingers. */
   selecting = false;
   private frame!: Frame;
-  private watch!: Watch;
-  notes!: Notes;
-  pointer!: Pointer;
   private stop!: AbortController;
   private movedIn = 0; // the frame that tells of it
-  private wishes = new Map<string, Wish>(); // of nodes whose ports the server has not sent yet
 
   get readonly(): boolean { return this.hasAttribute("readonly"); }
   /** shortcuts are the keys and what they do, for a sheet. */
@@ -68,6 +88,10 @@ export class FlowCanvas extends HTMLElement {
     this.groups = new Groups(this, groups, `canvas:${flow}:folded`);
     this.drag = new Drag(this, over);
     this.connect = new Connect(this, over);
+    this.taps = new Taps(this);
+    this.changes = new Changes(this);
+    this.swaps = new Swaps(this);
+    this.acts = new Acts(this);
     this.clipboard = new Clipboard(this);
     this.keys = new Keys(this);
     this.history = new History(this, `canvas:${flow}:history`);
@@ -87,7 +111,7 @@ export class FlowCanvas extends HTMLElement {
     this.scene.measure(this.scene.elements.keys());
     this.groups.draw();
     this.edges.sync();
-    this.linked();
+    this.changes.linked();
     for (const id of this.scene.elements.keys()) this.announce.name(id);
     this.status.readAll();
     if (!this.hasAttribute("nomap")) {
@@ -145,154 +169,46 @@ export class FlowCanvas extends HTMLElement {
     try { return JSON.parse(this.getAttribute("headers") ?? "{}"); } catch { return {}; }
   }
 
-  // Changes.
+  // What the page calls.
 
   /** commit applies ops as one step of the history and sends them. */
-  commit(label: string, ops: Op[], how: { key?: string; join?: boolean } = {}): void {
-    if (this.readonly || !ops.length) return;
-    const { undo, txid } = this.perform(ops);
-    if (undo.length) this.history.record({ label, redo: ops, undo, key: how.key, txids: [txid] }, how.join);
-  }
-
-  /** perform applies ops and sends them, without a step of the history. */
-  perform(ops: Op[]): { undo: Op[]; txid: string } {
-    const undo = this.apply(ops), txid = crypto.randomUUID();
-    if (!undo.length) return { undo, txid };
-    this.sync.push({ txid, ops, undo });
-    this.emit("canvas:ops", { ops, txid });
-    return { undo, txid };
-  }
-
-  /** apply changes draft and picture; it gives what undoes it. */
-  apply(ops: Op[]): Op[] {
-    const t = new Touched(), undo = applyAll(this.draft, structuredClone(ops), t);
-    for (const id of t.removed) this.discard(id);
-    for (const id of t.added) this.layer.append(this.adopt(this.scene.recover(id)));
-    if (t.added.size) this.measured([...t.added]);
-    for (const id of t.moved) { this.scene.place(id, this.draft.position(id)); this.edges.drawOf(id); }
-    if (t.edges) { this.edges.sync(); this.linked(); }
-    if (t.groups || t.added.size || t.removed.size) this.groups.sync();
-    for (const id of t.changed) { this.scene.resize(id); this.scene.elements.get(id)?.toggleAttribute("data-disabled", !!this.draft.nodes.get(id)?.disabled); this.announce.name(id); }
-    if (t.edges || t.added.size || t.removed.size) { this.keys.reorder(); this.keys.ensure(); }
-    this.minimap?.paint();
-    return undo;
-  }
-
-  private discard(id: string): void {
-    this.selection.forget(id);
-    this.drag.forget(id);
-    const el = this.scene.elements.get(id);
-    if (el) this.watch.stop(el);
-    this.scene.discard(id);
-    this.status.forget(id);
-  }
-
-  private adopt(el: HTMLElement): HTMLElement {
-    const id = this.scene.adopt(el);
-    this.drag.forget(id);
-    this.watch.start(el);
-    el.toggleAttribute("data-disabled", !!this.draft.nodes.get(id)?.disabled);
-    this.status.again(id);
-    return el;
-  }
-
-  /** linked marks ports that have an edge; an empty one looks hollow. */
-  private linked(): void {
-    const taken = new Set(this.draft.edges.flatMap((e) => [`out ${e.from}`, `in ${e.to}`]));
-    for (const ports of this.scene.ports.values())
-      for (const p of ports) this.scene.portElement(p)?.toggleAttribute("data-linked", taken.has(`${p.side} ${at(p)}`));
-    this.selection.light();
-    this.status.edgesPainted();
-  }
-
-  /** measured reads nodes that came or changed, and draws their edges. */
-  private measured(ids: string[]): void {
-    this.scene.measure(ids);
-    for (const id of ids) { this.edges.drawOf(id); this.edges.rename(id); this.announce.name(id); this.grant(id); }
-  }
-
-  remeasure(ids: string[]): void {
-    const there = ids.filter((id) => this.scene.elements.has(id));
-    if (!there.length) return;
-    this.measured(there);
-    this.linked();
-    this.groups.draw();
-    this.minimap?.paint();
-  }
-
-  /** arrived takes a node that the server put in, new or in the place of another. */
-  arrived(el: HTMLElement): void {
-    const id = el.dataset.id!;
-    if (this.scene.elements.get(id) === el || !el.isConnected) return; // known, or gone again before this was told
-    const old = this.scene.elements.get(id);
-    if (old?.isConnected) old.remove();
-    this.adopt(el);
-    this.edges.sync();
-    this.groups.sync();
-    this.keys.reorder();
-    this.keys.ensure();
-    this.remeasure([id]);
-  }
-
-  /** left lets go of an element that the server took out or swapped. */
-  left(el: HTMLElement): void {
-    const id = el.dataset.id!;
-    if (this.scene.elements.get(id) !== el || el.isConnected) return;
-    this.drag.forget(id);
-    this.watch.stop(el);
-    this.scene.drop(id);
-  }
-
-  /** reshell writes the shell anew after a morph of a whole node took the server's. */
-  reshell(id: string): void {
-    this.scene.reshell(id);
-    this.status.again(id);
-    this.keys.ensure();
-    this.announce.name(id);
-  }
+  commit(label: string, ops: Op[], how: { key?: string; join?: boolean } = {}): void { this.changes.commit(label, ops, how); }
 
   /** insides puts what the server rendered for nodes into them. The shells stay. */
-  insides(html: string): void {
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    for (const fresh of template.content.querySelectorAll<HTMLElement>("article[data-id]")) {
-      const el = this.scene.elements.get(fresh.dataset.id!);
-      if (!el) continue;
-      const port = el.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.port : undefined;
-      Object.assign(el.dataset, fresh.dataset);
-      for (const c of fresh.classList) el.classList.add(c);
-      el.removeAttribute("aria-busy");
-      el.replaceChildren(...fresh.childNodes);
-      (window as { htmx?: { process(el: Element): void } }).htmx?.process(el);
-      this.scene.readPorts(fresh.dataset.id!);
-      if (port) el.querySelector<HTMLElement>(`[data-port="${CSS.escape(port)}"]`)?.focus({ preventScroll: true });
-      this.remeasure([fresh.dataset.id!]);
-    }
-  }
+  insides(html: string): void { this.swaps.insides(html); }
 
   /** remote applies a transaction of another tab, as the server tells it. */
   remote(m: Remote): void { this.sync.remote(m); }
 
-  // What keys, menus and the page ask for.
-
   /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
-  insert(node: Omit<FlowNode, "id"> & { id?: string }, wish: Wish = {}): string {
-    const id = node.id ?? this.draft.free(node.kind);
-    if (wish.port || wish.edge) this.wishes.set(id, wish);
-    this.commit("Add", [{ op: "add", node: { ...node, id } }]);
-    this.selection.set([id]);
-    this.keys.focus(id);
-    return id;
+  insert(node: Omit<FlowNode, "id"> & { id?: string }, wish: Wish = {}): string { return this.changes.insert(node, wish); }
+
+  /** chosen are the selected nodes, or the one with the focus. */
+  chosen(): string[] { return this.acts.chosen(); }
+
+  /** erase deletes what is selected. With heal, the ends of a cut chain are joined. */
+  erase(heal = false): void { this.acts.erase(heal); }
+
+  /** disable leaves the chosen nodes out of runs, or takes them in again. */
+  disable(): void { this.acts.disable(); }
+
+  /** open asks the page to show a node. It tells whether there is one. */
+  open(node: string | undefined, part?: string): boolean {
+    if (node) this.emit("canvas:open", { node, part });
+    return !!node;
   }
 
-  /** grant connects a new node once its ports are known, in the same step of the history. */
-  private grant(id: string): void {
-    const wish = this.wishes.get(id);
-    if (!wish || !this.scene.ports.get(id)?.length) return;
-    this.wishes.delete(id);
-    const ops = wish.edge ? this.drag.between(id, wish.edge) : wish.port && this.connect.first(wish.port, id);
-    if (ops?.length) this.commit("Add", ops, { join: true });
-  }
+  /** menu asks the page for the menu of what is chosen. It tells whether the page shows one. */
+  menu(client?: Point): boolean { return this.acts.menu(client); }
+
+  /** palette asks the page for a node: at a place, connected to a port, or put into an edge. */
+  palette(client?: Point, wish: Wish = {}): void { this.acts.palette(client, wish); }
+
+  /** tidy lays out the selection, or everything, as one step. */
+  tidy(): Promise<void> { return this.acts.tidy(); }
+
+  /** align brings the selected nodes into line. */
+  align(how: Alignment): void { this.acts.align(how); }
 
   /** selectionBox is where the selected nodes lie on the screen; nothing when none is selected. */
   selectionBox(): Box | undefined {
@@ -300,83 +216,6 @@ export class FlowCanvas extends HTMLElement {
     if (!nodes.size) return undefined;
     const b = this.scene.bounds(nodes), { transform: [x, y, zoom] } = this.view, r = this.pane.getBoundingClientRect();
     return { x: r.x + x + b.x * zoom, y: r.y + y + b.y * zoom, width: b.width * zoom, height: b.height * zoom };
-  }
-
-  /** chosen are the selected nodes, or the one with the focus. */
-  chosen(): string[] {
-    const { nodes } = this.selection, at = this.keys.node;
-    return nodes.size ? [...nodes] : at ? [at] : [];
-  }
-
-  /** erase deletes what is selected. With heal, the ends of a cut chain are joined. */
-  erase(heal = false): void {
-    const nodes = this.selection.edges.size ? [...this.selection.nodes] : this.chosen(), gone = new Set(nodes);
-    const edges = [...this.selection.edges].map((k) => this.edges.get(k)).filter((e) => e && !gone.has(nodeOf(e.from)) && !gone.has(nodeOf(e.to))) as Edge[];
-    if (!nodes.length && !edges.length) return;
-    const order = this.keys.order(), next = order.slice(order.indexOf(nodes[0] ?? "") + 1).find((id) => !gone.has(id)) ?? order.findLast((id) => !gone.has(id));
-    const ops: Op[] = edges.map((edge) => ({ op: "disconnect", edge }));
-    const joins = this.connect.healing(gone);
-    if (heal) ops.push(...joins);
-    if (nodes.length) ops.push({ op: "remove", nodes });
-    this.commit("Delete", ops);
-    this.announce.say(`Deleted ${nodes.length ? count(nodes.length, "node") : count(edges.length, "edge")}`);
-    if (nodes.length) this.keys.focus(next);
-    if (!heal && joins.length) this.emit("canvas:heal", { ops: joins.filter((op) => op.op === "connect") });
-  }
-
-  /** pin asks the page to keep what the chosen nodes gave, or to let go of it. */
-  pin(): boolean {
-    const nodes = this.chosen();
-    if (nodes.length) this.emit("canvas:pin", { nodes });
-    return nodes.length > 0;
-  }
-
-  escape(): void {
-    if (this.drag.active) return this.drag.cancel();
-    if (this.connect.cancelPending()) return this.announce.say("Connecting cancelled");
-    this.selection.clear();
-  }
-
-  disable(): void {
-    const ids = this.chosen(), on = ids.some((id) => !this.draft.nodes.get(id)?.disabled);
-    this.commit(on ? "Disable" : "Enable", ids.map((node) => (on ? { op: "put", node, member: "disabled", value: true } : { op: "put", node, member: "disabled" })));
-    if (ids.length) this.announce.say(`${on ? "Disabled" : "Enabled"} ${count(ids.length, "node")}`);
-  }
-
-  open(node: string | undefined, part?: string): boolean {
-    if (node) this.emit("canvas:open", { node, part });
-    return !!node;
-  }
-
-  menu(client?: Point): boolean {
-    const r = this.scene.elements.get(this.chosen()[0] ?? "")?.getBoundingClientRect();
-    return !this.emit("canvas:menu", { ...this.chosenParts(), client: client ?? (r ? { x: r.left, y: r.bottom } : undefined) });
-  }
-
-  private chosenParts() { return { nodes: this.chosen(), edges: [...this.selection.edges].map((k) => this.edges.get(k)) }; }
-
-  /** palette asks the page for a node: at a place, connected to a port, or put into an edge. */
-  palette(client?: Point, wish: Wish = {}): void {
-    if (this.readonly) return;
-    const at = client ?? this.pointer.last, p = at ? this.view.toFlow(at) : this.view.centre();
-    this.emit("canvas:palette", { position: { x: Math.round(p.x / 10) * 10, y: Math.round(p.y / 10) * 10 }, client: at, ...wish });
-  }
-
-  /** tidy lays out the selection, or everything, as one step. */
-  async tidy(): Promise<void> {
-    if (this.readonly) return;
-    const { arrange } = await import("./layout.ts");
-    const ids = this.selection.nodes.size > 1 ? this.selection.nodes : new Set(this.scene.boxes.keys());
-    const edges = this.draft.edges.map((e) => ({ from: nodeOf(e.from), to: nodeOf(e.to) })).filter((e) => ids.has(e.from) && ids.has(e.to));
-    const nodes = await arrange([...ids].map((id) => ({ id, ...this.scene.box(id)! })), edges);
-    this.commit("Tidy", [{ op: "move", nodes }]);
-    this.view.fit(ids);
-  }
-
-  /** align brings the selected nodes into line. */
-  align(how: Alignment): void {
-    const ids = [...this.selection.nodes];
-    if (ids.length > 1) this.commit("Align", [{ op: "move", nodes: align(how, ids.map((id) => ({ id, ...this.scene.box(id)! }))) }]);
   }
 
   /** node is a node of the draft as it stands here. */

@@ -97,7 +97,7 @@ export class Groups {
     try { localStorage.setItem(this.key, JSON.stringify([...this.closed])); } catch { /* a comfort only */ }
     this.sync();
     for (const n of this.canvas.draft.groups.get(id)?.nodes ?? []) this.canvas.edges.drawOf(n);
-    this.canvas.remeasure(this.canvas.draft.groups.get(id)?.nodes ?? []);
+    this.canvas.swaps.remeasure(this.canvas.draft.groups.get(id)?.nodes ?? []);
     this.canvas.minimap?.paint();
     this.canvas.announce.say(this.closed.has(id) ? "Folded the group" : "Unfolded the group");
   }

@@ -44,7 +44,7 @@ export class History {
     if (this.canvas.readonly) return;
     const step = from.pop();
     if (!step) return this.canvas.announce.say(`Nothing to ${way}`);
-    const { undo, txid } = this.canvas.perform(step[way]);
+    const { undo, txid } = this.canvas.changes.perform(step[way]);
     if (!undo.length) {
       this.keep();
       return this.canvas.announce.say(`Nothing to ${way}: it was changed elsewhere`);

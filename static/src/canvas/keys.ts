@@ -104,16 +104,16 @@ export class Keys {
     const vertical = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (vertical && !e.altKey) return this.nextPort(el, vertical);
     if ((e.key === "Delete" || e.key === "Backspace") && el.classList.contains(handleClass)) { this.canvas.connect.clear(el); return true; }
-    if (e.key !== "Escape" || this.canvas.connect.pending) return false;
+    if (e.key !== "Escape" || this.canvas.taps.pending) return false;
     this.focus(el.closest<HTMLElement>("article[data-id]")?.dataset.id);
     return true;
   }
 
   /** nextPort goes through the controls of the node, or through the ports that fit while connecting. */
   private nextPort(el: HTMLElement, by: number): boolean {
-    const { connect, scene } = this.canvas;
-    const list = connect.pending
-      ? connect.candidates().map((p) => scene.portElement(p)!)
+    const { taps, scene } = this.canvas;
+    const list = taps.pending
+      ? taps.candidates().map((p) => scene.portElement(p)!)
       : [...el.closest("article[data-id]")!.querySelectorAll<HTMLElement>(controls)];
     if (!list.length) return true;
     const i = list.indexOf(el), next = list[i < 0 ? (by > 0 ? 0 : list.length - 1) : (i + by + list.length) % list.length]!;

@@ -72,7 +72,10 @@ export class Pointer {
     }, longPress);
   }
 
-  private move(e: PointerEvent): void { this.last = { x: e.clientX, y: e.clientY }; }
+  private move(e: PointerEvent): void {
+    this.last = { x: e.clientX, y: e.clientY };
+    this.canvas.view.stirred();
+  }
 
   private hover(e: PointerEvent): void {
     if (e.buttons || this.canvas.selection.edges.size === 1) return;
@@ -86,19 +89,22 @@ export class Pointer {
     const el = e.target as Element, add = e.shiftKey || e.ctrlKey || e.metaKey, { canvas } = this;
     const port = el.closest<HTMLElement>(`.${handleClass}`), node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge");
     const fold = el.closest<HTMLElement>(".canvas-group-fold")?.parentElement?.dataset.group;
-    if (port) return canvas.connect.tap(port);
+    if (port) return canvas.taps.tap(port);
     if (fold) return canvas.groups.fold(fold);
     if (el.closest(".canvas-edge-plus")) return canvas.palette({ x: e.clientX, y: e.clientY }, { edge: canvas.edges.get(canvas.edges.toolsOf ?? "") });
     if (node) return this.clickNode(node, el, add);
     if (edge) return add ? canvas.selection.toggleEdge(edge) : canvas.selection.set([], [edge]);
     if (el.closest(".canvas-edge-tools, .canvas-group-name")) return;
-    canvas.connect.cancelPending();
+    canvas.taps.cancel();
     if (!add) canvas.selection.clear();
   }
 
   private clickNode(node: string, el: Element, add: boolean): void {
-    const { connect, selection, keys } = this.canvas, first = connect.pending;
-    if (first && first.node !== node) { connect.cancelPending(); return connect.joinNode(first, node); }
+    const { connect, taps, selection, keys } = this.canvas, first = taps.pending;
+    if (first && first.node !== node) {
+      taps.cancel();
+      return connect.joinNode(first, node);
+    }
     if (add) selection.toggle(node);
     else selection.set([node]);
     if (!el.closest("button, a, input, textarea, select, summary, [contenteditable]")) keys.focus(node);

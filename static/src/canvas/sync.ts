@@ -39,7 +39,7 @@ export class Sync {
   resume(): void {
     const text = this.kept("queue");
     if (!text) return;
-    for (const w of JSON.parse(text) as Waiting[]) this.queue.push({ ...w, undo: this.canvas.apply(w.ops) });
+    for (const w of JSON.parse(text) as Waiting[]) this.queue.push({ ...w, undo: this.canvas.changes.apply(w.ops) });
     this.flush();
   }
 
@@ -98,14 +98,14 @@ export class Sync {
 
   /** rebase takes own changes back, applies what others did, and applies the own ones on top. */
   private rebase(missed: Remote[], rev: number): void {
-    for (const w of this.queue.toReversed()) this.canvas.apply(w.undo);
+    for (const w of this.queue.toReversed()) this.canvas.changes.apply(w.undo);
     const known = new Set(this.queue.map((w) => w.txid));
     for (const m of missed) {
       if (m.rev <= this.rev) continue;
-      this.canvas.apply(m.ops);
+      this.canvas.changes.apply(m.ops);
       if (m.txid && known.has(m.txid)) this.queue = this.queue.filter((w) => w.txid !== m.txid); // its answer was lost
     }
-    for (const w of this.queue) w.undo = this.canvas.apply(w.ops);
+    for (const w of this.queue) w.undo = this.canvas.changes.apply(w.ops);
     this.rev = Math.max(this.rev, rev);
     for (const m of missed) if (m.html) this.canvas.insides(m.html);
     this.persist();
@@ -114,9 +114,9 @@ export class Sync {
   }
 
   private refused(w: Waiting, a: Answer): void {
-    for (const q of this.queue.toReversed()) this.canvas.apply(q.undo);
+    for (const q of this.queue.toReversed()) this.canvas.changes.apply(q.undo);
     this.queue = this.queue.filter((q) => q !== w);
-    for (const q of this.queue) q.undo = this.canvas.apply(q.ops);
+    for (const q of this.queue) q.undo = this.canvas.changes.apply(q.ops);
     this.canvas.history.forget(w.txid);
     this.persist();
     const reason = a.detail || a.title || "The server did not take this change.";

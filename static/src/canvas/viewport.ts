@@ -8,6 +8,7 @@ import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, poin
 const minZoom = 0.1, maxZoom = 2.5;
 const farZoom = 0.45; // below it labels cannot be read, and hiding them makes frames cheaper
 const gridStep = 20; // flow units between dots
+const quietFrames = 6; // after a turn of the wheel, until it is taken for the last
 
 export class Viewport {
   transform: Transform = [0, 0, 1];
@@ -17,14 +18,15 @@ export class Viewport {
   private space = false;
   private saving = 0;
   private held = false; // by a gesture
+  private settling = 0; // the frame that may end a turn of the wheel
   private sizes = new ResizeObserver(() => this.resized());
 
   constructor(private canvas: FlowCanvas, private key: string) {
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
-      onPanZoomStart: (gesture) => { this.held = !!gesture; },
-      onPanZoomEnd: () => { this.release(); this.remember(); },
+      onPanZoomStart: (gesture) => { this.unsettle(); this.held = !!gesture; },
+      onPanZoomEnd: (gesture) => { this.settle(gesture?.type === "wheel" ? quietFrames : 0); this.remember(); },
     });
     this.configure();
     this.resized();
@@ -66,8 +68,21 @@ export class Viewport {
     if (zoom !== was) style.backgroundSize = `${step}px ${step}px`;
   }
 
+  /** settle ends a gesture when so many frames were quiet. A clock would end it between two turns of the wheel where frames are slow. */
+  private settle(frames: number): void {
+    this.unsettle();
+    if (frames) this.settling = requestAnimationFrame(() => this.settle(frames - 1));
+    else this.release();
+  }
+
+  private unsettle(): void {
+    cancelAnimationFrame(this.settling);
+    this.settling = 0;
+  }
+
   /** release takes away the curtain that a gesture laid over the nodes. */
   release(): void {
+    this.unsettle();
     this.held = false;
     this.canvas.pane.removeAttribute("data-held");
     this.canvas.minimap?.paint();
@@ -137,6 +152,9 @@ export class Viewport {
     this.configure();
   }
 
+  /** stirred ends the wait for another turn of the wheel, since the pointer goes on to something. */
+  stirred(): void { if (this.settling) this.release(); }
+
   get spaceHeld(): boolean { return this.space; }
 
   private time(ms: number): { duration: number } | undefined {
@@ -151,6 +169,7 @@ export class Viewport {
 
   end(): void {
     clearTimeout(this.saving);
+    this.unsettle();
     this.sizes.disconnect();
     this.panZoom.destroy();
   }

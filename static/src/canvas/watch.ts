@@ -27,27 +27,27 @@ export class Watch {
       if (this.known.has(target)) ids.push((target as HTMLElement).dataset.id!);
       else this.known.add(target);
     }
-    this.canvas.remeasure(ids);
+    this.canvas.swaps.remeasure(ids);
   }
 
   private changed(records: MutationRecord[]): void {
     const inside = new Set<string>(), steps = new Set<string>();
     for (const r of records) {
       if (r.target === this.canvas.layer) this.nodes(r);
-      else if (shellLost(r)) this.canvas.reshell(this.nodeOf(r.target));
+      else if (shellLost(r)) this.canvas.swaps.reshell(this.nodeOf(r.target));
       else if (r.type === "attributes" && r.attributeName === "data-step") steps.add(this.nodeOf(r.target));
       else if (this.portsChanged(r)) inside.add(this.nodeOf(r.target));
       if (r.type === "childList" && r.target !== this.canvas.layer) steps.add(this.nodeOf(r.target));
     }
     inside.delete("");
     for (const id of inside) if (this.canvas.scene.elements.has(id)) this.canvas.scene.readPorts(id);
-    this.canvas.remeasure([...inside]);
+    this.canvas.swaps.remeasure([...inside]);
     for (const id of steps) this.canvas.status.read(id);
   }
 
   private nodes(r: MutationRecord): void {
-    for (const n of r.removedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.left(n);
-    for (const n of r.addedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.arrived(n);
+    for (const n of r.removedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.swaps.left(n);
+    for (const n of r.addedNodes) if (n instanceof HTMLElement && n.dataset.id) this.canvas.swaps.arrived(n);
   }
 
   private nodeOf(n: Node): string {

@@ -1,0 +1,105 @@
+// Changes of the draft, own and others': ops are applied to the document and
+// the picture follows. Only own ones are sent, and make steps of the history.
+import type { FlowCanvas } from "./element.ts";
+import { at, type Edge, type FlowNode, type Port } from "./model.ts";
+import { applyAll, Touched, type Op } from "./ops.ts";
+
+/** Wish is what the page should do with a node that a person chooses. */
+export type Wish = { port?: Port; edge?: Edge };
+
+export class Changes {
+  private wishes = new Map<string, Wish>(); // of nodes whose ports the server has not sent yet
+
+  constructor(private canvas: FlowCanvas) {}
+
+  /** commit applies ops as one step of the history and sends them. */
+  commit(label: string, ops: Op[], how: { key?: string; join?: boolean } = {}): void {
+    if (this.canvas.readonly || !ops.length) return;
+    const { undo, txid } = this.perform(ops);
+    if (undo.length) this.canvas.history.record({ label, redo: ops, undo, key: how.key, txids: [txid] }, how.join);
+  }
+
+  /** perform applies ops and sends them, without a step of the history. */
+  perform(ops: Op[]): { undo: Op[]; txid: string } {
+    const undo = this.apply(ops), txid = crypto.randomUUID();
+    if (!undo.length) return { undo, txid };
+    this.canvas.sync.push({ txid, ops, undo });
+    this.canvas.emit("canvas:ops", { ops, txid });
+    return { undo, txid };
+  }
+
+  /** apply changes draft and picture; it gives what undoes it. */
+  apply(ops: Op[]): Op[] {
+    const touched = new Touched(), undo = applyAll(this.canvas.draft, structuredClone(ops), touched);
+    this.show(touched);
+    return undo;
+  }
+
+  private show(t: Touched): void {
+    const { scene, edges, groups, layer, swaps, keys, minimap } = this.canvas, nodes = t.added.size + t.removed.size > 0;
+    for (const id of t.removed) this.discard(id);
+    for (const id of t.added) layer.append(swaps.adopt(scene.recover(id)));
+    if (t.added.size) swaps.measured([...t.added]);
+    for (const id of t.moved) {
+      scene.place(id, this.canvas.draft.position(id));
+      edges.drawOf(id);
+    }
+    if (t.edges) {
+      edges.sync();
+      this.linked();
+    }
+    if (t.groups || nodes) groups.sync();
+    for (const id of t.changed) this.reface(id);
+    if (t.edges || nodes) {
+      keys.reorder();
+      keys.ensure();
+    }
+    minimap?.paint();
+  }
+
+  private discard(id: string): void {
+    const { selection, drag, scene, status, watch } = this.canvas, el = scene.elements.get(id);
+    selection.forget(id);
+    drag.forget(id);
+    if (el) watch.stop(el);
+    scene.discard(id);
+    status.forget(id);
+  }
+
+  /** reface shows what the shell tells of a node whose members changed. */
+  private reface(id: string): void {
+    const { scene, draft, announce } = this.canvas;
+    scene.resize(id);
+    scene.elements.get(id)?.toggleAttribute("data-disabled", !!draft.nodes.get(id)?.disabled);
+    announce.name(id);
+  }
+
+  /** linked marks ports that have an edge; an empty one looks hollow. */
+  linked(): void {
+    const { draft, scene, selection, status } = this.canvas;
+    const taken = new Set(draft.edges.flatMap((e) => [`out ${e.from}`, `in ${e.to}`]));
+    for (const ports of scene.ports.values())
+      for (const p of ports) scene.portElement(p)?.toggleAttribute("data-linked", taken.has(`${p.side} ${at(p)}`));
+    selection.light();
+    status.edgesPainted();
+  }
+
+  /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
+  insert(node: Omit<FlowNode, "id"> & { id?: string }, wish: Wish): string {
+    const id = node.id ?? this.canvas.draft.free(node.kind);
+    if (wish.port || wish.edge) this.wishes.set(id, wish);
+    this.commit("Add", [{ op: "add", node: { ...node, id } }]);
+    this.canvas.selection.set([id]);
+    this.canvas.keys.focus(id);
+    return id;
+  }
+
+  /** grant connects a new node once its ports are known, in the same step of the history. */
+  grant(id: string): void {
+    const wish = this.wishes.get(id), { scene, drag, connect } = this.canvas;
+    if (!wish || !scene.ports.get(id)?.length) return;
+    this.wishes.delete(id);
+    const ops = wish.edge ? drag.between(id, wish.edge) : wish.port && connect.first(wish.port, id);
+    if (ops?.length) this.commit("Add", ops, { join: true });
+  }
+}

@@ -1,0 +1,94 @@
+// Nodes that the server put in, took out or rendered anew. The shell is the
+// canvas's, the inside the server's: after a swap its ports are found and
+// measured again.
+import type { FlowCanvas } from "./element.ts";
+
+export class Swaps {
+  constructor(private canvas: FlowCanvas) {}
+
+  /** adopt takes over an element that came after the start. */
+  adopt(el: HTMLElement): HTMLElement {
+    const { scene, drag, watch, draft, status } = this.canvas, id = scene.adopt(el);
+    drag.forget(id);
+    watch.start(el);
+    el.toggleAttribute("data-disabled", !!draft.nodes.get(id)?.disabled);
+    status.again(id);
+    return el;
+  }
+
+  /** measured reads nodes that came or changed, and draws their edges. */
+  measured(ids: string[]): void {
+    const { scene, edges, announce, changes } = this.canvas;
+    scene.measure(ids);
+    for (const id of ids) {
+      edges.drawOf(id);
+      edges.rename(id);
+      announce.name(id);
+      changes.grant(id);
+    }
+  }
+
+  /** remeasure reads nodes again whose size or ports changed. */
+  remeasure(ids: string[]): void {
+    const { scene, changes, groups, minimap } = this.canvas, there = ids.filter((id) => scene.elements.has(id));
+    if (!there.length) return;
+    this.measured(there);
+    changes.linked();
+    groups.draw();
+    minimap?.paint();
+  }
+
+  /** arrived takes a node that the server put in, new or in the place of another. */
+  arrived(el: HTMLElement): void {
+    const { scene, edges, groups, keys } = this.canvas, id = el.dataset.id!, old = scene.elements.get(id);
+    if (old === el || !el.isConnected) return; // known, or gone again before this was told
+    if (old?.isConnected) old.remove();
+    this.adopt(el);
+    edges.sync();
+    groups.sync();
+    keys.reorder();
+    keys.ensure();
+    this.remeasure([id]);
+  }
+
+  /** left lets go of an element that the server took out or swapped. */
+  left(el: HTMLElement): void {
+    const { scene, drag, watch } = this.canvas, id = el.dataset.id!;
+    if (scene.elements.get(id) !== el || el.isConnected) return;
+    drag.forget(id);
+    watch.stop(el);
+    scene.drop(id);
+  }
+
+  /** reshell writes the shell anew after a morph of a whole node took the server's. */
+  reshell(id: string): void {
+    const { scene, status, keys, announce } = this.canvas;
+    scene.reshell(id);
+    status.again(id);
+    keys.ensure();
+    announce.name(id);
+  }
+
+  /** insides puts what the server rendered for nodes into them. The shells stay. */
+  insides(html: string): void {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    for (const fresh of template.content.querySelectorAll<HTMLElement>("article[data-id]")) {
+      const el = this.canvas.scene.elements.get(fresh.dataset.id!);
+      if (el) this.inside(el, fresh);
+    }
+  }
+
+  private inside(el: HTMLElement, fresh: HTMLElement): void {
+    const id = fresh.dataset.id!;
+    const port = el.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.port : undefined;
+    Object.assign(el.dataset, fresh.dataset);
+    for (const c of fresh.classList) el.classList.add(c);
+    el.removeAttribute("aria-busy");
+    el.replaceChildren(...fresh.childNodes);
+    (window as { htmx?: { process(el: Element): void } }).htmx?.process(el);
+    this.canvas.scene.readPorts(id);
+    if (port) el.querySelector<HTMLElement>(`[data-port="${CSS.escape(port)}"]`)?.focus({ preventScroll: true });
+    this.remeasure([id]);
+  }
+}
