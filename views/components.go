@@ -208,6 +208,10 @@ func or(text, otherwise string) string {
 	return text
 }
 
+// machineTime is a moment for the datetime attribute, which takes no more than
+// three digits of a second.
+func machineTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.999Z") }
+
 // Ago says roughly how long before now something was, or its date.
 func Ago(at, now time.Time) string {
 	d := now.Sub(at)

@@ -89,14 +89,18 @@ func (n PictureNode) shown() string {
 	return string(letters[:pictureName-1]) + "…"
 }
 
-// words are what the node says to those who do not see it.
+// below is what is written under the name.
+func (n PictureNode) below() string { return or(n.Detail, n.Kind) }
+
+// words are what the node says to those who do not see it. They begin with what
+// is written on it, so that saying that out loud is enough to choose the node.
 func (n PictureNode) words() string {
-	text := n.Name + ", " + n.Kind
-	if n.Mark != "" {
-		text += ", " + n.Mark
-	}
+	text := n.Name + ", " + n.below()
 	if n.Detail != "" {
-		text += ", " + n.Detail
+		text += ", " + n.Kind
+	}
+	if n.Mark != "" && n.Mark != n.Detail {
+		text += ", " + n.Mark
 	}
 	return text
 }
