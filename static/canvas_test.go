@@ -38,6 +38,7 @@ func TestCanvas(t *testing.T) {
 		"tidies_and_remembers_the_view":   tidies,
 		"goes_where_the_minimap_says":     mapsTheFlow,
 		"pans_by_space_over_nodes":        pansBySpace,
+		"drags_right_after_the_wheel":     dragsAfterWheel,
 		"pans_at_the_edge_of_a_drag":      pansAtTheEdge,
 		"shows_helper_lines":              showsHelperLines,
 		"aligns_and_distributes":          aligns,

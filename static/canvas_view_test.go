@@ -96,3 +96,16 @@ func obeysPreferences(t *testing.T, b context.Context) {
 	p.want(`getComputedStyle(c.edges.path("ticket.value>write.prompt")).animationName`, `"none"`)
 	p.want(`getComputedStyle(c.querySelector("#node-write")).outlineStyle`, `"solid"`)
 }
+
+// dragsAfterWheel presses a node while a turn of the wheel may still go on.
+func dragsAfterWheel(t *testing.T, b context.Context) {
+	p := open(t, b, serveDraft(t, sampleFlow()).URL)
+	for i := range 4 {
+		p.wheel(i)
+	}
+	from, at := p.position("write"), p.head("write")
+	p.drag(at, point{at.X + 60, at.Y + 80})
+	if to := p.position("write"); to == from {
+		t.Fatalf("the node stayed at %v, want it to follow the pointer", to)
+	}
+}

@@ -74,7 +74,7 @@ export class Pointer {
 
   private move(e: PointerEvent): void {
     this.last = { x: e.clientX, y: e.clientY };
-    this.canvas.view.stirred();
+    if (!e.buttons) this.canvas.view.stirred();
   }
 
   private hover(e: PointerEvent): void {

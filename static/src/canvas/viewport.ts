@@ -152,8 +152,11 @@ export class Viewport {
     this.configure();
   }
 
-  /** stirred ends the wait for another turn of the wheel, since the pointer goes on to something. */
-  stirred(): void { if (this.settling) this.release(); }
+  /** stirred lifts the curtain, since the pointer goes on to something that a press must find. Another turn of the wheel lays it again. */
+  stirred(): void {
+    if (this.settling) this.release();
+    else this.canvas.pane.removeAttribute("data-held");
+  }
 
   get spaceHeld(): boolean { return this.space; }
 
