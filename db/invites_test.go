@@ -93,3 +93,40 @@ func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
 		wantCode(t, err, flow.CodeNotFound)
 	})
 }
+
+func TestInvites_void_with_their_maker(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		ada, bob := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("bob@example.com", flow.MemberOwner)
+		lin := w.newUser("lin@example.com", flow.MemberEditor)
+		hand := func(user *flow.User, prefix string) {
+			w.must(w.CreateInvite(w.ctx, prefix+"invite", &flow.Invite{WorkspaceID: ws, Email: "back@example.com", Role: flow.MemberOwner, CreatedBy: user.ID}))
+			w.must(w.CreateInvite(w.ctx, prefix+"password", &flow.Invite{WorkspaceID: ws, Email: lin.Email, UserID: lin.ID, CreatedBy: user.ID}))
+		}
+		void := func(token string) {
+			t.Helper()
+			_, err := w.FindInvite(w.ctx, token)
+			wantCode(t, err, flow.CodeNotFound)
+		}
+		hand(ada, "kept ")
+		hand(bob, "")
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner))
+		_, err := w.FindInvite(w.ctx, "invite")
+		w.must(err) // still an owner
+
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer))
+		void("invite")
+		void("password")
+
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner))
+		hand(bob, "again ")
+		w.must(w.RemoveMember(w.ctx, ws, bob.ID))
+		void("again invite")
+		void("again password")
+
+		hand(ada, "own ")
+		w.must(w.RemoveMember(w.ctx, ws, lin.ID))
+		void("own password") // there is nobody any more whom it could be for
+		_, err = w.FindInvite(w.ctx, "kept invite")
+		w.must(err)
+	})
+}

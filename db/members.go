@@ -58,14 +58,18 @@ func (tx *Tx) addMember(ws, userID string, role flow.MemberRole) error {
 	return tx.DeletePasswordLinks(tx.ctx, userID)
 }
 
-// SetRole changes what a member may do. The last owner stays one.
+// SetRole changes what a member may do. The last owner stays one. Links that
+// somebody made as an owner are void once they are none.
 func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.mayLose(ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
 		n, err := tx.SetRole(tx.ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
-		return touched(n, err, "member")
+		if err := touched(n, err, "member"); err != nil || role == flow.MemberOwner {
+			return err
+		}
+		return tx.voidLinks(ws, userID)
 	})
 }
 
@@ -76,8 +80,24 @@ func (s *Store) RemoveMember(ctx context.Context, ws, userID string) error {
 			return err
 		}
 		n, err := tx.DeleteMember(tx.ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
-		return touched(n, err, "member")
+		if err := touched(n, err, "member"); err != nil {
+			return err
+		}
+		if err := tx.DeletePasswordLinks(tx.ctx, userID); err != nil {
+			return err
+		}
+		return tx.voidLinks(ws, userID)
 	})
+}
+
+// voidLinks takes back what somebody who is no owner any more had handed out:
+// with an invitation to themselves they would come back as one. A link to the
+// password of a member may have been made in another workspace.
+func (tx *Tx) voidLinks(ws, userID string) error {
+	if err := tx.DeleteInvitesBy(tx.ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
+		return err
+	}
+	return tx.DeletePasswordLinksBy(tx.ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
 // mayLose refuses to take the last owner from a workspace. It holds the

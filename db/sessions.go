@@ -22,6 +22,16 @@ func (s *Store) SaveSession(ctx context.Context, one *flow.Session) error {
 	})
 }
 
+// KeepSession stores what a session holds now, unless it was ended meanwhile: a
+// request that was under way must not bring it back.
+func (s *Store) KeepSession(ctx context.Context, one *flow.Session) error {
+	return s.write(ctx, relaxed, func(tx *Tx) error {
+		return tx.KeepSession(tx.ctx, gen.KeepSessionParams{
+			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: micros(one.SeenAt), ExpiresAt: micros(one.ExpiresAt), Data: one.Data,
+		})
+	})
+}
+
 // FindSession returns a session that is not over; what is missing is nil.
 func (s *Store) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
 	r, err := s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})

@@ -26,12 +26,41 @@ func (q *Queries) DeleteInvite(ctx context.Context, arg DeleteInviteParams) (int
 	return result.RowsAffected()
 }
 
+const deleteInvitesBy = `-- name: DeleteInvitesBy :exec
+DELETE FROM invites WHERE workspace_id = $1 AND created_by = $2
+`
+
+type DeleteInvitesByParams struct {
+	WorkspaceID string
+	CreatedBy   string
+}
+
+func (q *Queries) DeleteInvitesBy(ctx context.Context, arg DeleteInvitesByParams) error {
+	_, err := q.db.ExecContext(ctx, deleteInvitesBy, arg.WorkspaceID, arg.CreatedBy)
+	return err
+}
+
 const deletePasswordLinks = `-- name: DeletePasswordLinks :exec
 DELETE FROM invites WHERE user_id = $1 AND user_id <> ''
 `
 
 func (q *Queries) DeletePasswordLinks(ctx context.Context, userID string) error {
 	_, err := q.db.ExecContext(ctx, deletePasswordLinks, userID)
+	return err
+}
+
+const deletePasswordLinksBy = `-- name: DeletePasswordLinksBy :exec
+DELETE FROM invites WHERE user_id <> '' AND created_by = $1
+AND user_id IN (SELECT m.user_id FROM members m WHERE m.workspace_id = $2)
+`
+
+type DeletePasswordLinksByParams struct {
+	CreatedBy   string
+	WorkspaceID string
+}
+
+func (q *Queries) DeletePasswordLinksBy(ctx context.Context, arg DeletePasswordLinksByParams) error {
+	_, err := q.db.ExecContext(ctx, deletePasswordLinksBy, arg.CreatedBy, arg.WorkspaceID)
 	return err
 }
 

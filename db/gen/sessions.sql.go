@@ -90,6 +90,29 @@ func (q *Queries) FindSession(ctx context.Context, arg FindSessionParams) (Sessi
 	return i, err
 }
 
+const keepSession = `-- name: KeepSession :exec
+UPDATE sessions SET user_id = $1, seen_at = $2, expires_at = $3, data = $4 WHERE token_hash = $5
+`
+
+type KeepSessionParams struct {
+	UserID    string
+	SeenAt    int64
+	ExpiresAt int64
+	Data      []byte
+	TokenHash string
+}
+
+func (q *Queries) KeepSession(ctx context.Context, arg KeepSessionParams) error {
+	_, err := q.db.ExecContext(ctx, keepSession,
+		arg.UserID,
+		arg.SeenAt,
+		arg.ExpiresAt,
+		arg.Data,
+		arg.TokenHash,
+	)
+	return err
+}
+
 const listSessions = `-- name: ListSessions :many
 SELECT token_hash, id, user_id, ip, agent, signed_in_at, seen_at, expires_at, data FROM sessions WHERE user_id = $1 AND expires_at > $2 ORDER BY id DESC
 `

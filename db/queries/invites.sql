@@ -22,5 +22,12 @@ DELETE FROM invites WHERE id = @id;
 -- name: DeletePasswordLinks :exec
 DELETE FROM invites WHERE user_id = @user_id AND user_id <> '';
 
+-- name: DeleteInvitesBy :exec
+DELETE FROM invites WHERE workspace_id = @workspace_id AND created_by = @created_by;
+
+-- name: DeletePasswordLinksBy :exec
+DELETE FROM invites WHERE user_id <> '' AND created_by = @created_by
+AND user_id IN (SELECT m.user_id FROM members m WHERE m.workspace_id = @workspace_id);
+
 -- name: DropInvites :execrows
 DELETE FROM invites WHERE expires_at <= @now;

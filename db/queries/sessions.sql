@@ -4,6 +4,9 @@ VALUES (@token_hash, @id, @user_id, @ip, @agent, @signed_in_at, @seen_at, @expir
 ON CONFLICT (token_hash) DO UPDATE
 SET user_id = excluded.user_id, seen_at = excluded.seen_at, expires_at = excluded.expires_at, data = excluded.data;
 
+-- name: KeepSession :exec
+UPDATE sessions SET user_id = @user_id, seen_at = @seen_at, expires_at = @expires_at, data = @data WHERE token_hash = @token_hash;
+
 -- name: FindSession :one
 SELECT * FROM sessions WHERE token_hash = @token_hash AND expires_at > @now;
 

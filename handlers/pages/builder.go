@@ -25,7 +25,7 @@ func (s *Server) builderRoutes() []route {
 		{http.MethodGet, "/flows/:flow/ops", accessViewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", accessEditor, (*call).takeOps},
 		{http.MethodPost, "/flows/:flow/edit", accessEditor, (*call).editByForm},
-		{http.MethodGet, "/flows/:flow/events", accessViewer, (*call).flowEvents},
+		{http.MethodGet, "/flows/:flow/events", accessViewer, streaming((*call).flowEvents)},
 	}
 }
 

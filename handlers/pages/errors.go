@@ -83,7 +83,7 @@ func (c *call) failPart(status int, text string) {
 		p := views.ProblemOf(status, "")
 		text = p.Title + ". " + p.Text
 	}
-	c.tell("toast", map[string]string{"tone": string(views.ToneBad), "text": text})
+	c.tellToast(views.ToneBad, text)
 	_ = c.NoContent(status)
 }
 

@@ -27,8 +27,7 @@ func (c *call) backToFlows() error {
 // toastUndo shows on the next page what was done, with a button that takes it
 // back.
 func (c *call) toastUndo(text, undo string) {
-	list, _ := c.s.sessions.Get(c.ctx(), flashed).([]views.Toast)
-	c.s.sessions.Put(c.ctx(), flashed, append(list, views.Toast{Tone: views.ToneOK, Text: text, Undo: undo}))
+	c.flash(views.Toast{Tone: views.ToneOK, Text: text, Undo: undo})
 }
 
 var notFileName = regexp.MustCompile(`[^a-z0-9]+`)

@@ -7,6 +7,15 @@ import (
 	"net/netip"
 )
 
+// loaded is the session that a request came with, by the hash of its token.
+type loaded struct{ token string }
+
+// loadedOf is nil outside of requests.
+func loadedOf(ctx context.Context) *loaded {
+	l, _ := ctx.Value(loaded{}).(*loaded)
+	return l
+}
+
 // peer is where the address of who asks is kept in a context.
 type peer struct{}
 
@@ -15,7 +24,8 @@ func withPeer(r *http.Request) *http.Request {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	return r.WithContext(context.WithValue(r.Context(), peer{}, host))
+	ctx := context.WithValue(r.Context(), peer{}, host)
+	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
 }
 
 func peerOf(ctx context.Context) string {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -55,16 +55,37 @@ const flashed = "toasts"
 // that comes next.
 func (c *call) toast(tone views.Tone, text string) {
 	if c.partial() && c.Response().Header().Get("HX-Redirect") == "" {
-		c.tell("toast", map[string]string{"tone": string(tone), "text": text})
+		c.tellToast(tone, text)
 		return
 	}
+	c.flash(views.Toast{Tone: tone, Text: text})
+}
+
+// mostFlashed is how many toasts wait for the next page; of more, the newest.
+const mostFlashed = 5
+
+// flash keeps a toast for the next page.
+func (c *call) flash(t views.Toast) {
 	list, _ := c.s.sessions.Get(c.ctx(), flashed).([]views.Toast)
-	c.s.sessions.Put(c.ctx(), flashed, append(list, views.Toast{Tone: tone, Text: text}))
+	list = append(slices.Clone(list), t)
+	c.s.sessions.Put(c.ctx(), flashed, list[max(0, len(list)-mostFlashed):])
 }
 
 func (c *call) takeToasts() []views.Toast {
 	list, _ := c.s.sessions.Pop(c.ctx(), flashed).([]views.Toast)
 	return list
+}
+
+// longestToast in characters: a proxy refuses headers of more than a few
+// kilobytes, and one character may take twelve bytes there.
+const longestToast = 300
+
+// tellToast shows a message in the corner of the page that asked.
+func (c *call) tellToast(tone views.Tone, text string) {
+	if runes := []rune(text); len(runes) > longestToast {
+		text = string(runes[:longestToast-1]) + "…"
+	}
+	c.tell("toast", map[string]string{"tone": string(tone), "text": text})
 }
 
 // tell raises an event on the page that asked, beside those told before.
@@ -84,7 +105,7 @@ func (c *call) tell(event string, detail any) {
 func ascii(text []byte) string {
 	var b strings.Builder
 	for _, r := range string(text) {
-		if r < utf8.RuneSelf {
+		if r < 0x7f { // HTTP/2 takes no header with a DEL
 			b.WriteRune(r)
 			continue
 		}

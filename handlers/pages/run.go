@@ -31,7 +31,7 @@ type runStore interface {
 func (s *Server) runRoutes() []route {
 	return []route{
 		{http.MethodGet, "/runs/:run", accessViewer, (*call).showRunPage},
-		{http.MethodGet, "/runs/:run/events", accessViewer, (*call).followRun},
+		{http.MethodGet, "/runs/:run/events", accessViewer, streaming((*call).followRun)},
 		{http.MethodPost, "/runs/:run/cancel", accessEditor, (*call).cancelRun},
 		{http.MethodPost, "/runs/:run/rerun", accessEditor, (*call).rerun},
 		{http.MethodGet, "/flows/:flow/runs/:run", accessViewer, (*call).leadToRun},

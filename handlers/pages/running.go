@@ -28,7 +28,7 @@ func (s *Server) runningRoutes() []route {
 		{http.MethodGet, "/flows/:flow/run", accessEditor, (*call).showRunForm},
 		{http.MethodPost, "/flows/:flow/run", accessEditor, (*call).startRun},
 		{http.MethodGet, "/flows/:flow/runs", accessViewer, (*call).showFlowRuns},
-		{http.MethodGet, "/flows/:flow/runs/:run/events", accessViewer, (*call).runEvents},
+		{http.MethodGet, "/flows/:flow/runs/:run/events", accessViewer, streaming((*call).runEvents)},
 		{http.MethodPost, "/flows/:flow/runs/:run/cancel", accessEditor, (*call).stopRun},
 		{http.MethodGet, "/flows/:flow/data/:node", accessViewer, (*call).showData},
 		{http.MethodPost, "/flows/:flow/pin/:node", accessEditor, (*call).pin},

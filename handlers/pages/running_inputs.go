@@ -91,7 +91,7 @@ func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 func (c *call) onePart(t *typedInputs, fields map[string]string, part *multipart.Part, room *int64) error {
 	name := part.FormName()
 	if input, ok := strings.CutPrefix(name, inputPrefix); ok && part.FileName() != "" {
-		f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type")}, part)
+		f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, part)
 		if err != nil {
 			return err
 		}

@@ -84,6 +84,7 @@ type Server struct {
 	ids      flow.IDs
 	handler  http.Handler // echo behind what every request passes
 	editing  editing
+	streams  streams
 	drained  chan struct{}
 	drain    sync.Once
 }

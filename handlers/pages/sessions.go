@@ -41,6 +41,7 @@ func init() { gob.Register([]views.Toast{}) }
 type sessionStore interface {
 	FindSession(ctx context.Context, tokenHash string) (*flow.Session, error)
 	SaveSession(ctx context.Context, one *flow.Session) error
+	KeepSession(ctx context.Context, one *flow.Session) error
 	TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error
 	DropSession(ctx context.Context, tokenHash string) error
 	ListSessions(ctx context.Context, userID string) ([]flow.Session, error)
@@ -128,10 +129,22 @@ func (c *call) followRole() error {
 	if was := m.GetString(c.ctx(), sessionRole); was == "" || was == role || c.Request().Header.Get("HX-Request") != "" || !c.wantsPage() {
 		return nil
 	}
-	if err := m.RenewToken(c.ctx()); err != nil {
-		return fmt.Errorf("renew the session: %w", err)
+	if err := c.renew(); err != nil {
+		return err
 	}
 	m.Put(c.ctx(), sessionRole, role)
+	return nil
+}
+
+// renew takes a new token for the session, unless that was ended while the
+// request was under way.
+func (c *call) renew() error {
+	if err := c.signedIn(); err != nil {
+		return err
+	}
+	if err := c.s.sessions.RenewToken(c.ctx()); err != nil {
+		return fmt.Errorf("renew the session: %w", err)
+	}
 	return nil
 }
 
@@ -186,6 +199,9 @@ func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool,
 			return nil, false, fmt.Errorf("note the use of a session: %w", err)
 		}
 	}
+	if l := loadedOf(ctx); l != nil {
+		l.token = token
+	}
 	return one.Data, true, nil
 }
 
@@ -207,6 +223,9 @@ func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte,
 	}
 	if one.UserID == "" {
 		one.ExpiresAt = k.now().Add(anonymousLife)
+	}
+	if l := loadedOf(ctx); l != nil && l.token == token {
+		return k.store.KeepSession(ctx, one)
 	}
 	return k.store.SaveSession(ctx, one)
 }

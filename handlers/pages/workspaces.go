@@ -99,8 +99,8 @@ func (s *Server) createWorkspace(c *call) error {
 // others.
 func (c *call) enter(ws string) error {
 	m := c.s.sessions
-	if err := m.RenewToken(c.ctx()); err != nil {
-		return fmt.Errorf("renew the session: %w", err)
+	if err := c.renew(); err != nil {
+		return err
 	}
 	m.Put(c.ctx(), sessionWorkspace, ws)
 	m.Remove(c.ctx(), sessionRole)
