@@ -81,7 +81,12 @@ func (f Field) kind() string {
 	return "text"
 }
 
-func (f Field) required() bool { return !f.Optional && !f.Either && f.kind() != "checkbox" }
+// required tells whether the browser insists on a value. A list of choices
+// without an empty one always has a value, and HTML forbids to ask for it.
+func (f Field) required() bool {
+	chosen := len(f.Options) > 0 && f.Options[0].Value != ""
+	return !f.Optional && !f.Either && !chosen && f.kind() != "checkbox"
+}
 
 // attrs are what every control of a field has in common: who it is, and which
 // sentences belong to it.

@@ -207,7 +207,7 @@ func templateGroup(title, text string, list []Starter, mayEdit bool) templ.Compo
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = Press(Button{Label: "Use this", Icon: "plus", Size: "small", Name: "template", Value: s.ID, Attrs: templ.Attributes{"aria-label": "Use " + s.Name}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Press(Button{Label: "Use this", Icon: "plus", Size: "small", Name: "template", Value: s.ID, Attrs: templ.Attributes{"aria-label": "Use this: " + s.Name}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -180,14 +180,14 @@ func (p UsagePage) costChart() usageChart {
 }
 
 func (p UsagePage) successChart() usageChart {
-	c := usageChart{title: "Success", value: p.Total.successText(), change: "before: " + p.Previous.successText(), legend: [][2]string{{"", "share that succeeded"}}, top: "100 %", days: len(p.Days)}
+	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, top: "100 %", days: len(p.Days)}
 	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
 	c.words = c.says()
 	return c
 }
 
 func (p UsagePage) latencyChart() usageChart {
-	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: "before: " + durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95), days: len(p.Days)}
+	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.Days)}
 	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
 	most := float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) })))
 	c.top = durationText(time.Duration(most))
@@ -200,6 +200,14 @@ func (p UsagePage) latencyChart() usageChart {
 	}
 	c.words = c.says()
 	return c
+}
+
+// before is what a number was in the range before, if anything ran then.
+func (p UsagePage) before(text string) string {
+	if p.Previous.Runs == 0 {
+		return "none before"
+	}
+	return "before: " + text
 }
 
 func (c usageChart) says() string {

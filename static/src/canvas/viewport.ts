@@ -9,6 +9,8 @@ const minZoom = 0.1, maxZoom = 2.5;
 const farZoom = 0.45; // below it labels cannot be read, and hiding them makes frames cheaper
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // after a turn of the wheel, until it is taken for the last
+const side = 24, above = 64, below = 64; // pixels kept free around what is fitted: the pill of a run above, the bar of zoom below
+const roomy = 640; // pixels of height from which the minimap has its own strip, too
 
 export class Viewport {
   transform: Transform = [0, 0, 1];
@@ -108,12 +110,14 @@ export class Viewport {
   /** fit shows the nodes, or all of them, with a margin. */
   fit(ids?: Iterable<string>, ms = 200): void {
     const b = this.canvas.scene.bounds(ids);
-    if (b.width) this.to(b, ms, 1.2);
+    if (b.width) this.to(b, ms, 1);
   }
 
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
-    void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, 0.1), this.time(ms)).then(() => this.remember());
+    const map = height < roomy ? 0 : this.canvas.minimap?.element.offsetHeight ?? 0;
+    const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.max(below, map && map + side)}px` } as const;
+    void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, free), this.time(ms)).then(() => this.remember());
   }
 
   zoomBy(factor: number): void { void this.panZoom.scaleBy(factor, this.time(100)).then(() => this.remember()); }
