@@ -10,7 +10,7 @@ const farZoom = 0.45; // below it labels cannot be read, and hiding them makes f
 const gridStep = 20; // flow units between dots
 const quietFrames = 6; // after a turn of the wheel, until it is taken for the last
 const side = 24, above = 64, below = 64; // pixels kept free around what is fitted: the pill of a run above, the bar of zoom below
-const roomy = 640; // pixels of height from which the minimap has its own strip, too
+const map = 144, roomy = 640; // what the minimap takes with its margin, where the pane is at least so wide and high
 
 export class Viewport {
   transform: Transform = [0, 0, 1];
@@ -115,8 +115,7 @@ export class Viewport {
 
   private to(b: Box, ms: number, zoom: number): void {
     const { width, height } = this.size;
-    const map = height < roomy ? 0 : this.canvas.minimap?.element.offsetHeight ?? 0;
-    const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.max(below, map && map + side)}px` } as const;
+    const free = { x: `${side}px`, top: `${above}px`, bottom: `${Math.min(width, height) < roomy ? below : map}px` } as const;
     void this.panZoom.setViewport(getViewportForBounds(b, width, height, minZoom, zoom, free), this.time(ms)).then(() => this.remember());
   }
 
