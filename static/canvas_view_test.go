@@ -100,9 +100,11 @@ func obeysPreferences(t *testing.T, b context.Context) {
 // dragsAfterWheel presses a node while a turn of the wheel may still go on.
 func dragsAfterWheel(t *testing.T, b context.Context) {
 	p := open(t, b, serveDraft(t, sampleFlow()).URL)
-	for i := range 4 {
-		p.wheel(i)
-	}
+	p.want(`[..."www", "m"].map((turn) => {
+		const at = { bubbles: true, cancelable: true, clientX: 600, clientY: 400 };
+		c.pane.dispatchEvent(turn === "w" ? new WheelEvent("wheel", { ...at, deltaX: 20 }) : new PointerEvent("pointermove", at));
+		return c.pane.hasAttribute("data-held");
+	})`, `[false,true,true,false]`)
 	from, at := p.position("write"), p.head("write")
 	p.drag(at, point{at.X + 60, at.Y + 80})
 	if to := p.position("write"); to == from {
