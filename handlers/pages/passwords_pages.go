@@ -53,6 +53,8 @@ func (s *Server) changePassword(c *call) error {
 	if err := s.sessions.RenewToken(c.ctx()); err != nil {
 		return fmt.Errorf("renew the session: %w", err)
 	}
+	u.PasswordHash = hash
+	c.knowBrowser(u)
 	c.toast(views.ToneOK, "Your password is changed. All other browsers are signed out.")
 	return c.auditAndSee("/flows", "password.change", "", "")
 }

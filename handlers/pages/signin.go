@@ -2,7 +2,6 @@ package pages
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -54,6 +53,7 @@ func (s *Server) signIn(c *call) error {
 	if err := c.form(); err != nil {
 		return err
 	}
+	began := time.Now()
 	f := views.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
 	u, wait, err := c.authenticate(f.Email, c.FormValue("password"))
 	if err != nil {
@@ -65,13 +65,28 @@ func (s *Server) signIn(c *call) error {
 		f.Errors = views.Errors{"": "Too many tries. The next one is possible in " + inWords(wait) + "."}
 		return c.renderSignIn(http.StatusTooManyRequests, f)
 	case u == nil:
+		c.holdUntil(began.Add(refusalTime))
 		f.Errors = views.Errors{"": "E-mail and password do not fit together."}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
 	if err := c.welcome(u.ID, ""); err != nil {
 		return err
 	}
+	c.knowBrowser(u)
 	return c.see(localPath(f.Next))
+}
+
+// refusalTime is how long it takes to refuse somebody: more than hashing the
+// password and, of a known person only, writing it into logs.
+const refusalTime = 250 * time.Millisecond
+
+func (c *call) holdUntil(t time.Time) {
+	left := time.NewTimer(time.Until(t))
+	defer left.Stop()
+	select {
+	case <-left.C:
+	case <-c.ctx().Done():
+	}
 }
 
 // welcome signs a person in, to a workspace or else the first of theirs.
@@ -91,18 +106,18 @@ const (
 // authenticate finds whose e-mail and password these are: nobody's, or with a
 // wait, not to be asked yet.
 func (c *call) authenticate(email, password string) (*flow.User, time.Duration, error) {
-	account := flow.Try{Name: tryName("account", strings.ToLower(strings.TrimSpace(email))), Free: freeByAccount}
-	wait, err := c.s.Store.TakeTry(c.ctx(), account, c.tryByAddress())
+	u, err := c.maybeUser(c.s.Store.FindUserByEmail(c.ctx(), email))
+	if err != nil {
+		return nil, 0, fmt.Errorf("find who signs in: %w", err)
+	}
+	account, address := c.tries(email, u)
+	wait, err := c.s.Store.TakeTry(c.ctx(), account, address)
 	if wait > 0 || err != nil {
 		return nil, wait, err
 	}
-	u, err := c.s.Store.FindUserByEmail(c.ctx(), email)
 	hash := nobodysHash
-	switch {
-	case err == nil:
+	if u != nil {
 		hash = u.PasswordHash
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		return nil, 0, fmt.Errorf("find who signs in: %w", err)
 	}
 	fits, err := c.s.hasher.fits(c.ctx(), password, hash)
 	if err != nil {
@@ -111,11 +126,20 @@ func (c *call) authenticate(email, password string) (*flow.User, time.Duration, 
 	if u == nil || !fits {
 		return nil, 0, c.auditRefused(u)
 	}
-	return u, 0, c.s.Store.ForgiveTry(c.ctx(), account.Name, c.tryByAddress().Name)
+	return u, 0, c.s.Store.ForgiveTry(c.ctx(), account.Name, address.Name)
 }
 
-func (c *call) tryByAddress() flow.Try {
-	return flow.Try{Name: tryName("address", network(c.ip())), Free: freeByAddress}
+// tries are what an attempt counts under. A browser in which the person has
+// signed in before has counts of its own, or anybody could lock them out for
+// ever by guessing all the time.
+func (c *call) tries(email string, u *flow.User) (account, address flow.Try) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	who, from := "account", "address"
+	where := network(c.ip())
+	if u != nil && c.knowsBrowser(u) {
+		who, from, where = "known account", "known address", where+" "+email
+	}
+	return flow.Try{Name: tryName(who, email), Free: freeByAccount}, flow.Try{Name: tryName(from, where), Free: freeByAddress}
 }
 
 // tryName hides what was tried: people type passwords into the wrong field.

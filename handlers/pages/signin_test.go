@@ -50,6 +50,37 @@ func TestSignIn_waits_after_failures(t *testing.T) {
 	}
 }
 
+func TestSignIn_known_browser(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	ada := h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	own, eve := h.signIn(ada.Email), h.stranger()
+	own.post("/sign-out", nil).see("/sign-in")
+	u, _ := url.Parse(h.http.URL)
+	eve.client.Jar.SetCookies(u, []*http.Cookie{{Name: h.server.knownCookie(), Value: "made-up", Path: "/"}})
+	for range freeByAccount + 1 {
+		eve.post("/sign-in", entry(ada.Email, "wrong")).is(http.StatusUnprocessableEntity)
+	}
+	eve.post("/sign-in", entry(ada.Email, password)).is(http.StatusTooManyRequests)
+	own.post("/sign-in", entry(ada.Email, password)).see("/flows") // not locked out by others
+	for range freeByAccount + 1 {
+		own.post("/sign-in", entry(ada.Email, "wrong")).is(http.StatusUnprocessableEntity)
+	}
+	own.post("/sign-in", entry(ada.Email, password)).is(http.StatusTooManyRequests)
+}
+
+func TestSignIn_takes_equally_long(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	for _, email := range []string{"founder@example.com", "nobody@example.com"} {
+		began := time.Now()
+		h.stranger().post("/sign-in", entry(email, "wrong")).is(http.StatusUnprocessableEntity)
+		if took := time.Since(began); took < refusalTime {
+			t.Errorf("%s is refused after %s", email, took)
+		}
+	}
+}
+
 func TestSignIn_answers_alike(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
