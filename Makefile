@@ -1,12 +1,12 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check bench generate assets types preview crash fmt
+.PHONY: help run dev test check bench generate assets types preview screenshots crash fmt
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 run: ## start Sluice on ./data
 	go run ./cmd/sluice
@@ -41,6 +41,9 @@ types: static/node_modules ## check the types of the scripts
 
 preview: ## serve all views with sample data on http://127.0.0.1:8099
 	go test ./views -timeout 0 -preview 127.0.0.1:8099
+
+screenshots: ## make the pictures of README and docs anew, from a seeded instance
+	go test ./e2e -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/images"
 
 static/node_modules: static/package-lock.json
 	cd static && npm ci --ignore-scripts --no-audit --no-fund && touch node_modules
