@@ -63,7 +63,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	body, etag := a.plain, a.etag
-	if takesGzip(r.Header.Get("Accept-Encoding")) {
+	if TakesGzip(r.Header.Get("Accept-Encoding")) {
 		body, etag = a.packed(), a.etag+"-gzip"
 		h.Set("Content-Encoding", "gzip")
 	}
@@ -104,8 +104,9 @@ func pack(text []byte) []byte {
 	return out.Bytes()
 }
 
-// takesGzip reads Accept-Encoding: a coding with weight zero is refused.
-func takesGzip(accept string) bool {
+// TakesGzip tells whether an Accept-Encoding header takes gzip: a coding with
+// weight zero is refused.
+func TakesGzip(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		coding, params, _ := strings.Cut(part, ";")
 		if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {

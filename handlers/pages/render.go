@@ -40,7 +40,7 @@ func (c *call) render(status int, component templ.Component) error {
 	}
 	h.Add("Vary", "HX-Request")
 	c.limitAnswer()
-	return c.HTMLBlob(status, b.Bytes())
+	return c.HTMLBlob(status, c.pack(b.Bytes()))
 }
 
 // limitAnswer bounds the time that the peer may take to read what comes next.
