@@ -96,7 +96,7 @@ func tickLabel(d time.Duration) string {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	}

@@ -34,6 +34,9 @@ type draft struct {
 	*flow.Document
 	flow     *flow.Flow
 	problems []flow.Problem
+	// former tells that it is not the draft but what a run ran or a version says.
+	// None of it can be changed.
+	former bool
 }
 
 // findFlow finds the flow of the address, unless it is somebody else's or was
@@ -60,6 +63,36 @@ func (c *call) findDraft() (*draft, error) {
 	}
 	return &draft{Document: d, flow: f, problems: flow.Validate(d, c.s.Kinds)}, nil
 }
+
+// findShown is the document that a page shows, of which it asks for a part: that
+// of the run or version in the address, else the draft.
+func (c *call) findShown() (*draft, error) {
+	d, err := c.findDraft()
+	if err != nil {
+		return nil, err
+	}
+	if id := c.QueryParam("run"); id != "" {
+		run, err := c.s.Store.FindRun(c.ctx(), c.ws(), d.flow.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		return c.ranBy(d, run)
+	}
+	if n := c.QueryParam("version"); n != "" {
+		return c.versionOf(d, n)
+	}
+	return d, nil
+}
+
+// of is another document in the place of the draft.
+func (d *draft) of(doc *flow.Document) *draft {
+	was := *d.flow
+	was.Draft = doc.Canonical()
+	return &draft{Document: doc, flow: &was, former: true}
+}
+
+// mayChange tells whether the person may change what is shown.
+func (c *call) mayChange(d *draft) bool { return c.mayEdit() && !d.former }
 
 // mayEdit tells whether the person may change flows.
 func (c *call) mayEdit() bool { return c.member.Role.AtLeast(flow.MemberEditor) }
@@ -90,7 +123,7 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 		return err
 	}
 	b := views.BuilderPage{
-		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayEdit(),
+		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayChange(d),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.member.UserID), Outlined: c.QueryParam("node") != "",
 		Fill: fill,
@@ -172,7 +205,7 @@ func (c *call) faces(d *draft, only []string) ([]views.NodeFace, error) {
 
 // showFace is GET /flows/{id}/face?node=: one node with all its ports.
 func (c *call) showFace() error {
-	d, err := c.findDraft()
+	d, err := c.findShown()
 	if err != nil {
 		return err
 	}

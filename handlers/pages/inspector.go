@@ -43,12 +43,16 @@ type drafted struct {
 	kind *flow.Kind
 }
 
-// findNode reads the node that the address names.
+// findNode reads the node of the draft that the address names.
 func (c *call) findNode() (*drafted, error) {
 	d, err := c.findDraft()
 	if err != nil {
 		return nil, err
 	}
+	return c.nodeIn(d)
+}
+
+func (c *call) nodeIn(d *draft) (*drafted, error) {
 	n := d.Node(c.Param("node"))
 	if n == nil {
 		return nil, errNotFound
@@ -66,7 +70,7 @@ func (c *call) pane(t *drafted) (views.NodePane, error) {
 	if err != nil {
 		return views.NodePane{}, err
 	}
-	facts := views.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayEdit()}
+	facts := views.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayChange(t.draft)}
 	for _, credential := range list {
 		facts.Credentials = append(facts.Credentials, views.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
@@ -75,7 +79,11 @@ func (c *call) pane(t *drafted) (views.NodePane, error) {
 
 // showNode is GET the inspector: alone for the script, a page without one.
 func (c *call) showNode() error {
-	t, err := c.findNode()
+	d, err := c.findShown()
+	if err != nil {
+		return err
+	}
+	t, err := c.nodeIn(d)
 	if err != nil {
 		return err
 	}
@@ -141,7 +149,7 @@ func (c *call) edit(flowID string, edits []flow.Edit) error {
 
 // showOverview is GET what the pane shows while no node is selected.
 func (c *call) showOverview() error {
-	d, err := c.findDraft()
+	d, err := c.findShown()
 	if err != nil {
 		return err
 	}

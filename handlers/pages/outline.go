@@ -12,7 +12,7 @@ import (
 
 // showOutline is GET /flows/{id}/outline?node=: the flow as a list.
 func (c *call) showOutline() error {
-	d, err := c.findDraft()
+	d, err := c.findShown()
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *call) outline(d *draft, open string) views.OutlinePanel {
 		n := &d.Nodes[i]
 		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
 	}
-	panel := views.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayEdit(), Palette: c.s.palette()}
+	panel := views.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayChange(d), Palette: c.s.palette()}
 	for _, id := range o.order() {
 		line := o.faces[id]
 		line.From = o.from(id)

@@ -21,6 +21,17 @@ func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 	return doc, nil
 }
 
+// ranBy is what a run ran: the draft itself where that is still the same.
+func (c *call) ranBy(d *draft, run *flow.Run) (*draft, error) {
+	doc, err := c.documentOf(run)
+	if err != nil || d.Holds(doc) {
+		return d, err
+	}
+	was := d.of(doc)
+	was.problems = flow.Validate(doc, c.s.Kinds)
+	return was, nil
+}
+
 // showReplay is GET /flows/{id}?run=: the builder with a run on it. Where
 // another document ran than the draft is now, that one is shown and nothing of
 // it can be changed.
@@ -29,20 +40,14 @@ func (c *call) showReplay(d *draft, runID string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := c.documentOf(run)
-	if err != nil {
+	if d, err = c.ranBy(d, run); err != nil {
 		return err
 	}
-	note := views.Replay{Run: c.mark(run), Differs: !d.Holds(doc), Now: c.s.Now()}
-	if note.Differs {
-		former := *d.flow
-		former.Draft = doc.Canonical()
-		d = &draft{Document: doc, flow: &former, problems: flow.Validate(doc, c.s.Kinds)}
-	}
+	note := views.Replay{Run: c.mark(run), Differs: d.former, Now: c.s.Now()}
 	return c.builder(http.StatusOK, d, func(b *views.BuilderPage) {
 		b.Fill.RunBar = views.RunBar(note.Run, c.s.Now().UnixMilli())
 		if note.Differs {
-			b.ReadOnly, b.Replay = true, run.ID
+			b.Replay = run.ID
 			b.Fill.Banner = views.ReplayNote(note)
 		}
 	})

@@ -305,6 +305,17 @@ func TestReplay(t *testing.T) {
 	}
 	b.get("/flows/"+id+"?run="+run.ID).is(200).has("Back to the draft", "data-readonly", "Hello {{ticket}}").lacks(`data-id="again"`, "Bye {{ticket}}")
 	b.get("/flows/" + id + "?run=run_unknown").is(404)
+	t.Run("shows all parts as they were", func(t *testing.T) {
+		b, at := b.part(), "/flows/"+id
+		b.get(at + "/outline?node=hello&run=" + run.ID).is(200).has("hello").lacks("data-edit")
+		b.get(at + "/outline?node=hello").is(200).has("data-edit")
+		b.get(at + "/node/hello?run=" + run.ID).is(200).has("Hello {{ticket}}").has("data-readonly").lacks("Bye {{ticket}}")
+		b.get(at + "/node/hello").is(200).has("Bye {{ticket}}").lacks("data-readonly")
+		b.get(at + "/face?node=hello&run=" + run.ID).is(200).has("Hello {{ticket}}").lacks("Bye {{ticket}}")
+		b.get(at + "/overview?run=" + run.ID).is(200)
+		b.get(at + "/outline?run=run_unknown").is(404)
+		b.get(at + "/outline?version=7").is(404)
+	})
 }
 
 func TestData(t *testing.T) {

@@ -75,22 +75,29 @@ func (c *call) versionLines(f *flow.Flow) (lines []views.VersionLine, most bool,
 	return lines, !whole, nil
 }
 
-// showVersion is GET /flows/{id}?version=: a version where the draft is drawn
-// otherwise. Nothing on it can be changed.
-func (c *call) showVersion(d *draft, text string) error {
+// versionOf is what a version of the flow says.
+func (c *call) versionOf(d *draft, text string) (*draft, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return errNotFound
+		return nil, errNotFound
 	}
 	doc, err := c.s.Library.Document(c.ctx(), c.ws(), d.flow.ID, n)
 	if err != nil {
+		return nil, err
+	}
+	return d.of(doc), nil
+}
+
+// showVersion is GET /flows/{id}?version=: a version where the draft is drawn
+// otherwise. Nothing on it can be changed.
+func (c *call) showVersion(d *draft, text string) error {
+	shown, err := c.versionOf(d, text)
+	if err != nil {
 		return err
 	}
-	was := *d.flow
-	was.Draft = doc.Canonical()
-	shown := &draft{Document: doc, flow: &was}
+	n, _ := strconv.ParseInt(text, 10, 64) // as versionOf did
 	return c.builder(http.StatusOK, shown, func(b *views.BuilderPage) {
-		b.ReadOnly, b.Replay = true, views.VersionName(n)
+		b.Replay = views.VersionName(n)
 		b.Fill.Banner = views.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
 		b.Fill.RunButton, b.Fill.PublishButton = nil, nil
 	})

@@ -10,6 +10,11 @@ export const flowId = builder.dataset.flow!;
 export const flowPath = `/flows/${encodeURIComponent(flowId)}`;
 export const readonly = builder.hasAttribute("data-readonly");
 
+const opened = location.search; // as the page came; later addresses are written by the page itself
+
+/** asShown asks for a part of what this page shows: of a former document, where it shows one. */
+export const asShown = (path: string): string => builder.dataset.replay ? path + (path.includes("?") ? opened.replace("?", "&") : opened) : path;
+
 /** canvas is the element; before whenReady only its attributes and children are there. */
 export const canvas = document.getElementById("canvas") as FlowCanvas;
 

@@ -4,7 +4,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
-import { builder, canvas, flowPath, up } from "./canvas.ts";
+import { asShown, builder, canvas, flowPath, up } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCentre, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
@@ -38,7 +38,7 @@ async function refresh(): Promise<void> {
   while (again) {
     again = false;
     try {
-      await htmx.ajax("GET", `${flowPath}/outline?node=${encodeURIComponent(opened)}`, { target: "#outline", swap: "outerMorph" });
+      await htmx.ajax("GET", asShown(`${flowPath}/outline?node=${encodeURIComponent(opened)}`), { target: "#outline", swap: "outerMorph" });
     } catch { break; } // offline: the next edit that arrives asks again
   }
   asking = false;

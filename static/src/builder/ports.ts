@@ -1,5 +1,5 @@
 // "6 more inputs": ports that are neither fed nor needed come when asked for.
-import { canvas, flowPath } from "./canvas.ts";
+import { asShown, canvas, flowPath } from "./canvas.ts";
 
 document.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLElement>("[data-more-ports]");
@@ -7,6 +7,6 @@ document.addEventListener("click", (e) => {
 });
 
 async function all(node: string): Promise<void> {
-  const r = await fetch(`${flowPath}/face?node=${encodeURIComponent(node)}`, { headers: { "HX-Request": "true" } });
+  const r = await fetch(asShown(`${flowPath}/face?node=${encodeURIComponent(node)}`), { headers: { "HX-Request": "true" } });
   if (r.ok) canvas.insides(await r.text());
 }

@@ -127,6 +127,7 @@ export class Sync {
 
   /** remote takes a transaction that the server tells of, such as another tab's. */
   remote(m: Remote): void {
+    if (!this.url) return; // what is shown is no draft
     this.latest = Math.max(this.latest, m.rev);
     if (this.inFlight || m.rev <= this.rev) return; // the answer brings it, or it is known
     if (m.rev === this.rev + 1) this.rebase([m], m.rev);

@@ -1,7 +1,7 @@
 // The pane of the selected node: it follows the selection, and is made anew
 // when the draft changes.
 import type { Op } from "../canvas/ops.ts";
-import { canvas, flowPath, readonly, whenReady } from "../builder/canvas.ts";
+import { asShown, canvas, flowPath, readonly, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { ask, fragment, nodePath } from "./ask.ts";
 import { send, fieldOf, pane, section, settle, shown } from "./fields.ts";
@@ -31,7 +31,7 @@ async function load(): Promise<void> {
   const stop = (going = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
   if (node && canvas.sync.brings(node)) return soon(); // the answer to its coming asks again
-  const answer = await fragment(await ask(node ? nodePath(node) : `${flowPath}/overview`, { signal: stop.signal }));
+  const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // what waits comes first; its answer asks again
   if (node) show(answer);
   else pane.replaceChildren(answer);

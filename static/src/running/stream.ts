@@ -96,7 +96,7 @@ function goTo(node: string): void {
 /** last is the run to show as the page opens: that of the address, or that of the page before. */
 function last(): string | null {
   const asked = new URLSearchParams(location.search).get("run");
-  if (asked) return asked;
+  if (asked || builder.dataset.replay) return asked; // the run before was of another document
   try { return sessionStorage.getItem(key); } catch { return null; }
 }
 
