@@ -234,6 +234,7 @@ var forbidden = map[string]*regexp.Regexp{
 	"a handler in an attribute is refused":           regexp.MustCompile(`(?i)\son[a-z]+\s*=`),
 	"a trigger filter runs text as a program":        regexp.MustCompile(`hx-trigger="[^"]*\[`),
 	"hx-… is not valid HTML; write data-hx-…":        regexp.MustCompile(`[^-]\bhx-(get|post|put|patch|delete|target|swap|trigger|select|sse|vals|include|status|push|replace|confirm|boost|preserve|indicator)`),
+	"aria-current without a value says no":           regexp.MustCompile(`aria-current(\?=|[\s>])`),
 	"templ's scripts, styles and raw text go around": regexp.MustCompile(`(?m)^\s*(script|css) \w+\(|templ\.(Raw|JSFuncCall|JSUnsafeFuncCall|SafeCSS)`),
 }
 
@@ -260,7 +261,7 @@ func TestForbidden_catches(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`<a data-hx-on:click="x()">`, `<a href="javascript:x()">`, `<p style="color: red">`, "<style>", "<script>x()</script>",
-		`<a onclick="x()">`, `<a data-hx-trigger="click[ctrlKey]">`, ` <a hx-get="/x">`, `templ.Raw(x)`, "script go() {", `<a data-hx-vals="js:{a: 1}">`,
+		`<a onclick="x()">`, `<a data-hx-trigger="click[ctrlKey]">`, ` <a hx-get="/x">`, `templ.Raw(x)`, "script go() {", `<a aria-current?={ x }>`, `<a data-hx-vals="js:{a: 1}">`,
 	} {
 		caught := false
 		for _, pattern := range forbidden {
