@@ -44,6 +44,7 @@ func TestScreenshots(t *testing.T) {
 	tab.Click("[data-fill-examples]")
 	tab.Click("#run-form footer button:not([type=button])")
 	tab.Has("#run-bar", "succeeded")
+	tab.Click(`[data-command="fit"]`)
 	tab.Click("article[data-kind=classify] header")
 	tab.There("#inspector [data-node]")
 	s.picture(tab, dir, "builder")
