@@ -15,6 +15,9 @@ var setupLink = regexp.MustCompile(`http://\S+/setup\?token=\S+`)
 // terminal, a form, a flow that runs, its answer.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("handlers/pages has what a browser can race for")
+	}
 	chrome.Path(t)
 	s := newServer(t)
 	var link string

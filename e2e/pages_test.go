@@ -25,6 +25,9 @@ type dashboard struct {
 // newDashboard starts a server that has an owner, and a Chromium.
 func newDashboard(t *testing.T, env ...string) *dashboard {
 	t.Helper()
+	if raceEnabled {
+		t.Skip("handlers/pages has what a browser can race for")
+	}
 	chrome.Path(t) // no server is started in vain
 	d := &dashboard{server: newServer(t, env...)}
 	d.person(ownerEmail, "owner")
