@@ -1,10 +1,8 @@
 // The script of every page. Pages work without it; it makes them quicker:
-// swaps and streams (htmx), the command palette and tabs (Basecoat), menus that
-// close, copies, toasts, theme. The canvas comes only where there is one.
+// swaps (htmx), tabs (Basecoat), menus that close, copies, toasts, theme. The
+// canvas comes only where there is one.
 import "htmx.org/dist/htmx.esm.js";
-import "htmx.org/dist/ext/hx-sse.js";
 import "basecoat-css/basecoat";
-import "basecoat-css/command";
 import "basecoat-css/tabs";
 import "./copy.ts";
 import "./dialogs.ts";

@@ -19,7 +19,7 @@ function typed(dialog: HTMLDialogElement): boolean {
 
 document.addEventListener("click", (event) => {
   const dialog = event.target;
-  if (!(dialog instanceof HTMLDialogElement) || !dialog.matches(".dialog, .command-dialog")) return;
+  if (!(dialog instanceof HTMLDialogElement) || !dialog.matches(".dialog")) return;
   const box = dialog.getBoundingClientRect();
   const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
   if (!inside && !typed(dialog)) dialog.close();
