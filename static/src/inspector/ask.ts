@@ -1,7 +1,7 @@
 // Asks the server for a part of the inspector.
 import { flowPath } from "../builder/canvas.ts";
 import { html } from "../builder/dom.ts";
-import { toast } from "../toasts.ts";
+import { complain, moved, reason } from "../builder/refused.ts";
 
 export const nodePath = (node: string): string => `${flowPath}/node/${encodeURIComponent(node)}`;
 
@@ -15,9 +15,8 @@ export async function ask(path: string, init: RequestInit = {}): Promise<Respons
 }
 
 function refused(r: Response): void {
-  const to = r.headers.get("HX-Redirect");
-  if (to) return location.assign(to);
-  try { toast(JSON.parse(r.headers.get("HX-Trigger") ?? "").toast.text, "bad"); } catch { /* it says so itself */ }
+  const said = moved(r) ? undefined : reason(r);
+  if (said) complain(said);
 }
 
 /** fragment is an answer's first element. */

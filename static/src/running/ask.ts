@@ -1,5 +1,5 @@
 // Requests of the builder that want a part of a page.
-import { toast } from "../toasts.ts";
+import { complain, moved, reason } from "../builder/refused.ts";
 
 const part = { "HX-Request": "true", "HX-Request-Type": "partial" };
 
@@ -9,20 +9,16 @@ export async function ask(path: string, body?: BodyInit): Promise<Response | und
   try {
     r = await fetch(path, { method: body === undefined ? "GET" : "POST", headers: part, body });
   } catch {
-    toast("Sluice does not answer. Check the connection and try again; what you typed is still here.", "bad");
+    complain("Sluice does not answer. Check the connection and try again; what you typed is still here.");
     return undefined;
   }
-  const to = r.headers.get("HX-Redirect");
-  if (to) { location.assign(to); return undefined; }
+  if (moved(r)) return undefined;
   if (r.ok || r.status === 422) return r;
-  toast(reason(r), "bad");
+  complain(reason(r) ?? usual(r));
   return undefined;
 }
 
-function reason(r: Response): string {
-  try {
-    const said = JSON.parse(r.headers.get("HX-Trigger") ?? "") as { toast?: { text?: string } };
-    if (said.toast?.text) return said.toast.text;
-  } catch { /* it says nothing of its own */ }
+/** usual is said of a refusal that brings no sentence of its own. */
+function usual(r: Response): string {
   return r.status >= 500 ? "Something broke on our side. Nothing that was saved is lost; try again." : "This could not be done. Load the page again and try once more.";
 }
