@@ -47,6 +47,13 @@ require (
 require github.com/sergi/go-diff v1.4.0
 
 require (
+	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
+)
+
+require (
 	cel.dev/expr v0.25.1 // indirect
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect
 	github.com/alexedwards/scs/v2 v2.9.0

@@ -38,7 +38,7 @@ type BuilderPage struct {
 // left out.
 type BuilderFill struct {
 	RunButton, PublishButton, RunBar templ.Component
-	Inspector, Runs, Data            templ.Component
+	Inspector, API, Runs, Data       templ.Component
 	// Banner stands above the canvas.
 	Banner  templ.Component
 	Dialogs []templ.Component

@@ -1247,7 +1247,7 @@ func builderPane(b BuilderPage) templ.Component {
 			templ_7745c5c3_Var42 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "<aside id=\"pane\" class=\"pane\" aria-label=\"Node and runs\"><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Pane\"><button type=\"button\" role=\"tab\" id=\"tab-node\" aria-controls=\"pane-node\" aria-selected=\"true\" tabindex=\"0\">Node</button> <button type=\"button\" role=\"tab\" id=\"tab-runs\" aria-controls=\"pane-runs\" aria-selected=\"false\" tabindex=\"-1\">Runs</button></div><button type=\"button\" class=\"btn quiet small only pane-close\" data-command=\"close-pane\" aria-label=\"Close\" title=\"Close\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "<aside id=\"pane\" class=\"pane\" aria-label=\"Node, API and runs\"><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Pane\"><button type=\"button\" role=\"tab\" id=\"tab-node\" aria-controls=\"pane-node\" aria-selected=\"true\" tabindex=\"0\">Node</button> <button type=\"button\" role=\"tab\" id=\"tab-api\" aria-controls=\"pane-api\" aria-selected=\"false\" tabindex=\"-1\">API</button> <button type=\"button\" role=\"tab\" id=\"tab-runs\" aria-controls=\"pane-runs\" aria-selected=\"false\" tabindex=\"-1\">Runs</button></div><button type=\"button\" class=\"btn quiet small only pane-close\" data-command=\"close-pane\" aria-label=\"Close\" title=\"Close\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1270,7 +1270,15 @@ func builderPane(b BuilderPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "</div></div><div role=\"tabpanel\" id=\"pane-runs\" aria-labelledby=\"tab-runs\" hidden><div id=\"flow-runs\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "</div></div><div role=\"tabpanel\" id=\"pane-api\" aria-labelledby=\"tab-api\" hidden><div id=\"flow-api\" class=\"api-pane\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = slot(b.Fill.API).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "</div></div><div role=\"tabpanel\" id=\"pane-runs\" aria-labelledby=\"tab-runs\" hidden><div id=\"flow-runs\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1278,7 +1286,7 @@ func builderPane(b BuilderPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "</div></div></div></aside>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 107, "</div></div></div></aside>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1307,20 +1315,20 @@ func builderDrawer(b BuilderPage) templ.Component {
 			templ_7745c5c3_Var43 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 107, "<section id=\"drawer\" class=\"drawer\" aria-label=\"Problems and data\"><div class=\"drawer-edge script-only\" id=\"drawer-edge\" role=\"separator\" aria-orientation=\"horizontal\" aria-label=\"Height of the drawer\" aria-valuemin=\"80\" aria-valuemax=\"600\" aria-valuenow=\"200\" tabindex=\"0\"></div><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Drawer\"><button type=\"button\" role=\"tab\" id=\"tab-problems\" aria-controls=\"drawer-problems\" aria-selected=\"true\" tabindex=\"0\">Problems <span class=\"count\" id=\"problem-count\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "<section id=\"drawer\" class=\"drawer\" aria-label=\"Problems and data\"><div class=\"drawer-edge script-only\" id=\"drawer-edge\" role=\"separator\" aria-orientation=\"horizontal\" aria-label=\"Height of the drawer\" aria-valuemin=\"80\" aria-valuemax=\"600\" aria-valuenow=\"200\" tabindex=\"0\"></div><div class=\"tabs\"><div class=\"tabbar script-only\" role=\"tablist\" aria-label=\"Drawer\"><button type=\"button\" role=\"tab\" id=\"tab-problems\" aria-controls=\"drawer-problems\" aria-selected=\"true\" tabindex=\"0\">Problems <span class=\"count\" id=\"problem-count\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var44 string
 		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(countOf(b.Problems))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `builder.templ`, Line: 299, Col: 190}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `builder.templ`, Line: 305, Col: 190}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "</span></button> <button type=\"button\" role=\"tab\" id=\"tab-data\" aria-controls=\"drawer-data\" aria-selected=\"false\" tabindex=\"-1\">Data</button></div><button type=\"button\" class=\"btn quiet small only drawer-fold script-only\" id=\"drawer-fold\" data-command=\"drawer\" aria-label=\"Problems and data\" aria-expanded=\"false\" aria-controls=\"drawer\" title=\"Show or hide (Ctrl+J)\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "</span></button> <button type=\"button\" role=\"tab\" id=\"tab-data\" aria-controls=\"drawer-data\" aria-selected=\"false\" tabindex=\"-1\">Data</button></div><button type=\"button\" class=\"btn quiet small only drawer-fold script-only\" id=\"drawer-fold\" data-command=\"drawer\" aria-label=\"Problems and data\" aria-expanded=\"false\" aria-controls=\"drawer\" title=\"Show or hide (Ctrl+J)\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1328,7 +1336,7 @@ func builderDrawer(b BuilderPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, "</button><div role=\"tabpanel\" id=\"drawer-problems\" aria-labelledby=\"tab-problems\" tabindex=\"0\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "</button><div role=\"tabpanel\" id=\"drawer-problems\" aria-labelledby=\"tab-problems\" tabindex=\"0\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1336,7 +1344,7 @@ func builderDrawer(b BuilderPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "</div><div role=\"tabpanel\" id=\"drawer-data\" aria-labelledby=\"tab-data\" hidden><div id=\"node-data\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "</div><div role=\"tabpanel\" id=\"drawer-data\" aria-labelledby=\"tab-data\" hidden><div id=\"node-data\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1346,12 +1354,12 @@ func builderDrawer(b BuilderPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "<p class=\"pane-empty\">Run the flow, then select a node to see what went in and what came out.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "<p class=\"pane-empty\">Run the flow, then select a node to see what went in and what came out.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 112, "</div></div></div></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 113, "</div></div></div></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -105,14 +105,17 @@ type Section string
 const (
 	SectionFlows       Section = "Flows"
 	SectionRuns        Section = "Runs"
+	SectionKeys        Section = "Keys"
+	SectionDeliveries  Section = "Deliveries"
 	SectionCredentials Section = "Credentials"
 	SectionModels      Section = "Models"
 	SectionUsage       Section = "Usage"
 	SectionSettings    Section = "Settings"
+	SectionDocs        Section = "Docs"
 )
 
 var sections = []Section{
-	SectionFlows, SectionRuns, SectionUsage, SectionCredentials, SectionModels, SectionSettings,
+	SectionFlows, SectionRuns, SectionKeys, SectionDeliveries, SectionUsage, SectionCredentials, SectionModels, SectionSettings, SectionDocs,
 }
 
 // path is where a section lives.

@@ -59,6 +59,9 @@ type Config struct {
 	Links     *flow.FileLinks
 	PublicURL string // scheme and host under which people reach the pages
 	Starters  []Starter
+	// API answers a request to the HTTP API as if it bore the key, which need not
+	// be in the store.
+	API func(key *flow.Key, w http.ResponseWriter, r *http.Request)
 
 	// Exposed says that others than this machine reach the server: then nothing
 	// but set-up is answered before there is an owner.

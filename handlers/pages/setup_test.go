@@ -21,6 +21,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/handlers"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/outbound"
@@ -68,6 +69,10 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 		Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: "http://" + h.http.Listener.Addr().String(),
 		Log: slog.New(slog.NewTextHandler(h.log, nil)),
 	}
+	api := handlers.New(handlers.Config{
+		Store: h.store, Files: h.store, Links: &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}, Runner: h.runner, Kinds: kinds(), PublicURL: cfg.PublicURL,
+	})
+	cfg.API = api.ServeAs
 	for _, f := range set {
 		f(&cfg)
 	}
@@ -75,7 +80,7 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 	h.store.FlowEdited = h.server.FlowEdited
 	h.http.Config.Handler = h.server
 	h.http.Start()
-	t.Cleanup(func() { h.server.Drain(); h.http.Close() })
+	t.Cleanup(func() { h.server.Drain(); h.http.Close(); api.Close() })
 	return h
 }
 
