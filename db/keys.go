@@ -21,7 +21,7 @@ func (s *Store) CreateKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.InsertKey(tx.ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Prefix: k.Prefix, Hash: k.Hash,
-			Scopes: encodeList(k.Scopes), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay,
+			Scopes: encodeList(k.Scopes), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
 			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt),
 		})
 	})
@@ -87,7 +87,7 @@ func keyOf(r gen.Key) flow.Key {
 	return flow.Key{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
 		Scopes: decodeList[flow.Scope](r.Scopes), Flows: decodeList[string](r.Flows),
-		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, Trigger: flow.Trigger(r.RunTrigger),
+		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
 		CreatedBy: r.CreatedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt), RevokedAt: timeOf(r.RevokedAt),
 		LastUsedAt: timeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses,
 	}

@@ -84,13 +84,13 @@ func TestKeys(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		k := &flow.Key{
 			WorkspaceID: ws, Name: "Site", Prefix: "slu_abc", Hash: "hash", Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
-			Flows: []string{w.flow.ID}, RPM: 1, Concurrency: 2, USDPerDay: 3, CreatedBy: "me", ExpiresAt: w.clock.Now(),
+			Flows: []string{w.flow.ID}, RPM: 1, Concurrency: 2, USDPerDay: 3, RunsPerDay: 4, CreatedBy: "me", ExpiresAt: w.clock.Now(),
 		}
 		w.must(w.CreateKey(w.ctx, k))
 		got, err := w.FindKeyByHash(w.ctx, "hash")
 		w.must(err)
 		wantEqual(t, "scopes", got.Has(flow.ScopeRead) && got.Allows(w.flow.ID) && !got.Allows("flow_b"), true)
-		wantEqual(t, "limits", got.RPM+10*got.Concurrency+100*got.USDPerDay, 321)
+		wantEqual(t, "limits", got.RPM+10*got.Concurrency+100*got.USDPerDay+1000*got.RunsPerDay, 4321)
 		_, err = w.FindKeyByHash(w.ctx, "none")
 		wantCode(t, err, flow.CodeNotFound)
 

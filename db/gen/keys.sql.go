@@ -10,7 +10,7 @@ import (
 )
 
 const findKey = `-- name: FindKey :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses FROM keys WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE id = $1 AND workspace_id = $2
 `
 
 type FindKeyParams struct {
@@ -40,12 +40,20 @@ func (q *Queries) FindKey(ctx context.Context, arg FindKeyParams) (Key, error) {
 		&i.LastUsedAt,
 		&i.LastUsedIp,
 		&i.Uses,
+		&i.RunsPerDay,
+		&i.RolledAt,
+		&i.PreviousPrefix,
+		&i.PreviousHash,
+		&i.PreviousUntil,
+		&i.PreviousUsedAt,
+		&i.PreviousUsedIp,
+		&i.PreviousUses,
 	)
 	return i, err
 }
 
 const findKeyByHash = `-- name: FindKeyByHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses FROM keys WHERE hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE hash = $1
 `
 
 func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
@@ -70,15 +78,23 @@ func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
 		&i.LastUsedAt,
 		&i.LastUsedIp,
 		&i.Uses,
+		&i.RunsPerDay,
+		&i.RolledAt,
+		&i.PreviousPrefix,
+		&i.PreviousHash,
+		&i.PreviousUntil,
+		&i.PreviousUsedAt,
+		&i.PreviousUsedIp,
+		&i.PreviousUses,
 	)
 	return i, err
 }
 
 const insertKey = `-- name: InsertKey :exec
-INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by,
+INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-    $13, $14, 0, 0, '', 0)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+    $14, $15, 0, 0, '', 0)
 `
 
 type InsertKeyParams struct {
@@ -92,6 +108,7 @@ type InsertKeyParams struct {
 	Rpm         int64
 	Concurrency int64
 	UsdPerDay   int64
+	RunsPerDay  int64
 	RunTrigger  string
 	CreatedBy   string
 	CreatedAt   int64
@@ -110,6 +127,7 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) error {
 		arg.Rpm,
 		arg.Concurrency,
 		arg.UsdPerDay,
+		arg.RunsPerDay,
 		arg.RunTrigger,
 		arg.CreatedBy,
 		arg.CreatedAt,
@@ -119,7 +137,7 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) error {
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses FROM keys WHERE workspace_id = $1 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, error) {
@@ -150,6 +168,14 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, erro
 			&i.LastUsedAt,
 			&i.LastUsedIp,
 			&i.Uses,
+			&i.RunsPerDay,
+			&i.RolledAt,
+			&i.PreviousPrefix,
+			&i.PreviousHash,
+			&i.PreviousUntil,
+			&i.PreviousUsedAt,
+			&i.PreviousUsedIp,
+			&i.PreviousUses,
 		); err != nil {
 			return nil, err
 		}

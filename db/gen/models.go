@@ -91,24 +91,32 @@ type Idempotency struct {
 }
 
 type Key struct {
-	ID          string
-	WorkspaceID string
-	Name        string
-	Prefix      string
-	Hash        string
-	Scopes      string
-	Flows       string
-	Rpm         int64
-	Concurrency int64
-	UsdPerDay   int64
-	RunTrigger  string
-	CreatedBy   string
-	CreatedAt   int64
-	ExpiresAt   int64
-	RevokedAt   int64
-	LastUsedAt  int64
-	LastUsedIp  string
-	Uses        int64
+	ID             string
+	WorkspaceID    string
+	Name           string
+	Prefix         string
+	Hash           string
+	Scopes         string
+	Flows          string
+	Rpm            int64
+	Concurrency    int64
+	UsdPerDay      int64
+	RunTrigger     string
+	CreatedBy      string
+	CreatedAt      int64
+	ExpiresAt      int64
+	RevokedAt      int64
+	LastUsedAt     int64
+	LastUsedIp     string
+	Uses           int64
+	RunsPerDay     int64
+	RolledAt       int64
+	PreviousPrefix string
+	PreviousHash   string
+	PreviousUntil  int64
+	PreviousUsedAt int64
+	PreviousUsedIp string
+	PreviousUses   int64
 }
 
 type Pin struct {

@@ -1,7 +1,7 @@
 -- name: InsertKey :exec
-INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by,
+INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
-VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concurrency, @usd_per_day, @run_trigger, @created_by,
+VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concurrency, @usd_per_day, @runs_per_day, @run_trigger, @created_by,
     @created_at, @expires_at, 0, 0, '', 0);
 
 -- name: FindKeyByHash :one
