@@ -82,6 +82,16 @@ type File struct {
 	ErasedAt    int64
 }
 
+type Form struct {
+	FlowID      string
+	WorkspaceID string
+	IsOn        int64
+	Settings    string
+	UpdatedAt   int64
+	Day         int64
+	Taken       int64
+}
+
 type Idempotency struct {
 	WorkspaceID string
 	Name        string
