@@ -44,10 +44,12 @@ require (
 	golang.org/x/time v0.16.0
 )
 
-require github.com/sergi/go-diff v1.4.0
+require (
+	github.com/alecthomas/chroma/v2 v2.27.0
+	github.com/sergi/go-diff v1.4.0
+)
 
 require (
-	github.com/alecthomas/chroma/v2 v2.27.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect

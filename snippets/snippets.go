@@ -1,0 +1,110 @@
+// Package snippets writes the programs that call a flow, for people to copy:
+// in nine languages, from one model of the call. It owns what such a program
+// does, how each language writes it and its values, and how code is coloured.
+// It knows flows by their inputs and outputs alone, and nothing of stores,
+// requests or pages.
+package snippets
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// Language is one that snippets are written in.
+type Language struct{ ID, Name string }
+
+// Manner is how a program gets the result of a run.
+type Manner string
+
+// The manners.
+const (
+	MannerStart   Manner = "start"   // start a run, then ask until it has ended
+	MannerWait    Manner = "wait"    // one request, answered when the run has ended or 30 s are over
+	MannerStream  Manner = "stream"  // start a run and read its events as they come
+	MannerWebhook Manner = "webhook" // be called back, and check who calls
+)
+
+// Manners lists the manners in the order they are shown.
+func Manners() []Manner { return []Manner{MannerStart, MannerWait, MannerStream, MannerWebhook} }
+
+const (
+	// Placeholder stands where a key belongs. It is one word, so that a script
+	// can put a real key in its place.
+	Placeholder = "slu_YOUR_KEY"
+	// PlaceholderSecret stands where the signing secret of a webhook belongs.
+	PlaceholderSecret = "whsec_YOUR_SECRET"
+)
+
+// Call is what a snippet calls: a flow, with one value for each input shown.
+type Call struct {
+	BaseURL, FlowID, FlowName string
+	Inputs                    []Input
+	Outputs                   []string
+	Key                       string // empty for Placeholder
+	Webhook                   Webhook
+}
+
+// Input is one value that a snippet sends. A File is uploaded first; its Value
+// is the name of a file on the reader's machine.
+type Input struct {
+	Name  string
+	Value any
+	File  bool
+}
+
+// Webhook is what a receiver must know.
+type Webhook struct {
+	Secret string // empty for PlaceholderSecret
+}
+
+// language is how one language writes a program: a template for its sentences
+// and literals for the values in them.
+type language struct {
+	Language
+	text  func(string) string            // a string literal
+	body  func(inputs []field) string    // the body of a request, as an expression of that language
+	named map[string]func(string) string // further literals, by the name its template uses
+}
+
+// all lists the languages in the order they are shown.
+var all = []*language{curl}
+
+// Languages lists the languages in the order they are shown.
+func Languages() []Language {
+	list := make([]Language, len(all))
+	for i, l := range all {
+		list[i] = l.Language
+	}
+	return list
+}
+
+//go:embed templates/*.tmpl
+var files embed.FS
+
+var templates = func() map[string]*template.Template {
+	m := map[string]*template.Template{}
+	for _, l := range all {
+		funcs := template.FuncMap{"text": l.text, "body": l.body, "comment": comment, "add": func(a, b int) int { return a + b }}
+		for name, f := range l.named {
+			funcs[name] = f
+		}
+		m[l.ID] = template.Must(template.New(l.ID).Funcs(funcs).ParseFS(files, "templates/"+l.ID+".tmpl"))
+	}
+	return m
+}()
+
+// Render writes the snippet of a language for a manner. It fails only for a
+// language or manner that does not exist.
+func Render(lang string, m Manner, c Call) (string, error) {
+	t := templates[lang]
+	if t == nil || t.Lookup(string(m)) == nil {
+		return "", fmt.Errorf("there is no snippet in %q for %q", lang, m)
+	}
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, string(m), programOf(m, c)); err != nil {
+		return "", fmt.Errorf("write the %s snippet for %s: %w", m, lang, err)
+	}
+	return strings.Trim(b.String(), "\n") + "\n", nil
+}

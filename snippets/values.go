@@ -1,0 +1,221 @@
+package snippets
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"sluice/flow"
+)
+
+// plain turns a value into the few Go types that the writers know: nil, bool,
+// string, json.Number, []any and map[string]any.
+func plain(v any) any {
+	v, err := flow.DecodeJSON(flow.EncodeJSON(v))
+	if err != nil {
+		return nil // not a JSON value; nothing but null can stand for it
+	}
+	return v
+}
+
+// notation is how a language writes JSON values.
+type notation struct {
+	object, list     [2]string // what opens and closes them
+	noObject, noList string    // empty ones
+	key              func(string) string
+	null, yes, no    string
+	indent           string
+	trailing         bool // a comma after the last member
+	text             func(string) string
+	number           func(json.Number) string
+	upload           func(name string) string
+}
+
+// body writes the fields of a request, one a line; depth is how far the line
+// that holds it is indented.
+func (n *notation) body(fields []field, depth int) string {
+	members := make([]string, len(fields))
+	for i, f := range fields {
+		members[i] = n.key(f.Name) + n.value(f.Value, depth+1)
+	}
+	return n.lines(n.object, n.noObject, members, depth, true)
+}
+
+// narrow is how many characters a value may have to stand on one line.
+const narrow = 72
+
+func (n *notation) value(v any, depth int) string {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return n.yes
+		}
+		return n.no
+	case string:
+		return n.text(v)
+	case json.Number:
+		return n.number(v)
+	case attachment:
+		return n.upload(string(v))
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = n.value(item, depth+1)
+		}
+		return n.lines(n.list, n.noList, items, depth, false)
+	case map[string]any:
+		var members []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			members = append(members, n.key(name)+n.value(v[name], depth+1))
+		}
+		return n.lines(n.object, n.noObject, members, depth, false)
+	}
+	return n.null
+}
+
+// lines writes what a list or an object holds: on one line if it is short.
+func (n *notation) lines(around [2]string, empty string, parts []string, depth int, spread bool) string {
+	if len(parts) == 0 {
+		return empty
+	}
+	if one := strings.Join(parts, ", "); !spread && len(one) <= narrow && !strings.Contains(one, "\n") {
+		return around[0] + one + around[1]
+	}
+	pad, last := "\n"+strings.Repeat(n.indent, depth+1), ""
+	if n.trailing {
+		last = ","
+	}
+	return around[0] + pad + strings.Join(parts, ","+pad) + last + "\n" + strings.Repeat(n.indent, depth) + around[1]
+}
+
+// holds tells whether every number in a body keeps its value in a language
+// whose whole numbers fit says; all have fractions of 64 bits.
+func holds(v any, fits func(*big.Int) bool) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return keeps(v, fits)
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !holds(item, fits) })
+	case map[string]any:
+		for _, item := range v {
+			if !holds(item, fits) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func keeps(n json.Number, fits func(*big.Int) bool) bool {
+	if whole, ok := new(big.Int).SetString(n.String(), 10); ok {
+		return fits(whole)
+	}
+	f, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil || f == 0 && strings.ContainsAny(mantissa(n.String()), "123456789") {
+		return false // too large or too small for 64 bits
+	}
+	exact, ok := new(big.Rat).SetString(n.String())
+	shown, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', -1, 64))
+	return ok && !math.IsInf(f, 0) && exact.Cmp(shown) == 0
+}
+
+func mantissa(s string) string {
+	m, _, _ := strings.Cut(strings.ToLower(s), "e")
+	return m
+}
+
+func anyWhole(*big.Int) bool     { return true }
+func int64Whole(i *big.Int) bool { return i.IsInt64() }
+
+// doubleWhole are the whole numbers of JavaScript.
+func doubleWhole(i *big.Int) bool { return i.IsInt64() && i.BitLen() <= 53 }
+
+func allHold(fields []field, fits func(*big.Int) bool) bool {
+	return !slices.ContainsFunc(fields, func(f field) bool { return !holds(f.Value, fits) })
+}
+
+// mark surrounds the names of files in JSON text, which holds no such byte
+// itself.
+const mark = "\x00"
+
+// asJSON writes JSON for people.
+var asJSON = &notation{
+	object: [2]string{"{", "}"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
+	key:  func(name string) string { return jsonText(name) + ": " },
+	null: "null", yes: "true", no: "false", indent: "  ",
+	text: jsonText, number: json.Number.String,
+	upload: func(name string) string { return mark + name + mark },
+}
+
+// pieces cuts the JSON text of a body where uploads stand: text, name of a
+// file, text …
+func pieces(fields []field, depth int) []string {
+	return strings.Split(asJSON.body(fields, depth), mark)
+}
+
+// concatenate writes the JSON text of a body as an expression that joins text
+// and uploads.
+func concatenate(fields []field, plus string, text, upload func(string) string) string {
+	parts := pieces(fields, 0)
+	for i, p := range parts {
+		if i%2 == 0 {
+			parts[i] = text(p)
+		} else {
+			parts[i] = upload(p)
+		}
+	}
+	return strings.Join(parts, plus)
+}
+
+// jsonText is a JSON string without characters that cannot be seen.
+func jsonText(s string) string {
+	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, utf16Escape)
+}
+
+// quote writes a double-quoted literal: named escapes, \\ and \", what cannot
+// be seen by number, and everything else as it is.
+func quote(s, mark string, named map[rune]string, unseen func(rune) string) string {
+	var b strings.Builder
+	b.WriteString(mark)
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		escape, known := named[r]
+		switch {
+		case known:
+			b.WriteString(escape)
+		case r == '\\' || string(r) == mark:
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case !unicode.IsPrint(r):
+			b.WriteString(unseen(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + mark
+}
+
+// utf16Escape is \u0041, or two of them for what UTF-16 needs two units for.
+func utf16Escape(r rune) string {
+	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// longEscape is \u0041, or \U0001f600 for what needs more.
+func longEscape(r rune) string {
+	if r > 0xffff {
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return fmt.Sprintf(`\u%04x`, r)
+}
+
+// bracedEscape is \u{1f600}.
+func bracedEscape(r rune) string { return fmt.Sprintf(`\u{%x}`, r) }
