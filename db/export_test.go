@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"path/filepath"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -61,4 +62,38 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 		how = "EXPLAIN QUERY PLAN "
 	}
 	return s.reads().QueryContext(ctx, how+q.Text, q.Args...)
+}
+
+// SealedColumns names the columns that a rotation seals anew.
+func SealedColumns() (names []string) {
+	for _, col := range sealedColumns {
+		names = append(names, col.table+"."+col.column)
+	}
+	return names
+}
+
+// RotatePartly is RotateMasterKey cut short after some columns.
+func RotatePartly(ctx context.Context, cfg Config, columns int) error {
+	cfg = cfg.withDefaults()
+	fresh, err := newKey(filepath.Join(cfg.DataDir, KeyFile) + ".new")
+	if err != nil {
+		return err
+	}
+	old, err := (&Store{cfg: cfg}).masterKey(false)
+	if err != nil {
+		return err
+	}
+	if cfg.keys, err = bothKeys(old, fresh); err != nil {
+		return err
+	}
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	to, err := s.beginSealing(ctx, fresh)
+	for i := 0; i < columns && err == nil; i++ {
+		_, err = to.column(ctx, sealedColumns[i])
+	}
+	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"sluice/db/gen"
@@ -35,6 +36,8 @@ type Config struct {
 	Log    *slog.Logger     // default discards
 	Now    func() time.Time // default time.Now
 	Random io.Reader        // of identifiers; default crypto/rand
+
+	keys *keyset.Handle // the old and the new master key, while it is rotated
 }
 
 func (c Config) withDefaults() Config {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,9 @@ func (s *Store) unlock(ctx context.Context) error {
 		}
 	}
 	if text, err := s.open(check, "meta", "seal", "check"); err != nil || string(text) != sealCheck {
-		return ErrWrongKey
+		return cmp.Or(s.checkRotation(ctx), ErrWrongKey)
 	}
-	return nil
+	return s.checkRotation(ctx)
 }
 
 func (s *Store) storeSeal(ctx context.Context) error {

@@ -24,6 +24,9 @@ const KeyFile = "master.key"
 // masterKey reads the key from where the configuration says. Only for a fresh
 // database it is made: beside an old one a new key would open nothing.
 func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
+	if s.cfg.keys != nil {
+		return s.cfg.keys, nil
+	}
 	if s.cfg.MasterKey != "" {
 		return parseKey(s.cfg.MasterKey)
 	}
@@ -38,8 +41,20 @@ func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
 	return parseKey(string(text))
 }
 
-// makeKey writes a fresh key for its owner alone.
+// makeKey makes the first key of a database.
 func (s *Store) makeKey(path string) (*keyset.Handle, error) {
+	handle, err := createKey(path)
+	if errors.Is(err, os.ErrExist) { // another first start was quicker
+		return s.masterKey(false)
+	}
+	if err == nil {
+		s.cfg.Log.Warn("A MASTER KEY WAS MADE. Back it up, apart from the database: without it no stored secret can ever be read again.", "file", path)
+	}
+	return handle, err
+}
+
+// createKey writes a fresh key for its owner alone, unless there is a file.
+func createKey(path string) (*keyset.Handle, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
 		return nil, fmt.Errorf("make master key: %w", err)
@@ -48,19 +63,14 @@ func (s *Store) makeKey(path string) (*keyset.Handle, error) {
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&text)); err != nil {
 		return nil, fmt.Errorf("write master key: %w", err)
 	}
-	// Exclusive, so that of two first starts one makes the key and the other reads it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return s.masterKey(false)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("make master key file: %w", err)
 	}
 	_, err = f.Write(text.Bytes())
-	if err := cmp.Or(err, f.Sync(), f.Close()); err != nil {
+	if err := cmp.Or(err, f.Sync(), f.Close(), syncDir(filepath.Dir(path))); err != nil {
 		return nil, fmt.Errorf("write master key file: %w", err)
 	}
-	s.cfg.Log.Warn("A MASTER KEY WAS MADE. Back it up, apart from the database: without it no stored secret can ever be read again.", "file", path)
 	return handle, nil
 }
 

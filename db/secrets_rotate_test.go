@@ -1,0 +1,181 @@
+package db_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// sealedWorld has a secret in each place that secrets are kept in.
+func sealedWorld(t *testing.T, cfg db.Config) {
+	t.Helper()
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s, &clock{})
+	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-credential"))
+	_, err = s.FileKey(w.ctx)
+	w.must(err)
+	r := w.take(w.start(func(n *flow.NewRun) {
+		n.Webhook = &flow.NewDelivery{URL: "https://example.com", Secret: "of the run"}
+	}).ID)
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Deliveries: []flow.NewDelivery{{URL: "https://example.com", Secret: "of the delivery", Signature: "s"}}}))
+	w.must(s.Close())
+}
+
+// opens wants that a configuration opens the store and the credential in it.
+func opens(t *testing.T, cfg db.Config) {
+	t.Helper()
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, secret, err := s.OpenCredential(t.Context(), ws, "c"); err != nil || secret != "sk-credential" {
+		t.Errorf("the credential opened to %q, %v", secret, err)
+	}
+	if _, err := s.FileKey(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRotateMasterKey(t *testing.T) {
+	t.Parallel()
+	t.Run("of a file takes its place", func(t *testing.T) {
+		t.Parallel()
+		cfg := db.Config{DataDir: t.TempDir()}
+		sealedWorld(t, cfg)
+		before := readFile(t, filepath.Join(cfg.DataDir, db.KeyFile))
+		r, err := db.RotateMasterKey(t.Context(), cfg, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Resealed < 5 || readFile(t, r.OldFile) != before || readFile(t, r.KeyFile) == before {
+			t.Errorf("rotation said %+v", r)
+		}
+		opens(t, cfg)
+		cfg.MasterKeyFile = r.OldFile
+		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrWrongKey) {
+			t.Errorf("with the old key: %v", err)
+		}
+	})
+	t.Run("of the environment is left to the operator", func(t *testing.T) {
+		t.Parallel()
+		cfg := dbtest.PostgresConfig(t)
+		sealedWorld(t, cfg)
+		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); err == nil || !strings.Contains(err.Error(), "--new-key-file") {
+			t.Errorf("without a file for the new key: %v", err)
+		}
+		file := filepath.Join(t.TempDir(), "new.key")
+		if _, err := db.RotateMasterKey(t.Context(), cfg, file); err != nil {
+			t.Fatal(err)
+		}
+		opens(t, db.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file})
+		rotated := db.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file}
+		if _, err := db.RotateMasterKey(t.Context(), rotated, file); err == nil {
+			t.Error("the same key was taken for a new one")
+		}
+		// Back to 32 bytes in base64, which others use on this database after us.
+		first := filepath.Join(t.TempDir(), "first.key")
+		if err := os.WriteFile(first, []byte(cfg.MasterKey), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.RotateMasterKey(t.Context(), rotated, first); err != nil {
+			t.Fatal(err)
+		}
+		opens(t, cfg)
+	})
+	t.Run("goes on where it was cut", testRotationCut)
+	t.Run("waits for the server to stop", func(t *testing.T) {
+		t.Parallel()
+		cfg := db.Config{DataDir: t.TempDir()}
+		sealedWorld(t, cfg)
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.LockEngine(db.EngineInfo{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); !errors.Is(err, db.ErrEngineRunning) {
+			t.Errorf("beside a server: %v", err)
+		}
+	})
+}
+
+// testRotationCut stops after each column in turn, as a crash would.
+func testRotationCut(t *testing.T) {
+	t.Parallel()
+	for cut := range len(db.SealedColumns()) + 1 {
+		cfg := db.Config{DataDir: t.TempDir()}
+		sealedWorld(t, cfg)
+		if err := db.RotatePartly(t.Context(), cfg, cut); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrRotating) {
+			t.Fatalf("cut after %d columns, the old key alone gave %v", cut, err)
+		}
+		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); err != nil {
+			t.Fatal(err)
+		}
+		opens(t, cfg)
+	}
+}
+
+var binaryColumn = regexp.MustCompile(`(?m)^\s*(?:ALTER TABLE (\w+) ADD COLUMN )?(\w+)\s+BYTEA`)
+
+// Every binary column is either sealed, and then known to the rotation, or
+// holds nothing secret.
+func TestRotateMasterKey_knows_every_column(t *testing.T) {
+	t.Parallel()
+	plain := []string{"meta.value", "sessions.data", "chunks.data"}
+	files, err := filepath.Glob("migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		table := ""
+		for line := range strings.Lines(readFile(t, file)) {
+			if rest, ok := strings.CutPrefix(line, "CREATE TABLE "); ok {
+				table = strings.Fields(rest)[0]
+			}
+			if m := binaryColumn.FindStringSubmatch(line); m != nil {
+				if m[1] != "" {
+					table = m[1]
+				}
+				found = append(found, table+"."+m[2])
+			}
+		}
+	}
+	known := append(plain, db.SealedColumns()...)
+	for _, name := range found {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s is in no list: add it to sealedColumns, or to plain here if nothing in it is sealed", name)
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(found, name) {
+			t.Errorf("%s is no column", name)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
