@@ -1,0 +1,220 @@
+package db
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Names in the archive that a backup is: a gzipped tar.
+const (
+	backupManifest = "manifest.json"
+	backupFormat   = 1
+)
+
+// Backup is what a backup says of itself, in manifest.json. The master key is
+// not in it: who has both reads every secret.
+type Backup struct {
+	Format    int       `json:"format"`
+	Sluice    string    `json:"sluice"` // version of the program that made it
+	MadeAt    time.Time `json:"made_at"`
+	Database  string    `json:"database_sha256"`
+	Files     int       `json:"files"`
+	FileBytes int64     `json:"file_bytes"`
+	// Missing are hashes of content that files name and that was not there.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// ErrBackUpPostgres says whose tools back PostgreSQL up.
+var ErrBackUpPostgres = errors.New("on PostgreSQL everything is in the database, files too; back it up with PostgreSQL's own tools, such as pg_dump --format=custom")
+
+// BackUp writes the database and the content of all files as they are at one
+// instant to a new file, beside a running server. The archive is read back and
+// checked before it gets its name.
+func (s *Store) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
+	if s.pool != nil {
+		return b, ErrBackUpPostgres
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return b, fmt.Errorf("%s exists already; a backup overwrites nothing", path)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".sluice-backup-")
+	if err != nil {
+		return b, fmt.Errorf("make room for the backup: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	b = Backup{Format: backupFormat, Sluice: version, MadeAt: s.cfg.Now().UTC().Truncate(time.Millisecond)}
+	snapshot, archive := filepath.Join(dir, DatabaseFile), filepath.Join(dir, "archive")
+	if err := s.snapshot(ctx, snapshot); err != nil {
+		return b, err
+	}
+	if err := s.archive(ctx, archive, snapshot, &b); err != nil {
+		return b, fmt.Errorf("write the backup: %w", err)
+	}
+	if _, err := readBackup(archive, discardEntries); err != nil {
+		return b, fmt.Errorf("the backup does not read back: %w", err)
+	}
+	if err := os.Rename(archive, path); err != nil {
+		return b, fmt.Errorf("name the backup: %w", err)
+	}
+	return b, syncDir(filepath.Dir(path))
+}
+
+// snapshot copies the database as it is at one instant, without what was
+// erased, and checks the copy. A reader does it, so the server writes on.
+func (s *Store) snapshot(ctx context.Context, to string) error {
+	from := sql.OpenDB(newConnector(filepath.Join(s.cfg.DataDir, DatabaseFile), "mode=ro&_busy_timeout=10000", ""))
+	defer from.Close()
+	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return fmt.Errorf("copy the database: %w", err)
+	}
+	if err := os.Chmod(to, 0o600); err != nil {
+		return err
+	}
+	return checkDatabase(ctx, to)
+}
+
+// checkDatabase looks for damage in a database that nobody uses.
+func checkDatabase(ctx context.Context, path string) error {
+	db := sql.OpenDB(newConnector(path, "mode=ro", ""))
+	defer db.Close()
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("the database is damaged: %s", found)
+	}
+	return nil
+}
+
+// archive packs content first: what is erased meanwhile is then erased in the
+// snapshot too.
+func (s *Store) archive(ctx context.Context, path, snapshot string, b *Backup) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	zip, _ := gzip.NewWriterLevel(f, gzip.BestSpeed) // the level is a good one
+	out := tar.NewWriter(zip)
+	if err := s.packFiles(ctx, out, snapshot, b); err != nil {
+		return err
+	}
+	if b.Database, err = pack(out, DatabaseFile, snapshot, b.MadeAt); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := out.WriteHeader(&tar.Header{Name: backupManifest, Mode: 0o600, Size: int64(len(text)), ModTime: b.MadeAt}); err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil {
+		return err
+	}
+	return errors.Join(out.Close(), zip.Close(), f.Sync())
+}
+
+// packFiles packs the content that files of the snapshot name.
+func (s *Store) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
+	db := sql.OpenDB(newConnector(snapshot, "mode=rw", ""))
+	defer db.Close()
+	hashes, err := texts(ctx, db, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for _, hash := range hashes {
+		path := filepath.Join(s.cfg.DataDir, FilesDir, hash[:2], hash[2:])
+		size, err := packFile(ctx, out, hash, path, b.MadeAt)
+		if errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, hash)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		b.Files, b.FileBytes = b.Files+1, b.FileBytes+size
+	}
+	return s.forget(ctx, db, gone, b)
+}
+
+func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.Time) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	sum, err := pack(out, FilesDir+"/"+hash[:2]+"/"+hash[2:], path, at)
+	if err == nil && sum != hash {
+		err = fmt.Errorf("the content of the files with hash %s is damaged", hash)
+	}
+	return info.Size(), err
+}
+
+// forget erases in the snapshot what was erased in the database since; other
+// content that is not there is named.
+func (s *Store) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
+	for _, hash := range gone {
+		if _, err := s.read.FindLiveHash(ctx, hash); err == nil {
+			b.Missing = append(b.Missing, hash)
+			continue
+		} else if !isNoRows(err) {
+			return err
+		}
+		if _, err := snapshot.ExecContext(ctx, "UPDATE files SET erased_at = ?, name = '' WHERE hash = ?", micros(b.MadeAt), hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pack adds a file and returns the SHA-256 of its content.
+func pack(out *tar.Writer, name, path string, at time.Time) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if err := out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: at}); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, sum), f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+func texts(ctx context.Context, db *sql.DB, query string) (list []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,158 @@
+package db_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// backedUp is a store with a secret, a run and files, and a backup of it.
+func backedUp(t *testing.T) (cfg db.Config, backup, fileID string) {
+	t.Helper()
+	cfg = db.Config{DataDir: t.TempDir()}
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s, &clock{})
+	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-credential"))
+	f, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "cat.txt"}, strings.NewReader("a cat"))
+	w.must(err)
+	gone, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "dog.txt"}, strings.NewReader("a dog"))
+	w.must(err)
+	w.must(s.EraseFile(w.ctx, ws, gone.ID))
+	backup = filepath.Join(t.TempDir(), "sluice.backup")
+	b, err := s.BackUp(w.ctx, backup, "test")
+	w.must(err)
+	wantEqual(t, "files", b.Files, 1)
+	wantEqual(t, "missing", len(b.Missing), 0)
+	if _, err := s.BackUp(w.ctx, backup, "test"); err == nil {
+		t.Error("a backup was overwritten")
+	}
+	w.must(s.Close())
+	return cfg, backup, f.ID
+}
+
+func TestBackUp_and_Restore(t *testing.T) {
+	t.Parallel()
+	cfg, backup, fileID := backedUp(t)
+	if text := readFile(t, backup); strings.Contains(text, readFile(t, filepath.Join(cfg.DataDir, db.KeyFile))) {
+		t.Error("the master key is in the backup")
+	}
+	to := db.Config{DataDir: t.TempDir()}
+	if _, err := db.Restore(t.Context(), to, backup, false); err == nil || !strings.Contains(err.Error(), "master key") {
+		t.Fatalf("without the master key: %v", err)
+	}
+	if left, _ := os.ReadDir(to.DataDir); len(left) > 1 { // the lock stays
+		t.Errorf("a restore that failed left %v", left)
+	}
+	copyFile(t, filepath.Join(cfg.DataDir, db.KeyFile), filepath.Join(to.DataDir, db.KeyFile))
+	if _, err := db.Restore(t.Context(), to, backup, false); err != nil {
+		t.Fatal(err)
+	}
+	opens(t, to)
+	wantContent(t, to, fileID, "a cat")
+
+	if _, err := db.Restore(t.Context(), to, backup, false); !errors.Is(err, db.ErrNotEmpty) {
+		t.Errorf("over a database: %v", err)
+	}
+	r, err := db.Restore(t.Context(), to, backup, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Aside, db.DatabaseFile)); err != nil {
+		t.Errorf("what was there is not aside: %v", err)
+	}
+	wantContent(t, to, fileID, "a cat")
+}
+
+func TestRestore_refuses(t *testing.T) {
+	t.Parallel()
+	cfg, backup, _ := backedUp(t)
+	whole := []byte(readFile(t, backup))
+	cases := map[string][]byte{
+		"what is cut":       whole[:len(whole)*2/3],
+		"what is no backup": []byte("hello"),
+		"what was changed":  flipped(whole),
+		"what is empty":     {},
+	}
+	for name, content := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "backup")
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			to := db.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, db.KeyFile)}
+			_, err := db.Restore(t.Context(), to, path, false)
+			if err == nil {
+				t.Error("it was restored")
+			}
+			if _, err := os.Stat(filepath.Join(to.DataDir, db.DatabaseFile)); err == nil {
+				t.Error("a database is there")
+			}
+		})
+	}
+	t.Run("a directory in use", func(t *testing.T) {
+		t.Parallel()
+		used := dbtest.SQLiteConfig(t)
+		s, err := db.Open(t.Context(), used)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.LockEngine(db.EngineInfo{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Restore(t.Context(), used, backup, true); !errors.Is(err, db.ErrEngineRunning) {
+			t.Errorf("beside a server: %v", err)
+		}
+	})
+}
+
+func TestBackUp_of_PostgreSQL_is_its_own(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Postgres(t)
+	if _, err := s.BackUp(t.Context(), filepath.Join(t.TempDir(), "b"), "test"); !errors.Is(err, db.ErrBackUpPostgres) {
+		t.Errorf("it said %v", err)
+	}
+}
+
+// flipped changes one byte in the middle.
+func flipped(b []byte) []byte {
+	b = bytes.Clone(b)
+	b[len(b)/2] ^= 0x40
+	return b
+}
+
+func wantContent(t *testing.T, cfg db.Config, fileID, want string) {
+	t.Helper()
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, content, err := s.OpenFile(t.Context(), ws, fileID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	if got, err := io.ReadAll(content); err != nil || string(got) != want {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.WriteFile(to, []byte(readFile(t, from)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

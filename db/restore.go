@@ -1,0 +1,240 @@
+package db
+
+import (
+	"archive/tar"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// Restored is what became of a restore.
+type Restored struct {
+	Backup
+	Aside string // directory that what was there before is in; empty if there was nothing
+}
+
+// ErrNotEmpty refuses to restore over a database.
+var ErrNotEmpty = errors.New("there is a database in the data directory already; --replace puts it aside")
+
+// Restore puts a backup into the data directory. It is unpacked and checked
+// beside, opened with the master key, and only then takes its place, so that
+// whatever fails leaves everything as it was. With replace, what was there is
+// put aside.
+func Restore(ctx context.Context, cfg Config, path string, replace bool) (r Restored, err error) {
+	cfg = cfg.withDefaults()
+	if cfg.DatabaseURL != "" {
+		return r, errors.New("a backup is restored to SQLite; on PostgreSQL use its own tools, such as pg_restore")
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return r, fmt.Errorf("make data directory: %w", err)
+	}
+	unlock, err := lockDirectory(cfg.DataDir)
+	if err != nil {
+		return r, err
+	}
+	defer unlock()
+	taken := exists(filepath.Join(cfg.DataDir, DatabaseFile))
+	if taken && !replace {
+		return r, ErrNotEmpty
+	}
+	staging, err := os.MkdirTemp(cfg.DataDir, "restoring-")
+	if err != nil {
+		return r, fmt.Errorf("make room for the backup: %w", err)
+	}
+	defer os.RemoveAll(staging)
+	if r.Backup, err = readBackup(path, unpackInto(staging)); err != nil {
+		return r, err
+	}
+	if err := tryOut(ctx, cfg, staging); err != nil {
+		return r, err
+	}
+	if taken {
+		r.Aside = filepath.Join(cfg.DataDir, "before-restore-"+cfg.Now().UTC().Format("20060102-150405"))
+	}
+	return r, r.swap(cfg.DataDir, staging)
+}
+
+// lockDirectory keeps the engine out.
+func lockDirectory(dir string) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(dir, EngineFile), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	if !free {
+		return nil, ErrEngineRunning
+	}
+	return func() { _ = lock.Unlock() }, nil // the process ends soon anyway
+}
+
+// tryOut opens the unpacked database with the master key, which also brings it
+// to this program's form.
+func tryOut(ctx context.Context, cfg Config, staging string) error {
+	if err := checkDatabase(ctx, filepath.Join(staging, DatabaseFile)); err != nil {
+		return err
+	}
+	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, KeyFile))
+	if cfg.MasterKey == "" && !exists(key) {
+		return fmt.Errorf("the backup holds no master key, and %s is not there; put the key of the time of the backup there, or give it as SLUICE_MASTER_KEY", key)
+	}
+	cfg.DataDir, cfg.MasterKeyFile = staging, key
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// swap puts what was unpacked in the place of what is there.
+func (r Restored) swap(dir, staging string) error {
+	if r.Aside != "" {
+		if err := os.Mkdir(r.Aside, 0o700); err != nil {
+			return fmt.Errorf("put aside what is there: %w", err)
+		}
+	}
+	for _, name := range []string{DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile, FilesDir} {
+		if err := r.setAside(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("put aside what is there: %w", err)
+		}
+	}
+	for _, name := range []string{FilesDir, DatabaseFile} {
+		err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a backup without files has no directory for them
+			return fmt.Errorf("put the backup in its place: %w", err)
+		}
+	}
+	return syncDir(dir)
+}
+
+func (r Restored) setAside(path string) error {
+	if r.Aside == "" || !exists(path) {
+		return nil
+	}
+	return os.Rename(path, filepath.Join(r.Aside, filepath.Base(path)))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// entryTo gives the place that an entry of an archive is written to.
+type entryTo func(name string) (io.WriteCloser, error)
+
+func discardEntries(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil }
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+func unpackInto(dir string) entryTo {
+	return func(name string) (io.WriteCloser, error) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		return syncCloser{f}, err
+	}
+}
+
+// syncCloser syncs a file before it closes it.
+type syncCloser struct{ *os.File }
+
+func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
+
+// entryNames are all that an archive may hold.
+var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
+
+// readBackup reads an archive to its end, writes each entry where to says, and
+// checks every content against its hash.
+func readBackup(path string, to entryTo) (b Backup, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return b, fmt.Errorf("open the backup: %w", err)
+	}
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	if err != nil {
+		return b, fmt.Errorf("%s is not a backup of Sluice", path)
+	}
+	sums, manifest, err := readEntries(tar.NewReader(zip), to)
+	if err != nil {
+		return b, fmt.Errorf("read the backup: %w", err)
+	}
+	if err := json.Unmarshal(manifest, &b); err != nil || b.Format == 0 {
+		return b, fmt.Errorf("%s is not a whole backup of Sluice: its manifest is missing", path)
+	}
+	if b.Format != backupFormat {
+		return b, fmt.Errorf("the backup was made by a newer Sluice (%s); restore it with that one", b.Sluice)
+	}
+	if sums.database != b.Database || sums.files != b.Files {
+		return b, errors.New("the backup is damaged: what it holds is not what its manifest says")
+	}
+	return b, nil
+}
+
+// entrySums are what an archive turned out to hold.
+type entrySums struct {
+	database string
+	files    int
+}
+
+func readEntries(in *tar.Reader, to entryTo) (sums entrySums, manifest []byte, err error) {
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return sums, manifest, nil
+		}
+		if err != nil {
+			return sums, nil, err
+		}
+		if h.Typeflag != tar.TypeReg || !entryNames.MatchString(h.Name) {
+			return sums, nil, fmt.Errorf("it holds %q, which no backup does", h.Name)
+		}
+		if h.Name == backupManifest {
+			manifest, err = io.ReadAll(io.LimitReader(in, 64<<20))
+		} else {
+			err = sums.entry(in, h.Name, to)
+		}
+		if err != nil {
+			return sums, nil, err
+		}
+	}
+}
+
+// entry writes one entry and sums it up.
+func (sums *entrySums) entry(in io.Reader, name string, to entryTo) error {
+	out, err := to(name)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, hash), in)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	sum := hex.EncodeToString(hash.Sum(nil))
+	if name == DatabaseFile {
+		sums.database = sum
+		return nil
+	}
+	sums.files++
+	if wanted := strings.ReplaceAll(strings.TrimPrefix(name, FilesDir+"/"), "/", ""); sum != wanted {
+		return fmt.Errorf("the content of %s is damaged", name)
+	}
+	return nil
+}
