@@ -88,7 +88,12 @@ func (a *app) start(ctx context.Context) error {
 	if err := a.wire(ctx, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	proxies, err := handlers.ParseProxies(a.cfg.Proxies, a.cfg.ClientHeader)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	a.server = handlers.NewHTTPServer(a.api)
+	a.server.Handler = proxies.Behind(a.api)
 	a.server.RegisterOnShutdown(a.pages.Drain)
 	go func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

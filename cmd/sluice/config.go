@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -13,6 +17,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/handlers"
 	"sluice/outbound"
 )
 
@@ -25,6 +30,8 @@ type Config struct {
 	MasterKey     string   `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
 	MasterKeyFile string   `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
 	AllowPrivate  string   `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
+	Proxies       string   `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
+	ClientHeader  string   `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
 	MetricsAddr   string   `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
 	Workers       int      `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
 	Retention     days     `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
@@ -113,6 +120,9 @@ func (c *Config) check() error {
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())
 	}
+	if _, err := handlers.ParseProxies(c.Proxies, c.ClientHeader); err != nil {
+		return usageError("SLUICE_TRUSTED_PROXIES: " + err.Error())
+	}
 	return checkEnvironment()
 }
 
@@ -121,11 +131,23 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, er
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return db.Open(ctx, db.Config{
+	return db.Open(ctx, c.database(log))
+}
+
+func (c *Config) database(log *slog.Logger) db.Config {
+	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
 		Retention: time.Duration(c.Retention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Log: log,
-	})
+	}
+}
+
+// needDatabase is for commands that make no sense before the first start.
+func (c *Config) needDatabase() error {
+	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database in %s; SLUICE_DATA_DIR says where it is", c.DataDir)
+	}
+	return nil
 }
 
 func (c *Config) outbound() (*outbound.Client, error) {

@@ -37,6 +37,10 @@ type cli struct {
 	Price      priceCmd      `cmd:"" help:"What models cost: set, list, remove."`
 	Kinds      kindsCmd      `cmd:"" help:"Every node kind with its fields and ports."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the database to this version's form, without starting."`
+	Backup     backupCmd     `cmd:"" help:"Write database and files to one file, also beside a running server."`
+	Restore    restoreCmd    `cmd:"" help:"Put a backup into the data directory."`
+	Doctor     doctorCmd     `cmd:"" help:"Show what is in force and find what is wrong."`
+	Secrets    secretsCmd    `cmd:"" help:"The master key that secrets are sealed with: rotate."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
@@ -87,8 +91,8 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
-	case errors.Is(err, errRunEnded):
-		return exitError // the run's own error has been shown
+	case errors.Is(err, errRunEnded), errors.Is(err, errUnwell):
+		return exitError // what is wrong has been shown
 	}
 	var own *flow.Error
 	if errors.As(err, &own) {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+type backupCmd struct {
+	File string `arg:"" help:"File to write, such as sluice-2026-03-14.backup; it must not exist." type:"path"`
+	JSON bool   `help:"Print what the backup holds as JSON."`
+}
+
+// Run backs up, also beside a running server.
+func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if err := cfg.needDatabase(); err != nil {
+		return err
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	b, err := store.BackUp(ctx, c.File, version())
+	if err != nil {
+		return err
+	}
+	if len(b.Missing) > 0 {
+		fmt.Fprintf(s.err, "The content of %d files is not on this disk, so the backup has them without it: %v\n", len(b.Missing), b.Missing)
+	}
+	if c.JSON {
+		return printJSON(s.out, b)
+	}
+	fmt.Fprintf(s.out, "%s holds the database and %d files (%s). It was read back and is whole.\n", c.File, b.Files, flow.Size(b.FileBytes))
+	fmt.Fprintf(s.err, "The master key is NOT in it. Keep that apart, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
+	return nil
+}
+
+// keyPlace says where the master key is.
+func (c *Config) keyPlace() string {
+	switch {
+	case c.MasterKey != "":
+		return "as SLUICE_MASTER_KEY has it"
+	case c.MasterKeyFile != "":
+		return "in " + c.MasterKeyFile
+	}
+	return "in " + filepath.Join(c.DataDir, db.KeyFile)
+}
+
+type restoreCmd struct {
+	File    string `arg:"" help:"A backup that 'sluice backup' made." type:"existingfile"`
+	Replace bool   `help:"Put the database that is there aside, rather than refuse."`
+	JSON    bool   `help:"Print what was restored as JSON."`
+}
+
+// Run restores into the data directory. The server must not run.
+func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	r, err := db.Restore(ctx, cfg.database(cfg.logger(s.err)), c.File, c.Replace)
+	if errors.Is(err, db.ErrEngineRunning) {
+		return errors.New("a server is running on this data directory; stop it first")
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s.out, map[string]any{"backup": r.Backup, "aside": r.Aside})
+	}
+	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %d files.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), r.Files)
+	if r.Aside != "" {
+		fmt.Fprintf(s.out, "What was there before is in %s.\n", r.Aside)
+	}
+	fmt.Fprintf(s.err, "Runs and deliveries that were open then go on when the server starts: what they did after the backup may be done again.\n")
+	return nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+type doctorCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// verdict is how a thing stands.
+type verdict string
+
+const (
+	fine   verdict = "ok"
+	notice verdict = "warn" // it works, and should be known
+	wrong  verdict = "bad"  // it does not work, or will not
+)
+
+// finding is one thing that was looked at.
+type finding struct {
+	Name   string  `json:"name"`
+	State  verdict `json:"state"`
+	Text   string  `json:"text"`
+	Advice string  `json:"advice,omitempty"`
+}
+
+// findings are what was looked at so far.
+type findings []finding
+
+func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
+	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
+}
+
+func (f findings) worst() verdict {
+	worst := fine
+	for _, one := range f {
+		if one.State == wrong || worst == fine {
+			worst = one.State
+		}
+	}
+	return worst
+}
+
+// errUnwell has been shown, finding by finding.
+var errUnwell = errors.New("something is wrong; see above")
+
+// Run shows settings and findings. It changes nothing but what opening a
+// database does: that is brought to this version's form.
+func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	settings := cfg.settings()
+	found := cfg.examine(ctx)
+	var err error
+	if c.JSON {
+		err = printJSON(s.out, map[string]any{"version": version(), "platform": platform(), "state": found.worst(), "settings": settings, "findings": found})
+	} else {
+		err = found.print(s.out, settings)
+	}
+	if err == nil && found.worst() == wrong {
+		err = errUnwell
+	}
+	return err
+}
+
+func (f findings) print(out io.Writer, settings []setting) error {
+	fmt.Fprintf(out, "Sluice %s, %s\n\nIn force\n", version(), platform())
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, s := range settings {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Name, s.Value, s.Source)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nFound\n")
+	w = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, one := range f {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", sign(one.State), one.Name, one.Text)
+		if one.Advice != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", one.Advice)
+		}
+	}
+	return w.Flush()
+}
+
+func sign(v verdict) string { return strings.ToUpper(string(v)) }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+)
+
+// setting is one of Config, as it is in force.
+type setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // default, environment or flag
+}
+
+// settings are all of them, without what is secret in them.
+func (c *Config) settings() []setting {
+	var list []setting
+	v := reflect.ValueOf(*c)
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag
+		s := setting{Name: tag.Get("env"), Value: shown(tag.Get("env"), v.Field(i).Interface()), Source: "default"}
+		switch given, set := os.LookupEnv(s.Name); {
+		case set && given != "":
+			s.Source = "environment"
+		case s.Value != "" && !isDefault(tag.Get("default"), v.Field(i).Interface()):
+			s.Source = "flag"
+		}
+		if _, hidden := tag.Lookup("hidden"); !hidden || s.Source != "default" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func isDefault(text string, value any) bool {
+	switch v := value.(type) {
+	case days:
+		var d days
+		return d.UnmarshalText([]byte(text)) == nil && d == v
+	case size:
+		var n size
+		return n.UnmarshalText([]byte(text)) == nil && n == v
+	}
+	given := fmt.Sprint(value)
+	whole, err := filepath.Abs(text) // as paths are written once they are read
+	return given == text || err == nil && given == whole
+}
+
+// shown is a setting as a person may see it.
+func shown(name string, value any) string {
+	switch v := value.(type) {
+	case days:
+		if d := time.Duration(v); d%(24*time.Hour) == 0 {
+			return fmt.Sprintf("%dd", d/(24*time.Hour))
+		}
+		return time.Duration(v).String()
+	case size:
+		return fmt.Sprintf("%d bytes", int64(v))
+	}
+	text := fmt.Sprint(value)
+	switch {
+	case text == "":
+		return ""
+	case name == "SLUICE_MASTER_KEY":
+		return "(set, not shown)"
+	case name == "DATABASE_URL":
+		return withoutPassword(text)
+	}
+	return text
+}
+
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "(set, not a URL)"
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "…" // a password may stand there too
+	}
+	return u.Redacted()
+}

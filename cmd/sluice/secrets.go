@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/db"
+)
+
+type secretsCmd struct {
+	Rotate secretsRotateCmd `cmd:"" help:"Seal all secrets with a new master key. The server must be stopped."`
+}
+
+type secretsRotateCmd struct {
+	NewKeyFile string `help:"Where the new key shall lie, or lies already. Without it, it takes the place of the present key file." placeholder:"FILE" type:"path"`
+	JSON       bool   `help:"Print what was done as JSON."`
+}
+
+// Run rotates the master key; cut short, it goes on where it was.
+func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	if err := cfg.needDatabase(); err != nil {
+		return err
+	}
+	r, err := db.RotateMasterKey(ctx, cfg.database(cfg.logger(s.err)), c.NewKeyFile)
+	if errors.Is(err, db.ErrEngineRunning) {
+		return errors.New("a server is running on this database; stop it first (all of them), since it knows the old key alone")
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(s.out, map[string]any{"resealed": r.Resealed, "key_file": r.KeyFile, "old_key_file": r.OldFile})
+	}
+	fmt.Fprintf(s.out, "%d secrets are sealed with the new master key in %s.\n", r.Resealed, r.KeyFile)
+	if r.OldFile == "" {
+		fmt.Fprintln(s.err, "Now give it to the server, as SLUICE_MASTER_KEY_FILE or with its content as SLUICE_MASTER_KEY, and back it up.")
+	} else {
+		fmt.Fprintf(s.err, "Back it up. The old key is in %s; backups made until now need it. Delete it when the last of them is gone.\n", r.OldFile)
+	}
+	return nil
+}

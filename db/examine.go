@@ -1,0 +1,118 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sluice/flow"
+)
+
+// Examination is what an operator wants to know of a database.
+type Examination struct {
+	Engine          string // SQLite or PostgreSQL, and its version
+	Size            int64  // bytes of the database
+	Log             int64  // bytes of SQLite's write-ahead log
+	Damage          string // what a check of SQLite found; empty when it is sound
+	Skew            time.Duration
+	Open            map[flow.RunState]int64
+	Pending, Failed int64 // deliveries that are being tried, and that failed in the last day
+	Files           int64
+	Missing         int64 // files whose content is not there; SQLite alone
+	Owned           bool  // somebody has an account
+	ExpiringKeys    int64 // that were used and stop working within a week
+}
+
+// Examine looks at everything and changes nothing.
+func (s *Store) Examine(ctx context.Context) (e Examination, err error) {
+	e.Open = map[flow.RunState]int64{}
+	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
+		if e.Open[state], err = s.CountOpenRuns(ctx, state); err != nil {
+			return e, err
+		}
+	}
+	if e.Owned, err = s.HasUsers(ctx); err != nil {
+		return e, err
+	}
+	now := s.now()
+	day, week := now-(24*time.Hour).Microseconds(), now+(7*24*time.Hour).Microseconds()
+	for _, count := range []struct {
+		to    *int64
+		query string
+		args  []any
+	}{
+		{&e.Pending, "SELECT count(*) FROM deliveries WHERE ended_at = 0", nil},
+		{&e.Failed, "SELECT count(*) FROM deliveries WHERE state = 'failed' AND ended_at > $1", []any{day}},
+		{&e.Files, "SELECT count(*) FROM files WHERE erased_at = 0", nil},
+		{&e.ExpiringKeys, "SELECT count(*) FROM keys WHERE revoked_at = 0 AND last_used_at > 0 AND expires_at > $1 AND expires_at < $2", []any{now, week}},
+	} {
+		if err := s.reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil {
+			return e, fmt.Errorf("count: %w", err)
+		}
+	}
+	if s.pool != nil {
+		return e, s.examinePostgres(ctx, &e)
+	}
+	return e, s.examineSQLite(ctx, &e)
+}
+
+func (s *Store) examinePostgres(ctx context.Context, e *Examination) error {
+	e.Engine = "PostgreSQL "
+	var version string
+	if err := s.reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
+		return fmt.Errorf("look at PostgreSQL: %w", err)
+	}
+	e.Engine += version
+	theirs, err := s.sharedNow(ctx, s.reader)
+	e.Skew = time.Duration(s.now()-theirs) * time.Microsecond
+	return err
+}
+
+func (s *Store) examineSQLite(ctx context.Context, e *Examination) error {
+	var version string
+	if err := s.reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return fmt.Errorf("look at SQLite: %w", err)
+	}
+	e.Engine = "SQLite " + version
+	path := filepath.Join(s.cfg.DataDir, DatabaseFile)
+	e.Log = max(sizeOf(path+"-wal"), 0)
+	e.Size = sizeOf(path) + e.Log
+	var found string
+	if err := s.reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		found = err.Error()
+	}
+	if found != "ok" {
+		e.Damage = found
+	}
+	return s.examineFiles(ctx, e)
+}
+
+func (s *Store) examineFiles(ctx context.Context, e *Examination) error {
+	rows, err := s.reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
+	if err != nil {
+		return fmt.Errorf("look at files: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var hash sql.RawBytes
+		if err := rows.Scan(&hash); err != nil {
+			return err
+		}
+		if h := string(hash); sizeOf(filepath.Join(s.cfg.DataDir, FilesDir, h[:2], h[2:])) < 0 {
+			e.Missing++
+		}
+	}
+	return rows.Err()
+}
+
+// sizeOf is the size of a file in bytes, -1 when it is not there.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
+}

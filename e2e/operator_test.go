@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBackup backs up a server that runs, loses everything, and goes on from
+// the backup elsewhere: flows, keys, runs, files and secrets.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	id, key := s.publish(greeting()), s.key()
+	before := s.client(key).succeed(id, object{"name": "Ada"})
+	backup := filepath.Join(t.TempDir(), "sluice.backup")
+	if out := s.must("backup", backup); !strings.Contains(out, "whole") {
+		t.Errorf("backup printed %q", out)
+	}
+	s.client(key).succeed(id, object{"name": "too late for the backup"})
+	s.kill()
+
+	other := stoppedServer(t)
+	if out := other.fails("restore", backup); !strings.Contains(out, "master key") {
+		t.Errorf("restore without the master key said %q", out)
+	}
+	copyInto(t, filepath.Join(s.dir, "master.key"), other.dir)
+	other.must("restore", backup)
+	if out := other.fails("restore", backup); !strings.Contains(out, "--replace") {
+		t.Errorf("restore over a database said %q", out)
+	}
+	other.start()
+	c := other.client(key)
+	c.succeed(id, object{"name": "Grace"})
+	var list struct{ Runs []run }
+	if err := json.Unmarshal(c.want(200, "GET", "/v1/flow/"+id+"/runs", nil).body, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Runs) != 2 || list.Runs[1].ID != before.ID {
+		t.Errorf("after the restore there are %d runs, wanted that of the backup and a new one", len(list.Runs))
+	}
+}
+
+// TestSecretsRotate gives a new master key to a database in use.
+func TestSecretsRotate(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	id := s.publish(greeting())
+	secret := s.must("flow", "secret", id)
+	if out := s.fails("secrets", "rotate"); !strings.Contains(out, "stop it first") {
+		t.Errorf("beside a server it said %q", out)
+	}
+	s.stop()
+	old, err := os.ReadFile(filepath.Join(s.dir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.must("secrets", "rotate")
+	if fresh, err := os.ReadFile(filepath.Join(s.dir, "master.key")); err != nil || string(fresh) == string(old) {
+		t.Errorf("the key file was not changed: %v", err)
+	}
+	s.start()
+	if again := s.must("flow", "secret", id); again != secret {
+		t.Errorf("the secret opens to %q, it was %q", again, secret)
+	}
+}
+
+// TestDoctor wants what is wrong named, an exit code that says so, and no secret.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	var report struct {
+		State    string
+		Settings []struct{ Name, Value, Source string }
+		Findings []struct{ Name, State, Text, Advice string }
+	}
+	if err := json.Unmarshal([]byte(s.must("doctor", "--json")), &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.State == "bad" {
+			t.Errorf("a fresh server has %+v", f)
+		}
+	}
+	for _, one := range report.Settings {
+		if one.Name == "SLUICE_DATA_DIR" && (one.Value != s.dir || one.Source != "environment") {
+			t.Errorf("the data directory is shown as %+v", one)
+		}
+	}
+	if err := os.Chmod(filepath.Join(s.dir, "master.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := s.fails("doctor"); !strings.Contains(out, "chmod 600") {
+		t.Errorf("of a key that others may read it said:\n%s", out)
+	}
+	s.env = append(s.env, "DATABASE_URL=postgres://sluice:hunter2@127.0.0.1:1/sluice")
+	if out := s.fails("doctor"); strings.Contains(out, "hunter2") || !strings.Contains(out, "BAD") {
+		t.Errorf("of a database that is not there it said:\n%s", out)
+	}
+}
+
+// fails runs a command that must not succeed and returns all it printed.
+func (s *server) fails(args ...string) string {
+	s.t.Helper()
+	r := s.command(args...)
+	if r.code != 1 {
+		s.t.Fatalf("sluice %s: exit code %d, wanted 1\n%s%s", strings.Join(args, " "), r.code, r.out, r.errs)
+	}
+	return r.out + r.errs
+}
+
+func copyInto(t *testing.T, file, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
