@@ -4,7 +4,7 @@ import "strings"
 
 var curl = &language{
 	Language: Language{"curl", "cURL"}, text: shellText,
-	body: func(fields []field) string {
+	body: func(fields []field, _ int) string {
 		return concatenate(fields, "", shellText, func(name string) string { return `"$(upload ` + shellText(name) + `)"` })
 	},
 }

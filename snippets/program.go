@@ -12,10 +12,9 @@ type program struct {
 	Flow      string // its name, for a comment
 	Base, Key string
 	Start     request
-	Poll      string   // query that holds an answer until the run ends, for a while
-	Going     []string // statuses of a run that has not ended
-	Done      string   // status of a run that succeeded
-	Uploads   bool     // whether a file is sent first
+	Poll      string // query that holds an answer until the run ends, for a while
+	Done      string // status of a run that succeeded
+	Uploads   bool   // whether a file is sent first
 	Receiver  receiver
 }
 
@@ -51,9 +50,9 @@ const hold = "wait=30"
 
 func programOf(m Manner, c Call) program {
 	p := program{
-		Flow: c.FlowName, Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
+		Flow: flowOf(c), Base: strings.TrimRight(c.BaseURL, "/"), Key: cmp.Or(c.Key, Placeholder),
 		Start: request{Method: "POST", Path: "/v1/flow/" + c.FlowID + "/run", Headers: []header{{"Content-Type", "application/json"}}},
-		Poll:  "?" + hold, Going: []string{"queued", "running", "waiting"}, Done: "succeeded",
+		Poll:  "?" + hold, Done: "succeeded",
 		Receiver: receiver{Secret: cmp.Or(c.Webhook.Secret, PlaceholderSecret), Port: 8000, Tolerance: 300},
 	}
 	switch m {
@@ -74,6 +73,14 @@ func fieldOf(in Input) field {
 		return field{in.Name, attachment(name)}
 	}
 	return field{in.Name, plain(in.Value)}
+}
+
+// flowOf is what a comment calls the flow.
+func flowOf(c Call) string {
+	if name := comment(c.FlowName); name != "" {
+		return `"` + name + `"`
+	}
+	return "the flow"
 }
 
 // comment makes a name fit for a comment in any language: one line, nothing

@@ -6,8 +6,10 @@
 package snippets
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -63,13 +65,15 @@ type Webhook struct {
 // and literals for the values in them.
 type language struct {
 	Language
-	text  func(string) string            // a string literal
-	body  func(inputs []field) string    // the body of a request, as an expression of that language
-	named map[string]func(string) string // further literals, by the name its template uses
+	template string                                 // its name, when it is not the ID
+	text     func(string) string                    // a string literal
+	body     func(inputs []field, depth int) string // a request's body, as an expression on a line indented by depth
+	named    map[string]func(string) string         // what else its template calls
+	finish   func(code string) (string, error)
 }
 
 // all lists the languages in the order they are shown.
-var all = []*language{curl}
+var all = []*language{curl, python, javascript, typescript, golang, php, ruby, java, csharp}
 
 // Languages lists the languages in the order they are shown.
 func Languages() []Language {
@@ -83,14 +87,20 @@ func Languages() []Language {
 //go:embed templates/*.tmpl
 var files embed.FS
 
-var templates = func() map[string]*template.Template {
-	m := map[string]*template.Template{}
+type renderer struct {
+	*language
+	*template.Template
+}
+
+var renderers = func() map[string]renderer {
+	m := map[string]renderer{}
 	for _, l := range all {
-		funcs := template.FuncMap{"text": l.text, "body": l.body, "comment": comment, "add": func(a, b int) int { return a + b }}
+		funcs := template.FuncMap{"text": l.text, "body": l.body}
 		for name, f := range l.named {
 			funcs[name] = f
 		}
-		m[l.ID] = template.Must(template.New(l.ID).Funcs(funcs).ParseFS(files, "templates/"+l.ID+".tmpl"))
+		file := "templates/" + cmp.Or(l.template, l.ID) + ".tmpl"
+		m[l.ID] = renderer{l, template.Must(template.New(l.ID).Funcs(funcs).ParseFS(files, file))}
 	}
 	return m
 }()
@@ -98,13 +108,18 @@ var templates = func() map[string]*template.Template {
 // Render writes the snippet of a language for a manner. It fails only for a
 // language or manner that does not exist.
 func Render(lang string, m Manner, c Call) (string, error) {
-	t := templates[lang]
-	if t == nil || t.Lookup(string(m)) == nil {
+	r, known := renderers[lang]
+	if !known || !slices.Contains(Manners(), m) {
 		return "", fmt.Errorf("there is no snippet in %q for %q", lang, m)
 	}
 	var b strings.Builder
-	if err := t.ExecuteTemplate(&b, string(m), programOf(m, c)); err != nil {
+	err := r.ExecuteTemplate(&b, string(m), programOf(m, c))
+	code := strings.Trim(b.String(), "\n") + "\n"
+	if err == nil && r.finish != nil {
+		code, err = r.finish(code)
+	}
+	if err != nil {
 		return "", fmt.Errorf("write the %s snippet for %s: %w", m, lang, err)
 	}
-	return strings.Trim(b.String(), "\n") + "\n", nil
+	return code, nil
 }

@@ -36,16 +36,17 @@ type notation struct {
 	text             func(string) string
 	number           func(json.Number) string
 	upload           func(name string) string
+	cast             func(names []string) string // what stands before an object; nil for nothing
 }
 
 // body writes the fields of a request, one a line; depth is how far the line
 // that holds it is indented.
 func (n *notation) body(fields []field, depth int) string {
-	members := make([]string, len(fields))
+	names, members := make([]string, len(fields)), make([]string, len(fields))
 	for i, f := range fields {
-		members[i] = n.key(f.Name) + n.value(f.Value, depth+1)
+		names[i], members[i] = f.Name, n.key(f.Name)+n.value(f.Value, depth+1)
 	}
-	return n.lines(n.object, n.noObject, members, depth, true)
+	return n.before(names) + n.lines(n.object, n.noObject, members, depth, true)
 }
 
 // narrow is how many characters a value may have to stand on one line.
@@ -72,12 +73,20 @@ func (n *notation) value(v any, depth int) string {
 		return n.lines(n.list, n.noList, items, depth, false)
 	case map[string]any:
 		var members []string
-		for _, name := range slices.Sorted(maps.Keys(v)) {
+		names := slices.Sorted(maps.Keys(v))
+		for _, name := range names {
 			members = append(members, n.key(name)+n.value(v[name], depth+1))
 		}
-		return n.lines(n.object, n.noObject, members, depth, false)
+		return n.before(names) + n.lines(n.object, n.noObject, members, depth, false)
 	}
 	return n.null
+}
+
+func (n *notation) before(names []string) string {
+	if n.cast == nil {
+		return ""
+	}
+	return n.cast(names)
 }
 
 // lines writes what a list or an object holds: on one line if it is short.
@@ -92,7 +101,8 @@ func (n *notation) lines(around [2]string, empty string, parts []string, depth i
 	if n.trailing {
 		last = ","
 	}
-	return around[0] + pad + strings.Join(parts, ","+pad) + last + "\n" + strings.Repeat(n.indent, depth) + around[1]
+	end := last + "\n" + strings.Repeat(n.indent, depth) + strings.TrimLeft(around[1], " ")
+	return strings.TrimRight(around[0], " ") + pad + strings.Join(parts, ","+pad) + end
 }
 
 // holds tells whether every number in a body keeps its value in a language
@@ -131,8 +141,11 @@ func mantissa(s string) string {
 	return m
 }
 
-func anyWhole(*big.Int) bool     { return true }
-func int64Whole(i *big.Int) bool { return i.IsInt64() }
+func anyWhole(*big.Int) bool { return true }
+
+// int64Whole are those of 64 bits, without the one that PHP reads as the
+// negative of a number too large.
+func int64Whole(i *big.Int) bool { return i.IsInt64() && i.Int64() != math.MinInt64 }
 
 // doubleWhole are the whole numbers of JavaScript.
 func doubleWhole(i *big.Int) bool { return i.IsInt64() && i.BitLen() <= 53 }

@@ -1,0 +1,28 @@
+package snippets
+
+import (
+	"encoding/json"
+)
+
+var csharp = &language{
+	Language: Language{"csharp", "C#"}, text: csharpText,
+	body: func(fields []field, depth int) string { return asCSharp.body(fields, depth) },
+}
+
+var asCSharp = &notation{
+	object: [2]string{"new JsonObject { ", " }"}, list: [2]string{"new JsonArray { ", " }"}, noObject: "new JsonObject()", noList: "new JsonArray()",
+	key:  func(name string) string { return "[" + csharpText(name) + "] = " },
+	null: "null", yes: "true", no: "false", indent: "    ", trailing: true,
+	text: csharpText,
+	number: func(n json.Number) string {
+		if keeps(n, int64Whole) {
+			return n.String()
+		}
+		return "JsonNode.Parse(" + csharpText(n.String()) + ")"
+	},
+	upload: func(name string) string { return "await Upload(" + csharpText(name) + ")" },
+}
+
+func csharpText(s string) string {
+	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, longEscape)
+}

@@ -1,0 +1,46 @@
+package snippets
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+var php = &language{Language: Language{"php", "PHP"}, text: phpText, body: phpBody}
+
+func phpBody(fields []field, depth int) string {
+	if !allHold(fields, int64Whole) {
+		return concatenate(fields, " . ", phpText, func(name string) string { return "json_encode(upload(" + phpText(name) + "))" })
+	}
+	return "json_encode(" + asPHP.body(fields, depth) + ")"
+}
+
+var asPHP = &notation{
+	object: [2]string{"[", "]"}, list: [2]string{"[", "]"}, noObject: "new stdClass()", noList: "[]",
+	key:  func(name string) string { return phpText(name) + " => " },
+	null: "null", yes: "true", no: "false", indent: "    ", trailing: true,
+	text: phpText, number: json.Number.String,
+	upload: func(name string) string { return "upload(" + phpText(name) + ")" },
+	// Names that are numbers would make a list of an array.
+	cast: func(names []string) string {
+		for _, name := range names {
+			if numeric.MatchString(name) {
+				return "(object) "
+			}
+		}
+		return ""
+	},
+}
+
+var numeric = regexp.MustCompile(`^-?[0-9]+$`)
+
+// phpText is single-quoted, in which only \ and ' are special, unless it has
+// characters that cannot be seen.
+func phpText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '$': `\$`}, bracedEscape)
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}

@@ -1,0 +1,25 @@
+package snippets
+
+import "encoding/json"
+
+var python = &language{
+	Language: Language{"python", "Python"}, text: pythonText,
+	body: func(fields []field, depth int) string {
+		if !allHold(fields, anyWhole) {
+			return "(" + concatenate(fields, " + ", pythonText, func(name string) string { return "json.dumps(upload(" + pythonText(name) + "))" }) + ")"
+		}
+		return "json.dumps(" + asPython.body(fields, depth) + ")"
+	},
+}
+
+var asPython = &notation{
+	object: [2]string{"{", "}"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
+	key:  func(name string) string { return pythonText(name) + ": " },
+	null: "None", yes: "True", no: "False", indent: "    ", trailing: true,
+	text: pythonText, number: json.Number.String,
+	upload: func(name string) string { return "upload(" + pythonText(name) + ")" },
+}
+
+func pythonText(s string) string {
+	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, longEscape)
+}

@@ -1,0 +1,61 @@
+package snippets
+
+import (
+	"encoding/json"
+	"regexp"
+)
+
+// JavaScript and TypeScript share a template, in which ts writes what only
+// TypeScript has: its types.
+var (
+	javascript = script("javascript", "JavaScript", func(string) string { return "" })
+	typescript = script("typescript", "TypeScript", func(types string) string { return types })
+)
+
+func script(id, name string, ts func(string) string) *language {
+	return &language{
+		Language: Language{id, name}, template: "script", text: scriptText, body: scriptBody,
+		named: map[string]func(string) string{"ts": ts, "key": scriptKey},
+	}
+}
+
+func scriptBody(fields []field, depth int) string {
+	if !allHold(fields, doubleWhole) {
+		return concatenate(fields, " + ", scriptText, func(name string) string { return "JSON.stringify(await upload(" + scriptText(name) + "))" })
+	}
+	return "JSON.stringify(" + asScript.body(fields, depth) + ")"
+}
+
+var asScript = &notation{
+	object: [2]string{"{ ", " }"}, list: [2]string{"[", "]"}, noObject: "{}", noList: "[]",
+	key:  func(name string) string { return scriptKey(name) + ": " },
+	null: "null", yes: "true", no: "false", indent: "  ", trailing: true,
+	text: scriptText, number: json.Number.String,
+	upload: func(name string) string { return "await upload(" + scriptText(name) + ")" },
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+// scriptKey is bare where it can be. __proto__ would set the prototype unless
+// it is computed.
+func scriptKey(name string) string {
+	switch {
+	case name == "__proto__":
+		return `["__proto__"]`
+	case identifier.MatchString(name):
+		return name
+	}
+	return scriptText(name)
+}
+
+func scriptText(s string) string {
+	return quote(s, `"`, map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}, bracedOrShort)
+}
+
+// bracedOrShort is \u0041 or \u{1f600}.
+func bracedOrShort(r rune) string {
+	if r > 0xffff {
+		return bracedEscape(r)
+	}
+	return utf16Escape(r)
+}
