@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -27,13 +28,18 @@ func (s *Store) CreateKey(ctx context.Context, k *flow.Key) error {
 	})
 }
 
-// FindKeyByHash returns the key of a hash, expired or revoked ones too.
+// FindKeyByHash returns the key of a text's hash, be it the present one or the
+// one before; expired or revoked keys too.
 func (s *Store) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
 	r, err := s.read.FindKeyByHash(ctx, hash)
+	if isNoRows(err) {
+		r, err = s.read.FindKeyByPreviousHash(ctx, hash)
+	}
 	if err != nil {
 		return nil, missing(err, "key")
 	}
 	k := keyOf(r)
+	k.Borne = hash
 	return &k, nil
 }
 
@@ -64,6 +70,62 @@ func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
 	})
 }
 
+// UpdateKey writes a key's name, flows, limits and expiry. What is revoked stays
+// as it is.
+func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.UpdateKey(tx.ctx, gen.UpdateKeyParams{
+			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
+			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: micros(k.ExpiresAt),
+		})
+		return touched(n, err, "key")
+	})
+}
+
+// RollKey writes a key's new text over the one of a prefix, which becomes the
+// previous one. If the key has another text meanwhile, it is not found.
+func (s *Store) RollKey(ctx context.Context, k *flow.Key) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.RollKey(tx.ctx, gen.RollKeyParams{
+			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: micros(k.Previous.Until),
+			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: micros(k.RolledAt), ExpiresAt: micros(k.ExpiresAt),
+		})
+		return touched(n, err, "key")
+	})
+}
+
+// EndPreviousKeyText stops the text that a key had before, at once.
+func (s *Store) EndPreviousKeyText(ctx context.Context, ws, id string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.EndPreviousKeyText(tx.ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.now()})
+		return touched(n, err, "key")
+	})
+}
+
+// ListKeysEnding returns the keys of all workspaces that expire after a time and
+// until another, the first to end first.
+func (s *Store) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
+	rows, err := s.read.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: micros(after), Until: micros(until)})
+	if err != nil {
+		return nil, fmt.Errorf("list keys that end: %w", err)
+	}
+	return mapRows(rows, keyOf), nil
+}
+
+// ListKeyMakers returns who made the keys of a workspace, by ID. Who is no
+// longer a member is among them.
+func (s *Store) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
+	rows, err := s.read.ListKeyMakers(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("list who made keys: %w", err)
+	}
+	makers := map[string]flow.KeyMaker{}
+	for _, r := range rows {
+		makers[r.ID] = flow.KeyMaker{Name: r.Name, Member: r.Member}
+	}
+	return makers, nil
+}
+
 // TouchKeys records the use of keys. It is not synced to disk.
 func (s *Store) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	if len(uses) == 0 {
@@ -71,12 +133,19 @@ func (s *Store) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	}
 	// In one order everywhere, so that transactions cannot wait in a circle.
 	uses = slices.Clone(uses)
-	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Compare(a.KeyID, b.KeyID) })
+	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		for _, u := range uses {
 			err := tx.TouchKey(tx.ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: micros(u.At), LastUsedIp: clean(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch %s: %w", u.KeyID, err)
+			}
+			if u.Previous == "" {
+				continue
+			}
+			err = tx.TouchPreviousKeyText(tx.ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: micros(u.At), UsedIp: clean(u.IP)})
+			if err != nil {
+				return fmt.Errorf("touch the previous text of %s: %w", u.KeyID, err)
 			}
 		}
 		return nil
@@ -89,6 +158,10 @@ func keyOf(r gen.Key) flow.Key {
 		Scopes: decodeList[flow.Scope](r.Scopes), Flows: decodeList[string](r.Flows),
 		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
 		CreatedBy: r.CreatedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt), RevokedAt: timeOf(r.RevokedAt),
-		LastUsedAt: timeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses,
+		LastUsedAt: timeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: timeOf(r.RolledAt),
+		Previous: flow.KeyText{
+			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: timeOf(r.PreviousUntil),
+			UsedAt: timeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
+		},
 	}
 }

@@ -31,13 +31,84 @@ type Key struct {
 	USDPerDay       int64    // nano-dollars per UTC day
 	RunsPerDay      int64    // runs accepted per UTC day
 	CreatedAt       time.Time
-	CreatedBy       string
+	CreatedBy       string    // ID of a person, or "cli"
+	RolledAt        time.Time // when the present text was made, if it is not the first
+	Previous        KeyText
 	ExpiresAt       time.Time // zero: never
 	RevokedAt       time.Time // zero unless revoked
 	LastUsedAt      time.Time
 	LastUsedIP      string
 	Uses            int64
 	Trigger         Trigger // what runs started with it are triggered by; empty means api
+
+	// Borne is the hash of the text that a caller showed: Hash or
+	// Previous.Hash. It is empty where nobody did.
+	Borne string
+}
+
+// KeyText is the text that a key had before its present one. It works until a
+// time, so that callers can change over one by one.
+type KeyText struct {
+	Prefix, Hash string
+	Until        time.Time
+	UsedAt       time.Time // last use since it was replaced
+	UsedIP       string
+	Uses         int64 // since it was replaced
+}
+
+// KeyMaker is a person who made keys. Member tells that they still belong to the
+// workspace.
+type KeyMaker struct {
+	Name   string
+	Member bool
+}
+
+// KeyState is where a key stands.
+type KeyState string
+
+// The states of keys.
+const (
+	KeyActive  KeyState = "active"
+	KeyExpired KeyState = "expired"
+	KeyRevoked KeyState = "revoked"
+)
+
+// KeyWarning is how long before its end people are warned of it.
+const KeyWarning = 7 * 24 * time.Hour
+
+// State tells where the key stands at a time.
+func (k *Key) State(now time.Time) KeyState {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return KeyRevoked
+	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
+		return KeyExpired
+	}
+	return KeyActive
+}
+
+// EndsSoon tells that the key works, and will expire while the warning lasts.
+func (k *Key) EndsSoon(now time.Time) bool {
+	return k.State(now) == KeyActive && !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) <= KeyWarning
+}
+
+// Overlaps tells that the text before the present one still works.
+func (k *Key) Overlaps(now time.Time) bool {
+	return k.State(now) == KeyActive && k.Previous.Hash != "" && now.Before(k.Previous.Until)
+}
+
+// Refusal is why the text that a caller bore opens nothing at a time, or nil.
+func (k *Key) Refusal(now time.Time) error {
+	switch k.State(now) {
+	case KeyRevoked:
+		return Errorf(CodeKeyRevoked, "This key was revoked.")
+	case KeyExpired:
+		return Errorf(CodeKeyExpired, "This key has expired.")
+	}
+	if k.Borne != "" && k.Borne == k.Previous.Hash && !k.Overlaps(now) {
+		return Errorf(CodeKeyRevoked, "This key was replaced by a new one. Use that.")
+	}
+	return nil
 }
 
 // Has tells whether the key has the scope.

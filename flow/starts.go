@@ -75,6 +75,7 @@ type RunFilter struct {
 // KeyUse is that a key was used.
 type KeyUse struct {
 	KeyID, IP string
+	Previous  string // hash of the key's previous text, where that was borne
 	At        time.Time
 	Count     int64
 }

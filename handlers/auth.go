@@ -41,7 +41,7 @@ func (c *call) authorize(need access) error {
 	if err := c.limitRate(); err != nil {
 		return err
 	}
-	c.s.uses.add(key.ID, remoteIP(r), c.s.Now())
+	c.s.uses.add(key, remoteIP(r), c.s.Now())
 	if !hasOne(key, need.scopes()) {
 		return missingScope(need.scopes()[0])
 	}
@@ -90,15 +90,14 @@ func (s *Server) findKey(r *http.Request) (*flow.Key, error) {
 	}
 	sum := sha256.Sum256([]byte(text))
 	key, err := s.Store.FindKeyByHash(r.Context(), hex.EncodeToString(sum[:]))
-	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, invalid
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
-	case !key.RevokedAt.IsZero():
-		return nil, flow.Errorf(flow.CodeKeyRevoked, "This key was revoked.")
-	case !key.ExpiresAt.IsZero() && !s.Now().Before(key.ExpiresAt):
-		return nil, flow.Errorf(flow.CodeKeyExpired, "This key has expired.")
+	}
+	if err := key.Refusal(s.Now()); err != nil {
+		return nil, err
 	}
 	return key, nil
 }

@@ -20,7 +20,7 @@ type uses struct {
 	store Store
 	log   *slog.Logger
 	mu    sync.Mutex
-	byKey map[string]*flow.KeyUse
+	byKey map[string]*flow.KeyUse // by key and text
 	stop  chan struct{}
 	done  chan struct{}
 	once  sync.Once
@@ -32,16 +32,21 @@ func newUses(store Store, log *slog.Logger) *uses {
 	return u
 }
 
-func (u *uses) add(keyID, ip string, at time.Time) {
-	if keyID == "" {
+func (u *uses) add(key *flow.Key, ip string, at time.Time) {
+	if key.ID == "" {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	use := u.byKey[keyID]
+	previous := ""
+	if key.Borne == key.Previous.Hash {
+		previous = key.Borne
+	}
+	by := key.ID + " " + previous
+	use := u.byKey[by]
 	if use == nil {
-		use = &flow.KeyUse{KeyID: keyID}
-		u.byKey[keyID] = use
+		use = &flow.KeyUse{KeyID: key.ID, Previous: previous}
+		u.byKey[by] = use
 	}
 	use.IP, use.At = ip, at
 	use.Count++
@@ -74,8 +79,8 @@ func (u *uses) flush(ctx context.Context) error {
 		return nil
 	}
 	list := make([]flow.KeyUse, 0, len(byKey))
-	for _, id := range slices.Sorted(maps.Keys(byKey)) {
-		list = append(list, *byKey[id])
+	for _, by := range slices.Sorted(maps.Keys(byKey)) {
+		list = append(list, *byKey[by])
 	}
 	return u.store.TouchKeys(ctx, list)
 }

@@ -9,6 +9,25 @@ import (
 	"context"
 )
 
+const endPreviousKeyText = `-- name: EndPreviousKeyText :execrows
+UPDATE keys SET previous_until = CASE WHEN previous_until > $1 THEN $1 ELSE previous_until END
+WHERE id = $2 AND workspace_id = $3 AND previous_hash > ''
+`
+
+type EndPreviousKeyTextParams struct {
+	EndedAt     int64
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) EndPreviousKeyText(ctx context.Context, arg EndPreviousKeyTextParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, endPreviousKeyText, arg.EndedAt, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const findKey = `-- name: FindKey :one
 SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE id = $1 AND workspace_id = $2
 `
@@ -90,6 +109,44 @@ func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
 	return i, err
 }
 
+const findKeyByPreviousHash = `-- name: FindKeyByPreviousHash :one
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE previous_hash = $1
+`
+
+func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, error) {
+	row := q.db.QueryRowContext(ctx, findKeyByPreviousHash, hash)
+	var i Key
+	err := row.Scan(
+		&i.ID,
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Prefix,
+		&i.Hash,
+		&i.Scopes,
+		&i.Flows,
+		&i.Rpm,
+		&i.Concurrency,
+		&i.UsdPerDay,
+		&i.RunTrigger,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.RevokedAt,
+		&i.LastUsedAt,
+		&i.LastUsedIp,
+		&i.Uses,
+		&i.RunsPerDay,
+		&i.RolledAt,
+		&i.PreviousPrefix,
+		&i.PreviousHash,
+		&i.PreviousUntil,
+		&i.PreviousUsedAt,
+		&i.PreviousUsedIp,
+		&i.PreviousUses,
+	)
+	return i, err
+}
+
 const insertKey = `-- name: InsertKey :exec
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
@@ -136,12 +193,106 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) error {
 	return err
 }
 
+const listKeyMakers = `-- name: ListKeyMakers :many
+SELECT u.id, u.name, COALESCE(m.user_id, '') <> '' AS member FROM users u
+LEFT JOIN members m ON m.user_id = u.id AND m.workspace_id = $1
+WHERE u.id IN (SELECT k.created_by FROM keys k WHERE k.workspace_id = $1)
+`
+
+type ListKeyMakersRow struct {
+	ID     string
+	Name   string
+	Member bool
+}
+
+func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID string) ([]ListKeyMakersRow, error) {
+	rows, err := q.db.QueryContext(ctx, listKeyMakers, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListKeyMakersRow
+	for rows.Next() {
+		var i ListKeyMakersRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.Member); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listKeys = `-- name: ListKeys :many
 SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Key
+	for rows.Next() {
+		var i Key
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Prefix,
+			&i.Hash,
+			&i.Scopes,
+			&i.Flows,
+			&i.Rpm,
+			&i.Concurrency,
+			&i.UsdPerDay,
+			&i.RunTrigger,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.RevokedAt,
+			&i.LastUsedAt,
+			&i.LastUsedIp,
+			&i.Uses,
+			&i.RunsPerDay,
+			&i.RolledAt,
+			&i.PreviousPrefix,
+			&i.PreviousHash,
+			&i.PreviousUntil,
+			&i.PreviousUsedAt,
+			&i.PreviousUsedIp,
+			&i.PreviousUses,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeysEnding = `-- name: ListKeysEnding :many
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
+`
+
+type ListKeysEndingParams struct {
+	After int64
+	Until int64
+}
+
+func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) ([]Key, error) {
+	rows, err := q.db.QueryContext(ctx, listKeysEnding, arg.After, arg.Until)
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +360,40 @@ func (q *Queries) RevokeKey(ctx context.Context, arg RevokeKeyParams) (int64, er
 	return result.RowsAffected()
 }
 
+const rollKey = `-- name: RollKey :execrows
+UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = $1, previous_used_at = 0,
+    previous_used_ip = '', previous_uses = 0, prefix = $2, hash = $3, rolled_at = $4, expires_at = $5
+WHERE id = $6 AND workspace_id = $7 AND revoked_at = 0 AND prefix = $8
+`
+
+type RollKeyParams struct {
+	PreviousUntil int64
+	NewPrefix     string
+	NewHash       string
+	RolledAt      int64
+	ExpiresAt     int64
+	ID            string
+	WorkspaceID   string
+	OldPrefix     string
+}
+
+func (q *Queries) RollKey(ctx context.Context, arg RollKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, rollKey,
+		arg.PreviousUntil,
+		arg.NewPrefix,
+		arg.NewHash,
+		arg.RolledAt,
+		arg.ExpiresAt,
+		arg.ID,
+		arg.WorkspaceID,
+		arg.OldPrefix,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const touchKey = `-- name: TouchKey :exec
 UPDATE keys SET uses = uses + $1, last_used_at = $2, last_used_ip = $3 WHERE id = $4
 `
@@ -228,4 +413,64 @@ func (q *Queries) TouchKey(ctx context.Context, arg TouchKeyParams) error {
 		arg.ID,
 	)
 	return err
+}
+
+const touchPreviousKeyText = `-- name: TouchPreviousKeyText :exec
+UPDATE keys SET previous_uses = previous_uses + $1, previous_used_at = $2, previous_used_ip = $3
+WHERE id = $4 AND previous_hash = $5
+`
+
+type TouchPreviousKeyTextParams struct {
+	Uses   int64
+	UsedAt int64
+	UsedIp string
+	ID     string
+	Hash   string
+}
+
+func (q *Queries) TouchPreviousKeyText(ctx context.Context, arg TouchPreviousKeyTextParams) error {
+	_, err := q.db.ExecContext(ctx, touchPreviousKeyText,
+		arg.Uses,
+		arg.UsedAt,
+		arg.UsedIp,
+		arg.ID,
+		arg.Hash,
+	)
+	return err
+}
+
+const updateKey = `-- name: UpdateKey :execrows
+UPDATE keys SET name = $1, flows = $2, rpm = $3, concurrency = $4, usd_per_day = $5,
+    runs_per_day = $6, expires_at = $7
+WHERE id = $8 AND workspace_id = $9 AND revoked_at = 0
+`
+
+type UpdateKeyParams struct {
+	Name        string
+	Flows       string
+	Rpm         int64
+	Concurrency int64
+	UsdPerDay   int64
+	RunsPerDay  int64
+	ExpiresAt   int64
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) UpdateKey(ctx context.Context, arg UpdateKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, updateKey,
+		arg.Name,
+		arg.Flows,
+		arg.Rpm,
+		arg.Concurrency,
+		arg.UsdPerDay,
+		arg.RunsPerDay,
+		arg.ExpiresAt,
+		arg.ID,
+		arg.WorkspaceID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

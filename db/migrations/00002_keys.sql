@@ -12,3 +12,5 @@ ALTER TABLE keys ADD COLUMN previous_used_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE keys ADD COLUMN previous_used_ip TEXT NOT NULL DEFAULT '';
 ALTER TABLE keys ADD COLUMN previous_uses BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX keys_previous ON keys (previous_hash);
+CREATE INDEX keys_expiry ON keys (expires_at);
+CREATE INDEX keys_list ON keys (workspace_id, id);

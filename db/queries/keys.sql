@@ -7,6 +7,9 @@ VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concu
 -- name: FindKeyByHash :one
 SELECT * FROM keys WHERE hash = @hash;
 
+-- name: FindKeyByPreviousHash :one
+SELECT * FROM keys WHERE previous_hash = @hash;
+
 -- name: FindKey :one
 SELECT * FROM keys WHERE id = @id AND workspace_id = @workspace_id;
 
@@ -17,5 +20,31 @@ SELECT * FROM keys WHERE workspace_id = @workspace_id ORDER BY id;
 UPDATE keys SET revoked_at = CASE WHEN revoked_at = 0 THEN @revoked_at ELSE revoked_at END
 WHERE id = @id AND workspace_id = @workspace_id;
 
+-- name: UpdateKey :execrows
+UPDATE keys SET name = @name, flows = @flows, rpm = @rpm, concurrency = @concurrency, usd_per_day = @usd_per_day,
+    runs_per_day = @runs_per_day, expires_at = @expires_at
+WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0;
+
+-- name: RollKey :execrows
+UPDATE keys SET previous_prefix = prefix, previous_hash = hash, previous_until = @previous_until, previous_used_at = 0,
+    previous_used_ip = '', previous_uses = 0, prefix = @new_prefix, hash = @new_hash, rolled_at = @rolled_at, expires_at = @expires_at
+WHERE id = @id AND workspace_id = @workspace_id AND revoked_at = 0 AND prefix = @old_prefix;
+
+-- name: EndPreviousKeyText :execrows
+UPDATE keys SET previous_until = CASE WHEN previous_until > @ended_at THEN @ended_at ELSE previous_until END
+WHERE id = @id AND workspace_id = @workspace_id AND previous_hash > '';
+
 -- name: TouchKey :exec
 UPDATE keys SET uses = uses + @uses, last_used_at = @last_used_at, last_used_ip = @last_used_ip WHERE id = @id;
+
+-- name: TouchPreviousKeyText :exec
+UPDATE keys SET previous_uses = previous_uses + @uses, previous_used_at = @used_at, previous_used_ip = @used_ip
+WHERE id = @id AND previous_hash = @hash;
+
+-- name: ListKeysEnding :many
+SELECT * FROM keys WHERE expires_at > @after AND expires_at <= @until AND revoked_at = 0 ORDER BY expires_at;
+
+-- name: ListKeyMakers :many
+SELECT u.id, u.name, COALESCE(m.user_id, '') <> '' AS member FROM users u
+LEFT JOIN members m ON m.user_id = u.id AND m.workspace_id = @workspace_id
+WHERE u.id IN (SELECT k.created_by FROM keys k WHERE k.workspace_id = @workspace_id);
