@@ -36,15 +36,14 @@ type Actor struct{ ID, IP string }
 // Create makes a key of the settings in k: name, scopes, flows, limits, expiry.
 // It fills in the rest and returns the text, which is kept nowhere.
 func (r *Keyring) Create(ctx context.Context, by Actor, k *Key) (text string, err error) {
-	now := r.Now()
-	if err := r.check(ctx, k, now); err != nil {
+	if err := r.Check(ctx, k); err != nil {
 		return "", err
 	}
 	if k.ID == "" {
 		k.ID = r.IDs.New(PrefixKey)
 	}
 	text = NewKeyText()
-	k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy = text[:KeyShown], Hash([]byte(text)), now, by.ID
+	k.Prefix, k.Hash, k.CreatedAt, k.CreatedBy = text[:KeyShown], Hash([]byte(text)), r.Now(), by.ID
 	if err := r.Store.CreateKey(ctx, k); err != nil {
 		return "", fmt.Errorf("create the key %s: %w", k.ID, err)
 	}

@@ -94,7 +94,7 @@ func (k *Key) EndsSoon(now time.Time) bool {
 
 // Overlaps tells that the text before the present one still works.
 func (k *Key) Overlaps(now time.Time) bool {
-	return k.State(now) == KeyActive && k.Previous.Hash != "" && now.Before(k.Previous.Until)
+	return k.State(now) == KeyActive && k.Previous.Prefix != "" && now.Before(k.Previous.Until)
 }
 
 // Refusal is why the text that a caller bore opens nothing at a time, or nil.

@@ -21,8 +21,10 @@ const (
 // Scopes are all scopes, from the least to the most.
 var Scopes = []Scope{ScopeRun, ScopeRead, ScopeManage}
 
-// check tidies the settings of a key and tells everything that is wrong with
+// Check tidies the settings of a key and tells everything that is wrong with
 // them, each under the name of its setting.
+func (r *Keyring) Check(ctx context.Context, k *Key) error { return r.check(ctx, k, r.Now()) }
+
 func (r *Keyring) check(ctx context.Context, k *Key, now time.Time) error {
 	k.Name = strings.TrimSpace(k.Name)
 	var wrong []Problem

@@ -60,6 +60,7 @@ func (s *Server) table() []route {
 		s.runListRoutes(),
 		s.usageRoutes(),
 		s.credentialRoutes(),
+		s.keyRoutes(),
 		s.modelRoutes(),
 	)
 }

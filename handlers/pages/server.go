@@ -32,6 +32,7 @@ type Store interface {
 	runListStore
 	usageStore
 	credentialStore
+	keyStore
 }
 
 // Runner starts, follows and ends runs.

@@ -1,0 +1,272 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// keyStore keeps keys; others list and find them.
+type keyStore interface {
+	flow.KeyStore
+	ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error)
+}
+
+func (s *Server) keyRoutes() []route {
+	return slices.Concat([]route{
+		{http.MethodGet, "/keys", accessViewer, (*call).listKeys},
+		{http.MethodPost, "/keys", accessEditor, (*call).createKey},
+		{http.MethodGet, "/keys/new", accessEditor, (*call).newKey},
+		{http.MethodGet, "/keys/:key", accessViewer, (*call).showKey},
+		{http.MethodPost, "/keys/:key", accessEditor, (*call).changeKey},
+		{http.MethodPost, "/keys/:key/roll", accessEditor, (*call).rollKey},
+		{http.MethodPost, "/keys/:key/end", accessEditor, (*call).endPreviousKey},
+		{http.MethodPost, "/keys/:key/revoke", accessEditor, (*call).revokeKey},
+	}, s.flowKeyRoutes())
+}
+
+// keyring makes and changes keys in the name of whoever asks.
+func (c *call) keyring() *flow.Keyring {
+	return &flow.Keyring{Store: c.s.Store, IDs: c.s.ids, Now: c.s.Now}
+}
+
+func (c *call) actor() flow.Actor { return flow.Actor{ID: c.member.UserID, IP: c.ip()} }
+
+// keyNames are what rows of keys name by ID.
+type keyNames struct {
+	makers map[string]flow.KeyMaker
+	flows  map[string]string
+	now    time.Time
+}
+
+func (c *call) keyNames() (n keyNames, err error) {
+	if n.makers, err = c.s.Store.ListKeyMakers(c.ctx(), c.ws()); err != nil {
+		return n, err
+	}
+	heads, err := c.s.Store.ListFlowHeads(c.ctx(), c.ws())
+	if err != nil {
+		return n, err
+	}
+	n.now, n.flows = c.s.Now(), map[string]string{}
+	for i := range heads {
+		n.flows[heads[i].ID] = heads[i].Name
+	}
+	return n, nil
+}
+
+func (n keyNames) row(k *flow.Key) views.KeyRow {
+	row := views.KeyRow{Key: *k, Now: n.now}
+	row.Hash, row.Previous.Hash = "", "" // a page has no use for them
+	for _, id := range k.Flows {
+		row.FlowNames = append(row.FlowNames, n.flows[id])
+	}
+	slices.Sort(row.FlowNames)
+	maker, known := n.makers[k.CreatedBy]
+	switch {
+	case known:
+		row.MadeBy, row.Former = maker.Name, !maker.Member
+	case k.CreatedBy == "cli":
+		row.MadeBy = "the command line"
+	default:
+		row.MadeBy = "somebody"
+	}
+	return row
+}
+
+// listKeys is GET /keys: those that work, or all.
+func (c *call) listKeys() error {
+	return c.keysPage(http.StatusOK, views.KeysPage{All: c.QueryParam("show") == "all"})
+}
+
+// keysPage fills in the list; what works and ends soonest stands first.
+func (c *call) keysPage(status int, page views.KeysPage) error {
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	names, err := c.keyNames()
+	if err != nil {
+		return err
+	}
+	page.MayEdit, page.Now = c.mayEdit(), names.now
+	slices.Reverse(keys) // the newest first
+	for i := range keys {
+		k := &keys[i]
+		if k.State(names.now) == flow.KeyActive {
+			page.Active++
+		} else if page.Ended++; !page.All {
+			continue
+		}
+		page.Keys = append(page.Keys, names.row(k))
+	}
+	return c.render(status, views.Keys(c.page("Keys", views.SectionKeys), page))
+}
+
+// newKey is GET /keys/new.
+func (c *call) newKey() error {
+	form, err := c.keyForm(nil)
+	if err != nil {
+		return err
+	}
+	return c.newKeyPage(http.StatusOK, form)
+}
+
+func (c *call) newKeyPage(status int, form views.KeyForm) error {
+	return c.render(status, views.NewKey(c.page("New key", views.SectionKeys), form))
+}
+
+// createKey is POST /keys. The answer itself has the key's text: it is kept
+// nowhere that another page could show it from.
+func (c *call) createKey() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	form, err := c.keyForm(nil)
+	if err != nil {
+		return err
+	}
+	c.typedKey(&form)
+	k, text, err := c.makeKey(&form)
+	switch {
+	case errors.Is(err, errKeyRefused):
+		return c.newKeyPage(http.StatusUnprocessableEntity, form)
+	case errors.Is(err, errKeyMade):
+		c.toast(views.ToneWait, errKeyMade.Error())
+		return c.see(views.KeyPath(k.ID))
+	case err != nil:
+		return err
+	}
+	made, err := c.madeKey(k, text, "/keys")
+	if err != nil {
+		return err
+	}
+	return c.keysPage(http.StatusOK, views.KeysPage{Made: made})
+}
+
+// madeKey is a key for the one page that shows its text.
+func (c *call) madeKey(k *flow.Key, text, done string) (*views.MadeKey, error) {
+	names, err := c.keyNames()
+	if err != nil {
+		return nil, err
+	}
+	return &views.MadeKey{Text: text, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
+}
+
+func (c *call) findKey() (*flow.Key, error) {
+	return c.s.Store.FindKey(c.ctx(), c.ws(), c.Param("key"))
+}
+
+// showKey is GET /keys/{key}.
+func (c *call) showKey() error {
+	k, err := c.findKey()
+	if err != nil {
+		return err
+	}
+	return c.keyPage(http.StatusOK, k, views.KeyPage{})
+}
+
+// keyPage fills in the key, and its form unless that has something to say.
+func (c *call) keyPage(status int, k *flow.Key, page views.KeyPage) error {
+	names, err := c.keyNames()
+	if err != nil {
+		return err
+	}
+	page.Key, page.MayEdit = names.row(k), c.mayEdit()
+	if page.Form.Existing == nil {
+		if page.Form, err = c.keyForm(k); err != nil {
+			return err
+		}
+	}
+	return c.render(status, views.Key(c.page(k.Name, views.SectionKeys), page))
+}
+
+// changeKey is POST /keys/{key}: name, flows, expiry and limits.
+func (c *call) changeKey() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	k, err := c.findKey()
+	if err != nil {
+		return err
+	}
+	form, err := c.keyForm(k)
+	if err != nil {
+		return err
+	}
+	c.typedKey(&form)
+	wanted := c.readKey(&form)
+	if len(form.Errors) == 0 {
+		_, err = c.keyring().Change(c.ctx(), c.actor(), c.ws(), k.ID, wanted)
+		if err = refuseKey(&form, err); err != nil && !errors.Is(err, errKeyRefused) {
+			return err
+		}
+	}
+	if len(form.Errors) > 0 {
+		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Form: form})
+	}
+	c.toast(views.ToneOK, "“"+wanted.Name+"” is saved. It holds from the next call on.")
+	return c.see(views.KeyPath(k.ID))
+}
+
+// rollKey is POST /keys/{key}/roll. Like a new key, the new text is in the
+// answer alone.
+func (c *call) rollKey() error {
+	k, text, err := c.roll()
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
+		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Error: e.Message})
+	}
+	if err != nil {
+		return err
+	}
+	made, err := c.madeKey(k, text, views.KeyPath(k.ID))
+	if err != nil {
+		return err
+	}
+	return c.keyPage(http.StatusOK, k, views.KeyPage{Made: made})
+}
+
+// roll gives the key of the path a new text. With an error of the person's the
+// key comes back as it is.
+func (c *call) roll() (*flow.Key, string, error) {
+	if err := c.form(); err != nil {
+		return nil, "", err
+	}
+	k, err := c.findKey()
+	if err != nil {
+		return nil, "", err
+	}
+	overlap, err := time.ParseDuration(c.FormValue("overlap"))
+	if err != nil && c.FormValue("overlap") != "" {
+		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key works on.")
+	}
+	rolled, text, err := c.keyring().Roll(c.ctx(), c.actor(), c.ws(), k.ID, c.FormValue("prefix"), overlap)
+	if err != nil {
+		return k, "", err
+	}
+	return rolled, text, nil
+}
+
+// endPreviousKey is POST /keys/{key}/end: the text before stops now.
+func (c *call) endPreviousKey() error {
+	k, err := c.keyring().EndPrevious(c.ctx(), c.actor(), c.ws(), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "The old key has stopped.")
+	return c.see(views.KeyPath(k.ID))
+}
+
+// revokeKey is POST /keys/{key}/revoke.
+func (c *call) revokeKey() error {
+	k, err := c.keyring().Revoke(c.ctx(), c.actor(), c.ws(), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "“"+k.Name+"” is revoked.")
+	return c.see("/keys")
+}

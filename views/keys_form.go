@@ -1,0 +1,114 @@
+package views
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+)
+
+// scopeWords explain the scopes to whoever gives them away.
+var scopeWords = []struct {
+	scope       flow.Scope
+	title, text string
+}{
+	{flow.ScopeRun, "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
+	{flow.ScopeRead, "Read", "Read every run of its flows, whoever started it, and what the flows ask for."},
+	{flow.ScopeManage, "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
+}
+
+// Choices of an expiry besides a number of days.
+const (
+	ExpiryNever = ""
+	ExpiryDate  = "date"
+	ExpiryKeep  = "keep"
+)
+
+// expiryDays are the choices in days.
+var expiryDays = []int{7, 30, 90, 365}
+
+func (f KeyForm) expiries() []Option {
+	var list []Option
+	if k := f.Existing; k != nil && !k.ExpiresAt.IsZero() {
+		list = append(list, Option{ExpiryKeep, "As it is: " + moment(k.ExpiresAt)})
+	}
+	list = append(list, Option{ExpiryNever, "Never"})
+	for _, n := range expiryDays {
+		list = append(list, Option{strconv.Itoa(n), "In " + strconv.Itoa(n) + " days, on " + day(f.Now.AddDate(0, 0, n))})
+	}
+	return append(list, Option{ExpiryDate, "On another day …"})
+}
+
+// tomorrow is the first day that a key can expire on.
+func (f KeyForm) tomorrow() string { return f.Now.UTC().Add(24 * time.Hour).Format(time.DateOnly) }
+
+func (f KeyForm) field(name, label string) Field {
+	return Field{ID: f.name(name), Name: name, Label: label, Error: f.Errors[name], Autocomplete: "off"}
+}
+
+func (f KeyForm) nameField() Field {
+	d := f.field("name", "Name")
+	d.Value, d.Help, d.Placeholder = f.Name, "What it is for. Shown in lists, never to callers.", "Website, production"
+	d.Attrs = map[string]any{"maxlength": "100"}
+	return d
+}
+
+func (f KeyForm) limit(name, label, value string) Field {
+	d := f.field(name, label)
+	d.Value, d.Optional, d.Type, d.Placeholder = value, true, "number", "No limit"
+	d.Attrs = map[string]any{"min": "1", "step": "1", "inputmode": "numeric"}
+	if name == "usd_per_day" {
+		d.Attrs = map[string]any{"min": "0", "step": "any", "inputmode": "decimal"}
+	}
+	return d
+}
+
+func (f KeyForm) limits() []Field {
+	return []Field{
+		f.limit("rpm", "Requests a minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
+		f.limit("runs_per_day", "Runs a day", f.RunsPerDay), f.limit("usd_per_day", "Dollars a day", f.USDPerDay),
+	}
+}
+
+func (f KeyForm) expiryField() Field {
+	d := f.field("expires", "Expires")
+	d.Value, d.Options = f.Expiry, f.expiries()
+	d.Optional = false
+	return d
+}
+
+func (f KeyForm) dateField() Field {
+	d := f.field("date", "Last day")
+	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "It works until the end of this day, UTC."
+	d.Attrs = map[string]any{"min": f.tomorrow()}
+	return d
+}
+
+// name is the name of a field of this form.
+func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
+
+func (f KeyForm) has(s flow.Scope) bool { return slices.Contains(f.Scopes, s) }
+func (f KeyForm) chosen(id string) bool { return slices.Contains(f.Flows, id) }
+func (f KeyForm) failed(name string) string {
+	if f.Errors[name] != "" {
+		return f.name(name) + "-error"
+	}
+	return ""
+}
+
+// optioned tells that something beside the name is wrong, or not as it was.
+func (f KeyForm) optioned() bool {
+	for name := range f.Errors {
+		if name != "name" && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// overlaps are how long an old text may work on.
+var overlaps = []Option{{"0", "Stops at once"}, {"1h", "Works on for 1 hour"}, {"24h", "Works on for 24 hours"}, {"168h", "Works on for 7 days"}}
+
+// OverlapUsual is the choice that lets callers change over in their own time.
+const OverlapUsual = "24h"
