@@ -3,7 +3,10 @@ package db
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"path/filepath"
+
+	"github.com/pressly/goose/v3"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -96,4 +99,41 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 		_, err = to.column(ctx, sealedColumns[i])
 	}
 	return err
+}
+
+// MigrateTo makes an SQLite database of an older form and fills it.
+func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) error {
+	return onFile(cfg, func(db *sql.DB) error {
+		files, err := fs.Sub(migrations, "migrations")
+		if err != nil {
+			return err
+		}
+		p, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+		if err != nil {
+			return err
+		}
+		if _, err := p.UpTo(ctx, version); err != nil {
+			return err
+		}
+		for _, statement := range fill {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PretendNewer notes a migration that this program does not know.
+func PretendNewer(ctx context.Context, cfg Config) error {
+	return onFile(cfg, func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")
+		return err
+	})
+}
+
+func onFile(cfg Config, do func(*sql.DB) error) error {
+	db := sql.OpenDB(newConnector(filepath.Join(cfg.DataDir, DatabaseFile), writerDSN, ""))
+	defer db.Close()
+	return do(db)
 }

@@ -58,6 +58,11 @@ func migrateOwn(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
+	if present, known, err := p.GetVersions(ctx); err != nil {
+		return fmt.Errorf("read the database's form: %w", err)
+	} else if present > known {
+		return ErrNewer
+	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
