@@ -139,7 +139,11 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 // fill are the parts of the builder that other screens own.
 func (c *call) fill(d *draft) (f views.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
-	if err = c.fillPublish(d, &f); err == nil {
+	state, err := c.fillPublish(d, &f)
+	if err == nil {
+		err = c.fillAPI(d, state.Next, &f)
+	}
+	if err == nil {
 		err = c.fillRunning(d, &f)
 	}
 	return f, err

@@ -38,32 +38,38 @@ func (s *Server) publishRoutes() []route {
 // publishState is what the button says.
 func (c *call) publishState(f *flow.Flow) (views.PublishState, error) {
 	state := views.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.mayEdit()}
-	hash := flow.Hash(f.Draft)
-	state.Changed = f.LiveVersion == 0 || f.LiveHash != hash
-	list, err := c.s.Store.ListVersions(c.ctx(), f.WorkspaceID, f.ID)
-	if err != nil {
+	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
+	var err error
+	if state.Next, err = c.nextVersion(f); err != nil {
 		return state, err
-	}
-	state.Next = 1
-	if len(list) > 0 {
-		// A draft that equals the newest version makes that one live again.
-		if state.Next = list[0].Number; list[0].DocumentHash != hash {
-			state.Next++
-		}
 	}
 	state.Problems = len(c.publishProblems(f))
 	return state, nil
 }
 
-// fillPublish puts the button and its dialog into the builder.
-func (c *call) fillPublish(d *draft, f *views.BuilderFill) error {
-	state, err := c.publishState(d.flow)
-	if err != nil {
-		return err
+// nextVersion is the version that publishing the draft makes live. A draft that
+// equals the newest version makes that one live again.
+func (c *call) nextVersion(f *flow.Flow) (int64, error) {
+	list, err := c.s.Store.ListVersions(c.ctx(), f.WorkspaceID, f.ID)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(list) == 0:
+		return 1, nil
+	case list[0].DocumentHash == flow.Hash(f.Draft):
+		return list[0].Number, nil
 	}
-	f.PublishButton = views.PublishButton(state)
-	f.Dialogs = append(f.Dialogs, views.PublishDialog())
-	return nil
+	return list[0].Number + 1, nil
+}
+
+// fillPublish puts the button and its dialog into the builder.
+func (c *call) fillPublish(d *draft, f *views.BuilderFill) (views.PublishState, error) {
+	state, err := c.publishState(d.flow)
+	if err == nil {
+		f.PublishButton = views.PublishButton(state)
+		f.Dialogs = append(f.Dialogs, views.PublishDialog())
+	}
+	return state, err
 }
 
 // publishProblems are what keeps the draft from being published.
@@ -190,6 +196,7 @@ func (c *call) release(f *flow.Flow, form views.PublishForm) error {
 		}
 		said = views.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}
+	c.s.announceLive(f.ID, v.Number)
 	form.Done = true
 	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
 	c.toast(views.ToneOK, said+" POST "+form.URL)
@@ -198,6 +205,11 @@ func (c *call) release(f *flow.Flow, form views.PublishForm) error {
 	}
 	c.tell("flow:published", map[string]any{"flow": f.ID, "version": v.Number, "url": form.URL, "first": f.LiveVersion == 0})
 	return c.render(http.StatusOK, views.Published(form))
+}
+
+// announceLive tells all pages that show a flow which version programs get now.
+func (s *Server) announceLive(flowID string, version int64) {
+	s.announce(flowID, "flow:live", map[string]any{"version": version})
 }
 
 // sortByDocument puts problems in the order of the nodes; those of the whole

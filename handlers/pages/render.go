@@ -43,6 +43,14 @@ func (c *call) render(status int, component templ.Component) error {
 	return c.HTMLBlob(status, c.pack(b.Bytes()))
 }
 
+// renderOr answers with a component, unless what it is made of could not be read.
+func (c *call) renderOr(err error, component templ.Component) error {
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, component)
+}
+
 // limitAnswer bounds the time that the peer may take to read what comes next.
 func (c *call) limitAnswer() {
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(answerTime))

@@ -52,6 +52,7 @@ func (s *Server) table() []route {
 		s.peopleRoutes(),
 		s.builderRoutes(),
 		s.inspectorRoutes(),
+		s.apiRoutes(),
 		s.publishRoutes(),
 		s.versionRoutes(),
 		s.runningRoutes(),

@@ -202,7 +202,9 @@ func (c *call) runPage(run *flow.Run) (views.RunPage, error) {
 	r.Selected = v.selected(c.QueryParam("step"))
 	r.Picture, r.Fall, r.Step = c.s.runPicture(v, r.Selected), v.waterfall(r.Selected, r.Now), v.stepView(r.Selected, c.s.Kinds)
 	r.Inputs, r.Outputs, r.Metadata = valueViews(run.Inputs), valueViews(run.Outputs), valueViews(run.Metadata)
-	r.CURL = curl(c.startURL(run.FlowID), run)
+	if r.CURL, err = c.s.curl(run); err != nil {
+		return r, err
+	}
 	r.Deliveries, err = c.runDeliveries(v)
 	return r, err
 }

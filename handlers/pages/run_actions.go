@@ -1,10 +1,12 @@
 package pages
 
 import (
+	"maps"
 	"net/url"
-	"strings"
+	"slices"
 
 	"sluice/flow"
+	"sluice/snippets"
 	"sluice/views"
 )
 
@@ -102,25 +104,18 @@ func (c *call) rerun() error {
 // shells take no longer argument.
 const maxCURL = 100 << 10
 
-// curl is a command that starts a run with the same inputs. The key is read
-// from the environment, so that it is in no history.
-func curl(address string, run *flow.Run) string {
-	body := map[string]any{}
-	for name, value := range run.Inputs {
-		body[name] = value
+// curl is a command that starts a run with the same inputs, as the snippets
+// write it; empty if they are too long for one.
+func (s *Server) curl(run *flow.Run) (string, error) {
+	if len(flow.EncodeJSON(run.Inputs)) > maxCURL {
+		return "", nil
+	}
+	call := snippets.Call{BaseURL: s.PublicURL, FlowID: run.FlowID}
+	for _, name := range slices.Sorted(maps.Keys(run.Inputs)) {
+		call.Inputs = append(call.Inputs, snippets.Input{Name: name, Value: run.Inputs[name]})
 	}
 	if run.Draft {
-		body["run_options"] = map[string]any{"version": "draft"}
+		call.Inputs = append(call.Inputs, snippets.Input{Name: flow.ReservedInput, Value: map[string]any{"version": draftWord}})
 	}
-	data := string(flow.EncodeJSON(body))
-	if len(data) > maxCURL {
-		return ""
-	}
-	return "curl -X POST " + shellQuote(address) + " \\\n" +
-		`  -H "Authorization: Bearer $SLUICE_KEY" ` + "\\\n" +
-		"  -H 'Content-Type: application/json' \\\n" +
-		"  -d " + shellQuote(data)
+	return snippets.Render("curl", snippets.MannerWait, call)
 }
-
-// shellQuote makes a text one word of a shell, whatever is in it.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

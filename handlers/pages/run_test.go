@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,19 +187,28 @@ func (h *house) publishIn(ws, id string) {
 func TestCURL(t *testing.T) {
 	t.Parallel()
 	hostile := "it's $(touch /nowhere) `x` \"q\" \\ \n new <b> !!"
-	run := &flow.Run{Draft: true, Inputs: map[string]any{"text": hostile}}
-	script := `curl() { for a in "$@"; do printf '%s\0' "$a"; done; }; SLUICE_KEY=slu_1; ` + curl("https://flows.example.com/v1/flow/flow_1/run", run)
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
+	run := &flow.Run{FlowID: "flow_1", Draft: true, Inputs: map[string]any{"text": hostile}}
+	s := &Server{Config: Config{PublicURL: "https://flows.example.com"}}
+	command, err := s.curl(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `curl() { for a in "$@"; do printf '%s\0' "$a"; done; }; `+command).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	want := []string{"-X", "POST", "https://flows.example.com/v1/flow/flow_1/run", "-H", "Authorization: Bearer slu_1", "-H", "Content-Type: application/json",
-		"-d", string(flow.EncodeJSON(map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}))}
-	if strings.Join(args, "|") != strings.Join(want, "|") {
-		t.Errorf("\n got %q\nwant %q", args, want)
+	for _, want := range []string{"https://flows.example.com/v1/flow/flow_1/run", "Authorization: Bearer slu_YOUR_KEY", "Prefer: wait=30"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%q is missing in %q", want, args)
+		}
 	}
-	if curl("x", &flow.Run{Inputs: map[string]any{"text": strings.Repeat("x", maxCURL)}}) != "" {
+	body, err := flow.DecodeJSON([]byte(args[len(args)-1]))
+	if want := map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}; err != nil || !reflect.DeepEqual(body, any(want)) {
+		t.Errorf("the body is %q, want %v", args[len(args)-1], want)
+	}
+	run.Inputs["text"] = strings.Repeat("x", maxCURL)
+	if command, err := s.curl(run); command != "" || err != nil {
 		t.Error("a command that no shell takes")
 	}
 }

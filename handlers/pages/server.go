@@ -23,6 +23,7 @@ type Store interface {
 	sessionStore
 	peopleStore
 	builderStore
+	apiStore
 	inspectorStore
 	credentialMaker
 	versionStore

@@ -171,6 +171,7 @@ func (c *call) makeLive() error {
 			return err
 		}
 	}
+	c.s.announceLive(f.ID, n)
 	c.toast(views.ToneOK, fmt.Sprintf("%s of “%s” is live.", views.VersionName(n), f.Name))
 	return c.see("/flows/" + url.PathEscape(f.ID) + "/versions")
 }

@@ -12,9 +12,12 @@ function textOf(button: HTMLElement): string {
   return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : (element?.textContent ?? "");
 }
 
-async function copy(button: HTMLElement): Promise<void> {
+/** copied copies a text, now or once it is there, and shows so on the button. */
+export async function copied(button: HTMLElement, text: string | Promise<string>): Promise<void> {
+  const wanted = await Promise.resolve(text).catch(() => undefined); // who fetches it says what went wrong
+  if (wanted === undefined) return;
   try {
-    await navigator.clipboard.writeText(textOf(button));
+    await navigator.clipboard.writeText(wanted);
   } catch {
     // Browsers give the clipboard to https and localhost only.
     toast("The browser does not let this page copy. Select the text and press Ctrl+C.", "wait");
@@ -27,5 +30,5 @@ async function copy(button: HTMLElement): Promise<void> {
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-copy], [data-copy-from]") : null;
-  if (button) void copy(button);
+  if (button) void copied(button, textOf(button));
 });

@@ -18,6 +18,7 @@ import "./outline.ts";
 import "./name.ts";
 import "./ports.ts";
 import "./live.ts";
+import "./api.ts";
 import "../running/index.ts";
 import "../versions/index.ts";
 import "../inspector/index.ts";

@@ -10,11 +10,16 @@ export function jump(node: string, field?: string): void {
   canvas.open(node, field || undefined);
 }
 
-/** reveal brings a node into view and makes it readable. */
+/** reveal goes to a node. */
 export function reveal(node: string): void {
+  bring(node);
+  canvas.keys.focus(node);
+}
+
+/** bring brings a node into view and makes it readable; the focus stays where it is. */
+export function bring(node: string): void {
   if (canvas.view.transform[2] < 0.5) canvas.view.fit([node]);
   else canvas.view.reveal(node);
-  canvas.keys.focus(node);
 }
 
 document.addEventListener("click", (e) => {

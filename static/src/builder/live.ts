@@ -7,7 +7,7 @@ import { askReload } from "./state.ts";
 
 const hiddenFor = 60_000; // ms after which a page that nobody sees lets its connection go
 const again = 10_000; // ms until a stream that was refused is tried again
-const passed = ["flow:ops", "flow:published", "flow:run", "flow:pinned"]; // told to the page as they come
+const passed = ["flow:ops", "flow:published", "flow:live", "flow:run", "flow:tried", "flow:pinned"]; // told to the page as they come
 
 let source: EventSource | undefined;
 let timer = 0;

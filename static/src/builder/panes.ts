@@ -8,8 +8,8 @@ const fold = document.getElementById("drawer-fold");
 const edge = document.getElementById("drawer-edge");
 const least = 80, step = 24; // pixels
 
-/** showTab brings a tab to the front: node, runs, problems or data. */
-export function showTab(name: "node" | "runs" | "problems" | "data"): void {
+/** showTab brings a tab to the front: node, api, runs, problems or data. */
+export function showTab(name: "node" | "api" | "runs" | "problems" | "data"): void {
   if (name === "problems" || name === "data") open(true);
   document.getElementById(`tab-${name}`)?.click();
 }

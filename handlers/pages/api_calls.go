@@ -1,0 +1,98 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// shownCalls is how many calls of a flow are listed.
+const shownCalls = 20
+
+// showCalls is GET /flows/{id}/api/calls: the last calls. A list that is open
+// says its mark, and hears nothing while it is as it has it.
+func (c *call) showCalls() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if !c.partial() {
+		return c.see("/flows/" + f.ID + "/api#api-calls")
+	}
+	calls, err := c.apiCalls(f.ID)
+	if err != nil {
+		return err
+	}
+	if calls.Mark() == c.QueryParam("mark") {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return c.render(http.StatusOK, views.Calls(calls))
+}
+
+func (c *call) apiCalls(flowID string) (views.APICalls, error) {
+	calls := views.APICalls{FlowID: flowID, Now: c.s.Now()}
+	found, err := c.s.Store.ListRunRows(c.ctx(), flow.RunChoice{WorkspaceID: c.ws(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: shownCalls})
+	if err != nil || len(found.Rows) == 0 {
+		return calls, err
+	}
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return calls, err
+	}
+	names := map[string]string{}
+	for i := range keys {
+		names[keys[i].ID] = keys[i].Name
+	}
+	var ended []time.Duration
+	for i := range found.Rows {
+		r := &found.Rows[i]
+		row := views.APICall{ID: r.ID, State: r.State, At: r.CreatedAt, Key: names[r.KeyID]}
+		if !r.EndedAt.IsZero() {
+			row.Took = r.EndedAt.Sub(r.CreatedAt) // what the caller waited for, the queue too
+			ended = append(ended, row.Took)
+		}
+		calls.Rows = append(calls.Rows, row)
+	}
+	calls.P95 = p95(ended)
+	return calls, nil
+}
+
+// p95 is the duration that 95 in 100 do not exceed; 0 of none.
+func p95(list []time.Duration) time.Duration {
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return list[(len(list)*95+99)/100-1]
+}
+
+// showCURL is GET curl: the command that starts a run with the same inputs, as
+// plain text.
+func (c *call) showCURL() error {
+	run, err := c.findRun()
+	if err != nil {
+		return err
+	}
+	if run.FlowID != c.Param("flow") {
+		return errNotFound
+	}
+	if run.Erased != "" {
+		return flow.Errorf(run.Erased, "The inputs of this run are gone, so there is nothing to send again.")
+	}
+	text, err := c.s.curl(run)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs of this run are too large for a command. Send them from a file.")
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	if err := c.String(http.StatusOK, text); err != nil {
+		return fmt.Errorf("write the command of %s: %w", run.ID, err)
+	}
+	return nil
+}

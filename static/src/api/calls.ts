@@ -1,0 +1,33 @@
+// The last calls, anew every few seconds while they are seen.
+import htmx from "htmx.org/dist/htmx.esm.js";
+import { copied } from "../copy.ts";
+import { toast } from "../toasts.ts";
+
+const often = 3000; // ms
+const pane = document.getElementById("flow-api")!;
+const list = () => document.getElementById("api-calls");
+const part = { "HX-Request": "true", "HX-Request-Type": "partial" };
+
+/** inView tells whether anybody sees the pane. */
+export const inView = (): boolean => !document.hidden && pane.checkVisibility({ visibilityProperty: true });
+
+async function look(): Promise<void> {
+  const now = list();
+  if (!now || !inView() || now.contains(document.activeElement)) return; // who walks through it keeps their place
+  await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { target: "#api-calls", swap: "outerMorph" });
+}
+
+window.setInterval(() => void look(), often);
+document.addEventListener("flow:run", () => void look());
+
+pane.addEventListener("click", (e) => {
+  const button = (e.target as Element).closest<HTMLElement>("[data-copy-url]");
+  if (button) void copied(button, command(button.dataset.copyUrl!));
+});
+
+async function command(path: string): Promise<string> {
+  const r = await fetch(path, { headers: part });
+  if (r.ok) return r.text();
+  toast("The inputs of this call are gone or too large, so there is no command for it.", "wait");
+  throw new Error(`${path}: ${r.status}`);
+}
