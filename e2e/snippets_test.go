@@ -1,0 +1,505 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"sluice/e2e/need"
+	"sluice/e2e/npm"
+	"sluice/snippets"
+)
+
+// tongue is how the snippets of a language are run on this machine.
+type tongue struct {
+	id    string
+	tools []string
+	file  string                                     // what a snippet is saved as
+	make  func(t *testing.T, dir string)             // once all snippets are written below dir
+	run   func(dir string, more ...string) *exec.Cmd // the one in dir
+	serve func(dir string, port int) *exec.Cmd       // the webhook one in dir; nil is run
+}
+
+func tongues() []*tongue {
+	script := func(tool, file string) func(string, ...string) *exec.Cmd {
+		return func(dir string, more ...string) *exec.Cmd {
+			return exec.Command(tool, append([]string{filepath.Join(dir, file)}, more...)...)
+		}
+	}
+	return []*tongue{
+		{id: "curl", tools: []string{"sh", "curl", "openssl"}, file: "call.sh", run: script("sh", "call.sh")},
+		{id: "python", tools: []string{"python3"}, file: "call.py", run: script("python3", "call.py")},
+		{id: "javascript", tools: []string{"node"}, file: "call.mjs", run: script("node", "call.mjs")},
+		{id: "typescript", tools: []string{"node", "npm"}, file: "call.ts", make: compileTypes, run: script("node", "call.js")},
+		{id: "go", tools: []string{"go"}, file: "main.go", make: buildGo, run: func(dir string, _ ...string) *exec.Cmd {
+			return exec.Command(filepath.Join(filepath.Dir(dir), "bin", filepath.Base(dir)))
+		}},
+		{id: "php", tools: []string{"php"}, file: "call.php", run: script("php", "call.php"), serve: func(dir string, port int) *exec.Cmd {
+			return exec.Command("php", "-S", "127.0.0.1:"+strconv.Itoa(port), filepath.Join(dir, "call.php"))
+		}},
+		{id: "ruby", tools: []string{"ruby"}, file: "call.rb", run: script("ruby", "call.rb")},
+		{id: "java", tools: []string{"java", "javac"}, file: "Call.java", run: func(dir string, _ ...string) *exec.Cmd {
+			// Without the optimising compiler, which short programs only wait for.
+			return exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", filepath.Join(dir, "Call.java"))
+		}},
+	}
+}
+
+// compileTypes wants the strict compiler to have nothing to say, and what it
+// makes is run.
+func compileTypes(t *testing.T, dir string) {
+	modules := npm.Install(t, filepath.Join("testdata", "snippets"))
+	config := object{"include": []string{"*/call.ts"}, "compilerOptions": object{
+		"strict": true, "target": "es2023", "module": "nodenext", "types": []string{"node"}, "typeRoots": []string{filepath.Join(modules, "@types")},
+		"erasableSyntaxOnly": true, "noUncheckedIndexedAccess": true,
+	}}
+	writeJSON(t, filepath.Join(dir, "tsconfig.json"), config)
+	writeJSON(t, filepath.Join(dir, "package.json"), object{"type": "module"})
+	wantQuiet(t, dir, "node", filepath.Join(modules, "typescript", "bin", "tsc"), "-p", dir)
+}
+
+func buildGo(t *testing.T, dir string) {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module called\n\ngo 1.22\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantQuiet(t, dir, "go", "build", "-o", "bin/", "./...")
+	wantQuiet(t, dir, "gofmt", "-l", ".")
+}
+
+// wantQuiet runs a tool that says something only when it has found a fault.
+func wantQuiet(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, environment("GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+func writeJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awkward holds what ends a literal, a comment or a program in one language or
+// another, and what cannot be seen. A NUL is no text of Sluice.
+const awkward = `@it's "quoted" ` + "`id`" + ` $HOME ${x} #{x} #$0 #@x {{x}} %s %d %% \ \n \u0041 \u{41} \' \" ''' """ */ /* // -- <?php ?> </script> $(id) !! ~ & ; | > < EOF` +
+	"\r\n\tnext\nline\v\f\a\x01\x1b[0m\x7f \u00a0\u200b\u202e\u2028\u2029\ufeff é ß 漢字 😀 👩‍👩‍👧 \U000e0001 end \\"
+
+// nested is awkward in its names too.
+var nested = object{
+	"": "", "0": "zero", "7": []any{}, "-1": object{}, "a b": nil, `"'$x\`: true, "__proto__": "p", "class": false, "#{y}": awkward, "numbers": []any{0, -1, 1.5, 1e-7, 123456789012345, 6.02e23},
+	"deep": []any{[]any{[]any{object{"a": []any{object{"b": object{"c": "d"}}}}}}}, "long": strings.Repeat("word ", 40), "astral 😀": "𝒳",
+}
+
+// beyond are numbers that a double does not hold.
+var beyond = []any{json.Number("12345678901234567890"), json.Number("-9223372036854775808"), json.Number("3.14159265358979323846"), object{"n": json.Number("9007199254740993")}}
+
+// called is a server with flows that the snippets call.
+type called struct {
+	*server
+	address, key, manage        string
+	plain, filed, failing, hook string
+}
+
+func newCalled(t *testing.T) *called {
+	s := newServer(t)
+	in := func(name, kind string) object {
+		return node("in_"+strings.Trim(name, "_"), "input", object{"name": name, "type": kind})
+	}
+	c := &called{server: s, address: s.base(), key: s.key(), manage: s.manager()}
+	c.plain = s.publish(document(`Echo "it" */ ?> \u000a`, []object{
+		in("who", "text"), in("a-b", "text"), in("_x", "number"), in("class", "json"), in("__proto__", "boolean"), in("yield", "list"), output("text-1"), output("json"),
+	}, "in_a-b.value > out_text-1.value", "in_class.value > out_json.value"))
+	c.filed = s.publish(document("Take a file", []object{
+		in("who", "text"), in("a-b", "text"), in("photo", "file"), in("beyond", "json"), output("text-1"), output("json"),
+	}, "in_a-b.value > out_text-1.value", "in_photo.value > out_json.value"))
+	c.failing = s.publish(document("Fail", []object{
+		in("who", "text"), node("fail", "condition", object{"expression": "int(value) > 0"}), output("text-1"),
+	}, "in_who.value > fail.value", "fail.true > out_text-1.value"))
+	c.hook = s.publish(document("Call back", []object{
+		input("port"), input("text"), output("text"), node("hook", "webhook", object{"url": "http://127.0.0.1:{{port}}/hook", "secret": nodeSecret}),
+	}, "port.value > hook.port", "text.value > out_text.value"))
+	return c
+}
+
+// as is a client whose failures are those of a test of its own.
+func (c *called) as(t *testing.T, key string) *client { return &client{t, c.base, key} }
+
+// attempts are the snippets that each language runs, by the name of their
+// directory.
+func (c *called) attempts(id string) map[string]attempt {
+	value := func(name string, v any) snippets.Input { return snippets.Input{Name: name, Value: v} }
+	call := func(flowID string, inputs ...snippets.Input) snippets.Call {
+		return snippets.Call{BaseURL: c.address, FlowID: flowID, FlowName: `Echo "it" */ ?> \u000a`, Key: c.key, Inputs: inputs, Outputs: []string{"text-1", "json"}, Webhook: snippets.Webhook{Secret: nodeSecret}}
+	}
+	plain := func(manner string) snippets.Call {
+		return call(c.plain, value("who", id+"-"+manner), value("a-b", awkward), value("_x", json.Number("-0.25")), value("class", nested), value("__proto__", true), value("yield", []any{"x", nil, json.Number("2")}))
+	}
+	refused := plain("refused")
+	refused.Key = ""
+	return map[string]attempt{
+		"start":  {snippets.MannerStart, plain("start")},
+		"stream": {snippets.MannerStream, plain("stream")},
+		"wait": {snippets.MannerWait, call(c.filed, value("who", id+"-wait"), value("a-b", awkward), value("beyond", beyond),
+			snippets.Input{Name: "photo", Value: "it's a photo.txt", File: true})},
+		"refused": {snippets.MannerWait, refused},
+		"failed":  {snippets.MannerStart, call(c.failing, value("who", "no number"))},
+		"webhook": {snippets.MannerWebhook, call(c.hook)},
+	}
+}
+
+type attempt struct {
+	manner snippets.Manner
+	call   snippets.Call
+}
+
+// TestSnippets runs every snippet as a reader would, on values and names that
+// would break a careless literal.
+func TestSnippets(t *testing.T) {
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("the race detector does not look into snippets, and what they ask of the server is tested with it elsewhere")
+	}
+	c := newCalled(t)
+	t.Run("all", func(t *testing.T) {
+		for _, l := range tongues() {
+			t.Run(l.id, func(t *testing.T) {
+				t.Parallel()
+				for _, tool := range l.tools {
+					_, err := exec.LookPath(tool)
+					need.Tool(t, tool+" is not installed", err == nil)
+				}
+				l.test(t, c)
+			})
+		}
+	})
+}
+
+func (l *tongue) test(t *testing.T, c *called) {
+	dir, port := t.TempDir(), freePort(t)
+	l.write(t, c, dir, port)
+	if err := os.WriteFile(filepath.Join(dir, "wait", "it's a photo.txt"), []byte("a photo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l.make != nil {
+		l.make(t, dir)
+	}
+	l.checkEnded(t, c, dir)
+	l.checkRefusals(t, dir)
+	if l.id == "curl" {
+		l.checkByHand(t, c, dir)
+		return
+	}
+	l.checkReceiver(t, c, dir, port)
+}
+
+// write saves each snippet in a directory of its own.
+func (l *tongue) write(t *testing.T, c *called, dir string, port int) (paths []string) {
+	t.Helper()
+	for name, a := range c.attempts(l.id) {
+		code, err := snippets.Render(l.id, a.manner, a.call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.manner == snippets.MannerWebhook {
+			code = strings.ReplaceAll(code, "8000", strconv.Itoa(port)) // as a reader would
+		}
+		path := filepath.Join(dir, name, l.file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(code), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// TestSnippetsInCSharp has them read by a grammar that others wrote: .NET is
+// not among what the tests can install, so that nothing runs here.
+func TestSnippetsInCSharp(t *testing.T) {
+	t.Parallel()
+	modules := npm.Install(t, filepath.Join("testdata", "snippets"))
+	c := &called{address: "http://127.0.0.1:8080", key: "slu_key", plain: "flow_1", filed: "flow_2", failing: "flow_3", hook: "flow_4"}
+	dir := t.TempDir()
+	files := (&tongue{id: "csharp", file: "Program.cs"}).write(t, c, dir, 8000)
+	broken := filepath.Join(dir, "broken.cs")
+	if err := os.WriteFile(broken, []byte("var x = ;"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", append([]string{filepath.Join("testdata", "snippets", "csharp.mjs"), modules, broken}, files...)...)
+	r := runCommand(t, cmd)
+	faults := strings.Split(strings.TrimSpace(r.out), "\n")
+	if r.code != 0 || len(faults) != 1 || !strings.HasPrefix(faults[0], broken+":1:") {
+		t.Errorf("exit code %d, faults beside the one that was made:\n%s\n%s", r.code, r.out, r.errs)
+	}
+}
+
+// in prepares a snippet to run where it lies, in an environment that knows no
+// secret.
+func in(dir string, cmd *exec.Cmd) *exec.Cmd {
+	cmd.Dir, cmd.Env = dir, environment("LC_ALL=C.UTF-8")
+	return cmd
+}
+
+func (l *tongue) do(t *testing.T, dir, name string) result {
+	at := filepath.Join(dir, name)
+	return runCommand(t, in(at, l.run(at)))
+}
+
+// checkEnded wants the run to have had the very inputs, and its outputs to be
+// printed.
+func (l *tongue) checkEnded(t *testing.T, c *called, dir string) {
+	for _, name := range []string{"start", "wait", "stream"} {
+		a := c.attempts(l.id)[name]
+		r := l.do(t, dir, name)
+		if r.code != 0 {
+			t.Errorf("%s: exit code %d\n%s\n%s", name, r.code, r.out, r.errs)
+			continue
+		}
+		inputs := c.inputsOf(t, a.call.FlowID, l.id+"-"+name)
+		for _, in := range a.call.Inputs {
+			got := inputs[in.Name]
+			if file, ok := got.(object); ok && in.File {
+				got = file["name"]
+			}
+			if !same(got, in.Value) {
+				t.Errorf("%s: the input %s was\n%q, wanted\n%q", name, in.Name, fmt.Sprint(got), fmt.Sprint(in.Value))
+			}
+		}
+		outputs := l.printed(t, name, r.out)
+		if !same(outputs["text-1"], awkward) {
+			t.Errorf("%s: printed %q in\n%s", name, outputs["text-1"], r.out)
+		}
+		if name != "wait" && !same(outputs["json"], nested) {
+			t.Errorf("%s: printed %v", name, outputs["json"])
+		}
+	}
+}
+
+// inputsOf are the inputs of the run that was started under a name.
+func (c *called) inputsOf(t *testing.T, flowID, who string) object {
+	t.Helper()
+	var list struct{ Runs []run }
+	decodeExact(t, c.as(t, c.key).want(200, "GET", "/v1/flow/"+flowID+"/runs?limit=100", nil).body, &list)
+	for _, r := range list.Runs {
+		if r.Inputs["who"] == who {
+			return r.Inputs
+		}
+	}
+	t.Fatalf("no run was started by %s", who)
+	return nil
+}
+
+// printed reads the outputs back from what a snippet printed.
+func (l *tongue) printed(t *testing.T, name, out string) object {
+	t.Helper()
+	if name == "stream" {
+		return streamed(t, out)
+	}
+	var got object
+	decodeExact(t, []byte(out), &got)
+	if outputs, isRun := got["outputs"].(object); isRun {
+		return outputs
+	}
+	return got
+}
+
+// streamed reads lines such as "answer: …", or events as they came where the
+// language reads no JSON.
+func streamed(t *testing.T, out string) object {
+	outputs := object{}
+	for line := range strings.SplitSeq(out, "\n") {
+		name, data, _ := strings.Cut(line, ": ")
+		var value any
+		if json.Unmarshal([]byte(data), &value) != nil {
+			continue
+		}
+		if event, ok := value.(object); ok && event["name"] != nil && (name == "data" || name == "output") && event["value"] != nil {
+			name, value = event["name"].(string), event["value"]
+		}
+		outputs[name] = value
+	}
+	return outputs
+}
+
+func decodeExact(t *testing.T, data []byte, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("not JSON: %v\n%s", err, data)
+	}
+}
+
+// same compares JSON values; numbers by what they are, not how they are
+// written.
+func same(a, b any) bool { return reflect.DeepEqual(exact(a), exact(b)) }
+
+func exact(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	return exactly(v)
+}
+
+func exactly(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		r, _ := new(big.Rat).SetString(v.String())
+		return "number " + r.RatString()
+	case []any:
+		for i := range v {
+			v[i] = exactly(v[i])
+		}
+	case object:
+		for name := range v {
+			v[name] = exactly(v[name])
+		}
+	}
+	return v
+}
+
+// checkRefusals wants a program to end with an error and to say why, when the
+// server refuses it and when its run fails.
+func (l *tongue) checkRefusals(t *testing.T, dir string) {
+	for name, why := range map[string]string{"refused": "key_invalid", "failed": "expression_failed"} {
+		if r := l.do(t, dir, name); r.code == 0 || !strings.Contains(r.out+r.errs, why) {
+			t.Errorf("%s: exit code %d without the word %s\n%s\n%s", name, r.code, why, r.out, r.errs)
+		}
+	}
+}
+
+// checkByHand gives the shell a message that was kept.
+func (l *tongue) checkByHand(t *testing.T, c *called, dir string) {
+	kept := newReceiver(t, nil)
+	_, port, _ := strings.Cut(strings.TrimPrefix(kept.URL, "http://"), ":")
+	c.as(t, c.key).succeed(c.hook, object{"port": port, "text": awkward})
+	m := kept.await(t, "/hook", 1)[0]
+	check := func(signature, body string) result {
+		at := filepath.Join(dir, "webhook")
+		cmd := in(at, l.run(at, m.id(), m.header.Get("Webhook-Timestamp"), signature))
+		cmd.Stdin = strings.NewReader(body)
+		return runCommand(t, cmd)
+	}
+	signature := m.header.Get("Webhook-Signature")
+	if r := check("v1,AAAA "+signature, string(m.body)); r.code != 0 {
+		t.Errorf("a genuine message: exit code %d, %s%s", r.code, r.out, r.errs)
+	}
+	if r := check(signature, string(m.body)+" "); r.code == 0 {
+		t.Errorf("a forged message: %s", r.out)
+	}
+}
+
+// checkReceiver lets the server deliver to the snippet's own server, which
+// must take that and refuse what is forged or late.
+func (l *tongue) checkReceiver(t *testing.T, c *called, dir string, port int) {
+	at := filepath.Join(dir, "webhook")
+	cmd := l.run(at)
+	if l.serve != nil {
+		cmd = l.serve(at, port)
+	}
+	out := newTail()
+	in(at, cmd).Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := "http://127.0.0.1:" + strconv.Itoa(port) + "/hook"
+	waitUntil(t, l.id+" refuses a message without a signature", func() bool { return sendTo(address, nil, "{}") == http.StatusBadRequest })
+
+	r := c.as(t, c.key).succeed(c.hook, object{"port": strconv.Itoa(port), "text": "from " + l.id})
+	manager := c.as(t, c.manage)
+	waitUntil(t, l.id+" takes the delivery", func() bool {
+		for _, d := range manager.deliveries("", c.hook) {
+			if d.RunID == r.ID {
+				return d.Status == "delivered" && len(d.Attempts) == 1
+			}
+		}
+		return false
+	})
+	waitUntil(t, l.id+" prints it", func() bool { return strings.Contains(out.String(), "from "+l.id) })
+
+	body := `{"text": "signed here"}`
+	for name, tt := range map[string]struct {
+		age          time.Duration
+		before, sent string
+		accepted     bool
+	}{
+		"genuine": {0, "", body, true}, "of several signatures": {time.Minute, "v1,AAAA v2,x ", body, true},
+		"forged": {0, "", body + " ", false}, "late": {10 * time.Minute, "", body, false}, "early": {-10 * time.Minute, "", body, false},
+	} {
+		status := sendTo(address, signed(t, time.Now().Add(-tt.age), body, tt.before), tt.sent)
+		if (status/100 == 2) != tt.accepted {
+			t.Errorf("a message that is %s: status %d\n%s", name, status, out)
+		}
+	}
+}
+
+// freePort is one that nobody listens on at the moment.
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nothing was written
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// signed are the headers of a message, as the reference library signs it.
+func signed(t *testing.T, at time.Time, body, before string) http.Header {
+	hook, err := standardwebhooks.NewWebhook(nodeSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := hook.Sign("msg_1", at, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return http.Header{"Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {before + signature}}
+}
+
+// sendTo posts to a receiver; 0 is no answer.
+func sendTo(address string, header http.Header, body string) int {
+	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	if header != nil {
+		req.Header = header
+	}
+	resp, err := plain.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}

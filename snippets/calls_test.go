@@ -1,0 +1,98 @@
+package snippets
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+)
+
+func bound(n float64) *float64 { return &n }
+
+// TestCallOf wants a value for what is required and for what has an example,
+// and each to be one that the input takes.
+func TestCallOf(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		in   flow.Input
+		want string // JSON, "" for an input that is left out
+	}{
+		"a text says whose place it takes": {flow.Input{Name: "customer_name", Type: flow.TypeText, Required: true}, `"Your customer name"`},
+		"the example":                      {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Example: "Where?", HasExample: true}, `"Where?"`},
+		"an example that is not taken":     {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Example: "x", HasExample: true}, `1`},
+		"an option is left out":            {flow.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true}, ``},
+		"an option with an example":        {flow.Input{Name: "a", Type: flow.TypeText, Default: "b", HasDefault: true, Example: "c", HasExample: true}, `"c"`},
+		"the first of a list":              {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Enum: []any{"red", "blue"}}, `"red"`},
+		"a number within its bounds":       {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Min: bound(5), Max: bound(9)}, `5`},
+		"a small number":                   {flow.Input{Name: "a", Type: flow.TypeNumber, Required: true, Max: bound(0.25)}, `0.25`},
+		"a short text":                     {flow.Input{Name: "language", Type: flow.TypeText, Required: true, Max: bound(4)}, `"Your"`},
+		"a long text":                      {flow.Input{Name: "a", Type: flow.TypeText, Required: true, Min: bound(10)}, `"Your a...."`},
+		"a switch":                         {flow.Input{Name: "a", Type: flow.TypeBoolean, Required: true}, `true`},
+		"a list":                           {flow.Input{Name: "a", Type: flow.TypeList, Required: true, Min: bound(3)}, `["item 1","item 2","item 3"]`},
+		"JSON":                             {flow.Input{Name: "a", Type: flow.TypeJSON, Required: true}, `{"key":"value"}`},
+		"a file":                           {flow.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{"image/*"}}, `"photo.jpg"`},
+		"a file by its ending":             {flow.Input{Name: "a", Type: flow.TypeFile, Required: true, Accept: []string{".PDF"}}, `"file.pdf"`},
+		"any file":                         {flow.Input{Name: "a", Type: flow.TypeFile, Required: true}, `"file.txt"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := CallOf("https://sluice.example.com", &flow.Flow{ID: "flow_1", Name: "F"}, []flow.Input{tt.in}, []flow.Output{{Name: "out"}})
+			got := ""
+			if len(c.Inputs) == 1 {
+				got = string(flow.EncodeJSON(c.Inputs[0].Value))
+			}
+			if got != tt.want || c.Outputs[0] != "out" {
+				t.Errorf("got %s, wanted %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPatterns reads the pattern as a flow's document has it: compiled.
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{`^[a-z]{2}$`: "en", `^\S+@\S+$`: "ada@example.com", `^\d{4}-\d\d-\d\d$`: "2026-01-31", `^nothing fits$`: "Your a"} {
+		in := declared(t, map[string]any{"name": "a", "type": "text", "pattern": pattern})
+		if got := sample(&in); got != want {
+			t.Errorf("%s: got %q, wanted %q", pattern, got, want)
+		}
+	}
+}
+
+// declared is an input as a document declares it.
+func declared(t *testing.T, config map[string]any) flow.Input {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"schema": "sluice.flow/v1", "name": "F", "nodes": []any{map[string]any{"id": "a", "kind": "input", "config": config}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, problems := flow.ParseDocument(data)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	kinds := flow.NewRegistry(flow.Kind{
+		Name: "input", Title: "Input", Summary: "An input.", Group: "API", Role: flow.RoleInput,
+		Run: func(context.Context, *flow.In) (flow.Out, error) { return flow.Out{}, nil },
+	})
+	return d.Inputs(kinds)[0]
+}
+
+// TestComments wants a flow's name to stay in its comment.
+func TestComments(t *testing.T) {
+	t.Parallel()
+	c := ticket()
+	c.FlowName = "Line\nbreak \\u000a ?> */ \u2028 end"
+	for _, l := range Languages() {
+		code, err := Render(l.ID, MannerStart, c)
+		if want := `"Line break /u000a ? > */ end"`; err != nil || !strings.Contains(code, want) {
+			t.Errorf("%s: %v, without %s:\n%s", l.ID, err, want, code)
+		}
+	}
+	for _, bad := range [][2]string{{"cobol", "start"}, {"go", "head"}, {"", ""}} {
+		if _, err := Render(bad[0], Manner(bad[1]), c); err == nil {
+			t.Errorf("%q in %q was written", bad[1], bad[0])
+		}
+	}
+}
