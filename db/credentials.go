@@ -9,7 +9,8 @@ import (
 )
 
 // SaveCredential adds a credential or replaces the one of its name. The ID and
-// the times are the store's to set.
+// the times are the store's to set. A plain secret that is replaced goes on
+// signing webhooks for the credential's Overlap.
 func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
 	// The name, which is unique and stays, says whose the secret is.
 	sealed, err := s.seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
@@ -18,9 +19,13 @@ func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret st
 	}
 	id := s.ids.New(flow.PrefixCredential)
 	return s.write(ctx, durable, func(tx *Tx) error {
+		before, err := tx.succeedCredential(&c, secret)
+		if err != nil {
+			return err
+		}
 		return tx.SaveCredential(tx.ctx, gen.SaveCredentialParams{
 			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
-			BaseUrl: c.BaseURL, Trusted: flag(c.Trusted), Hosts: encodeList(c.Hosts), Value: sealed, Now: s.now(),
+			BaseUrl: c.BaseURL, Trusted: flag(c.Trusted), Hosts: encodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.now(),
 		})
 	})
 }

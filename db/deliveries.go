@@ -69,6 +69,38 @@ func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Del
 	return &d, nil
 }
 
+// AddTest adds a delivery that belongs to no run and is due now.
+func (s *Store) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
+	row, err := s.deliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
+	if err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
+			return missing(err, "flow")
+		}
+		return tx.addDelivery(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &flow.Delivery{ID: row.ID, WorkspaceID: ws, FlowID: flowID, Node: row.Node, URL: row.Url, State: flow.DeliveryPending, CreatedAt: timeOf(row.CreatedAt)}, nil
+}
+
+// ReadDelivery returns a delivery of the log with its attempts, without its
+// secrets; Header tells whether it has a custom signature.
+func (s *Store) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
+	row, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "delivery")
+	}
+	list, err := s.withAttempts(ctx, []gen.Delivery{row})
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
 // handDelivery makes a job for a delivery that is due, if there is a queue.
 func (tx *Tx) handDelivery(id string) (bool, error) {
 	if tx.s.queueOrNil() == nil {
@@ -91,6 +123,10 @@ func (tx *Tx) addDelivery(d gen.InsertDeliveryParams) error {
 	if tx.s.queueOrNil() != nil {
 		d.DueAt, d.Fence = 0, 1
 		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: d.ID, Attempt: d.Fence})
+	}
+	var err error
+	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
+		return err
 	}
 	if err := tx.InsertDelivery(tx.ctx, d); err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
@@ -117,13 +153,13 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
 		Body: []byte(r.Body), Header: r.Header, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
-		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt),
+		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt), EndpointID: r.EndpointID, Erased: flow.Code(r.Erased),
 	}
 }
 
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
 		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: timeOf(r.StartedAt), Latency: since(r.Latency),
-		Status: int(r.Status), Response: r.Response, Error: r.Error,
+		Status: int(r.Status), Response: r.Response, Error: r.Error, Cause: flow.Cause(r.Cause), Signature: r.Signature,
 	}
 }

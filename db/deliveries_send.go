@@ -46,10 +46,15 @@ func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next 
 		if err != nil {
 			return fmt.Errorf("finish attempt of %s: %w", a.DeliveryID, err)
 		}
-		return tx.InsertAttempt(tx.ctx, gen.InsertAttemptParams{
+		err = tx.InsertAttempt(tx.ctx, gen.InsertAttemptParams{
 			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: micros(a.StartedAt),
 			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: clean(a.Error), Response: clean(a.Response),
+			Cause: string(a.Cause), Signature: a.Signature,
 		})
+		if err != nil {
+			return fmt.Errorf("insert attempt of %s: %w", a.DeliveryID, err)
+		}
+		return tx.judge(done.EndpointID, &a)
 	})
 }
 

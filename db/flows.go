@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 
 	"sluice/db/gen"
@@ -37,13 +35,6 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, Signing: signing, CreatedAt: micros(f.CreatedAt),
 		})
 	})
-}
-
-// newSigningSecret makes a Standard Webhooks secret of 256 bits.
-func newSigningSecret() string {
-	var raw [32]byte
-	_, _ = rand.Read(raw[:]) // never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(raw[:])
 }
 
 // UpdateDraft replaces the draft and counts its revision up.
@@ -145,16 +136,6 @@ func (s *Store) HadFlows(ctx context.Context, ws string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// SigningSecret is the whsec_ secret that was generated with the flow.
-func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
-	sealed, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
-	if err != nil {
-		return "", missing(err, "flow")
-	}
-	text, err := s.open(sealed, ws, flowID, "signing")
-	return string(text), err
 }
 
 func flowOf(r gen.ListFlowsRow) flow.Flow {

@@ -128,8 +128,25 @@ func (tx *Tx) drop(runID string) error {
 	)
 }
 
-// DropStale removes up to limit idempotency keys older than a day and as many
-// edits older than a month, the hours of flows that nobody looks at any more,
+// testLife is how long tests of webhooks are kept, which belong to no run.
+const testLife = 30 * 24 * time.Hour
+
+func (tx *Tx) dropTests(now time.Time, limit int) (int, error) {
+	ids, err := tx.ListStaleTests(tx.ctx, gen.ListStaleTestsParams{StaleBefore: micros(now.Add(-testLife)), MaxRows: int32(limit)})
+	for _, id := range ids {
+		err = firstError(
+			func() error { return tx.DeleteAttempts(tx.ctx, id) },
+			func() error { return tx.DeleteDelivery(tx.ctx, id) },
+		)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), err
+}
+
+// DropStale removes up to limit idempotency keys older than a day, as many
+// edits and tests of webhooks older than a month, the hours of flows that nobody looks at any more,
 // and the sessions, invitations and failed tries to sign in that are over.
 func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
@@ -142,7 +159,11 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 		if err != nil {
 			return fmt.Errorf("drop edits: %w", err)
 		}
-		n = int(max(dropped, edits))
+		tests, err := tx.dropTests(now, limit)
+		if err != nil {
+			return fmt.Errorf("drop tests of webhooks: %w", err)
+		}
+		n = max(int(max(dropped, edits)), tests)
 		if err := tx.DropFlowHours(tx.ctx, hourOf(now.Add(-hoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}

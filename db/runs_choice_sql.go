@@ -11,6 +11,7 @@ import (
 // reads is what queries are run on that were made at run time.
 type reads interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // reads are the connections that only read.

@@ -32,28 +32,46 @@ func (s *Store) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage
 	return marked(p, &c, more, found.reached), nil
 }
 
-// marked says where the pages beside a page go on. Where a search stopped before
-// the page was full, that is behind the last run that was looked at.
+// marked says where the pages beside a page go on.
 func marked(p flow.RunPage, c *flow.RunChoice, more bool, reached string) flow.RunPage {
-	newest, oldest := c.Before, c.After
+	at := cursors{before: c.Before, after: c.After, more: more, reached: reached}
 	if n := len(p.Rows); n > 0 {
-		newest, oldest = p.Rows[0].ID, p.Rows[n-1].ID
+		at.newest, at.oldest = p.Rows[0].ID, p.Rows[n-1].ID
 	}
-	if c.After != "" {
-		p.Newer, p.Older = reached, oldest
-		if more {
-			p.Newer = newest
-		}
-		return p
-	}
-	p.Older = reached
-	if more {
-		p.Older = oldest
-	}
-	if c.Before != "" {
-		p.Newer = newest
-	}
+	p.Newer, p.Older = at.beside()
 	return p
+}
+
+// cursors are what the pages beside a page are found by: where it was to begin,
+// what is on it, and whether there is more in its direction. Where a search
+// stopped before the page was full, that is behind the last row it looked at.
+type cursors struct {
+	before, after  string
+	newest, oldest string
+	more           bool
+	reached        string
+}
+
+// beside says where the pages beside a page go on.
+func (c cursors) beside() (newer, older string) {
+	if c.newest == "" {
+		c.newest, c.oldest = c.before, c.after
+	}
+	if c.after != "" {
+		newer, older = c.reached, c.oldest
+		if c.more {
+			newer = c.newest
+		}
+		return newer, older
+	}
+	older = c.reached
+	if c.more {
+		older = c.oldest
+	}
+	if c.before != "" {
+		newer = c.newest
+	}
+	return newer, older
 }
 
 // ListRuns returns the chosen runs with all they hold, newest first.

@@ -202,7 +202,9 @@ type sealedColumn struct {
 // sealedColumns are all of them; a test holds them against the schema.
 var sealedColumns = []sealedColumn{
 	{"flows", "signing", "workspace_id", "id", "signing"},
+	{"flows", "signing_before", "workspace_id", "id", "signing_before"},
 	{"credentials", "value", "workspace_id", "name", "secret"},
+	{"credentials", "signing_before", "workspace_id", "name", "signing_before"},
 	{"runs", "webhook", "workspace_id", "id", "webhook"},
 	{"deliveries", "secret", "workspace_id", "id", "secret"},
 	{"deliveries", "signature", "workspace_id", "id", "signature"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/db"
 	"sluice/db/dbtest"
@@ -21,8 +22,10 @@ func sealedWorld(t *testing.T, cfg db.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s, &clock{})
-	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-credential"))
+	w := newWorld(t, s, &clock{now: time.Now()})
+	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-before"))
+	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c", Overlap: flow.LongestOverlap}, "sk-credential"))
+	w.rotate(flow.LongestOverlap)
 	_, err = s.FileKey(w.ctx)
 	w.must(err)
 	r := w.take(w.start(func(n *flow.NewRun) {
@@ -42,6 +45,16 @@ func opens(t *testing.T, cfg db.Config) {
 	defer s.Close()
 	if _, secret, err := s.OpenCredential(t.Context(), ws, "c"); err != nil || secret != "sk-credential" {
 		t.Errorf("the credential opened to %q, %v", secret, err)
+	}
+	if list, err := s.PreviousSecrets(t.Context(), ws, "c"); err != nil || len(list) != 1 || list[0].Secret != "sk-before" {
+		t.Errorf("what the credential was opened to %v, %v", list, err)
+	}
+	flows, err := s.ListFlows(t.Context(), ws, "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.SigningSecrets(t.Context(), ws, flows[0].ID); err != nil || len(list) != 2 {
+		t.Errorf("the flow has %d signing secrets, %v", len(list), err)
 	}
 	if _, err := s.FileKey(t.Context()); err != nil {
 		t.Error(err)

@@ -17,7 +17,10 @@ type Credential struct {
 	BaseURL               string   // where the provider is reached; empty: its own address
 	Hosts                 []string // hosts it may be sent to; empty: any
 	Trusted               bool     // the operator entered the base URL, so it may be private
-	CreatedAt, UpdatedAt  time.Time
+	// Overlap is for how long a plain secret that is replaced signs webhooks
+	// beside the new one. It is of the saving alone and not kept.
+	Overlap              time.Duration
+	CreatedAt, UpdatedAt time.Time
 }
 
 // Access is what lets a step in at a provider.
@@ -71,6 +74,31 @@ func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, e
 		return "", Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", name, host)
 	}
 	return a.Secret, nil
+}
+
+// previousStore is what a store of credentials may also do: give the secrets of
+// a credential that were replaced and sign for a while.
+type previousStore interface {
+	PreviousSecrets(ctx context.Context, ws, name string) ([]SigningSecret, error)
+}
+
+// SigningSecrets opens a credential for signing: its secret, and those that it
+// had a while ago.
+func (r *Resolver) SigningSecrets(ctx context.Context, ws, name string) ([]SigningSecret, error) {
+	secret, err := r.Secret(ctx, ws, name, "")
+	if err != nil {
+		return nil, err
+	}
+	list := []SigningSecret{{Secret: secret}}
+	store, ok := r.Store.(previousStore)
+	if !ok {
+		return list, nil
+	}
+	before, err := store.PreviousSecrets(ctx, ws, name)
+	if err != nil {
+		return nil, fmt.Errorf("read what credential %q was: %w", name, err)
+	}
+	return append(list, before...), nil
 }
 
 // Access finds the credential for a provider. A reference names it; otherwise

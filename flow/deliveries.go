@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // DeliveryState is where a delivery stands.
 type DeliveryState string
@@ -14,19 +17,39 @@ const (
 // Delivery is one webhook message and where it stands. Its ID is the
 // webhook-id header, the same on every attempt.
 type Delivery struct {
-	ID, WorkspaceID, FlowID, RunID string
-	Node                           string // empty for the per-run webhook
-	URL                            string
-	Body                           []byte
-	Secret                         any    // secret value; nil for the flow's own signing secret
-	Header                         string // custom signature header
-	Signature                      any    // its value: secret reference or text
-	State                          DeliveryState
-	Attempt                        int64 // attempts begun in the present series
-	CreatedAt                      time.Time
-	NextAt                         time.Time // when it is due; zero when ended
-	EndedAt                        time.Time
+	ID, WorkspaceID, FlowID string
+	RunID                   string // empty for a test, which belongs to no run
+	Node                    string // empty for the per-run webhook
+	EndpointID              string
+	URL                     string
+	Body                    []byte
+	Secret                  any    // secret value; nil for the flow's own signing secret
+	Header                  string // custom signature header
+	Signature               any    // its value: secret reference or text
+	State                   DeliveryState
+	Attempt                 int64 // attempts begun in the present series
+	CreatedAt               time.Time
+	NextAt                  time.Time // when it is due; zero when ended
+	EndedAt                 time.Time
+	Erased                  Code // why its content is gone; empty while it is there
 }
+
+// Test tells that somebody sent it to try a receiver out. It is sent once.
+func (d *Delivery) Test() bool { return d.RunID == "" }
+
+// Cause is what kind of failure an attempt ended with, for advice.
+type Cause string
+
+// The causes. An attempt that succeeded has none.
+const (
+	CauseStatus     Cause = "status"     // an answer that is not 2xx
+	CauseRedirect   Cause = "redirect"   // 3xx
+	CauseGone       Cause = "gone"       // 410
+	CauseTimeout    Cause = "timeout"    // no complete answer in time
+	CauseTLS        Cause = "tls"        // a certificate, or no HTTPS at all
+	CauseConnection Cause = "connection" // everything else on the way there
+	CauseOwn        Cause = "own"        // it could not be signed or addressed
+)
 
 // DeliveryAttempt is one try at sending a delivery.
 type DeliveryAttempt struct {
@@ -37,6 +60,22 @@ type DeliveryAttempt struct {
 	Status     int    // HTTP status; 0 when there was no answer
 	Response   string // at most the first 4 KiB of the body
 	Error      string // why there was no success, as a person reads it
+	Cause      Cause
+	Signature  string // the webhook-signature header; empty when it could not be made
+}
+
+// Header is one header of a request.
+type Header struct{ Name, Value string }
+
+// Headers are what an attempt at a delivery sends, without the custom signature.
+func (a *DeliveryAttempt) Headers() []Header {
+	return []Header{
+		{"Content-Type", "application/json"},
+		{"User-Agent", "Sluice-Webhooks/1"},
+		{"Webhook-Id", a.DeliveryID},
+		{"Webhook-Timestamp", strconv.FormatInt(a.StartedAt.Unix(), 10)},
+		{"Webhook-Signature", a.Signature},
+	}
 }
 
 // deliveryPauses are the waits after the first, second … failed attempt.

@@ -15,6 +15,7 @@ const (
 	PrefixRun        = "run_"
 	PrefixKey        = "key_"
 	PrefixDelivery   = "whd_"
+	PrefixEndpoint   = "end_"
 	PrefixFile       = "file_"
 	PrefixWorkspace  = "ws_"
 	PrefixUser       = "user_"

@@ -103,7 +103,7 @@ func (l *Library) keepSecret(ctx context.Context, f *Flow, base string, s *Lifte
 	if err != nil {
 		return err
 	}
-	c := Credential{WorkspaceID: f.WorkspaceID, Name: name, Provider: liftedFrom(f)}
+	c := Credential{WorkspaceID: f.WorkspaceID, Name: name, Provider: liftedFrom(f), Overlap: SigningOverlap}
 	if s.Host != "" {
 		c.Hosts = []string{s.Host}
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"sluice/flow"
@@ -64,59 +62,79 @@ func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) erro
 func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	req, secrets, err := r.message(ctx, d, a.StartedAt)
+	req, secrets, err := r.message(ctx, d, a)
 	if err != nil {
-		a.Error = sentence(err)
+		a.Error, a.Cause = sentence(err), flow.CauseOwn
 		return 0
 	}
 	resp, err := r.cfg.HTTP.Do(req)
 	if err != nil {
-		a.Error = sentence(err)
+		a.Error, a.Cause = sentence(err), connectionCause(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			a.Error = fmt.Sprintf("No answer within %s.", deliveryTimeout)
+			a.Error, a.Cause = fmt.Sprintf("No answer within %s.", deliveryTimeout), flow.CauseTimeout
 		}
 		return 0
 	}
 	defer resp.Body.Close()
 	kept, err := io.ReadAll(io.LimitReader(resp.Body, 2*keptResponse)) // a secret must not hide from the redaction behind the cut
 	a.Status, a.Response = resp.StatusCode, shownResponse(kept, secrets)
-	switch {
-	case a.Status >= 300 && a.Status < 400:
-		a.Error = "The receiver redirects. Webhooks follow no redirect; enter the final address."
-	case a.Status == http.StatusGone:
-		a.Error = "The receiver answered 410 Gone, so nothing more is sent."
-	case a.Status < 200 || a.Status >= 300:
-		a.Error = fmt.Sprintf("The receiver answered %d.", a.Status)
-	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		a.Error = fmt.Sprintf("The answer was not complete within %s.", deliveryTimeout)
+	a.Error, a.Cause = judge(resp)
+	if a.Error == "" && err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %s.", deliveryTimeout), flow.CauseTimeout
 	}
 	return retryAfter(resp.Header.Get("Retry-After"), a.StartedAt)
 }
 
-// message builds the signed request, and tells what in it is secret.
-func (r *Runner) message(ctx context.Context, d *flow.Delivery, at time.Time) (*http.Request, []string, error) {
-	body := r.cfg.Links.Message(d, at)
+// message builds the signed request, and tells what in it is secret. The
+// attempt takes its signature.
+func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
+	body := r.cfg.Links.Message(d, a.StartedAt)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
 	}
-	secret, err := r.openSecret(ctx, d, d.Secret, "")
-	if err == nil && secret == "" {
-		secret, err = r.store.SigningSecret(ctx, d.WorkspaceID, d.FlowID)
-	}
+	secrets, err := r.signingSecrets(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "Sluice-Webhooks/1")
-	req.Header.Set("Webhook-Id", d.ID)
-	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-	req.Header.Set("Webhook-Signature", sign(secret, d.ID, at, body))
 	custom, err := r.openSecret(ctx, d, d.Signature, req.URL.Hostname())
-	if err == nil && custom != "" && d.Header != "" {
+	if err != nil {
+		return nil, nil, err
+	}
+	a.Signature = signAll(secrets, d.ID, a.StartedAt, body)
+	for _, h := range a.Headers() {
+		req.Header.Set(h.Name, h.Value)
+	}
+	if custom != "" && d.Header != "" {
 		req.Header.Set(d.Header, custom)
 	}
-	return req, []string{secret, custom}, err
+	return req, append(secrets, custom), nil
+}
+
+// signingSecrets are what a delivery is signed with, the present one first: that
+// of its node, or else the flow's own.
+func (r *Runner) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string, error) {
+	name, isRef := flow.SecretRef(d.Secret)
+	text := ""
+	if !isRef {
+		text = flow.Text(d.Secret)
+	}
+	var list []flow.SigningSecret
+	var err error
+	switch {
+	case isRef:
+		list, err = r.cfg.Secrets.SigningSecrets(ctx, d.WorkspaceID, name)
+	case text != "":
+		list = []flow.SigningSecret{{Secret: text}}
+	}
+	if err == nil && (len(list) == 0 || list[0].Secret == "") {
+		list, err = r.store.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+	}
+	secrets := make([]string, len(list))
+	for i := range list {
+		secrets[i] = list[i].Secret
+	}
+	return secrets, err
 }
 
 // openSecret reads what a secret value refers to; a text is itself.
@@ -127,46 +145,15 @@ func (r *Runner) openSecret(ctx context.Context, d *flow.Delivery, value any, ho
 	return flow.Text(value), nil
 }
 
-// outcome decides what follows an attempt.
+// outcome decides what follows an attempt. A test is not tried again: whoever
+// sent it is watching.
 func (r *Runner) outcome(d *flow.Delivery, a *flow.DeliveryAttempt, after time.Duration) flow.DeliveryOutcome {
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}
-	pause, more := flow.DeliveryPause(d.Attempt, r.cfg.Jitter())
-	if !more || a.Status == http.StatusGone {
+	pause, more := r.cfg.Pause(d.Attempt, r.cfg.Jitter())
+	if !more || a.Cause == flow.CauseGone || d.Test() {
 		return flow.DeliveryOutcome{State: flow.DeliveryFailed}
 	}
 	return flow.DeliveryOutcome{State: flow.DeliveryPending, NextAt: r.now().Add(max(pause, min(after, longestPause)))}
-}
-
-// retryAfter reads seconds or an HTTP date; zero when there is none.
-func retryAfter(header string, now time.Time) time.Duration {
-	if s, err := strconv.Atoi(header); err == nil && s > 0 {
-		return time.Duration(min(s, int(longestPause/time.Second))) * time.Second
-	}
-	if t, err := http.ParseTime(header); err == nil && t.After(now) {
-		return t.Sub(now)
-	}
-	return 0
-}
-
-// sentence is an error as the delivery log shows it. Errors that were not made
-// for people may hold addresses of the network inside, so they stay private.
-func sentence(err error) string {
-	var told interface{ Sentence() string }
-	if errors.As(err, &told) {
-		return told.Sentence()
-	}
-	return "The request could not be sent."
-}
-
-// shownResponse is the beginning of an answer as the log keeps it, without the
-// secrets that the receiver may have sent back.
-func shownResponse(b []byte, secrets []string) string {
-	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
-	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
-	if len(s) > keptResponse {
-		s = strings.ToValidUTF8(s[:keptResponse], "")
-	}
-	return s
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +66,7 @@ func (w *world) delivered(state flow.DeliveryState, attempts int) flow.DeliveryR
 			w.t.Fatal(err)
 		}
 		// The attempts are read after the row, which must be as new as they are.
-		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts && list[0].Attempt == int64(attempts) {
+		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts && (list[0].Test() || list[0].Attempt == int64(attempts)) {
 			return list[0]
 		}
 		if time.Now().After(late) {
@@ -153,14 +155,15 @@ func TestDeliveryFollowsNoRedirect(t *testing.T) {
 	t.Parallel()
 	elsewhere, hit := receiver(t, status(200))
 	url, got := receiver(t, func(w http.ResponseWriter) {
-		w.Header().Set("Location", elsewhere)
+		w.Header().Set("Location", elsewhere+"?for=us#alone")
 		w.WriteHeader(302)
 	})
 	w := open(t, sqliteConfig(t), sending(url)).start()
 	w.ended(w.begin())
 	<-got
-	if d := w.delivered(flow.DeliveryPending, 1); d.Attempts[0].Status != 302 {
-		t.Errorf("logged %+v", d.Attempts)
+	a := w.delivered(flow.DeliveryPending, 1).Attempts[0]
+	if a.Status != 302 || a.Cause != flow.CauseRedirect || a.Error != "The receiver redirects to "+elsewhere+". Webhooks follow no redirect; enter the final address." {
+		t.Errorf("logged %+v", a)
 	}
 	if len(hit) != 0 {
 		t.Error("the redirect was followed")
@@ -180,4 +183,134 @@ func TestDeliverySchedule(t *testing.T) {
 	}
 	<-got
 	w.delivered(flow.DeliveryFailed, len(want)+1)
+}
+
+// TestDelivery_names_the_cause wants the log to say what kind of failure it was.
+func TestDelivery_names_the_cause(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler()) // by an authority that nobody knows
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	broken := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(broken.Close)
+	refusing, _ := receiver(t, status(401))
+	gone, _ := receiver(t, status(410))
+	for url, want := range map[string]flow.Cause{
+		secure.URL: flow.CauseTLS, strings.Replace(broken.URL, "http:", "https:", 1): flow.CauseTLS, broken.URL: flow.CauseConnection,
+		refusing: flow.CauseStatus, gone: flow.CauseGone,
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			w := open(t, sqliteConfig(t), sending(url)).start()
+			w.ended(w.begin())
+			state := flow.DeliveryPending
+			if want == flow.CauseGone {
+				state = flow.DeliveryFailed
+			}
+			a := w.delivered(state, 1).Attempts[0]
+			if a.Cause != want || a.Error == "" || a.Signature == "" {
+				t.Errorf("%s is logged as %+v, want %s", url, a, want)
+			}
+			list, err := w.store.ListEndpoints(context.Background(), flow.DefaultWorkspace, w.flowID, true, 5)
+			if err != nil || len(list) != 1 || !list[0].FailingSince.Equal(a.StartedAt) || list[0].URL != url {
+				t.Errorf("the endpoint is %+v, %v", list, err)
+			}
+		})
+	}
+}
+
+// verifies tells whether the reference library takes a message with a secret.
+func verifies(t *testing.T, secret string, m message) bool {
+	t.Helper()
+	wh, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wh.VerifyIgnoringTimestamp(m.body, m.header) == nil
+}
+
+// TestDelivery_is_signed_with_both wants the old and the new secret to verify
+// while they overlap, and the new one alone afterwards.
+func TestDelivery_is_signed_with_both(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		url, got := receiver(t, status(204))
+		w := open(t, cfg, sending(url)).start()
+		ctx := context.Background()
+		old, err := w.store.SigningSecret(ctx, flow.DefaultWorkspace, w.flowID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := w.store.RotateSigning(ctx, flow.DefaultWorkspace, w.flowID, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.ended(w.begin())
+		m := <-got
+		if n := len(strings.Fields(m.header.Get("Webhook-Signature"))); n != 2 || !verifies(t, old, m) || !verifies(t, fresh, m) {
+			t.Errorf("%d signatures; old %v, new %v", n, verifies(t, old, m), verifies(t, fresh, m))
+		}
+		if m.header.Get("X-Signature") != "custom" {
+			t.Errorf("the custom signature is %q", m.header.Get("X-Signature"))
+		}
+		w.clock.advance(time.Hour)
+		w.ended(w.begin())
+		m = <-got
+		if verifies(t, old, m) || !verifies(t, fresh, m) {
+			t.Error("the old secret signs after its time, or the new one does not")
+		}
+	})
+}
+
+// signed is a flow that signs with a credential.
+func signed(url string) string {
+	return strings.Replace(sending(url), `"config":{"url"`, `"config":{"secret":{"credential":"hook"},"url"`, 1)
+}
+
+// TestDelivery_of_a_replaced_credential wants the same of a secret that is a
+// credential.
+func TestDelivery_of_a_replaced_credential(t *testing.T) {
+	t.Parallel()
+	const old, fresh = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	url, got := receiver(t, status(204))
+	w := open(t, sqliteConfig(t), signed(url)).start()
+	save := func(secret string, overlap time.Duration) {
+		t.Helper()
+		c := flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook", Overlap: overlap}
+		if err := w.store.SaveCredential(context.Background(), c, secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(old, time.Hour)
+	save(fresh, 2*time.Hour)
+	w.ended(w.begin())
+	if m := <-got; !verifies(t, old, m) || !verifies(t, fresh, m) {
+		t.Error("not both secrets sign")
+	}
+	save(old, 0) // lost: back to the old one, and the new one ends at once
+	w.ended(w.begin())
+	if m := <-got; !verifies(t, old, m) || verifies(t, fresh, m) {
+		t.Error("a secret that was to end at once signs, or the present one does not")
+	}
+}
+
+// TestDelivery_of_a_test is sent once, and again only when somebody asks.
+func TestDelivery_of_a_test(t *testing.T) {
+	t.Parallel()
+	url, got := receiver(t, status(500), status(200))
+	w := open(t, sqliteConfig(t), sending(url)).start()
+	d, err := w.store.AddTest(context.Background(), flow.DefaultWorkspace, w.flowID, &flow.NewDelivery{Node: "s", URL: url, Body: []byte(`{"type":"test"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := <-got; m.header.Get("Webhook-Id") != d.ID {
+		t.Errorf("sent %v", m.header)
+	}
+	w.delivered(flow.DeliveryFailed, 1)
+	if _, err := w.store.Redeliver(context.Background(), flow.DefaultWorkspace, d.ID); err != nil {
+		t.Fatal(err)
+	}
+	<-got
+	w.delivered(flow.DeliveryDelivered, 2)
 }

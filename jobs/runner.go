@@ -35,7 +35,10 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Jitter   func() float64 // in [0,1), for webhook pauses
-	Observe  func(Observation)
+	// Pause is the wait after so many failed attempts at a delivery, or false when
+	// there are no more; default flow.DeliveryPause.
+	Pause   func(failed int64, jitter float64) (time.Duration, bool)
+	Observe func(Observation)
 }
 
 // Observation is one thing worth counting: a run or a delivery attempt that
@@ -86,6 +89,9 @@ func New(cfg Config) *Runner {
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
+	}
+	if cfg.Pause == nil {
+		cfg.Pause = flow.DeliveryPause
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}

@@ -218,9 +218,9 @@ func kinds(g *gate) *flow.Registry {
 			copied, err := in.SaveFile(ctx, "copy of "+f.Name, f.MIME, content)
 			return flow.Out{Outputs: map[string]any{"value": copied}}, err
 		}}),
-		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}},
+		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}, {Name: "secret", Type: flow.FieldSecret}},
 			Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
-				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom"}
+				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom", Secret: in.Config["secret"]}
 				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}, Deliveries: []flow.NewDelivery{d}}, nil
 			}}),
 	)

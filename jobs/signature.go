@@ -9,8 +9,18 @@ import (
 	"time"
 )
 
-// sign is the webhook-signature header of Standard Webhooks 1.0.0: HMAC-SHA256
-// over id.timestamp.body, in base64, marked with its version.
+// signAll is the webhook-signature header with one signature for each secret:
+// a receiver that knows any of them is content.
+func signAll(secrets []string, id string, at time.Time, body []byte) string {
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		signatures[i] = sign(secret, id, at, body)
+	}
+	return strings.Join(signatures, " ")
+}
+
+// sign is a signature of Standard Webhooks 1.0.0: HMAC-SHA256 over
+// id.timestamp.body, in base64, marked with its version.
 func sign(secret, id string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, signingKey(secret))
 	mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))

@@ -27,7 +27,7 @@ func (q *Queries) DeleteCredential(ctx context.Context, arg DeleteCredentialPara
 }
 
 const findCredential = `-- name: FindCredential :one
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 AND name = $2
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before FROM credentials WHERE workspace_id = $1 AND name = $2
 `
 
 type FindCredentialParams struct {
@@ -49,12 +49,13 @@ func (q *Queries) FindCredential(ctx context.Context, arg FindCredentialParams) 
 		&i.Value,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.SigningBefore,
 	)
 	return i, err
 }
 
 const listCredentials = `-- name: ListCredentials :many
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at FROM credentials WHERE workspace_id = $1 ORDER BY name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before FROM credentials WHERE workspace_id = $1 ORDER BY name
 `
 
 func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Credential, error) {
@@ -77,6 +78,7 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 			&i.Value,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.SigningBefore,
 		); err != nil {
 			return nil, err
 		}
@@ -92,22 +94,23 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 }
 
 const saveCredential = `-- name: SaveCredential :exec
-INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
 ON CONFLICT (workspace_id, name) DO UPDATE
-SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, updated_at = excluded.updated_at
+SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, signing_before = excluded.signing_before, updated_at = excluded.updated_at
 `
 
 type SaveCredentialParams struct {
-	ID          string
-	WorkspaceID string
-	Name        string
-	Provider    string
-	BaseUrl     string
-	Trusted     int64
-	Hosts       string
-	Value       []byte
-	Now         int64
+	ID            string
+	WorkspaceID   string
+	Name          string
+	Provider      string
+	BaseUrl       string
+	Trusted       int64
+	Hosts         string
+	Value         []byte
+	SigningBefore []byte
+	Now           int64
 }
 
 func (q *Queries) SaveCredential(ctx context.Context, arg SaveCredentialParams) error {
@@ -120,6 +123,7 @@ func (q *Queries) SaveCredential(ctx context.Context, arg SaveCredentialParams) 
 		arg.Trusted,
 		arg.Hosts,
 		arg.Value,
+		arg.SigningBefore,
 		arg.Now,
 	)
 	return err

@@ -20,8 +20,26 @@ func (q *Queries) CountPendingOfRun(ctx context.Context, runID string) (int64, e
 	return count, err
 }
 
+const deleteAttempts = `-- name: DeleteAttempts :exec
+DELETE FROM delivery_attempts WHERE delivery_id = $1
+`
+
+func (q *Queries) DeleteAttempts(ctx context.Context, deliveryID string) error {
+	_, err := q.db.ExecContext(ctx, deleteAttempts, deliveryID)
+	return err
+}
+
+const deleteDelivery = `-- name: DeleteDelivery :exec
+DELETE FROM deliveries WHERE id = $1
+`
+
+func (q *Queries) DeleteDelivery(ctx context.Context, id string) error {
+	_, err := q.db.ExecContext(ctx, deleteDelivery, id)
+	return err
+}
+
 const findDelivery = `-- name: FindDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body FROM deliveries WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE id = $1 AND workspace_id = $2
 `
 
 type FindDeliveryParams struct {
@@ -52,12 +70,13 @@ func (q *Queries) FindDelivery(ctx context.Context, arg FindDeliveryParams) (Del
 		&i.EndedAt,
 		&i.Erased,
 		&i.Body,
+		&i.EndpointID,
 	)
 	return i, err
 }
 
 const findHeldDelivery = `-- name: FindHeldDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body FROM deliveries WHERE id = $1 AND fence = $2 AND ended_at = 0
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE id = $1 AND fence = $2 AND ended_at = 0
 `
 
 type FindHeldDeliveryParams struct {
@@ -88,6 +107,7 @@ func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryPara
 		&i.EndedAt,
 		&i.Erased,
 		&i.Body,
+		&i.EndpointID,
 	)
 	return i, err
 }
@@ -96,7 +116,7 @@ const finishAttempt = `-- name: FinishAttempt :one
 UPDATE deliveries SET state = $1, attempt = attempt + 1, tries = tries + 1,
     due_at = $2, next_at = $3, ended_at = $4
 WHERE id = $5 AND fence = $6 AND ended_at = 0
-RETURNING tries, workspace_id
+RETURNING tries, workspace_id, endpoint_id
 `
 
 type FinishAttemptParams struct {
@@ -111,6 +131,7 @@ type FinishAttemptParams struct {
 type FinishAttemptRow struct {
 	Tries       int64
 	WorkspaceID string
+	EndpointID  string
 }
 
 func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (FinishAttemptRow, error) {
@@ -123,7 +144,7 @@ func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (F
 		arg.Fence,
 	)
 	var i FinishAttemptRow
-	err := row.Scan(&i.Tries, &i.WorkspaceID)
+	err := row.Scan(&i.Tries, &i.WorkspaceID, &i.EndpointID)
 	return i, err
 }
 
@@ -140,8 +161,8 @@ func (q *Queries) HandDelivery(ctx context.Context, id string) (int64, error) {
 }
 
 const insertAttempt = `-- name: InsertAttempt :exec
-INSERT INTO delivery_attempts (delivery_id, number, workspace_id, started_at, latency, status, error, response)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO delivery_attempts (delivery_id, number, workspace_id, started_at, latency, status, cause, error, response, signature)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 `
 
 type InsertAttemptParams struct {
@@ -151,8 +172,10 @@ type InsertAttemptParams struct {
 	StartedAt   int64
 	Latency     int64
 	Status      int64
+	Cause       string
 	Error       string
 	Response    string
+	Signature   string
 }
 
 func (q *Queries) InsertAttempt(ctx context.Context, arg InsertAttemptParams) error {
@@ -163,17 +186,19 @@ func (q *Queries) InsertAttempt(ctx context.Context, arg InsertAttemptParams) er
 		arg.StartedAt,
 		arg.Latency,
 		arg.Status,
+		arg.Cause,
 		arg.Error,
 		arg.Response,
+		arg.Signature,
 	)
 	return err
 }
 
 const insertDelivery = `-- name: InsertDelivery :exec
-INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence,
+INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence,
     created_at, due_at, next_at, ended_at, erased, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', 0, 0, $10,
-    $11, $12, $11, 0, '', $13)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', 0, 0, $11,
+    $12, $13, $12, 0, '', $14)
 `
 
 type InsertDeliveryParams struct {
@@ -182,6 +207,7 @@ type InsertDeliveryParams struct {
 	FlowID      string
 	RunID       string
 	Node        string
+	EndpointID  string
 	Url         string
 	Header      string
 	Secret      []byte
@@ -199,6 +225,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 		arg.FlowID,
 		arg.RunID,
 		arg.Node,
+		arg.EndpointID,
 		arg.Url,
 		arg.Header,
 		arg.Secret,
@@ -212,7 +239,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 }
 
 const listAttempts = `-- name: ListAttempts :many
-SELECT delivery_id, number, workspace_id, started_at, latency, status, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY number
+SELECT delivery_id, number, workspace_id, started_at, latency, status, error, response, signature, cause FROM delivery_attempts WHERE delivery_id = $1 ORDER BY number
 `
 
 func (q *Queries) ListAttempts(ctx context.Context, deliveryID string) ([]DeliveryAttempt, error) {
@@ -233,6 +260,8 @@ func (q *Queries) ListAttempts(ctx context.Context, deliveryID string) ([]Delive
 			&i.Status,
 			&i.Error,
 			&i.Response,
+			&i.Signature,
+			&i.Cause,
 		); err != nil {
 			return nil, err
 		}
@@ -248,7 +277,7 @@ func (q *Queries) ListAttempts(ctx context.Context, deliveryID string) ([]Delive
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body FROM deliveries
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries
 WHERE workspace_id = $1 AND flow_id = $2 AND id < $3
 ORDER BY id DESC LIMIT $4
 `
@@ -294,6 +323,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 			&i.EndedAt,
 			&i.Erased,
 			&i.Body,
+			&i.EndpointID,
 		); err != nil {
 			return nil, err
 		}
@@ -309,7 +339,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 }
 
 const listDeliveriesOfRun = `-- name: ListDeliveriesOfRun :many
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body FROM deliveries WHERE run_id = $1 AND workspace_id = $2 ORDER BY id
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE run_id = $1 AND workspace_id = $2 ORDER BY id
 `
 
 type ListDeliveriesOfRunParams struct {
@@ -346,6 +376,7 @@ func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfR
 			&i.EndedAt,
 			&i.Erased,
 			&i.Body,
+			&i.EndpointID,
 		); err != nil {
 			return nil, err
 		}
@@ -371,6 +402,38 @@ type ListDueDeliveriesParams struct {
 
 func (q *Queries) ListDueDeliveries(ctx context.Context, arg ListDueDeliveriesParams) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, listDueDeliveries, arg.Now, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listStaleTests = `-- name: ListStaleTests :many
+SELECT id FROM deliveries WHERE run_id = '' AND ended_at > 0 AND created_at < $1 LIMIT $2
+`
+
+type ListStaleTestsParams struct {
+	StaleBefore int64
+	MaxRows     int32
+}
+
+func (q *Queries) ListStaleTests(ctx context.Context, arg ListStaleTestsParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listStaleTests, arg.StaleBefore, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +498,7 @@ func (q *Queries) ReleaseDelivery(ctx context.Context, arg ReleaseDeliveryParams
 const restartDelivery = `-- name: RestartDelivery :one
 UPDATE deliveries SET state = 'pending', attempt = 0, due_at = $1, next_at = $1, ended_at = 0, fence = fence + 1
 WHERE id = $2 AND workspace_id = $3
-RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body
+RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id
 `
 
 type RestartDeliveryParams struct {
@@ -467,8 +530,28 @@ func (q *Queries) RestartDelivery(ctx context.Context, arg RestartDeliveryParams
 		&i.EndedAt,
 		&i.Erased,
 		&i.Body,
+		&i.EndpointID,
 	)
 	return i, err
+}
+
+const restartFailed = `-- name: RestartFailed :execrows
+UPDATE deliveries SET state = 'pending', attempt = 0, due_at = $1, next_at = $1, ended_at = 0, fence = fence + 1
+WHERE id = $2 AND state = 'failed' AND erased = '' AND ended_at <= $3
+`
+
+type RestartFailedParams struct {
+	Now     int64
+	ID      string
+	AskedAt int64
+}
+
+func (q *Queries) RestartFailed(ctx context.Context, arg RestartFailedParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, restartFailed, arg.Now, arg.ID, arg.AskedAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const returnDelivery = `-- name: ReturnDelivery :exec

@@ -70,6 +70,24 @@ func (q *Queries) EditDraft(ctx context.Context, arg EditDraftParams) (int64, er
 	return result.RowsAffected()
 }
 
+const endSigning = `-- name: EndSigning :execrows
+UPDATE flows SET signing_before = $1 WHERE id = $2 AND workspace_id = $3
+`
+
+type EndSigningParams struct {
+	None        []byte
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, endSigning, arg.None, arg.ID, arg.WorkspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
     f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
@@ -152,7 +170,7 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 }
 
 const findSigning = `-- name: FindSigning :one
-SELECT signing FROM flows WHERE id = $1 AND workspace_id = $2
+SELECT signing, signing_before FROM flows WHERE id = $1 AND workspace_id = $2
 `
 
 type FindSigningParams struct {
@@ -160,11 +178,16 @@ type FindSigningParams struct {
 	WorkspaceID string
 }
 
-func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) ([]byte, error) {
+type FindSigningRow struct {
+	Signing       []byte
+	SigningBefore []byte
+}
+
+func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) (FindSigningRow, error) {
 	row := q.db.QueryRowContext(ctx, findSigning, arg.ID, arg.WorkspaceID)
-	var signing []byte
-	err := row.Scan(&signing)
-	return signing, err
+	var i FindSigningRow
+	err := row.Scan(&i.Signing, &i.SigningBefore)
+	return i, err
 }
 
 const insertFlow = `-- name: InsertFlow :exec
@@ -337,6 +360,33 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 		return nil, err
 	}
 	return items, nil
+}
+
+const replaceSigning = `-- name: ReplaceSigning :execrows
+UPDATE flows SET signing = $1, signing_before = $2
+WHERE id = $3 AND workspace_id = $4 AND signing = $5
+`
+
+type ReplaceSigningParams struct {
+	Signing       []byte
+	SigningBefore []byte
+	ID            string
+	WorkspaceID   string
+	SigningWas    []byte
+}
+
+func (q *Queries) ReplaceSigning(ctx context.Context, arg ReplaceSigningParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, replaceSigning,
+		arg.Signing,
+		arg.SigningBefore,
+		arg.ID,
+		arg.WorkspaceID,
+		arg.SigningWas,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const restoreFlow = `-- name: RestoreFlow :execrows

@@ -11,16 +11,17 @@ type Blob struct {
 }
 
 type Credential struct {
-	ID          string
-	WorkspaceID string
-	Name        string
-	Provider    string
-	BaseUrl     string
-	Trusted     int64
-	Hosts       string
-	Value       []byte
-	CreatedAt   int64
-	UpdatedAt   int64
+	ID            string
+	WorkspaceID   string
+	Name          string
+	Provider      string
+	BaseUrl       string
+	Trusted       int64
+	Hosts         string
+	Value         []byte
+	CreatedAt     int64
+	UpdatedAt     int64
+	SigningBefore []byte
 }
 
 type Delivery struct {
@@ -43,6 +44,7 @@ type Delivery struct {
 	EndedAt     int64
 	Erased      string
 	Body        string
+	EndpointID  string
 }
 
 type DeliveryAttempt struct {
@@ -54,6 +56,8 @@ type DeliveryAttempt struct {
 	Status      int64
 	Error       string
 	Response    string
+	Signature   string
+	Cause       string
 }
 
 type Edit struct {
@@ -67,6 +71,16 @@ type Edit struct {
 	Ops         string
 	Inverse     string
 	Skipped     string
+}
+
+type Endpoint struct {
+	ID           string
+	WorkspaceID  string
+	FlowID       string
+	Node         string
+	Host         string
+	FailingSince int64
+	CreatedAt    int64
 }
 
 type File struct {

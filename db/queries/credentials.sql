@@ -1,8 +1,8 @@
 -- name: SaveCredential :exec
-INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at)
-VALUES (@id, @workspace_id, @name, @provider, @base_url, @trusted, @hosts, @value, @now, @now)
+INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, created_at, updated_at)
+VALUES (@id, @workspace_id, @name, @provider, @base_url, @trusted, @hosts, @value, @signing_before, @now, @now)
 ON CONFLICT (workspace_id, name) DO UPDATE
-SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, updated_at = excluded.updated_at;
+SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, signing_before = excluded.signing_before, updated_at = excluded.updated_at;
 
 -- name: FindCredential :one
 SELECT * FROM credentials WHERE workspace_id = @workspace_id AND name = @name;

@@ -1,7 +1,7 @@
 -- name: InsertDelivery :exec
-INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence,
+INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence,
     created_at, due_at, next_at, ended_at, erased, body)
-VALUES (@id, @workspace_id, @flow_id, @run_id, @node, @url, @header, @secret, @signature, 'pending', 0, 0, @fence,
+VALUES (@id, @workspace_id, @flow_id, @run_id, @node, @endpoint_id, @url, @header, @secret, @signature, 'pending', 0, 0, @fence,
     @created_at, @due_at, @created_at, 0, '', @body);
 
 -- name: FindDelivery :one
@@ -22,11 +22,11 @@ SELECT * FROM deliveries WHERE run_id = @run_id AND workspace_id = @workspace_id
 UPDATE deliveries SET state = @state, attempt = attempt + 1, tries = tries + 1,
     due_at = @due_at, next_at = @next_at, ended_at = @ended_at
 WHERE id = @id AND fence = @fence AND ended_at = 0
-RETURNING tries, workspace_id;
+RETURNING tries, workspace_id, endpoint_id;
 
 -- name: InsertAttempt :exec
-INSERT INTO delivery_attempts (delivery_id, number, workspace_id, started_at, latency, status, error, response)
-VALUES (@delivery_id, @number, @workspace_id, @started_at, @latency, @status, @error, @response);
+INSERT INTO delivery_attempts (delivery_id, number, workspace_id, started_at, latency, status, cause, error, response, signature)
+VALUES (@delivery_id, @number, @workspace_id, @started_at, @latency, @status, @cause, @error, @response, @signature);
 
 -- name: ListAttempts :many
 SELECT * FROM delivery_attempts WHERE delivery_id = @delivery_id ORDER BY number;
@@ -57,3 +57,16 @@ UPDATE deliveries SET due_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END 
 
 -- name: CountPendingOfRun :one
 SELECT count(*) FROM deliveries WHERE run_id = @run_id AND ended_at = 0;
+
+-- name: RestartFailed :execrows
+UPDATE deliveries SET state = 'pending', attempt = 0, due_at = @now, next_at = @now, ended_at = 0, fence = fence + 1
+WHERE id = @id AND state = 'failed' AND erased = '' AND ended_at <= @asked_at;
+
+-- name: ListStaleTests :many
+SELECT id FROM deliveries WHERE run_id = '' AND ended_at > 0 AND created_at < @stale_before LIMIT @max_rows;
+
+-- name: DeleteAttempts :exec
+DELETE FROM delivery_attempts WHERE delivery_id = @delivery_id;
+
+-- name: DeleteDelivery :exec
+DELETE FROM deliveries WHERE id = @id;

@@ -46,7 +46,14 @@ UPDATE flows SET tags = @tags WHERE id = @id AND workspace_id = @workspace_id;
 UPDATE flows SET archived_at = 0, updated_at = @updated_at WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindSigning :one
-SELECT signing FROM flows WHERE id = @id AND workspace_id = @workspace_id;
+SELECT signing, signing_before FROM flows WHERE id = @id AND workspace_id = @workspace_id;
+
+-- name: ReplaceSigning :execrows
+UPDATE flows SET signing = @signing, signing_before = @signing_before
+WHERE id = @id AND workspace_id = @workspace_id AND signing = @signing_was;
+
+-- name: EndSigning :execrows
+UPDATE flows SET signing_before = @none WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindFlowLimits :one
 SELECT f.max_running, f.max_queued, w.max_running AS all_running, w.max_queued AS all_queued

@@ -1,0 +1,75 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// againBatch is how many deliveries are restarted in one transaction: few
+// enough that others do not feel it.
+const againBatch = 500
+
+// CountFailed counts the failed deliveries that would be sent again, up to most.
+// Tests are not among them.
+func (s *Store) CountFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
+	q := &query{}
+	q.add("SELECT count(*) FROM (")
+	failedQuery(q, &c, most)
+	q.add(") AS failed")
+	if err := s.reads().QueryRowContext(ctx, q.text.String(), q.args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count failed deliveries: %w", err)
+	}
+	return n, nil
+}
+
+// RedeliverFailed starts a new series of attempts for up to most failed
+// deliveries, batch by batch, and tells for how many. Those that were restarted
+// meanwhile are left alone.
+func (s *Store) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
+	for n < most {
+		size := min(againBatch, most-n)
+		q := &query{}
+		failedQuery(q, &c, size)
+		ids, err := collect(ctx, s.reads(), q, readText)
+		if err != nil || len(ids) == 0 {
+			return n, err
+		}
+		restarted, err := s.restartFailed(ctx, &c, ids)
+		n += restarted
+		if err != nil || len(ids) < size || restarted == 0 {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// restartFailed makes deliveries due; the queue takes them as it has room.
+func (s *Store) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		n = 0
+		for _, id := range ids {
+			rows, err := tx.RestartFailed(tx.ctx, gen.RestartFailedParams{ID: id, AskedAt: micros(c.Asked), Now: s.now()})
+			if err != nil {
+				return fmt.Errorf("restart %s: %w", id, err)
+			}
+			n += int(rows)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// failedQuery finds up to n of the chosen deliveries by the index
+// deliveries_endpoint.
+func failedQuery(q *query, c *flow.FailedChoice, n int) {
+	low := flow.PrefixDelivery
+	if !c.Since.IsZero() {
+		low = flow.FirstID(flow.PrefixDelivery, c.Since)
+	}
+	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, low: low, high: lastID}
+	q.add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.arg(string(flow.DeliveryFailed)),
+		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.arg(micros(c.Asked)), " LIMIT ", q.arg(n))
+}

@@ -1,0 +1,134 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// ListDeliveryRows returns a page of the chosen deliveries, newest first. A page
+// of newer ones that would not be full is the first page instead.
+func (s *Store) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
+	k := soughtBy(&c)
+	found := urlSearch{Store: s, sought: &k, url: c.URL}
+	ids, err := found.first(ctx, c.Limit+1)
+	if err != nil {
+		return flow.DeliveryPage{}, err
+	}
+	more := len(ids) > c.Limit
+	if c.After != "" && !more && found.reached == "" {
+		c.After = ""
+		return s.ListDeliveryRows(ctx, c)
+	}
+	p := flow.DeliveryPage{Looked: found.looked, More: found.reached != ""}
+	if p.Rows, err = s.deliveryRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
+		return p, err
+	}
+	at := cursors{before: c.Before, after: c.After, more: more, reached: found.reached}
+	if n := len(p.Rows); n > 0 {
+		at.newest, at.oldest = p.Rows[0].ID, p.Rows[n-1].ID
+	}
+	p.Newer, p.Older = at.beside()
+	return p, nil
+}
+
+// deliveryRows reads rows by their IDs, and gives them newest first.
+func (s *Store) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	q := &query{}
+	q.add("SELECT d.id, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
+		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
+		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.id IN ", q.list(ids))
+	rows, err := collect(ctx, s.reads(), q, readDeliveryRow)
+	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return compareTexts(b.ID, a.ID) })
+	return rows, err
+}
+
+func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
+	var r gen.Delivery
+	var number, started, latency, status sql.NullInt64
+	var cause, failure sql.NullString
+	err := rows.Scan(&r.ID, &r.FlowID, &r.RunID, &r.Node, &r.EndpointID, &r.Url, &r.State, &r.Tries, &r.CreatedAt, &r.NextAt, &r.EndedAt, &r.Erased,
+		&number, &started, &latency, &status, &cause, &failure)
+	row := flow.DeliveryRow{
+		ID: r.ID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, EndpointID: r.EndpointID, URL: r.Url, State: flow.DeliveryState(r.State), Tries: r.Tries,
+		CreatedAt: timeOf(r.CreatedAt), EndedAt: timeOf(r.EndedAt), Erased: flow.Code(r.Erased),
+	}
+	if row.EndedAt.IsZero() {
+		row.NextAt = timeOf(r.NextAt)
+	}
+	if number.Valid {
+		last := attemptOf(gen.DeliveryAttempt{
+			DeliveryID: r.ID, Number: number.Int64, StartedAt: started.Int64, Latency: latency.Int64, Status: status.Int64, Cause: cause.String, Error: failure.String,
+		})
+		row.Last = &last
+	}
+	return row, err
+}
+
+// urlSearch looks for deliveries whose URL begins with a text, which no index
+// knows: it reads the first of an endpoint's, and no more than searchDepth.
+type urlSearch struct {
+	*Store
+	*sought
+	url     string
+	looked  int
+	reached string // the last of them, when others were not looked at
+}
+
+// first gives the first n of them; without a URL, all are.
+func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) {
+	if f.url == "" {
+		return f.seekDeliveries(ctx, f.sought, n)
+	}
+	for len(ids) < n {
+		batch, err := f.seekDeliveries(ctx, f.sought, searchBatch)
+		if err != nil || len(batch) == 0 {
+			return ids, err
+		}
+		found, err := f.having(ctx, batch)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+		f.looked += len(batch)
+		last := batch[len(batch)-1]
+		f.pass(last)
+		if len(batch) < searchBatch {
+			return ids, nil
+		}
+		if len(ids) < n && f.looked >= searchDepth {
+			f.reached = last
+		}
+		if f.looked >= searchDepth {
+			return ids, nil
+		}
+	}
+	return ids, nil
+}
+
+// pass goes on behind a delivery.
+func (f *urlSearch) pass(id string) {
+	if f.oldest {
+		f.low = max(f.low, id+"0")
+	} else {
+		f.high = min(f.high, id)
+	}
+}
+
+// having gives those that were sent to the URL, in the same order.
+func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
+	q := &query{}
+	q.add("SELECT id FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND id IN ", q.list(ids))
+	found, err = collect(ctx, f.reads(), q, readText)
+	slices.Sort(found)
+	if !f.oldest {
+		slices.Reverse(found)
+	}
+	return found, err
+}

@@ -1,0 +1,128 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// endpoint finds the endpoint of a new delivery, or makes it. Another
+// transaction may make it at the same moment.
+func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
+	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: clean(host)}
+	id, err = tx.FindEndpoint(tx.ctx, known)
+	if isNoRows(err) {
+		err = tx.InsertEndpoint(tx.ctx, gen.InsertEndpointParams{
+			ID: tx.s.ids.New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.s.now(),
+		})
+		if err == nil {
+			id, err = tx.FindEndpoint(tx.ctx, known)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("find endpoint: %w", err)
+	}
+	return id, nil
+}
+
+// judge notes when an endpoint begins to fail and when it works again. Nothing
+// is written in between, so that a busy endpoint is nobody's bottleneck.
+func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt) error {
+	if a.Error == "" {
+		return tx.EndpointWorks(tx.ctx, endpoint)
+	}
+	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: micros(a.StartedAt)})
+}
+
+// CountFailing counts the endpoints of a workspace whose newest attempt failed.
+func (s *Store) CountFailing(ctx context.Context, ws string) (int, error) {
+	n, err := s.read.CountFailing(ctx, ws)
+	return int(n), err
+}
+
+// ListHosts returns hosts that webhooks of the workspace were sent to, by name.
+func (s *Store) ListHosts(ctx context.Context, ws string, limit int) ([]string, error) {
+	return s.read.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
+}
+
+// recentAttempts is of how many deliveries and attempts an endpoint is judged.
+const recentAttempts = 100
+
+// ListEndpoints returns the endpoints that were sent to last, with their newest
+// attempts; an empty flow is all of the workspace. With failing, only those
+// whose newest attempt failed.
+func (s *Store) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
+	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: lastID}
+	list, err := collect(ctx, s.reads(), k.endpointsQuery(limit), readEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := s.describe(ctx, &list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// FindEndpoint returns one endpoint with its newest attempts.
+func (s *Store) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
+	row, err := s.read.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "endpoint")
+	}
+	e := flow.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: timeOf(row.FailingSince)}
+	return &e, s.describe(ctx, &e)
+}
+
+func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
+	var since int64
+	var head string
+	err = rows.Scan(&e.ID, &e.FlowID, &e.Node, &e.Host, &since, &head)
+	e.FailingSince = timeOf(since)
+	return e, err
+}
+
+// describe reads the newest deliveries of an endpoint and their attempts.
+func (s *Store) describe(ctx context.Context, e *flow.Endpoint) error {
+	k := sought{low: flow.PrefixDelivery, high: lastID}
+	var heads []head
+	for _, state := range deliveryStates {
+		heads = append(heads, head{endpoint: e.ID, state: state})
+	}
+	ids, err := collect(ctx, s.reads(), k.armsQuery(heads, recentAttempts), readText)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	rows, err := s.deliveryRows(ctx, ids[:1])
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		e.URL, e.LastAt = rows[0].URL, rows[0].CreatedAt
+	}
+	q := &query{}
+	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN ", q.list(ids))
+	e.Attempts, err = collect(ctx, s.reads(), q, readAttempt)
+	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), compareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
+	})
+	e.Attempts = e.Attempts[max(0, len(e.Attempts)-recentAttempts):]
+	return err
+}
+
+// attemptColumns are an attempt without what the receiver said.
+const attemptColumns = "a.delivery_id, a.number, a.started_at, a.latency, a.status, a.cause, a.error"
+
+func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
+	var r gen.DeliveryAttempt
+	err := rows.Scan(&r.DeliveryID, &r.Number, &r.StartedAt, &r.Latency, &r.Status, &r.Cause, &r.Error)
+	return attemptOf(r), err
+}
+
+func readText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }

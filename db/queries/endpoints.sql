@@ -1,0 +1,22 @@
+-- name: FindEndpoint :one
+SELECT id FROM endpoints WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND node = @node AND host = @host;
+
+-- name: InsertEndpoint :exec
+INSERT INTO endpoints (id, workspace_id, flow_id, node, host, failing_since, created_at)
+VALUES (@id, @workspace_id, @flow_id, @node, @host, 0, @created_at)
+ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING;
+
+-- name: EndpointFails :exec
+UPDATE endpoints SET failing_since = @at WHERE id = @id AND failing_since = 0;
+
+-- name: EndpointWorks :exec
+UPDATE endpoints SET failing_since = 0 WHERE id = @id AND failing_since > 0;
+
+-- name: GetEndpoint :one
+SELECT * FROM endpoints WHERE id = @id AND workspace_id = @workspace_id;
+
+-- name: ListEndpointsByHost :many
+SELECT DISTINCT host FROM endpoints WHERE workspace_id = @workspace_id ORDER BY host LIMIT @max_rows;
+
+-- name: CountFailing :one
+SELECT count(*) FROM endpoints WHERE workspace_id = @workspace_id AND failing_since > 0;

@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// newSigningSecret makes a Standard Webhooks secret of 256 bits.
+func newSigningSecret() string {
+	var raw [32]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw[:])
+}
+
+// SigningSecret is the present whsec_ secret of a flow.
+func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
+	list, err := s.SigningSecrets(ctx, ws, flowID)
+	if err != nil {
+		return "", err
+	}
+	return list[0].Secret, nil
+}
+
+// SigningSecrets are all that sign the webhooks of a flow: the present one, and
+// those that were replaced a while ago.
+func (s *Store) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
+	row, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+	if err != nil {
+		return nil, missing(err, "flow")
+	}
+	return s.openSigning(ws, flowID, row)
+}
+
+func (s *Store) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.SigningSecret, error) {
+	text, err := s.open(row.Signing, ws, flowID, "signing")
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.openBefore(row.SigningBefore, ws, flowID)
+	return append([]flow.SigningSecret{{Secret: string(text)}}, before...), err
+}
+
+// openBefore reads a sealed list of replaced secrets; owner is a flow's ID or a
+// credential's name.
+func (s *Store) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	text, err := s.open(sealed, ws, owner, "signing_before")
+	if err != nil {
+		return nil, err
+	}
+	list, err := decode[[]flow.SigningSecret](string(text))
+	return flow.Signing(list, timeOf(s.now())), err
+}
+
+func (s *Store) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte, error) {
+	if len(list) == 0 {
+		return []byte{}, nil
+	}
+	return s.seal(flow.EncodeJSON(list), ws, owner, "signing_before")
+}
+
+// RotateSigning gives a flow a new signing secret. The old one signs beside it
+// for the overlap; without one, all old ones end at once.
+func (s *Store) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
+	secret = newSigningSecret()
+	sealed, err := s.seal([]byte(secret), ws, flowID, "signing")
+	if err != nil {
+		return "", err
+	}
+	return secret, s.write(ctx, durable, func(tx *Tx) error {
+		row, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+		if err != nil {
+			return missing(err, "flow")
+		}
+		list, err := s.openSigning(ws, flowID, row)
+		if err != nil {
+			return err
+		}
+		if list, err = flow.Succeed(list, overlap, timeOf(s.now())); err != nil {
+			return err
+		}
+		before, err := s.sealBefore(list, ws, flowID)
+		if err != nil {
+			return err
+		}
+		n, err := tx.ReplaceSigning(tx.ctx, gen.ReplaceSigningParams{
+			ID: flowID, WorkspaceID: ws, Signing: sealed, SigningBefore: before, SigningWas: row.Signing,
+		})
+		if err == nil && n == 0 {
+			return flow.Errorf(flow.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
+		}
+		return err
+	})
+}
+
+// EndSigning ends the secrets that were replaced before their time.
+func (s *Store) EndSigning(ctx context.Context, ws, flowID string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.EndSigning(tx.ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
+		return touched(n, err, "flow")
+	})
+}
+
+// PreviousSecrets are those of a credential that were replaced and sign
+// webhooks for a while beside the present one.
+func (s *Store) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
+	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	if err != nil {
+		return nil, missing(err, "credential")
+	}
+	return s.openBefore(r.SigningBefore, ws, name)
+}
+
+// succeedCredential gives what goes on signing when a credential is saved: the
+// secret that it has now, if that is another and was for no provider.
+func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, error) {
+	access := flow.Access{Provider: c.Provider}
+	old, err := tx.FindCredential(tx.ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
+	if isNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
+		return []byte{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find credential: %w", err)
+	}
+	text, err := tx.s.open(old.Value, c.WorkspaceID, c.Name, "secret")
+	if err != nil {
+		return nil, err
+	}
+	if string(text) == secret {
+		return old.SigningBefore, nil
+	}
+	list, err := tx.s.openBefore(old.SigningBefore, c.WorkspaceID, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	list, err = flow.Succeed(append([]flow.SigningSecret{{Secret: string(text)}}, list...), c.Overlap, timeOf(tx.s.now()))
+	if err != nil {
+		return nil, err
+	}
+	return tx.s.sealBefore(list, c.WorkspaceID, c.Name)
+}

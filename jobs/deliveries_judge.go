@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// judge says what is wrong with an answer; nothing if it is 2xx.
+func judge(resp *http.Response) (string, flow.Cause) {
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return "The receiver redirects" + finalAddress(resp) + ". Webhooks follow no redirect; enter the final address.", flow.CauseRedirect
+	case resp.StatusCode == http.StatusGone:
+		return "The receiver answered 410 Gone, so nothing more is sent.", flow.CauseGone
+	case resp.StatusCode < 200 || resp.StatusCode >= 300:
+		return fmt.Sprintf("The receiver answered %d.", resp.StatusCode), flow.CauseStatus
+	}
+	return "", ""
+}
+
+// longestAddress is how much of a redirect's address is shown, in bytes.
+const longestAddress = 300
+
+// finalAddress says where a redirect leads, without its query: that may hold
+// what the receiver means for us alone.
+func finalAddress(resp *http.Response) string {
+	to, err := resp.Location()
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+		return ""
+	}
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	if text := to.String(); len(text) <= longestAddress {
+		return " to " + text
+	}
+	return ""
+}
+
+// connectionCause tells what kept an answer from coming.
+func connectionCause(err error) flow.Cause {
+	var slow interface{ Timeout() bool }
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
+		return flow.CauseTLS
+	case errors.As(err, &slow) && slow.Timeout():
+		return flow.CauseTimeout
+	}
+	return flow.CauseConnection
+}
+
+// retryAfter reads seconds or an HTTP date; zero when there is none.
+func retryAfter(header string, now time.Time) time.Duration {
+	if s, err := strconv.Atoi(header); err == nil && s > 0 {
+		return time.Duration(min(s, int(longestPause/time.Second))) * time.Second
+	}
+	if t, err := http.ParseTime(header); err == nil && t.After(now) {
+		return t.Sub(now)
+	}
+	return 0
+}
+
+// sentence is an error as the delivery log shows it. Errors that were not made
+// for people may hold addresses of the network inside, so they stay private.
+func sentence(err error) string {
+	var told interface{ Sentence() string }
+	if errors.As(err, &told) {
+		return told.Sentence()
+	}
+	return "The request could not be sent."
+}
+
+// shownResponse is the beginning of an answer as the log keeps it, without the
+// secrets that the receiver may have sent back.
+func shownResponse(b []byte, secrets []string) string {
+	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
+	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
+	if len(s) > keptResponse {
+		s = strings.ToValidUTF8(s[:keptResponse], "")
+	}
+	return s
+}
