@@ -32,6 +32,8 @@ type Page struct {
 	Unsafe bool
 	// Canvas loads the styles of the canvas.
 	Canvas bool
+	// Sheet is a style sheet that few pages have, beside that of all.
+	Sheet string
 	// Nonce allows the styles that the code editor makes; it is on pages with
 	// a canvas alone.
 	Nonce string
@@ -43,6 +45,12 @@ func (p Page) nonce() string {
 		return p.Nonce
 	}
 	return ""
+}
+
+// with adds a style sheet.
+func (p Page) with(sheet string) Page {
+	p.Sheet = sheet
+	return p
 }
 
 // Person is who is signed in.

@@ -63,6 +63,7 @@ func (s *Server) table() []route {
 		s.credentialRoutes(),
 		s.keyRoutes(),
 		s.modelRoutes(),
+		s.docsRoutes(),
 	)
 }
 

@@ -90,6 +90,7 @@ type Server struct {
 	handler  http.Handler // echo behind what every request passes
 	editing  editing
 	streams  streams
+	docs     func() (*shelf, error) // read when it is first asked for
 	drained  chan struct{}
 	drain    sync.Once
 }
@@ -99,6 +100,7 @@ func New(cfg Config) *Server {
 	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{}), hasher: newHasher()}
 	s.ids = flow.IDs{Now: s.Now, Random: rand.Reader}
 	s.sessions = s.newSessions()
+	s.docs = sync.OnceValues(s.newShelf)
 	s.routes = s.table()
 	s.echo = echo.New()
 	s.echo.HTTPErrorHandler = s.fail

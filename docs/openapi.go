@@ -1,0 +1,252 @@
+package docs
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// openAPI is what the reference reads of an OpenAPI document.
+type openAPI struct {
+	Paths      map[string]map[string]*operation
+	Webhooks   map[string]map[string]*operation
+	Components struct {
+		Schemas    map[string]*schema
+		Parameters map[string]*parameter
+	}
+	common map[string][]string // codes that every request with a key may meet, by status
+}
+
+type operation struct {
+	OperationID, Summary, Description string
+	Tags                              []string
+	Parameters                        []*parameter
+	RequestBody                       *content
+	Responses                         map[string]*content
+	Security                          []map[string][]string
+
+	method, path string
+}
+
+type parameter struct {
+	Ref         string `json:"$ref"`
+	Name, In    string
+	Description string
+	Required    bool
+	Schema      *schema
+}
+
+type content struct {
+	Description string
+	Content     map[string]struct{ Schema *schema }
+}
+
+const apiHead = `# API reference
+
+Every request of the HTTP API: what it takes, what it answers, and how it fails.
+
+All paths are under your server's own address. Send a [key](keys.md) with each request, as the header ` + "`Authorization: Bearer slu_…`" + `. Bodies
+are JSON (` + "`application/json`" + `) in UTF-8, times are RFC 3339 in UTC, and IDs are texts such as ` + "`run_…`" + `. Ignore fields that you do not know: within
+` + "`v1`" + ` we add, and take nothing away.
+
+` + "```sh" + `
+curl http://127.0.0.1:8080/v1/flow -H "Authorization: Bearer $KEY"
+` + "```" + `
+
+This page is made from the OpenAPI 3.1 document at ` + "`/v1/openapi.json`" + `, which needs no key. ` + "`/v1/flow/{flow_id}/openapi.json`" + ` describes one flow alone, with its
+own field names: give that one to a generator of clients. In the samples, ` + "`$KEY`, `$FLOW` and `$RUN`" + ` stand for yours.
+`
+
+// APIPage writes the reference of the HTTP API from its OpenAPI document.
+func APIPage(document []byte) (string, error) {
+	var d openAPI
+	if err := json.Unmarshal(document, &d); err != nil {
+		return "", fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	if len(d.Paths) == 0 || len(d.Components.Schemas) == 0 {
+		return "", errors.New("the OpenAPI document describes nothing")
+	}
+	var b strings.Builder
+	b.WriteString(apiHead)
+	d.writeCommon(&b)
+	for _, tag := range d.tags() {
+		fmt.Fprintf(&b, "\n## %s\n", tag)
+		for _, o := range d.operations(tag) {
+			d.writeOperation(&b, o)
+		}
+	}
+	b.WriteString("\n## Objects\n\nWhat requests and answers are made of.\n")
+	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+		if s := d.Components.Schemas[name]; len(s.Properties) > 0 || s.Description != "" {
+			d.writeObject(&b, name, s)
+		}
+	}
+	return b.String(), nil
+}
+
+// tagOrder is how important tags are; others follow by name.
+var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks"}
+
+func (d *openAPI) tags() []string {
+	seen := map[string]bool{}
+	for _, item := range d.Paths {
+		for _, o := range item {
+			seen[o.tag()] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(tagOrder, a), rank(tagOrder, b)), cmp.Compare(a, b))
+	})
+}
+
+func (o *operation) tag() string {
+	if len(o.Tags) == 0 {
+		return "Other"
+	}
+	return o.Tags[0]
+}
+
+// rank is the place in a list, or behind it.
+func rank(list []string, s string) int {
+	if i := slices.Index(list, s); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+var methodOrder = []string{"POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"}
+
+func (d *openAPI) operations(tag string) []*operation {
+	var list []*operation
+	for path, item := range d.Paths {
+		for method, o := range item {
+			if o.method, o.path = strings.ToUpper(method), path; o.tag() == tag {
+				list = append(list, o)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *operation) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(rank(methodOrder, a.method), rank(methodOrder, b.method)))
+	})
+	return list
+}
+
+func (d *openAPI) writeOperation(b *strings.Builder, o *operation) {
+	fmt.Fprintf(b, "\n### %s\n\n`%s %s`\n", o.Summary, o.method, o.path)
+	if o.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", o.Description)
+	}
+	d.writeParameters(b, o)
+	d.writeBody(b, o)
+	d.writeAnswers(b, o)
+	fmt.Fprintf(b, "\n```sh\n%s\n```\n", d.sample(o))
+}
+
+func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
+	if len(o.Parameters) == 0 {
+		return
+	}
+	b.WriteString("\n| Parameter | In | Type | |\n|---|---|---|---|\n")
+	for _, p := range o.Parameters {
+		if known := d.Components.Parameters[last(p.Ref)]; known != nil {
+			p = known
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.Name, p.In, cellOf(p.Schema.kind()), cellOf(p.Description+p.Schema.bounds()))
+	}
+}
+
+func (d *openAPI) writeBody(b *strings.Builder, o *operation) {
+	if o.RequestBody == nil {
+		return
+	}
+	for _, kind := range slices.Sorted(maps.Keys(o.RequestBody.Content)) {
+		fmt.Fprintf(b, "\nThe body is %s, as `%s`.\n", o.RequestBody.Content[kind].Schema.kind(), kind)
+	}
+}
+
+func (d *openAPI) writeAnswers(b *strings.Builder, o *operation) {
+	b.WriteString("\n| Status | Answer |\n|---|---|\n")
+	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
+		r := o.Responses[status]
+		text := r.Description
+		if r.problem() {
+			if text = codeLinks(d.own(status, r)); text == "" {
+				continue
+			}
+		} else if body := r.Content["application/json"].Schema; body != nil {
+			text += " " + strings.ToUpper(body.kind()[:1]) + body.kind()[1:] + "."
+		}
+		fmt.Fprintf(b, "| `%s` | %s |\n", status, cellOf(text))
+	}
+}
+
+func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
+	fmt.Fprintf(b, "\n### `%s`\n", name)
+	if s.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", s.Description)
+	}
+	if len(s.Properties) > 0 {
+		b.WriteString("\n| Field | Type | |\n|---|---|---|\n")
+		writeProperties(b, "", s)
+	}
+	if len(s.Examples) > 0 {
+		fmt.Fprintf(b, "\n```json\n%s\n```\n", indented(s.Examples[0]))
+	}
+}
+
+// writeProperties lists fields; those of an object within go by dotted names.
+func writeProperties(b *strings.Builder, prefix string, s *schema) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		fmt.Fprintf(b, "| `%s%s` | %s | %s |\n", prefix, name, cellOf(p.kind()), cellOf(p.Description+p.bounds()))
+		if p.Ref == "" {
+			writeProperties(b, prefix+name+".", p)
+		}
+	}
+}
+
+// sample is the request as cURL.
+func (d *openAPI) sample(o *operation) string {
+	path := strings.NewReplacer("{flow_id}", "$FLOW", "{run_id}", "$RUN", "{file_id}", "$FILE", "{delivery_id}", "$DELIVERY").Replace(o.path)
+	parts := []string{"curl " + curlFlags(o) + sampleURL + path}
+	if o.Security == nil || len(o.Security) > 0 {
+		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
+	}
+	if o.RequestBody != nil {
+		parts = append(parts, d.sampleBody(o.RequestBody)...)
+	}
+	line := strings.Join(parts, " ")
+	if len(line) > 100 {
+		return strings.Join(parts, " \\\n  ")
+	}
+	return line
+}
+
+func curlFlags(o *operation) string {
+	switch {
+	case o.method == "HEAD":
+		return "-I "
+	case o.method == "POST" && o.RequestBody == nil, o.method == "DELETE":
+		return "-X " + o.method + " "
+	case strings.HasSuffix(o.path, "/events"):
+		return "-N "
+	case strings.HasSuffix(o.path, "/{file_id}"):
+		return "-OJ "
+	}
+	return ""
+}
+
+func (d *openAPI) sampleBody(body *content) []string {
+	if _, multipart := body.Content["multipart/form-data"]; multipart {
+		return []string{"-F file=@cat.png"}
+	}
+	example := []byte("{}")
+	if s := d.Components.Schemas[last(body.Content["application/json"].Schema.Ref)]; s != nil && len(s.Examples) > 0 {
+		example = compact(s.Examples[0])
+	}
+	return []string{`-H "Content-Type: application/json"`, "-d '" + strings.ReplaceAll(string(example), "'", `'\''`) + "'"}
+}

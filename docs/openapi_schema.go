@@ -1,0 +1,134 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// schema is what the reference says of a JSON Schema.
+type schema struct {
+	Ref         string `json:"$ref"`
+	Type        any    // a text or several
+	Format      string
+	Description string
+	Properties  map[string]*schema
+	Items       *schema
+	AnyOf       []*schema
+	Enum        []any
+	Const       any
+	Minimum     *float64
+	Maximum     *float64
+	MaxLength   *int
+	Default     any
+	Examples    []json.RawMessage
+}
+
+// kind says in a few words what values there are.
+func (s *schema) kind() string {
+	switch {
+	case s == nil:
+		return "anything"
+	case s.Ref != "":
+		return fmt.Sprintf("[%s](#%s)", last(s.Ref), strings.ToLower(last(s.Ref)))
+	case s.Const != nil:
+		return fmt.Sprintf("`%v`", s.Const)
+	case len(s.AnyOf) > 0:
+		var kinds []string
+		for _, of := range s.AnyOf {
+			kinds = append(kinds, of.kind())
+		}
+		return strings.Join(kinds, " or ")
+	case s.Items != nil:
+		return "list of " + s.Items.kind()
+	}
+	return s.typeNames()
+}
+
+// typeWords are the types in the words of this documentation.
+var typeWords = map[string]string{"string": "text", "integer": "whole number", "array": "list"}
+
+func (s *schema) typeNames() string {
+	var kinds []string
+	for _, t := range s.types() {
+		switch word := typeWords[t]; {
+		case t == "string" && s.Format == "date-time":
+			kinds = append(kinds, "time")
+		case word != "":
+			kinds = append(kinds, word)
+		default:
+			kinds = append(kinds, t)
+		}
+	}
+	if len(kinds) == 0 {
+		return "anything"
+	}
+	return strings.Join(kinds, " or ")
+}
+
+func (s *schema) types() []string {
+	switch t := s.Type.(type) {
+	case string:
+		return []string{t}
+	case []any:
+		var list []string
+		for _, name := range t {
+			list = append(list, fmt.Sprint(name))
+		}
+		return list
+	}
+	return nil
+}
+
+// bounds says what a value is limited to, as sentences to follow others.
+func (s *schema) bounds() string {
+	if s == nil {
+		return ""
+	}
+	text := ""
+	if len(s.Enum) > 0 {
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, fmt.Sprintf("`%v`", v))
+		}
+		text += " One of " + strings.Join(values, ", ") + "."
+	}
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		text += fmt.Sprintf(" From %v to %v.", *s.Minimum, *s.Maximum)
+	case s.Maximum != nil:
+		text += fmt.Sprintf(" At most %v.", *s.Maximum)
+	}
+	if s.MaxLength != nil {
+		text += fmt.Sprintf(" At most %d characters.", *s.MaxLength)
+	}
+	if s.Default != nil {
+		text += fmt.Sprintf(" `%v` when absent.", s.Default)
+	}
+	return text
+}
+
+// last is the name at the end of a reference.
+func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// cellOf keeps a text within its cell of a table.
+func cellOf(text string) string {
+	return strings.TrimSpace(strings.NewReplacer("|", `\|`, "\n", " ").Replace(text))
+}
+
+func indented(text json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+func compact(text json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,220 @@
+package docs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
+
+// reader turns the tree of one file into blocks.
+type reader struct {
+	page      string
+	source    []byte
+	highlight func(language, code string) []Token
+	ids       map[string]int
+	wrong     []error
+}
+
+func readPage(name, source string, highlight func(string, string) []Token) (*Page, error) {
+	r := &reader{page: name, source: []byte(source), highlight: highlight, ids: map[string]int{}}
+	root := markdown.Parse(text.NewReader(r.source))
+	blocks := r.blocks(root)
+	if len(blocks) < 2 || blocks[0].Kind != Heading || blocks[0].Level != 1 || blocks[1].Kind != Paragraph {
+		r.fault("begin with a title and a paragraph")
+		return nil, errors.Join(r.wrong...)
+	}
+	p := &Page{Name: name, Title: blocks[0].Text(), Lede: blocks[1].Spans, Blocks: blocks[2:]}
+	return p, errors.Join(r.wrong...)
+}
+
+func (r *reader) fault(format string, args ...any) {
+	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
+}
+
+func (r *reader) blocks(parent ast.Node) []Block {
+	var list []Block
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		b, ok := r.block(n)
+		if !ok {
+			continue
+		}
+		if last := len(list) - 1; last >= 0 && joins(list[last], b) {
+			list[last] = together(list[last], b)
+			continue
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// block reads one block; comments are none.
+func (r *reader) block(n ast.Node) (Block, bool) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return r.heading(n), true
+	case *ast.Paragraph, *ast.TextBlock:
+		return endpoint(Block{Kind: Paragraph, Spans: r.spans(n)}), true
+	case *ast.FencedCodeBlock:
+		return r.code(string(n.Language(r.source)), n), true
+	case *ast.List:
+		return r.list(n), true
+	case *tables.Table:
+		return r.table(n), true
+	case *ast.Blockquote:
+		return r.note(n), true
+	case *ast.HTMLBlock:
+		if n.HTMLBlockType != ast.HTMLBlockType2 { // a comment
+			r.fault("HTML is not shown: %.60q", r.lines(n))
+		}
+		return Block{}, false
+	}
+	r.fault("a %s is not shown", n.Kind())
+	return Block{}, false
+}
+
+func (r *reader) heading(n *ast.Heading) Block {
+	b := Block{Kind: Heading, Level: n.Level, Spans: r.spans(n)}
+	b.ID = r.anchor(b.Text())
+	return b
+}
+
+// anchor makes the same name of a heading that code hosts make.
+func (r *reader) anchor(title string) string {
+	var id strings.Builder
+	for _, c := range strings.ToLower(title) {
+		switch {
+		case c == ' ':
+			id.WriteByte('-')
+		case c == '-', c == '_', c >= '0' && c <= '9', c >= 'a' && c <= 'z':
+			id.WriteRune(c)
+		}
+	}
+	name := id.String()
+	seen := r.ids[name]
+	r.ids[name]++
+	if seen > 0 {
+		return fmt.Sprintf("%s-%d", name, seen)
+	}
+	return name
+}
+
+func (r *reader) code(language string, n ast.Node) Block {
+	b := Block{Kind: Code, Language: language, Code: strings.TrimRight(r.lines(n), "\n")}
+	if r.highlight != nil && language != "" {
+		b.Tokens = r.highlight(language, b.Code)
+	}
+	return b
+}
+
+func (r *reader) lines(n ast.Node) string {
+	var s strings.Builder
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		s.Write(line.Value(r.source))
+	}
+	return s.String()
+}
+
+func (r *reader) list(n *ast.List) Block {
+	b := Block{Kind: List, Ordered: n.IsOrdered()}
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		b.Items = append(b.Items, r.blocks(item))
+	}
+	return b
+}
+
+func (r *reader) table(n *tables.Table) Block {
+	b := Block{Kind: Table}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []Cell
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, r.spans(cell))
+		}
+		if row.Kind() == tables.KindTableHeader {
+			b.Head = cells
+		} else {
+			b.Rows = append(b.Rows, cells)
+		}
+	}
+	return b
+}
+
+var noteMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*`)
+
+// note reads a quote; its first words say what tone it has.
+func (r *reader) note(n *ast.Blockquote) Block {
+	b := Block{Kind: Note, Tone: "note", Blocks: r.blocks(n)}
+	if len(b.Blocks) == 0 || len(b.Blocks[0].Spans) == 0 {
+		return b
+	}
+	// The mark comes in several pieces, as [ might have begun a link.
+	spans := joined(b.Blocks[0].Spans)
+	if m := noteMark.FindStringSubmatch(spans[0].Text); m != nil {
+		b.Tone = strings.ToLower(m[1])
+		spans[0].Text = spans[0].Text[len(m[0]):]
+	}
+	b.Blocks[0].Spans = spans
+	return b
+}
+
+// joined puts neighbours of plain text together.
+func joined(spans []Span) []Span {
+	var list []Span
+	for _, s := range spans {
+		if last := len(list) - 1; last >= 0 && s.Kind == Plain && list[last].Kind == Plain {
+			list[last].Text += s.Text
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+var endpointForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD) (/\S*)$`)
+
+// endpoint makes one of a paragraph that is nothing but a method and a path.
+func endpoint(b Block) Block {
+	if len(b.Spans) != 1 || b.Spans[0].Kind != Mono {
+		return b
+	}
+	if m := endpointForm.FindStringSubmatch(b.Spans[0].Text); m != nil {
+		b.Kind, b.Method, b.Address = Endpoint, m[1], m[2]
+	}
+	return b
+}
+
+// tabbed are languages that samples are given in side by side.
+var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
+
+func joins(a, b Block) bool {
+	if b.Kind != Code || !isTabbed(b.Language) {
+		return false
+	}
+	return a.Kind == Codes || a.Kind == Code && isTabbed(a.Language) && a.Language != b.Language
+}
+
+func isTabbed(language string) bool {
+	for _, l := range tabbed {
+		if l == language {
+			return true
+		}
+	}
+	return false
+}
+
+func together(a, b Block) Block {
+	if a.Kind == Codes {
+		a.Blocks = append(a.Blocks, b)
+		return a
+	}
+	return Block{Kind: Codes, Blocks: []Block{a, b}}
+}

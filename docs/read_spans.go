@@ -1,0 +1,78 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
+)
+
+func (r *reader) spans(parent ast.Node) []Span {
+	var list []Span
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		list = append(list, r.span(n)...)
+	}
+	return joined(list)
+}
+
+func (r *reader) span(n ast.Node) []Span {
+	switch n := n.(type) {
+	case *ast.Text:
+		return []Span{{Kind: Plain, Text: r.text(n)}}
+	case *ast.String:
+		return []Span{{Kind: Plain, Text: string(n.Value)}}
+	case *ast.CodeSpan:
+		return []Span{{Kind: Mono, Text: r.mono(n)}}
+	case *ast.Emphasis:
+		kind := Emphasis
+		if n.Level == 2 {
+			kind = Strong
+		}
+		return []Span{{Kind: kind, Spans: r.spans(n)}}
+	case *ast.Link:
+		return []Span{{Kind: Link, Href: r.href(string(n.Destination)), Spans: r.spans(n)}}
+	case *ast.AutoLink:
+		url := string(n.URL(r.source))
+		return []Span{{Kind: Link, Href: r.href(url), Spans: []Span{{Kind: Plain, Text: url}}}}
+	}
+	r.fault("a %s is not shown", n.Kind())
+	return nil
+}
+
+// text is a run of words; the end of a line within a paragraph is a space.
+func (r *reader) text(n *ast.Text) string {
+	s := string(util.UnescapePunctuations(n.Segment.Value(r.source)))
+	s = string(util.ResolveEntityNames(util.ResolveNumericReferences([]byte(s))))
+	if n.SoftLineBreak() || n.HardLineBreak() {
+		s += " "
+	}
+	return s
+}
+
+func (r *reader) mono(n *ast.CodeSpan) string {
+	var s strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			s.Write(t.Segment.Value(r.source))
+		}
+	}
+	return strings.ReplaceAll(s.String(), "\n", " ")
+}
+
+var (
+	pageLink     = regexp.MustCompile(`^([A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
+	anchorLink   = regexp.MustCompile(`^#[a-z0-9_-]+$`)
+	externalLink = regexp.MustCompile(`^https?://`)
+)
+
+// href is where the server has what a link of a file leads to.
+func (r *reader) href(to string) string {
+	if m := pageLink.FindStringSubmatch(to); m != nil {
+		return path(m[1]) + m[2]
+	}
+	if !anchorLink.MatchString(to) && !externalLink.MatchString(to) {
+		r.fault("the link %q leads to no page; write name.md, #anchor or https://…", to)
+	}
+	return to
+}
