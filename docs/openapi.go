@@ -150,7 +150,7 @@ func (d *openAPI) writeParameters(b *strings.Builder, o *operation) {
 	if len(o.Parameters) == 0 {
 		return
 	}
-	b.WriteString("\n| Parameter | In | Type | |\n|---|---|---|---|\n")
+	b.WriteString("\n| Parameter | In | Type | Meaning |\n|---|---|---|---|\n")
 	for _, p := range o.Parameters {
 		if known := d.Components.Parameters[last(p.Ref)]; known != nil {
 			p = known
@@ -190,7 +190,7 @@ func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
 		fmt.Fprintf(b, "\n%s\n", s.Description)
 	}
 	if len(s.Properties) > 0 {
-		b.WriteString("\n| Field | Type | |\n|---|---|---|\n")
+		b.WriteString("\n| Field | Type | Meaning |\n|---|---|---|\n")
 		writeProperties(b, "", s)
 	}
 	if len(s.Examples) > 0 {

@@ -11,13 +11,13 @@ import (
 // Hit is a place in the book that a search found.
 type Hit struct {
 	Page  *Page
-	Title string // of the place within the page; empty is its beginning
+	Title []Mark // of the place within the page; none is its beginning
 	Path  string // with the anchor
 	// Excerpt is the text around the first word that was found.
 	Excerpt []Mark
 }
 
-// Mark is a piece of an excerpt.
+// Mark is a piece of a title or an excerpt.
 type Mark struct {
 	Text  string
 	Found bool
@@ -160,7 +160,7 @@ func (b *Book) Find(query string, limit int) []Hit {
 	})
 	var hits []Hit
 	for _, p := range best[:min(len(best), limit)] {
-		hits = append(hits, Hit{Page: p.page, Title: p.title, Path: p.path, Excerpt: excerpt(p.text, words)})
+		hits = append(hits, Hit{Page: p.page, Title: mark(p.title, strings.ToLower(p.title), words), Path: p.path, Excerpt: excerpt(p.text, words)})
 	}
 	return hits
 }

@@ -70,6 +70,9 @@ func wordByte(c byte) bool { return c >= 0x80 || unicode.IsLetter(rune(c)) || un
 // mark cuts a text where words are found.
 func mark(text, lower string, words []string) []Mark {
 	var marks []Mark
+	if len(lower) != len(text) {
+		lower = text
+	}
 	for len(text) > 0 {
 		at, length := -1, 0
 		for _, w := range words {

@@ -64,3 +64,19 @@ func docTokens(sample docs.Block) templ.Component {
 		return err
 	})
 }
+
+// docMarks is a text with what was found in it.
+func docMarks(marks []docs.Mark) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		for _, m := range marks {
+			if text := templ.EscapeString(m.Text); m.Found {
+				b.WriteString("<mark>" + text + "</mark>")
+			} else {
+				b.WriteString(text)
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}

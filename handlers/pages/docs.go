@@ -123,7 +123,7 @@ func (c *call) showDocsPage(name string) error {
 	c.greet()
 	d := views.DocsPage{Sections: shelf.Sections, Page: page, Body: shelf.body(name)}
 	d.Before, d.After = shelf.Around(name)
-	return c.renderKept(views.Docs(c.page(page.Title+" · Docs", views.SectionDocs), d))
+	return c.renderKept(views.Docs(c.page(docsTitle(page), views.SectionDocs), d))
 }
 
 // greet keeps the navigation of who is signed in; nobody needs to be.
@@ -141,7 +141,6 @@ func (c *call) renderKept(component templ.Component) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("ETag", tag)
-	h.Add("Vary", "Cookie")
 	if c.Request().Header.Get("If-None-Match") == tag {
 		h.Set("Content-Security-Policy", c.policy())
 		return c.NoContent(http.StatusNotModified)
@@ -150,4 +149,12 @@ func (c *call) renderKept(component templ.Component) error {
 		_, err := w.Write(b.Bytes())
 		return err
 	}))
+}
+
+// docsTitle is what the browser shows of a page.
+func docsTitle(p *docs.Page) string {
+	if p.Name == docs.Home {
+		return p.Title
+	}
+	return p.Title + " · Docs"
 }

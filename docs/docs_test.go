@@ -1,0 +1,197 @@
+package docs
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func book(t *testing.T) *Book {
+	t.Helper()
+	b, err := Read(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	t.Run("lists each page once, and no page twice", func(t *testing.T) {
+		t.Parallel()
+		var names []string
+		for p := range book(t).Pages() {
+			if p.Title == "" || len(p.Lede) == 0 || slices.Contains(names, p.Name) {
+				t.Errorf("page %q, title %q", p.Name, p.Title)
+			}
+			names = append(names, p.Name)
+		}
+	})
+	t.Run("leads from page to page", func(t *testing.T) {
+		t.Parallel()
+		b := book(t)
+		order := b.order()
+		if before, after := b.Around(order[1].Name); before != order[0] || after != order[2] {
+			t.Errorf("around %s: %v and %v", order[1].Name, before, after)
+		}
+		if before, after := b.Around(order[len(order)-1].Name); before == nil || after != nil {
+			t.Error("the last page has a next one")
+		}
+	})
+	t.Run("puts the server's own address into samples", func(t *testing.T) {
+		t.Parallel()
+		b, err := Read(Options{BaseURL: "https://flows.example.com/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hits := b.Find("problem+json type", 1); len(hits) != 1 {
+			t.Fatal("no page shows a problem")
+		}
+		for p := range b.Pages() {
+			for _, block := range p.Blocks {
+				if strings.Contains(blockText(block), sampleURL) {
+					t.Errorf("%s names %s", p.Name, sampleURL)
+				}
+			}
+		}
+	})
+}
+
+func TestReadPage(t *testing.T) {
+	t.Parallel()
+	read := func(t *testing.T, text string) *Page {
+		t.Helper()
+		p, err := readPage("page", "# Title\n\nLede.\n\n"+text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	t.Run("names headings as code hosts do", func(t *testing.T) {
+		t.Parallel()
+		p := read(t, "## Two words, and a *third*!\n\n### `run_failed`\n\n### `run_failed`\n")
+		var ids []string
+		for _, h := range p.Headings() {
+			ids = append(ids, h.ID)
+		}
+		if want := []string{"two-words-and-a-third", "run_failed", "run_failed-1"}; !slices.Equal(ids, want) {
+			t.Errorf("%v, want %v", ids, want)
+		}
+	})
+	t.Run("leads links to where the server has them", func(t *testing.T) {
+		t.Parallel()
+		spans := read(t, "[a](keys.md#roll) [b](README.md) [c](#here) [d](https://example.com)").Blocks[0].Spans
+		var hrefs []string
+		for _, s := range spans {
+			if s.Kind == Link {
+				hrefs = append(hrefs, s.Href)
+			}
+		}
+		if want := []string{"/docs/keys#roll", "/docs", "#here", "https://example.com"}; !slices.Equal(hrefs, want) {
+			t.Errorf("%v, want %v", hrefs, want)
+		}
+	})
+	t.Run("reads notes by their tone", func(t *testing.T) {
+		t.Parallel()
+		b := read(t, "> [!WARNING]\n> Back **it** up.").Blocks[0]
+		if b.Kind != Note || b.Tone != "warning" || b.Blocks[0].Text() != "Back it up." {
+			t.Errorf("%+v", b)
+		}
+	})
+	t.Run("puts samples in several languages side by side", func(t *testing.T) {
+		t.Parallel()
+		p := read(t, "```sh\na\n```\n\n```python\nb\n```\n\n```go\nc\n```\n\nText.\n\n```sh\nd\n```\n\n```json\n1\n```\n")
+		var kinds []BlockKind
+		for _, b := range p.Blocks {
+			kinds = append(kinds, b.Kind)
+		}
+		if want := []BlockKind{Codes, Paragraph, Code, Code}; !slices.Equal(kinds, want) || len(p.Blocks[0].Blocks) != 3 {
+			t.Errorf("%v, want %v", kinds, want)
+		}
+	})
+	t.Run("knows an endpoint", func(t *testing.T) {
+		t.Parallel()
+		if b := read(t, "`POST /v1/flow/{flow_id}/run`").Blocks[0]; b.Kind != Endpoint || b.Method != "POST" || b.Address != "/v1/flow/{flow_id}/run" {
+			t.Errorf("%+v", b)
+		}
+	})
+	for name, text := range map[string]string{
+		"HTML": "<b>x</b>", "a block of HTML": "<div>\nx\n</div>", "a link to nowhere": "[x](/keys)", "a script": "[x](javascript:alert)", "a picture": "![x](y.png)",
+	} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := readPage("page", "# Title\n\nLede.\n\n"+text, nil); err == nil {
+				t.Error("it was read")
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	b := book(t)
+	for query, want := range map[string]string{
+		"run_failed": "/docs/errors#run_failed", "provider_rate_limited": "/docs/errors#provider_rate_limited", "idempotency mismatch": "/docs/errors#idempotency_mismatch",
+		"http_request": "/docs/nodes#http_request", "Start a run": "/docs/api#start-a-run", "destination block": "/docs/errors#destination_blocked",
+	} {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			hits := b.Find(query, 3)
+			if len(hits) == 0 || hits[0].Path != want {
+				t.Errorf("the first of %d is not %s: %+v", len(hits), want, hits)
+			}
+		})
+	}
+	t.Run("shows why", func(t *testing.T) {
+		t.Parallel()
+		hit := b.Find("metadata addresses", 1)[0]
+		var found []string
+		for _, m := range hit.Excerpt {
+			if m.Found {
+				found = append(found, m.Text)
+			}
+		}
+		if !slices.Contains(found, "metadata") || !slices.Contains(found, "addresses") {
+			t.Errorf("%+v", hit.Excerpt)
+		}
+	})
+	t.Run("wants all words", func(t *testing.T) {
+		t.Parallel()
+		if hits := b.Find("problem xyzzy", 3); len(hits) > 0 {
+			t.Errorf("%+v", hits)
+		}
+		if b.Find(" ?! ", 3) != nil {
+			t.Error("nothing was asked for")
+		}
+	})
+	t.Run("survives any text", func(t *testing.T) {
+		t.Parallel()
+		for _, q := range []string{"İ ẞ", strings.Repeat("a ", 500), "\x00", "{{name}}", "日本"} {
+			b.Find(q, 3)
+		}
+	})
+}
+
+var codeForm = regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "(\w+)"`)
+
+// TestErrors_areExplained holds that each code of the domain, of requests and
+// of failed runs, has its place.
+func TestErrors_areExplained(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../flow/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := codeForm.FindAllStringSubmatch(string(source), -1)
+	if len(codes) < 40 {
+		t.Fatalf("only %d codes were found", len(codes))
+	}
+	headings := book(t).Page("errors").Headings()
+	for _, m := range codes {
+		if !slices.ContainsFunc(headings, func(h Block) bool { return h.ID == m[1] }) {
+			t.Errorf("docs/errors.md has no heading `%s`", m[1])
+		}
+	}
+}
