@@ -34,6 +34,7 @@ type Engine struct {
 	Secrets *Resolver
 	Files   FileStore
 	Prices  PriceStore
+	Budgets BudgetStore // nil: nobody has any
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
@@ -221,7 +222,10 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 		}
 	}()
 	secrets, spoken := c.equip(ctx, a)
-	if out, err = n.kind.Run(ctx, a.In); err == nil {
+	if err = c.mayCost(ctx, n, a.In); err == nil {
+		out, err = n.kind.Run(ctx, a.In)
+	}
+	if err == nil {
 		err = out.values()
 	}
 	if err == nil {

@@ -75,6 +75,23 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoke
 	return secrets, v.end
 }
 
+// mayCost refuses to begin a step that may cost money once a budget of the run
+// is used up. What a step before it has saved is being paid for already, so it
+// is gone on with.
+func (c *carrier) mayCost(ctx context.Context, n *graphNode, in *In) error {
+	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
+		return nil
+	}
+	if _, paid := n.kind.Charge(in.Config); !paid {
+		return nil
+	}
+	err := c.Budgets.CheckSpending(ctx, in.WorkspaceID, in.FlowID, c.plan.run.KeyID)
+	if err != nil && AsError(err).Code != CodeBudgetExceeded {
+		err = fmt.Errorf("check the budgets: %w", err)
+	}
+	return err
+}
+
 // ErrNotSaved tells a step that its state is certainly not on disk: nobody will
 // go on with what it began. Any other error of In.Save leaves that open.
 var ErrNotSaved = errors.New("the state of the step is not on disk")

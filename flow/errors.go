@@ -78,6 +78,7 @@ type Error struct {
 	Retryable bool          `json:"retryable"`
 	Fields    []Problem     `json:"-"` // every problem of the input, each with its place
 	After     time.Duration `json:"-"` // do not try again sooner; zero when unknown
+	Budget    *Budget       `json:"-"` // of CodeBudgetExceeded: which one
 }
 
 // Error returns the sentence, followed by the places when there are any.

@@ -12,11 +12,18 @@ type Flow struct {
 	Rev               int64    // counts edits of the draft
 	LiveVersion       int64    // 0 when it was never published
 	LiveHash          string   // document of the live version
-	MaxRunning        int64    // runs at once, more wait in the queue; 0 means no limit
-	MaxQueued         int64    // waiting runs beyond which a start is refused; 0 means the workspace's
-	CreatedAt         time.Time
-	UpdatedAt         time.Time
-	ArchivedAt        time.Time // zero unless archived
+	Limits
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	ArchivedAt time.Time // zero unless archived
+}
+
+// Limits bound the runs of a flow.
+type Limits struct {
+	MaxRunning int64 // runs at once, more wait in the queue; 0 means no limit, as below
+	MaxQueued  int64 // waiting runs beyond which a start is refused; 0 means the workspace's
+	RunsPerDay int64 // runs accepted per UTC day
+	USDPerDay  int64 // nano-dollars per UTC day
 }
 
 // Version is an immutable published snapshot of a flow.

@@ -68,6 +68,10 @@ type Kind struct {
 	// Run does the node's job. It must obey ctx, and returns an *Error for
 	// everything a person can act on.
 	Run func(ctx context.Context, in *In) (Out, error)
+	// Charge tells what a step of the config, as typed or as it runs, may cost
+	// money for; nil means that none ever does. No such step begins once a budget
+	// of its run is used up.
+	Charge func(config map[string]any) (c Charge, paid bool)
 	// Abandon tells the outside that a step which saved a State (see In.Save and
 	// Suspension) failed or was canceled and is not gone on with, so that nothing
 	// goes on being paid for. In.State is what was saved. It has ten seconds; the

@@ -63,7 +63,8 @@ type Plan struct {
 
 	stop    *Error   // why nothing more is started
 	endAs   RunState // what the run becomes then
-	aborted bool     // the started steps were told to stop
+	aborted bool     // the started steps were told to stop, or need not be
+	gentle  bool     // the started steps may end: they are being paid for
 	ended   bool
 	suspend time.Time // set when the write under way lets the run wait
 }
@@ -75,8 +76,9 @@ type planNode struct {
 	waits   int // edges not decided yet
 	decided bool
 	dirty   bool
-	active  bool // started and not finished
-	saved   bool // has a row, or is in the write under way
+	active  bool  // started and not finished
+	saved   bool  // has a row, or is in the write under way
+	counted Usage // what its row, or the write under way, says that it used
 }
 
 type edgeState struct {
@@ -128,7 +130,7 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 // stopped it already, although the end was not recorded any more.
 func (p *Plan) restore(i int, s Step) {
 	n := &p.nodes[i]
-	n.step, n.saved = s, true
+	n.step, n.saved, n.counted = s, true, s.Usage
 	switch {
 	case s.State.Ended():
 		n.decided = true
@@ -199,7 +201,7 @@ func (p *Plan) Next(now time.Time) Action {
 func (p *Plan) dropStarts() (first bool) {
 	p.running -= len(p.announce) + len(p.start)
 	p.announce, p.start = nil, nil
-	first = !p.aborted
+	first = !p.aborted && !p.gentle
 	p.aborted = true
 	return first
 }
@@ -332,11 +334,15 @@ func (p *Plan) Cancel() {
 // Fail ends the run with an error that no step is to blame for.
 func (p *Plan) Fail(err *Error) { p.halt(err, RunFailed) }
 
+// halt starts nothing more and has the run end so. A budget that is used up
+// does not stop what is under way; a cancel still does.
 func (p *Plan) halt(err *Error, as RunState) {
-	if p.stop == nil {
-		p.stop, p.endAs = err, as
-		p.suspend = time.Time{}
+	if p.stop != nil && !(p.gentle && as == RunCanceled) {
+		return
 	}
+	p.stop, p.endAs = err, as
+	p.suspend = time.Time{}
+	p.gentle, p.aborted = err.Code == CodeBudgetExceeded, false
 }
 
 // Hold starts nothing more, so that the worker can hand the run back once the
@@ -348,9 +354,13 @@ func (p *Plan) Hold() { p.held = true }
 func (p *Plan) Held() bool { return p.held && p.running == len(p.start) && p.write == nil }
 
 func (p *Plan) checkDeadline(now time.Time) {
-	if p.stop == nil && p.open > 0 && !p.run.DeadlineAt.IsZero() && p.run.State == RunRunning && !now.Before(p.run.DeadlineAt) {
-		p.Fail(&Error{Code: CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
+	if p.open == 0 || p.run.DeadlineAt.IsZero() || p.run.State != RunRunning || now.Before(p.run.DeadlineAt) {
+		return
 	}
+	if p.gentle { // the reason stays
+		p.gentle, p.aborted = false, false
+	}
+	p.Fail(&Error{Code: CodeRunTimeout, Retryable: true, Message: "The run took longer than its time limit of " + p.run.Timeout.String() + "."})
 }
 
 func (p *Plan) activeNodes() []int {
@@ -380,7 +390,10 @@ func (p *Plan) wakeDue(now time.Time) {
 
 // nextTimer is when Next should be asked again although nothing happened.
 func (p *Plan) nextTimer() time.Time {
-	if p.stop != nil {
+	switch {
+	case p.gentle:
+		return p.run.DeadlineAt
+	case p.stop != nil:
 		return time.Time{}
 	}
 	next := p.run.DeadlineAt

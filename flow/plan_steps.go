@@ -16,7 +16,7 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 	n.step.Usage = n.step.Usage.Add(out.Usage)
 	p.run.Usage = p.run.Usage.Add(out.Usage)
 	switch {
-	case err != nil && p.stop != nil:
+	case err != nil && p.stop != nil && !p.gentle:
 		// Aborted: its row says canceled once the run's end does, so that a
 		// crash in between does not leave it canceled in a run that goes on.
 		p.mark(i)
@@ -90,7 +90,7 @@ func (p *Plan) failed(i int, e *Error, now time.Time) {
 	e = &Error{Code: e.Code, Message: e.Message, Node: n.ID, Retryable: e.Retryable, After: e.After}
 	step.Error = e
 	step.Failures++
-	if n.Retry != nil && e.Retryable && step.Failures < n.Retry.Attempts {
+	if p.stop == nil && n.Retry != nil && e.Retryable && step.Failures < n.Retry.Attempts {
 		step.tried(now, e, false)
 		pause, state := backoff(n.Retry, step.Failures, e.After), StepRetrying
 		if pause > HeldBackoff {

@@ -44,6 +44,8 @@ func (p *Plan) Fence() *RunWrite {
 func (p *Plan) row(i int) Step {
 	n := &p.nodes[i]
 	n.dirty, n.saved = false, true
+	n.step.Spent = n.step.Usage.Sub(n.counted)
+	n.counted = n.step.Usage
 	p.run.Seq++
 	n.step.Seq = p.run.Seq
 	if _, ok := n.step.Outputs["value"]; ok && p.g.nodes[i].kind.Role == RoleOutput && n.step.State.Ended() {

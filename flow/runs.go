@@ -97,6 +97,11 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CostNanoUSD + v.CostNanoUSD}
 }
 
+// Sub returns what is more than in v.
+func (u Usage) Sub(v Usage) Usage {
+	return Usage{u.InputTokens - v.InputTokens, u.OutputTokens - v.OutputTokens, u.CostNanoUSD - v.CostNanoUSD}
+}
+
 // USD is the cost in dollars as a decimal text without needless zeros.
 func (u Usage) USD() string {
 	s := fmt.Sprintf("%d.%09d", u.CostNanoUSD/1e9, u.CostNanoUSD%1e9)
@@ -159,6 +164,7 @@ type Step struct {
 	Outputs          map[string]any
 	Error            *Error
 	Usage            Usage
+	Spent            Usage // what of it is new since the step was last written
 	Saved            any   // what a suspension keeps
 	Seq              int64 // number of the event that tells the present state
 	OutputSeq        int64 // number of the output event, for output nodes

@@ -152,6 +152,15 @@ func (w *world) checkRecorded() error {
 			done++
 		}
 	}
+	var spent Usage
+	for _, e := range w.disk.log {
+		for _, r := range e.rows {
+			spent = spent.Add(r.step.Spent)
+		}
+	}
+	if spent != usage {
+		return fmt.Errorf("what was counted is %+v, that of the steps %+v", spent, usage)
+	}
 	run := &w.disk.run
 	if run.Progress.Done != done || run.Progress.Total != w.g.Len() {
 		return fmt.Errorf("progress %+v with %d ended steps of %d", run.Progress, done, w.g.Len())

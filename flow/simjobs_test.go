@@ -16,7 +16,7 @@ type simJob struct {
 // false when the step itself may end.
 func (w *world) moveJob(a *Action) (moved bool, err error) {
 	n := &w.g.nodes[a.Node]
-	if n.Kind != "job" || w.aborted[a.Node] || w.forgot[a.Node] {
+	if n.Kind != "job" || w.aborted[a.Node] || w.forgot[a.Node] || w.refused[a.Node] {
 		return false, nil
 	}
 	name, pauses := jobOf(a.In.State)

@@ -65,10 +65,11 @@ func numberOfSeeds() int {
 type chaos struct {
 	crash, machineCrash, handOver, hold, cancel, fullDisk, early int
 	deadline                                                     bool // the run has a short time limit
+	poor                                                         int  // the action from which on nothing that costs may begin; 0: never
 }
 
 // comparable tells whether the run must end as one that nothing happened to.
-func (c chaos) comparable() bool { return c.cancel == 0 && !c.deadline }
+func (c chaos) comparable() bool { return c.cancel == 0 && !c.deadline && c.poor == 0 }
 
 func drawChaos(rng *rand.Rand) chaos {
 	some := func(most int) int { return rng.IntN(2) * rng.IntN(most) }
@@ -78,6 +79,8 @@ func drawChaos(rng *rand.Rand) chaos {
 		c.cancel = 1 + rng.IntN(100)
 	case 1:
 		c.deadline = true
+	case 2:
+		c.poor = 1 + rng.IntN(80)
 	}
 	return c
 }
@@ -207,6 +210,9 @@ func sameEnd(g *Graph, calm, wild *world) error {
 // carryOut does a node's job, failing as often as its config says.
 func (w *world) carryOut(p *Plan, a Action) (Out, error) {
 	n := &p.g.nodes[a.Node]
+	if w.refused[a.Node] {
+		return Out{}, &Error{Code: CodeBudgetExceeded, Message: "Nothing is left."}
+	}
 	fails, _ := Float(n.Config["fails"])
 	if p.nodes[a.Node].step.Failures < int(fails) {
 		return Out{Usage: oneCall}, &Error{Code: CodeProviderUnavailable, Message: "The provider is away.", Retryable: true}

@@ -28,6 +28,7 @@ type world struct {
 	jobs    map[string]*simJob
 	saving  map[int]bool // started steps that wait for their state to be on disk
 	forgot  map[int]bool // started steps that have let their job go
+	refused map[int]bool // started steps that may not cost what they would
 }
 
 // tracer collects what happened, for a seed that is replayed.
@@ -93,6 +94,7 @@ func (w *world) act() error {
 		}
 		w.say("start %s", w.name(a.Node))
 		w.started = append(w.started, a)
+		w.refused[a.Node] = w.chaos.poor > 0 && w.actions >= w.chaos.poor && w.costs(a)
 	case ActAbort:
 		return w.abort(a.Nodes)
 	case ActAbandon:
@@ -113,6 +115,12 @@ func (w *world) act() error {
 	return nil
 }
 
+// costs tells whether what begins now costs money: a job that is begun does already.
+func (w *world) costs(a Action) bool {
+	kind := w.g.nodes[a.Node].Kind
+	return (kind == "call" || kind == "job") && a.In.State == nil
+}
+
 func (w *world) name(i int) string              { return w.g.nodes[i].ID }
 func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
 
@@ -125,7 +133,7 @@ func (w *world) claim() {
 	run, steps := w.disk.claim()
 	w.plan = NewPlan(w.g, run, steps, w.reuse)
 	w.started, w.aborted, w.write = nil, map[int]bool{}, nil
-	w.saving, w.forgot = map[int]bool{}, map[int]bool{}
+	w.saving, w.forgot, w.refused = map[int]bool{}, map[int]bool{}, map[int]bool{}
 	w.say("claim %d: run %s", run.Attempt, run.State)
 }
 
@@ -184,6 +192,9 @@ func (w *world) actStale() error {
 func (w *world) abort(nodes []int) error {
 	if len(nodes) != len(w.started) {
 		return fmt.Errorf("abort of %v while %d steps run", nodes, len(w.started))
+	}
+	if w.plan.stop.Code == CodeBudgetExceeded && !w.chaos.deadline {
+		return fmt.Errorf("abort of %v, which are paid for", nodes)
 	}
 	for _, i := range nodes {
 		w.say("abort %s", w.name(i))

@@ -1,0 +1,111 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// BudgetUnit is what a budget counts.
+type BudgetUnit string
+
+const (
+	BudgetRuns BudgetUnit = "runs" // that were accepted
+	BudgetUSD  BudgetUnit = "usd"  // in nano-dollars
+)
+
+// Budget is what one key or one flow may use on a UTC day, and what it has used.
+type Budget struct {
+	KeyID, FlowID string // whose it is: one of the two
+	Name          string // of the key or the flow
+	Unit          BudgetUnit
+	Limit, Used   int64
+}
+
+// UsedUp tells whether nothing is left of it.
+func (b *Budget) UsedUp() bool { return b.Used >= b.Limit }
+
+// Refusal says that the budget is used up, and until when.
+func (b *Budget) Refusal(now time.Time) *Error {
+	whose := "This flow"
+	if b.KeyID != "" {
+		whose = fmt.Sprintf("The key %q", b.Name)
+	}
+	used := fmt.Sprintf("has started the %d %s it may start a day", b.Limit, plural(b.Limit, "run", "runs"))
+	if b.Unit == BudgetUSD {
+		used = fmt.Sprintf("has cost %s of the %s USD it may cost a day", FormatUSD(b.Used), FormatUSD(b.Limit))
+	}
+	next := NextDay(now)
+	return &Error{
+		Code: CodeBudgetExceeded, After: next.Sub(now), Budget: b,
+		Message: fmt.Sprintf("%s %s. Days are UTC days; the next begins at %s. Wait until then, or have the budget raised.", whose, used, next.Format("2006-01-02 15:04 UTC")),
+	}
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// NextDay is when the UTC day after that of a time begins, and with it every
+// budget anew.
+func NextDay(t time.Time) time.Time {
+	return t.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+}
+
+// BudgetStore knows what keys and flows may cost.
+type BudgetStore interface {
+	// CheckSpending returns the Refusal of a budget in dollars that the flow, or
+	// the key if there is one, has used up today.
+	CheckSpending(ctx context.Context, ws, flowID, keyID string) error
+}
+
+// Charge is what a step may cost money for.
+type Charge struct {
+	Model    string // provider/model as prices name it; empty when it comes by an edge
+	Reported bool   // the provider itself says what a call costs
+}
+
+// Charges are what the nodes of a document may cost money for, each once, in
+// their order. Disabled nodes cost nothing.
+func (d *Document) Charges(kinds *Registry) (list []Charge) {
+	seen := map[Charge]bool{}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		k := kinds.Find(n.Kind)
+		if k == nil || k.Charge == nil || n.Disabled {
+			continue
+		}
+		if c, paid := k.Charge(n.Config); paid && !seen[c] {
+			seen[c] = true
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// MaxUSD is the largest amount of dollars that a budget or price may be.
+const MaxUSD = 1_000_000
+
+// FormatUSD is nano-dollars as dollars, to the millionth and without needless
+// zeros. What is less than that but not nothing is shown as the millionth.
+func FormatUSD(nano int64) string {
+	if nano > 0 && nano < 1000 {
+		nano = 1000
+	}
+	return strconv.FormatFloat(math.Round(float64(nano)/1000)/1e6, 'f', -1, 64)
+}
+
+// ParseUSD reads dollars, such as 5 or 0.25, as nano-dollars.
+func ParseUSD(text string) (nano int64, ok bool) {
+	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "$"), 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f > MaxUSD {
+		return 0, false
+	}
+	return int64(math.Round(f * 1e9)), true
+}
