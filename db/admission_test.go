@@ -72,7 +72,9 @@ func TestAdmission_goes_round(t *testing.T) {
 
 func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
 	limits := map[string]func(w *world) error{
-		"flow":      func(w *world) error { return w.SetFlowLimits(w.ctx, ws, w.flow.ID, 1, 2) },
+		"flow": func(w *world) error {
+			return w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 1, MaxQueued: 2})
+		},
 		"workspace": func(w *world) error { return w.SetWorkspaceLimits(w.ctx, ws, 1, 2) },
 	}
 	for name, limit := range limits {
@@ -94,7 +96,7 @@ func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
 
 func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, 1, 0))
+		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 1}))
 		other := w.newFlow(ws)
 		of := func(n *flow.NewRun) { n.Run.FlowID = other.ID }
 		limited, free := w.start(), w.start(of)
@@ -109,12 +111,12 @@ func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
 
 func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		two := func(n *flow.NewRun) { n.KeyConcurrency = 2 }
+		two := func(n *flow.NewRun) { n.Key = &flow.Key{ID: n.Run.KeyID, Concurrency: 2} }
 		first := w.start(two)
 		w.start(two)
 		_, err := w.tryStart(two)
 		wantCode(t, err, flow.CodeConcurrencyLimited)
-		w.start(two, byKey("key_other"))
+		w.start(byKey("key_other"), two)
 		w.wait(w.take(first.ID), w.clock.Now())
 		_, err = w.tryStart(two)
 		wantCode(t, err, flow.CodeConcurrencyLimited) // a waiting run has not ended
@@ -123,7 +125,7 @@ func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
 
 func TestAdmission_at_once(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, 3, 0))
+		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 3}))
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {

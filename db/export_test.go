@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 
@@ -136,4 +137,48 @@ func onFile(cfg Config, do func(*sql.DB) error) error {
 	db := sql.OpenDB(newConnector(filepath.Join(cfg.DataDir, DatabaseFile), writerDSN, ""))
 	defer db.Close()
 	return do(db)
+}
+
+// StartStatements starts a run and returns the statements that its transaction
+// made, by the names of their queries.
+func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
+	run := n.Run
+	run.ID, run.CreatedAt, run.State = s.ids.New(flow.PrefixRun), s.cfg.Now(), flow.RunQueued
+	row, err := s.runRow(&run, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		own := *tx
+		own.db = &listener{tx.db, &names}
+		own.Queries = gen.New(own.db)
+		return own.startRun(&n, &row, nil)
+	})
+	return names, err
+}
+
+// listener notes the names of the queries that pass.
+type listener struct {
+	gen.DBTX
+	names *[]string
+}
+
+func (l *listener) note(query string) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(query, "-- name: "), " ")
+	*l.names = append(*l.names, name)
+}
+
+func (l *listener) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	l.note(query)
+	return l.DBTX.ExecContext(ctx, query, args...)
+}
+
+func (l *listener) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	l.note(query)
+	return l.DBTX.QueryContext(ctx, query, args...)
+}
+
+func (l *listener) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	l.note(query)
+	return l.DBTX.QueryRowContext(ctx, query, args...)
 }

@@ -32,7 +32,7 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		}
 		return tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
 			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Tags: encodeList(f.Tags), Draft: string(f.Draft),
-			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, Signing: signing, CreatedAt: micros(f.CreatedAt),
+			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: micros(f.CreatedAt),
 		})
 	})
 }
@@ -57,17 +57,6 @@ func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description s
 		s.edited(ws, flowID, rev)
 	}
 	return err
-}
-
-// SetFlowLimits bounds the flow's running and queued runs; 0 lifts a bound.
-func (s *Store) SetFlowLimits(ctx context.Context, ws, flowID string, maxRunning, maxQueued int64) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetFlowLimits(tx.ctx, gen.SetFlowLimitsParams{
-			ID: flowID, WorkspaceID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued, UpdatedAt: s.now(),
-		})
-		clear(tx.batch.room.limits)
-		return touched(n, err, "flow")
-	})
 }
 
 // SetWorkspaceLimits bounds the running and queued runs of all flows together;
@@ -141,7 +130,7 @@ func (s *Store) HadFlows(ctx context.Context, ws string) (bool, error) {
 func flowOf(r gen.ListFlowsRow) flow.Flow {
 	return flow.Flow{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
-		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued,
+		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
 	}
 }

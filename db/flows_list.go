@@ -31,7 +31,7 @@ func (s *Store) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, erro
 func headOf(r gen.ListFlowHeadsRow) flow.Flow {
 	return flow.Flow{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Rev: r.Rev,
-		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued,
+		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
 	}
 }

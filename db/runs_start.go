@@ -49,7 +49,10 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 // startRun inserts the run; it sets place and attempt of the row anew each
 // time it runs.
 func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (err error) {
-	if err := tx.checkKey(row.WorkspaceID, row.KeyID, n.KeyConcurrency); err != nil {
+	if err := tx.takeBudgets(row, n.Key); err != nil {
+		return err
+	}
+	if err := tx.checkKey(row.WorkspaceID, n.Key); err != nil {
 		return err
 	}
 	if len(n.Document) > 0 {
@@ -110,19 +113,19 @@ func errMismatch() error {
 }
 
 // checkKey holds a key to its number of open runs.
-func (tx *Tx) checkKey(ws, keyID string, limit int64) error {
-	if limit <= 0 || keyID == "" {
+func (tx *Tx) checkKey(ws string, k *flow.Key) error {
+	if k == nil || k.Concurrency <= 0 {
 		return nil
 	}
 	if err := tx.lockAdmission(); err != nil {
 		return err
 	}
-	n, err := tx.CountOpenOfKey(tx.ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: keyID})
+	n, err := tx.CountOpenOfKey(tx.ctx, gen.CountOpenOfKeyParams{WorkspaceID: ws, KeyID: k.ID})
 	if err != nil {
 		return fmt.Errorf("count runs of key: %w", err)
 	}
-	if n >= limit {
-		e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", limit)
+	if n >= k.Concurrency {
+		e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
 		e.Retryable, e.After = true, time.Second
 		return e
 	}

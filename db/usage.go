@@ -35,17 +35,17 @@ func (b *batch) ended(r *flow.Run) {
 	b.hours = append(b.hours, hourEntry{hourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
 }
 
-// consumed counts what the ended steps of a write cost, under the model that
-// was asked for. A step is written as ended once.
+// consumed counts what the steps of a write have used since they were last
+// written, under the model that was asked for.
 func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 	for i := range steps {
 		st := &steps[i]
-		if !st.State.Ended() || st.State == flow.StepReused || st.Usage == (flow.Usage{}) {
+		if st.Spent == (flow.Usage{}) {
 			continue
 		}
 		model, _ := st.Input["model"].(string)
 		b.usage = append(b.usage, usageEntry{r.WorkspaceID, flow.UsageDay{
-			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: clean(model), Usage: st.Usage,
+			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: clean(model), Usage: st.Spent,
 		}})
 	}
 }
@@ -104,9 +104,4 @@ func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]flo
 			Duration: time.Duration(r.Duration) * time.Microsecond,
 		}
 	}), err
-}
-
-// KeySpent is what a key has cost on the UTC day of a time, in nano-dollars.
-func (s *Store) KeySpent(ctx context.Context, ws, keyID string, day time.Time) (int64, error) {
-	return s.read.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: keyID, Day: dayOf(day)})
 }

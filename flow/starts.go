@@ -53,7 +53,7 @@ type NewRun struct {
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
 	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
-	KeyConcurrency int64        // runs of this key that may be open at once; 0 means no limit
+	Key            *Key         // who asks, whose limits and budgets hold; nil for a person
 }
 
 // Started is an accepted run. Replayed means that its idempotency key had

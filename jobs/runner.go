@@ -102,7 +102,7 @@ func New(cfg Config) *Runner {
 		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
-	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
 	r.unsaved.Store(true)
 	cfg.Queue.work = r.work
 	return r

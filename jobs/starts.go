@@ -135,9 +135,7 @@ func inputProblem(pointer, code, detail string) error {
 func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiled) (flow.Started, error) {
 	run.Progress.Total = c.graph.Len()
 	n.Run, n.IdempotencyKey, n.Fingerprint = run, s.IdempotencyKey, s.Fingerprint
-	if s.Key != nil {
-		n.KeyConcurrency = s.Key.Concurrency
-	}
+	n.Key = s.Key
 	if w := s.Options.Webhook; w != nil {
 		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
 	}

@@ -11,6 +11,7 @@ import (
 // jobs they cause to the Queue, in the same commit.
 type Store interface {
 	flow.Journal // and sets Run.ExpiresAt once an end is committed
+	flow.BudgetStore
 
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)

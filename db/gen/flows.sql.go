@@ -90,7 +90,7 @@ func (q *Queries) EndSigning(ctx context.Context, arg EndSigningParams) (int64, 
 
 const findFlow = `-- name: FindFlow :one
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -111,6 +111,8 @@ type FindFlowRow struct {
 	LiveVersion int64
 	MaxRunning  int64
 	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -131,6 +133,8 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 		&i.LiveVersion,
 		&i.MaxRunning,
 		&i.MaxQueued,
+		&i.RunsPerDay,
+		&i.UsdPerDay,
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.ArchivedAt,
@@ -140,7 +144,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 }
 
 const findFlowLimits = `-- name: FindFlowLimits :one
-SELECT f.max_running, f.max_queued, w.max_running AS all_running, w.max_queued AS all_queued
+SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -153,6 +157,8 @@ type FindFlowLimitsParams struct {
 type FindFlowLimitsRow struct {
 	MaxRunning int64
 	MaxQueued  int64
+	RunsPerDay int64
+	UsdPerDay  int64
 	AllRunning int64
 	AllQueued  int64
 }
@@ -163,6 +169,8 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 	err := row.Scan(
 		&i.MaxRunning,
 		&i.MaxQueued,
+		&i.RunsPerDay,
+		&i.UsdPerDay,
 		&i.AllRunning,
 		&i.AllQueued,
 	)
@@ -191,8 +199,10 @@ func (q *Queries) FindSigning(ctx context.Context, arg FindSigningParams) (FindS
 }
 
 const insertFlow = `-- name: InsertFlow :exec
-INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $11, 0)
+INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued,
+    runs_per_day, usd_per_day, signing, created_at, updated_at, archived_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9,
+    $10, $11, $12, $13, $13, 0)
 `
 
 type InsertFlowParams struct {
@@ -205,6 +215,8 @@ type InsertFlowParams struct {
 	Rev         int64
 	MaxRunning  int64
 	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
 	Signing     []byte
 	CreatedAt   int64
 }
@@ -220,6 +232,8 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 		arg.Rev,
 		arg.MaxRunning,
 		arg.MaxQueued,
+		arg.RunsPerDay,
+		arg.UsdPerDay,
 		arg.Signing,
 		arg.CreatedAt,
 	)
@@ -228,7 +242,7 @@ func (q *Queries) InsertFlow(ctx context.Context, arg InsertFlowParams) error {
 
 const listFlowHeads = `-- name: ListFlowHeads :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2
 ORDER BY f.id LIMIT $3
@@ -250,6 +264,8 @@ type ListFlowHeadsRow struct {
 	LiveVersion int64
 	MaxRunning  int64
 	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -275,6 +291,8 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 			&i.LiveVersion,
 			&i.MaxRunning,
 			&i.MaxQueued,
+			&i.RunsPerDay,
+			&i.UsdPerDay,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
@@ -295,7 +313,7 @@ func (q *Queries) ListFlowHeads(ctx context.Context, arg ListFlowHeadsParams) ([
 
 const listFlows = `-- name: ListFlows :many
 SELECT f.id, f.workspace_id, f.name, f.description, f.tags, f.draft, f.rev, f.live_version, f.max_running, f.max_queued,
-    f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
+    f.runs_per_day, f.usd_per_day, f.created_at, f.updated_at, f.archived_at, COALESCE(v.document_hash, '') AS live_hash
 FROM flows f LEFT JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
 WHERE f.workspace_id = $1 AND f.id > $2 AND f.archived_at = 0
 ORDER BY f.id LIMIT $3
@@ -318,6 +336,8 @@ type ListFlowsRow struct {
 	LiveVersion int64
 	MaxRunning  int64
 	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
 	CreatedAt   int64
 	UpdatedAt   int64
 	ArchivedAt  int64
@@ -344,6 +364,8 @@ func (q *Queries) ListFlows(ctx context.Context, arg ListFlowsParams) ([]ListFlo
 			&i.LiveVersion,
 			&i.MaxRunning,
 			&i.MaxQueued,
+			&i.RunsPerDay,
+			&i.UsdPerDay,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.ArchivedAt,
@@ -408,13 +430,16 @@ func (q *Queries) RestoreFlow(ctx context.Context, arg RestoreFlowParams) (int64
 }
 
 const setFlowLimits = `-- name: SetFlowLimits :execrows
-UPDATE flows SET max_running = $1, max_queued = $2, updated_at = $3
-WHERE id = $4 AND workspace_id = $5
+UPDATE flows SET max_running = $1, max_queued = $2, runs_per_day = $3, usd_per_day = $4,
+    updated_at = $5
+WHERE id = $6 AND workspace_id = $7
 `
 
 type SetFlowLimitsParams struct {
 	MaxRunning  int64
 	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
 	UpdatedAt   int64
 	ID          string
 	WorkspaceID string
@@ -424,6 +449,8 @@ func (q *Queries) SetFlowLimits(ctx context.Context, arg SetFlowLimitsParams) (i
 	result, err := q.db.ExecContext(ctx, setFlowLimits,
 		arg.MaxRunning,
 		arg.MaxQueued,
+		arg.RunsPerDay,
+		arg.UsdPerDay,
 		arg.UpdatedAt,
 		arg.ID,
 		arg.WorkspaceID,

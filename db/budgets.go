@@ -1,0 +1,172 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// takeBudgets refuses a start whose flow or key has used up what it may use on
+// the UTC day, and takes it from the budgets of runs. It comes before the lock
+// of admission: rows of busy flows are waited for, and in one order everywhere.
+func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
+	limits, err := tx.flowLimits(flowKey{r.WorkspaceID, r.FlowID})
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		k = &flow.Key{}
+	}
+	day := timeOf(r.CreatedAt)
+	if err := checkSpending(tx.ctx, tx.Queries, spending{r.WorkspaceID, r.FlowID, r.KeyID, k.Name, limits.UsdPerDay, k.USDPerDay}, day); err != nil {
+		return err
+	}
+	for _, b := range []flow.Budget{
+		{KeyID: r.KeyID, Name: k.Name, Unit: flow.BudgetRuns, Limit: k.RunsPerDay},
+		{FlowID: r.FlowID, Unit: flow.BudgetRuns, Limit: limits.RunsPerDay},
+	} {
+		if err := tx.takeStart(r.WorkspaceID, b, day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeStart is exact: the row is the day's count, and whoever changes it last
+// sees what all others made of it.
+func (tx *Tx) takeStart(ws string, b flow.Budget, day time.Time) error {
+	if b.Limit <= 0 {
+		return nil
+	}
+	n, err := tx.TakeStart(tx.ctx, gen.TakeStartParams{WorkspaceID: ws, Subject: b.KeyID + b.FlowID, Day: dayOf(day), Most: b.Limit})
+	if err != nil {
+		return fmt.Errorf("take a start from the budget of %s: %w", b.KeyID+b.FlowID, err)
+	}
+	if n == 0 {
+		b.Used = b.Limit
+		return b.Refusal(day)
+	}
+	return nil
+}
+
+// spending is what a flow and a key may cost on a day; 0 is no limit.
+type spending struct {
+	ws, flowID, keyID, keyName string
+	flowUSD, keyUSD            int64
+}
+
+// checkSpending reads what was spent for those alone that have a limit.
+func checkSpending(ctx context.Context, q *gen.Queries, s spending, now time.Time) error {
+	day := dayOf(now)
+	for _, b := range []struct {
+		flow.Budget
+		spent func() (int64, error)
+	}{
+		{flow.Budget{KeyID: s.keyID, Name: s.keyName, Unit: flow.BudgetUSD, Limit: s.keyUSD}, func() (int64, error) {
+			return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: s.ws, KeyID: s.keyID, Day: day})
+		}},
+		{flow.Budget{FlowID: s.flowID, Unit: flow.BudgetUSD, Limit: s.flowUSD}, func() (int64, error) {
+			return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: s.ws, FlowID: s.flowID, Day: day})
+		}},
+	} {
+		if b.Limit <= 0 {
+			continue
+		}
+		used, err := b.spent()
+		if err != nil {
+			return fmt.Errorf("read what %s has cost: %w", b.KeyID+b.FlowID, err)
+		}
+		if b.Used = used; b.UsedUp() {
+			return b.Refusal(now)
+		}
+	}
+	return nil
+}
+
+// CheckSpending refuses what would cost money once the flow, or the key if
+// there is one, has cost what it may cost on this UTC day. It counts what is
+// recorded, open runs included. A budget that was set meanwhile holds at once.
+func (s *Store) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
+	l, err := s.read.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
+	if err != nil {
+		return missing(err, "flow")
+	}
+	return checkSpending(ctx, s.read, spending{ws, flowID, keyID, l.KeyName, l.FlowUsd, l.KeyUsd}, s.cfg.Now())
+}
+
+// SetFlowLimits bounds the runs of a flow.
+func (s *Store) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		before, err := tx.flowLimits(flowKey{ws, flowID})
+		if err != nil {
+			return err
+		}
+		clear(tx.batch.room.limits)
+		n, err := tx.SetFlowLimits(tx.ctx, gen.SetFlowLimitsParams{
+			ID: flowID, WorkspaceID: ws, MaxRunning: l.MaxRunning, MaxQueued: l.MaxQueued,
+			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, UpdatedAt: s.now(),
+		})
+		if err := touched(n, err, "flow"); err != nil {
+			return err
+		}
+		return tx.countStarts(ws, flowID, before.RunsPerDay, l.RunsPerDay)
+	})
+}
+
+// countStarts finds out how many runs of a flow or key this day has seen, when
+// it is given a budget of them: starts are counted only for those that have one.
+func (tx *Tx) countStarts(ws, subject string, before, after int64) error {
+	if before > 0 || after <= 0 {
+		return nil
+	}
+	now := tx.s.cfg.Now()
+	midnight := flow.NextDay(now).AddDate(0, 0, -1)
+	n, err := tx.CountStarts(tx.ctx, gen.CountStartsParams{WorkspaceID: ws, Subject: subject, FromID: flow.FirstID(flow.PrefixRun, midnight)})
+	if err == nil {
+		err = tx.SetStarts(tx.ctx, gen.SetStartsParams{WorkspaceID: ws, Subject: subject, Day: dayOf(now), Runs: n})
+	}
+	if err != nil {
+		return fmt.Errorf("count the runs of %s today: %w", subject, err)
+	}
+	return nil
+}
+
+// FlowBudgets are what the flow may use on this UTC day and has used of it.
+func (s *Store) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
+	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, f.USDPerDay)
+}
+
+// KeyBudgets are what the key may use on this UTC day and has used of it.
+func (s *Store) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
+	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, k.USDPerDay)
+}
+
+// budgets are those that there are, of dollars first.
+func (s *Store) budgets(ctx context.Context, ws string, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
+	day, subject := s.cfg.Now(), of.KeyID+of.FlowID
+	if usd > 0 {
+		b := of
+		if b.Unit, b.Limit = flow.BudgetUSD, usd; b.KeyID != "" {
+			b.Used, err = s.read.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: dayOf(day)})
+		} else {
+			b.Used, err = s.read.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: dayOf(day)})
+		}
+		list = append(list, b)
+	}
+	if err == nil && runs > 0 {
+		b := of
+		b.Unit, b.Limit = flow.BudgetRuns, runs
+		b.Used, err = s.read.FindStarts(ctx, gen.FindStartsParams{WorkspaceID: ws, Subject: subject, Day: dayOf(day)})
+		if isNoRows(err) {
+			err = nil
+		}
+		list = append(list, b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what %s has used today: %w", subject, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,260 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+// key makes a key with budgets, and what starts runs with it.
+func (w *world) key(runs, usd int64) (*flow.Key, func(*flow.NewRun)) {
+	w.t.Helper()
+	k := &flow.Key{WorkspaceID: ws, Name: "billing", Hash: fmt.Sprint(runs, usd, w.clock.Now()), RunsPerDay: runs, USDPerDay: usd}
+	w.must(w.CreateKey(w.ctx, k))
+	return k, func(n *flow.NewRun) { n.Run.KeyID, n.Key = k.ID, k }
+}
+
+func (w *world) limit(l flow.Limits) {
+	w.t.Helper()
+	w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, l))
+	w.flow.Limits = l
+}
+
+// spend records that a run has cost something, and goes on.
+func (w *world) spend(r *flow.Run, nano int64) {
+	w.t.Helper()
+	s := step("write")
+	s.State, s.Usage.CostNanoUSD, s.Spent.CostNanoUSD = flow.StepRetrying, nano, nano
+	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
+}
+
+func wantBudget(t *testing.T, err error, want flow.Budget) {
+	t.Helper()
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || e.Code != flow.CodeBudgetExceeded || e.Budget == nil || *e.Budget != want {
+		t.Fatalf("got %v, want the refusal of %+v", err, want)
+	}
+}
+
+func TestBudgets_of_runs(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		k, byKey := w.key(2, 0)
+		w.limit(flow.Limits{RunsPerDay: 3})
+		w.start(byKey)
+		w.start(byKey)
+		_, err := w.tryStart(byKey)
+		wantBudget(t, err, flow.Budget{KeyID: k.ID, Name: "billing", Unit: flow.BudgetRuns, Limit: 2, Used: 2})
+		wantEqual(t, "until", flow.AsError(err).After, flow.NextDay(w.clock.Now()).Sub(w.clock.Now()))
+		w.start() // of another key
+		_, err = w.tryStart()
+		wantBudget(t, err, flow.Budget{FlowID: w.flow.ID, Unit: flow.BudgetRuns, Limit: 3, Used: 3})
+
+		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		wantEqual(t, "of the flow", list[0], flow.Budget{FlowID: w.flow.ID, Name: "Answer", Unit: flow.BudgetRuns, Limit: 3, Used: 3})
+
+		w.clock.move(9 * time.Hour) // past midnight
+		list, err = w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		wantEqual(t, "the next day", list[0].Used, 0)
+		w.start(byKey)
+		w.start(byKey)
+		_, err = w.tryStart(byKey)
+		wantCode(t, err, flow.CodeBudgetExceeded)
+	})
+}
+
+// A refused start leaves nothing behind: no run, no idempotency key, and
+// nothing taken from another budget.
+func TestBudgets_refuse_whole_starts(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		_, byKey := w.key(5, 0)
+		w.limit(flow.Limits{RunsPerDay: 1})
+		w.start()
+		named := func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = "once", "print" }
+		_, err := w.tryStart(byKey, named)
+		wantCode(t, err, flow.CodeBudgetExceeded)
+		found, err := w.FindStarted(w.ctx, ws, "once", "print")
+		w.must(err)
+		if found != nil {
+			t.Fatalf("the refused start left %+v", found)
+		}
+		w.limit(flow.Limits{RunsPerDay: 6})
+		for range 4 {
+			w.start(byKey)
+		}
+		s, err := w.tryStart(byKey, named)
+		w.must(err)
+		wantEqual(t, "accepted anew", s.Replayed, false)
+		s, err = w.tryStart(byKey, named) // nothing is left, but this is no other start
+		w.must(err)
+		wantEqual(t, "the same", s.Replayed, true)
+		_, err = w.tryStart(byKey)
+		wantCode(t, err, flow.CodeBudgetExceeded)
+	})
+}
+
+// A start that is refused for another reason is given back.
+func TestBudgets_count_accepted_runs(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.limit(flow.Limits{RunsPerDay: 2, MaxRunning: 1, MaxQueued: 1})
+		first := w.start()
+		w.start()
+		_, err := w.tryStart()
+		wantCode(t, err, flow.CodeBudgetExceeded)
+		w.limit(flow.Limits{RunsPerDay: 3, MaxRunning: 1, MaxQueued: 1})
+		for range 3 {
+			_, err = w.tryStart()
+			wantCode(t, err, flow.CodeQueueFull)
+		}
+		w.must(w.finish(w.take(first.ID), flow.RunSucceeded))
+		w.start()
+	})
+}
+
+func TestBudgets_of_runs_at_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		_, byKey := w.key(5, 0)
+		w.limit(flow.Limits{RunsPerDay: 7})
+		var byKeyOK, otherOK atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				change, ok := byKey, &byKeyOK
+				if i%2 == 0 {
+					change, ok = func(*flow.NewRun) {}, &otherOK
+				}
+				switch _, err := w.tryStart(change); {
+				case err == nil:
+					ok.Add(1)
+				case !errors.Is(err, &flow.Error{Code: flow.CodeBudgetExceeded}):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if byKeyOK.Load() > 5 || byKeyOK.Load()+otherOK.Load() != 7 {
+			t.Errorf("accepted %d by the key and %d others; want 7, at most 5 by the key", byKeyOK.Load(), otherOK.Load())
+		}
+	})
+}
+
+// A budget that is given in the middle of a day counts the runs of that day.
+func TestBudgets_given_late(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.clock.move(-16 * time.Hour)
+		w.start() // yesterday
+		w.clock.move(16 * time.Hour)
+		w.start()
+		w.start()
+		w.start(func(n *flow.NewRun) { n.Run.FlowID = w.newFlow(ws).ID })
+		w.limit(flow.Limits{RunsPerDay: 3})
+		w.start()
+		_, err := w.tryStart()
+		wantCode(t, err, flow.CodeBudgetExceeded)
+		w.limit(flow.Limits{})
+		w.start()
+		w.limit(flow.Limits{RunsPerDay: 5})
+		w.start()
+		_, err = w.tryStart()
+		wantCode(t, err, flow.CodeBudgetExceeded)
+		wantCode(t, w.SetFlowLimits(w.ctx, "ws_other", w.flow.ID, flow.Limits{RunsPerDay: 9}), flow.CodeNotFound)
+	})
+}
+
+// Clocks that differ around midnight do not give a budget twice.
+func TestBudgets_clocks_that_differ(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.limit(flow.Limits{RunsPerDay: 2})
+		early := w.clock.Now()
+		w.clock.move(9 * time.Hour)
+		w.start()
+		late := func(n *flow.NewRun) { n.Run.CreatedAt = early }
+		_, err := w.tryStart(late)
+		w.must(err)
+		_, err = w.tryStart()
+		wantCode(t, err, flow.CodeBudgetExceeded)
+		_, err = w.tryStart(late)
+		wantCode(t, err, flow.CodeBudgetExceeded)
+	})
+}
+
+func TestBudgets_of_dollars(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		k, byKey := w.key(0, 10)
+		w.limit(flow.Limits{USDPerDay: 25})
+		first := w.take(w.start(byKey).ID)
+		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID))
+		w.spend(first, 10) // of a step that has not ended, in a run that is open
+		ofKey := flow.Budget{KeyID: k.ID, Name: "billing", Unit: flow.BudgetUSD, Limit: 10, Used: 10}
+		wantBudget(t, w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID), ofKey)
+		_, err := w.tryStart(byKey)
+		wantBudget(t, err, ofKey)
+		list, err := w.KeyBudgets(w.ctx, k)
+		w.must(err)
+		wantEqual(t, "of the key", list[0], ofKey)
+
+		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, "")) // the flow has something left
+		second := w.take(w.start().ID)
+		w.spend(second, 20)
+		ofFlow := flow.Budget{FlowID: w.flow.ID, Unit: flow.BudgetUSD, Limit: 25, Used: 30}
+		wantBudget(t, w.CheckSpending(w.ctx, ws, w.flow.ID, "key_a"), ofFlow)
+		_, err = w.tryStart()
+		wantBudget(t, err, ofFlow)
+		w.start(func(n *flow.NewRun) { n.Run.FlowID = w.newFlow(ws).ID }) // another flow
+
+		w.limit(flow.Limits{USDPerDay: 31}) // holds at once
+		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, ""))
+		w.clock.move(9 * time.Hour)
+		w.must(w.CheckSpending(w.ctx, ws, w.flow.ID, k.ID))
+		w.start(byKey)
+	})
+}
+
+// What a fenced worker spent is not counted, nor is a write that comes twice.
+func TestBudgets_count_once(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.limit(flow.Limits{USDPerDay: 1000})
+		r := w.take(w.start().ID)
+		s := step("write")
+		s.Usage.CostNanoUSD, s.Spent.CostNanoUSD = 7, 7
+		r.Writes = 1
+		for range 3 {
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{s}}))
+		}
+		stale := *r
+		stale.Attempt, stale.Writes = r.Attempt-1, 2
+		if err := w.WriteRun(w.ctx, flow.RunWrite{Run: &stale, Steps: []flow.Step{s}}); !errors.Is(err, flow.ErrFenced) {
+			t.Fatalf("a stale write: %v", err)
+		}
+		list, err := w.FlowBudgets(w.ctx, w.flow)
+		w.must(err)
+		wantEqual(t, "used", list[0].Used, 7)
+	})
+}
+
+// Nobody pays for budgets that are not there.
+func TestBudgets_cost_a_start_nothing_where_there_are_none(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		statements := func(k *flow.Key) string {
+			run := flow.Run{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID, DocumentHash: "abc", Timeout: time.Hour, Save: true}
+			names, err := w.StartStatements(w.ctx, flow.NewRun{Run: run, Key: k})
+			w.must(err)
+			return strings.Join(names, " ")
+		}
+		w.start() // how many workers live is known from here on
+		none, _ := w.key(0, 0)
+		both, _ := w.key(9, 9)
+		wantEqual(t, "without", statements(none), "FindFlowLimits CountAdmitted InsertRun")
+		wantEqual(t, "of a key", statements(both), "FindFlowLimits KeySpent TakeStart CountAdmitted InsertRun")
+		w.limit(flow.Limits{RunsPerDay: 9, USDPerDay: 9})
+		wantEqual(t, "of a flow", statements(none), "FindFlowLimits FlowSpent TakeStart CountAdmitted InsertRun")
+		wantEqual(t, "of both", statements(both), "FindFlowLimits KeySpent FlowSpent TakeStart TakeStart CountAdmitted InsertRun")
+	})
+}
