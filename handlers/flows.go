@@ -22,10 +22,12 @@ type flowObject struct {
 }
 
 type flowLimits struct {
-	MaxRunning *int64 `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
-	MaxQueued  *int64 `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
-	TimeoutS   int64  `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
-	BodyBytes  int64  `json:"body_bytes" doc:"Bytes that the body of a start may have."`
+	MaxRunning *int64  `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
+	MaxQueued  *int64  `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
+	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs accepted per UTC day; beyond them a start is refused with 402. Null: no limit."`
+	USDPerDay  *string `json:"usd_per_day" doc:"Dollars that the runs of a UTC day may cost, as a decimal number; beyond them a start is refused with 402. Null: no limit."`
+	TimeoutS   int64   `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
+	BodyBytes  int64   `json:"body_bytes" doc:"Bytes that the body of a start may have."`
 }
 
 type flowURLs struct {
@@ -121,7 +123,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
 		FlowID: f.ID, Name: f.Name, Description: f.Description,
-		Limits: flowLimits{countOrNull(f.MaxRunning), countOrNull(f.MaxQueued), int64(flow.RunTimeout.Seconds()), maxBody},
+		Limits: flowLimits{countOrNull(f.MaxRunning), countOrNull(f.MaxQueued), countOrNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), maxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
 	}
 	if f.LiveVersion == 0 {
@@ -152,4 +154,12 @@ func countOrNull(n int64) *int64 {
 		return nil
 	}
 	return &n
+}
+
+func usdOrNull(nano int64) *string {
+	if nano == 0 {
+		return nil
+	}
+	text := flow.FormatUSD(nano)
+	return &text
 }

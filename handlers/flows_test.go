@@ -11,7 +11,7 @@ func TestShowFlow(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.store.flows[w.echo].Name = "Renamed in the draft"
-	w.store.flows[w.echo].MaxQueued = 50
+	w.store.flows[w.echo].Limits = flow.Limits{MaxQueued: 50, RunsPerDay: 100, USDPerDay: 25e8}
 	a := w.get("/v1/flow/" + w.echo)
 	a.want(t, 200)
 	self := publicURL + "/v1/flow/" + w.echo
@@ -26,7 +26,7 @@ func TestShowFlow(t *testing.T) {
 			},
 		},
 		"outputs": map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{"answer": map[string]any{}}},
-		"limits":  map[string]any{"max_running": nil, "max_queued": 50, "timeout_s": 3600, "body_bytes": 1 << 20},
+		"limits":  map[string]any{"max_running": nil, "max_queued": 50, "runs_per_day": 100, "usd_per_day": "2.5", "timeout_s": 3600, "body_bytes": 1 << 20},
 		"urls":    map[string]any{"self": self, "run": self + "/run", "runs": self + "/runs", "openapi": self + "/openapi.json", "dashboard": publicURL + "/flows/" + w.echo},
 	})
 	fresh := w.get("/v1/flow/" + w.unpublished)

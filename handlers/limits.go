@@ -114,6 +114,19 @@ func (c *call) limitRuns(err error) error {
 		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.key.Concurrency), `"runs";r=0;t=`+seconds(after))
 	case flow.CodeQueueFull:
 		addLimit(h, `"queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=`+seconds(after))
+	case flow.CodeBudgetExceeded:
+		if e.Budget != nil {
+			limitDay(h, e.Budget, after)
+		}
 	}
 	return err
+}
+
+// limitDay is limitRuns for a budget of a day; quotas are whole numbers there.
+func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
+	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`
+	if b.Unit == flow.BudgetUSD {
+		policy, name = fmt.Sprintf(`"usd-per-day";q=%d;qu="micro-usd";w=86400`, b.Limit/1000), `"usd-per-day"`
+	}
+	addLimit(h, policy, name+`;r=0;t=`+seconds(after))
 }

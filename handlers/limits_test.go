@@ -54,6 +54,7 @@ func TestRefusedStartsSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun}, Concurrency: 5, RPM: 60})
+	noon := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	tests := []struct {
 		err            *flow.Error
 		status         int
@@ -66,7 +67,8 @@ func TestRefusedStartsSayWhenToComeBack(t *testing.T) {
 		{&flow.Error{Code: flow.CodeDraining, Message: "x"}, 503, "5", `"requests";q=60;w=60`, ""},
 		{&flow.Error{Code: flow.CodeOverloaded, Message: "x", After: 1500 * time.Millisecond}, 503, "2", `"requests";q=60;w=60`, ""},
 		{&flow.Error{Code: flow.CodeIdempotencyInProgress, Message: "x"}, 409, "1", `"requests";q=60;w=60`, ""},
-		{&flow.Error{Code: flow.CodeBudgetExceeded, Message: "x"}, 402, "", `"requests";q=60;w=60`, ""},
+		{(&flow.Budget{KeyID: "key_1", Name: "billing", Unit: flow.BudgetRuns, Limit: 5, Used: 5}).Refusal(noon), 402, "43200", `"requests";q=60;w=60, "runs-per-day";q=5;w=86400`, `"runs-per-day";r=0;t=43200`},
+		{(&flow.Budget{FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: 125e7, Used: 1_250_001_000}).Refusal(noon), 402, "43200", `"requests";q=60;w=60, "usd-per-day";q=1250000;qu="micro-usd";w=86400`, `"usd-per-day";r=0;t=43200`},
 	}
 	for _, test := range tests {
 		w.runner.mu.Lock()
@@ -170,5 +172,26 @@ func TestServerHasTimeLimits(t *testing.T) {
 	}
 	if srv.ReadTimeout != 0 || srv.WriteTimeout != 0 {
 		t.Error("a limit on whole requests would cut streams")
+	}
+}
+
+func TestUsedUpBudgetsSayWhich(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	noon := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	w.now = func() time.Time { return noon }
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun}})
+	for want, b := range map[string]flow.Budget{
+		`{"limit":5,"name":"billing","of":"key","resets_at":"2026-02-01T00:00:00.000Z","unit":"runs","used":5}`: {KeyID: "key_1", Name: "billing", Unit: flow.BudgetRuns, Limit: 5, Used: 5},
+		`{"limit":1.25,"of":"flow","resets_at":"2026-02-01T00:00:00.000Z","unit":"usd","used":1.250001}`:        {FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: 125e7, Used: 1_250_001_000},
+	} {
+		w.runner.mu.Lock()
+		w.runner.refuse = b.Refusal(noon)
+		w.runner.mu.Unlock()
+		a := w.send(request{method: "POST", path: "/v1/flow/" + w.echo + "/run", key: key, body: `{"ticket": "a"}`})
+		a.wantCode(t, 402, flow.CodeBudgetExceeded)
+		if got := string(flow.EncodeJSON(a.body["budget"])); got != want || !strings.Contains(flow.Text(a.body["detail"]), "2026-02-01 00:00 UTC") {
+			t.Errorf("got %s in %v, want %s", got, a.body, want)
+		}
 	}
 }

@@ -162,7 +162,7 @@ func (d *api) problemResponse(status int, codes []string) schema {
 	switch status {
 	case http.StatusUnauthorized:
 		headers = append(headers, "WWW-Authenticate")
-	case http.StatusTooManyRequests:
+	case http.StatusPaymentRequired, http.StatusTooManyRequests:
 		headers = append(headers, "Retry-After", "RateLimit", "RateLimit-Policy")
 	case http.StatusServiceUnavailable:
 		headers = append(headers, "Retry-After")

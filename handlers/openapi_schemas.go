@@ -33,6 +33,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[attemptObject]():  "DeliveryAttempt",
 	reflect.TypeFor[problem]():        "Problem",
 	reflect.TypeFor[problemField]():   "ProblemField",
+	reflect.TypeFor[budgetObject]():   "Budget",
 	reflect.TypeFor[flow.Usage]():     "Usage",
 	reflect.TypeFor[flow.Progress]():  "Progress",
 }
@@ -43,6 +44,7 @@ var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[maybeStamp]():         {"type": []string{"string", "null"}, "format": "date-time"},
 	reflect.TypeFor[json.RawMessage]():    {},
 	reflect.TypeFor[flow.RunState]():      {"type": "string", "enum": runStates},
+	reflect.TypeFor[json.Number]():        {"type": "number"},
 	reflect.TypeFor[flow.StepState]():     {"type": "string", "enum": []flow.StepState{flow.StepPending, flow.StepRunning, flow.StepRetrying, flow.StepWaiting, flow.StepSucceeded, flow.StepReused, flow.StepSkipped, flow.StepFailed, flow.StepCanceled}},
 	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun}},
 	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},

@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/flow"
@@ -72,6 +74,35 @@ type problem struct {
 	RequestID string         `json:"request_id"`
 	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
 	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
+	Budget    *budgetObject  `json:"budget,omitempty" doc:"Of budget_exceeded: which budget is used up."`
+}
+
+// budgetObject is a budget that is used up.
+type budgetObject struct {
+	Of       string      `json:"of" doc:"Whose budget it is: key or flow."`
+	Name     string      `json:"name,omitempty" doc:"Of the key."`
+	Unit     string      `json:"unit" doc:"What it counts on a UTC day: runs or usd."`
+	Limit    json.Number `json:"limit" doc:"How much may be used on a day."`
+	Used     json.Number `json:"used" doc:"How much has been."`
+	ResetsAt stamp       `json:"resets_at" doc:"When the next day begins."`
+}
+
+func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
+	if b == nil {
+		return nil
+	}
+	o := &budgetObject{Of: "flow", Name: b.Name, Unit: string(b.Unit), ResetsAt: stamp(flow.NextDay(now))}
+	if b.KeyID != "" {
+		o.Of = "key"
+	}
+	number := func(n int64) json.Number {
+		if b.Unit == flow.BudgetUSD {
+			return json.Number(flow.FormatUSD(n))
+		}
+		return json.Number(strconv.FormatInt(n, 10))
+	}
+	o.Limit, o.Used = number(b.Limit), number(b.Used)
+	return o
 }
 
 // problemField is one thing that is wrong with the request, and where.

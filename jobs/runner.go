@@ -42,9 +42,10 @@ type Config struct {
 }
 
 // Observation is one thing worth counting: a run or a delivery attempt that
-// ended.
+// ended, or a start that was refused.
 type Observation struct {
 	Run      *flow.Run
+	Refused  flow.Code
 	Delivery flow.DeliveryState
 	Latency  time.Duration
 }

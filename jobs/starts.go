@@ -14,6 +14,19 @@ import (
 // is written down together with its job before this returns. With Start.Wait
 // the answer is held until the run has ended.
 func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, error) {
+	started, err := r.start(ctx, s)
+	r.refused(err)
+	return started, err
+}
+
+// refused counts a start that did not become a run.
+func (r *Runner) refused(err error) {
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		r.cfg.Observe(Observation{Refused: e.Code})
+	}
+}
+
+func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) {
 	if r.Draining() {
 		return flow.Started{}, draining()
 	}
@@ -165,6 +178,12 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 // Rerun starts a new run of another run's document, which takes over the
 // results that still hold.
 func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
+	started, err := r.startAgain(ctx, s)
+	r.refused(err)
+	return started, err
+}
+
+func (r *Runner) startAgain(ctx context.Context, s flow.Rerun) (flow.Started, error) {
 	if r.Draining() {
 		return flow.Started{}, draining()
 	}

@@ -54,7 +54,7 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			Ports:  map[string]any{"animal": "fox"},
 		},
 		Open: inputPrefix, Shape: shapeHosted, Check: checkHosted,
-		Run: h.run, Abandon: h.abandon,
+		Run: h.run, Abandon: h.abandon, Charge: chargeHosted,
 	}
 }
 
@@ -71,6 +71,15 @@ func hostedRef(config map[string]any) (hosted.Ref, error) {
 		ref.Version = flow.Text(schema["version"])
 	}
 	return ref, nil
+}
+
+// chargeHosted names the model as prices do, without its version.
+func chargeHosted(config map[string]any) (flow.Charge, bool) {
+	ref, err := hosted.ParseRef(flow.Text(config["model"]))
+	if err != nil {
+		return flow.Charge{}, true
+	}
+	return flow.Charge{Model: hostProvider + "/" + ref.Path()}, true
 }
 
 func checkHosted(n *flow.Node) []flow.Problem {

@@ -49,8 +49,9 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colours"},
 			Ports:  map[string]any{"event": "a summer fair"},
 		},
-		Check: checkModel(taskImage),
-		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return makeImage(ctx, d, in) },
+		Check:  checkModel(taskImage),
+		Charge: chargeModel,
+		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return makeImage(ctx, d, in) },
 	}
 })
 

@@ -106,3 +106,15 @@ func (m *target) usage(u providers.Usage, seconds float64) flow.Usage {
 	}
 	return flow.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostNanoUSD: cost}
 }
+
+// chargeModel is what a step with a model may cost money for. The model inside
+// Sluice and those of servers on this machine are free.
+func chargeModel(config map[string]any) (flow.Charge, bool) {
+	ref := strings.TrimSpace(flow.Text(config["model"]))
+	provider, _, _ := providers.ParseModel(ref)
+	preset, _ := providers.FindPreset(provider)
+	if chosen := config["credential"]; (ref == "" || preset.Local) && (chosen == nil || chosen == "") {
+		return flow.Charge{}, false
+	}
+	return flow.Charge{Model: ref, Reported: preset.Prices}, true
+}

@@ -33,8 +33,9 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-4o-mini-tts", "voice": "coral"},
 			Ports:  map[string]any{"text": "Your parcel arrives on Tuesday."},
 		},
-		Check: checkModel(taskSpeech),
-		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return speech(ctx, d, in) },
+		Check:  checkModel(taskSpeech),
+		Charge: chargeModel,
+		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return speech(ctx, d, in) },
 	}
 })
 

@@ -101,7 +101,7 @@ var hostedPresets = []Preset{
 			Chat: true, Embed: true, Image: true, Speech: true, Transcribe: true},
 	},
 	{
-		Name: nameOpenRouter, Title: "OpenRouter", Wire: WireOpenAI, BaseURL: "https://openrouter.ai/api/v1",
+		Name: nameOpenRouter, Title: "OpenRouter", Wire: WireOpenAI, BaseURL: "https://openrouter.ai/api/v1", Prices: true,
 		Hosts: []string{"openrouter.ai"}, EnvVars: []string{"OPENROUTER_API_KEY"}, KeysURL: "https://openrouter.ai/settings/keys",
 		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, StreamUsage: true, Models: true,
 			Chat: true, Embed: true},
@@ -140,7 +140,7 @@ var hostedPresets = []Preset{
 	},
 	{
 		// No version in the path, no list of models; usage comes unasked.
-		Name: namePerplexity, Title: "Perplexity", Wire: WireOpenAI, BaseURL: "https://api.perplexity.ai",
+		Name: namePerplexity, Title: "Perplexity", Wire: WireOpenAI, BaseURL: "https://api.perplexity.ai", Prices: true,
 		Hosts: []string{"api.perplexity.ai"}, EnvVars: []string{"PERPLEXITY_API_KEY"}, KeysURL: "https://www.perplexity.ai/account/api/keys",
 		Capabilities: Capabilities{MaxTokens: maxTokens, Schema: SchemaStrict, ImageURLs: true, Chat: true},
 	},

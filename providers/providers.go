@@ -52,6 +52,7 @@ type Preset struct {
 	EnvVars []string // where its secret is found without set-up, first that is set
 	KeysURL string   // where a person gets a key
 	Local   bool     // a server on this machine; needs no secret
+	Prices  bool     // says itself what a call cost
 	Capabilities
 }
 

@@ -51,10 +51,12 @@ type UsagePart struct {
 	Share float64
 }
 
-// UsageBudget is what a key may cost a day and has cost today.
+// UsageBudget is what a flow or a key may use on a UTC day and has used today.
 type UsageBudget struct {
-	Key           string
-	Used, Allowed int64 // millionths of a US dollar
+	Name, Href    string
+	Key           bool // or else a flow
+	Runs          bool // it counts runs, or else millionths of a US dollar
+	Used, Allowed int64
 }
 
 var usageRanges = []Option{{"7", "7 days"}, {"30", "30 days"}, {"90", "90 days"}, {"custom", "From … until …"}}
@@ -270,7 +272,21 @@ func (b UsageBudget) share() Share {
 	case part >= 0.8:
 		tone = ToneWait
 	}
-	return Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s of %s today", Money(b.Used), Money(b.Allowed))}
+	return Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s, %s: %s today", b.Name, b.whose(), b.label())}
+}
+
+func (b UsageBudget) whose() string {
+	if b.Key {
+		return "key"
+	}
+	return "flow"
+}
+
+func (b UsageBudget) label() string {
+	if b.Runs {
+		return fmt.Sprintf("%s of %s runs", Count(int(b.Used)), Count(int(b.Allowed)))
+	}
+	return fmt.Sprintf("%s of %s", Money(b.Used), Money(b.Allowed))
 }
 
 func (u UsagePart) share() Share {

@@ -24,6 +24,7 @@ type metrics struct {
 	runs       *prometheus.CounterVec
 	duration   prometheus.Histogram
 	deliveries *prometheus.CounterVec
+	refused    *prometheus.CounterVec
 	server     *http.Server
 }
 
@@ -37,6 +38,8 @@ func newMetrics(store *db.Store) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_delivery_attempts_total", Help: "Webhook attempts, by what the delivery became."}, []string{"state"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_starts_refused_total", Help: "Starts and reruns that did not become a run, by error code."}, []string{"code"}),
 	}
 	depth := func(state flow.RunState) func() float64 {
 		return func() float64 {
@@ -49,7 +52,7 @@ func newMetrics(store *db.Store) *metrics {
 			return float64(n)
 		}
 	}
-	m.registry.MustRegister(m.runs, m.duration, m.deliveries, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.runs, m.duration, m.deliveries, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_open_runs", Help: "Runs that have not ended, by state.", ConstLabels: prometheus.Labels{"state": string(state)}}, depth(state)))
@@ -58,7 +61,11 @@ func newMetrics(store *db.Store) *metrics {
 }
 
 func (m *metrics) observe(o jobs.Observation) {
-	if o.Run == nil {
+	switch {
+	case o.Refused != "":
+		m.refused.WithLabelValues(string(o.Refused)).Inc()
+		return
+	case o.Run == nil:
 		m.deliveries.WithLabelValues(string(o.Delivery)).Inc()
 		return
 	}

@@ -16,7 +16,8 @@ import (
 // usageStore is what the page of usage counts.
 type usageStore interface {
 	Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error)
-	KeySpent(ctx context.Context, ws, keyID string, day time.Time) (int64, error)
+	KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error)
+	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
 	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws string) ([]flow.Key, error)
 }
@@ -106,24 +107,55 @@ func readDay(errors views.Errors, name, text string) time.Time {
 	return day
 }
 
-// budgets are those of the keys that may cost only so much a day.
+// budgets are those of the keys and flows that may use only so much a day.
 func (c *call) budgets() (list []views.UsageBudget, err error) {
+	flows, err := c.s.Store.ListFlowHeads(c.ctx(), c.ws())
+	if err != nil {
+		return nil, err
+	}
+	for i := range flows {
+		f := &flows[i]
+		if !f.ArchivedAt.IsZero() {
+			continue
+		}
+		budgets, err := c.s.Store.FlowBudgets(c.ctx(), f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shownBudgets(budgets)...)
+	}
 	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
 	if err != nil {
 		return nil, err
 	}
 	for i := range keys {
 		k := &keys[i]
-		if k.USDPerDay == 0 || !k.RevokedAt.IsZero() {
+		if !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(c.s.Now()) {
 			continue
 		}
-		spent, err := c.s.Store.KeySpent(c.ctx(), c.ws(), k.ID, c.s.Now())
+		budgets, err := c.s.Store.KeyBudgets(c.ctx(), k)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, views.UsageBudget{Key: k.Name, Used: spent / 1000, Allowed: k.USDPerDay / 1000})
+		list = append(list, shownBudgets(budgets)...)
 	}
 	return list, nil
+}
+
+// shownBudgets are the budgets of one key or flow as pages show them.
+func shownBudgets(budgets []flow.Budget) (list []views.UsageBudget) {
+	for i := range budgets {
+		b := &budgets[i]
+		shown := views.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
+		if b.FlowID != "" {
+			shown.Href = "/flows/" + b.FlowID + "/limits"
+		}
+		if !shown.Runs {
+			shown.Used, shown.Allowed = b.Used/1000, b.Limit/1000
+		}
+		list = append(list, shown)
+	}
+	return list
 }
 
 // usageCount adds up what was used.

@@ -64,5 +64,10 @@ func TestUsage_shows_budgets(t *testing.T) {
 	if err := h.store.CreateKey(context.Background(), key); err != nil {
 		t.Fatal(err)
 	}
-	h.as(flow.MemberViewer).get("/usage").has("thrifty", "$0 of $5.00 today")
+	id := h.flow(echoFlow)
+	if err := h.store.SetFlowLimits(context.Background(), flow.DefaultWorkspace, id, flow.Limits{RunsPerDay: 3}); err != nil {
+		t.Fatal(err)
+	}
+	h.echoed(flow.DefaultWorkspace, id, "one")
+	h.as(flow.MemberViewer).get("/usage").has("thrifty", "$0 of $5.00", `href="/flows/`+id+`/limits"`, "1 of 3 runs")
 }
