@@ -164,6 +164,14 @@ func TestBudgets_given_late(t *testing.T) {
 		w.start()
 		_, err = w.tryStart()
 		wantCode(t, err, flow.CodeBudgetExceeded)
+		k, byKey := w.key(0, 0)
+		w.limit(flow.Limits{})
+		w.start(byKey)
+		k.RunsPerDay = 2
+		w.must(w.UpdateKey(w.ctx, k))
+		w.start(byKey)
+		_, err = w.tryStart(byKey)
+		wantCode(t, err, flow.CodeBudgetExceeded)
 		wantCode(t, w.SetFlowLimits(w.ctx, "ws_other", w.flow.ID, flow.Limits{RunsPerDay: 9}), flow.CodeNotFound)
 	})
 }

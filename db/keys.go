@@ -74,11 +74,18 @@ func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
 // as it is.
 func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		before, err := tx.FindKey(tx.ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+		if err != nil {
+			return missing(err, "key")
+		}
 		n, err := tx.UpdateKey(tx.ctx, gen.UpdateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
 			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: micros(k.ExpiresAt),
 		})
-		return touched(n, err, "key")
+		if err := touched(n, err, "key"); err != nil {
+			return err
+		}
+		return tx.countStarts(k.WorkspaceID, k.ID, before.RunsPerDay, k.RunsPerDay)
 	})
 }
 
