@@ -43,6 +43,7 @@ const (
 	CodeKeyRevoked            Code = "key_revoked"
 	CodeScopeMissing          Code = "scope_missing"
 	CodeFlowNotAllowed        Code = "flow_not_allowed"
+	CodeOriginNotAllowed      Code = "origin_not_allowed"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeNotAcceptable         Code = "not_acceptable"

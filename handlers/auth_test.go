@@ -67,6 +67,9 @@ func (m *matrix) request(r *route) request {
 		body, contentType := form(formPart{"file", "b.txt", "text/plain", []byte("b")})
 		out.body, out.headers = body, []string{"Content-Type", contentType}
 	}
+	if r.path == "/mcp" {
+		out.body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
+	}
 	if r.method == "POST" && strings.HasSuffix(r.path, "run") {
 		out.body = `{"ticket": "b"}`
 		if strings.HasSuffix(r.path, "rerun") {
@@ -115,7 +118,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 			req.key, req.headers = test.key, append(req.headers, test.headers...)
 			a := m.send(req)
 			switch {
-			case r.access == accessOpen, r.path == "/v1/flow" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+			case r.access == accessOpen, slices.Contains([]string{"/v1/flow", "/mcp"}, r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
 			case r.path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 201) // keeps it for the key
@@ -211,7 +214,7 @@ func TestForeignIsMissing(t *testing.T) {
 			ask(r, path, "", listed)
 		}
 	}
-	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/files/", "/v1/file", "/mcp", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/files/", "/v1/file", "/mcp/", "/mcp/x", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
 		ask(&m.server.routes[0], path, "", key)
 		ask(&m.server.routes[0], path, "", "-")
 	}

@@ -41,3 +41,24 @@ func BenchmarkStartRun(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkToolCall is the same start through the Model Context Protocol; the
+// run is the same, so what it takes longer is the protocol.
+func BenchmarkToolCall(b *testing.B) {
+	w := setup(b)
+	w.server.Runner = instant{w.runner}
+	body := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "answer_a_ticket", "arguments": {"ticket": "My parcel has not arrived.", "tone": "formal"}}}`
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+w.key)
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			rec := httptest.NewRecorder()
+			if w.server.ServeHTTP(rec, r); rec.Code != 200 || !strings.Contains(rec.Body.String(), "run_id") {
+				b.Fatal(rec.Body)
+			}
+		}
+	})
+}

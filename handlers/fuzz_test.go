@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,12 +129,37 @@ func (f *fuzzer) request() *http.Request {
 		f.form(req)
 		return req
 	}
+	if r.path == "/mcp" {
+		f.message(req)
+	}
 	req.Header.Set("Content-Type", often(f, "application/json", "application/json; charset=UTF-8", "application/json; charset", "text/plain", "", ";"))
 	f.headers(req.Header)
 	if f.IntN(10) == 0 {
 		req.ContentLength = -1
 	}
 	return req
+}
+
+// message makes the request one of the Model Context Protocol that is nearly
+// right.
+func (f *fuzzer) message(req *http.Request) {
+	params := map[string]any{"name": often(f, "answer_a_ticket", oddTexts...), "arguments": map[string]any{"ticket": f.value(0)}}
+	for range f.IntN(3) {
+		params[one(f, "name", "arguments", "_meta", "cursor", "protocolVersion", "capabilities", "clientInfo", "requestId", "level", "uri", "ref", "notifications")] = f.value(0)
+	}
+	m := map[string]any{"jsonrpc": "2.0", "id": 1, "method": often(f, "tools/call", "tools/list", "initialize", "ping", "server/discover", "notifications/cancelled", "logging/setLevel", "completion/complete", "prompts/get", "resources/read", "subscriptions/listen", "x"), "params": params}
+	for range f.IntN(2) {
+		m[one(f, "jsonrpc", "id", "method", "params", "result")] = f.value(0)
+	}
+	body := f.body()
+	if f.IntN(5) > 0 {
+		body = string(flow.EncodeJSON(m))
+	}
+	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	if f.IntN(2) == 0 {
+		req.Header.Set("Mcp-Protocol-Version", one(f, "2025-11-25", "2026-07-28", "2024-11-05", "2099-01-01", "x"))
+		req.Header.Set("Mcp-Session-Id", one(f, oddTexts...))
+	}
 }
 
 // form makes the request an upload that is nearly right.
@@ -181,7 +207,7 @@ func TestBadInputIsNeverOurFault(t *testing.T) {
 		r := f.request()
 		a := m.serve(r)
 		byStatus[a.status]++
-		if a.status >= 500 {
+		if a.status >= 500 || r.URL.Path == "/mcp" && inside.Match(a.raw) {
 			t.Fatalf("request %d: %s %s %v answers %d %s\n%s", i, r.Method, r.RequestURI, r.Header, a.status, a.raw, m.log)
 		}
 		wholeAPI().check(t, r.Method, r.URL.Path, a)
@@ -211,6 +237,30 @@ func FuzzStartRun(f *testing.F) {
 		r.Header.Set("Authorization", "Bearer "+w.key)
 		a := w.serve(r)
 		if a.status >= 500 {
+			t.Errorf("answers %d %s", a.status, a.raw)
+		}
+		wholeAPI().check(t, r.Method, r.URL.Path, a)
+	})
+}
+
+// inside is what an answer must not tell: how the program is made.
+var inside = regexp.MustCompile(`\*?\b(mcp|jsonrpc2?|handlers|flow)\.[A-Z]|goroutine \d|\.go:\d`)
+
+// FuzzMCP tries messages of the Model Context Protocol.
+func FuzzMCP(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "answer_a_ticket", "arguments": {"ticket": "a"}, "_meta": {"progressToken": 1}}}`), "2025-11-25", "a")
+	f.Add([]byte(`{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"cursor": "x", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}`), "2026-07-28", "")
+	f.Add([]byte(`{"jsonrpc": "2.0", "id": "x", "method": "initialize", "params": {"protocolVersion": "1", "capabilities": {"roots": 1}, "clientInfo": {"name": 1}}}`), "", "")
+	w := setup(f)
+	f.Fuzz(func(t *testing.T, body []byte, version, session string) {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(string(body)))
+		r.Header.Set("Authorization", "Bearer "+w.key)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Protocol-Version", version)
+		r.Header.Set("Mcp-Session-Id", session)
+		a := w.serve(r)
+		if a.status >= 500 || inside.Match(a.raw) {
 			t.Errorf("answers %d %s", a.status, a.raw)
 		}
 		wholeAPI().check(t, r.Method, r.URL.Path, a)

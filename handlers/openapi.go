@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -125,10 +126,16 @@ func (d *api) responses(r *route) schema {
 		}
 	}
 	for status, codes := range byStatus {
-		responses[strconv.Itoa(status)] = d.problemResponse(status, codes)
+		p := d.problemResponse(status, codes)
+		if also, ok := responses[strconv.Itoa(status)].(schema); ok { // the status has another meaning, of another type
+			maps.Copy(p["content"].(schema), also["content"].(schema))
+		}
+		responses[strconv.Itoa(status)] = p
 	}
 	return responses
 }
+
+const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"
 
 func (d *api) response(r *route, a *answer) schema {
 	headers := append([]string{"X-Request-Id"}, a.headers...)
@@ -147,7 +154,7 @@ func (d *api) response(r *route, a *answer) schema {
 	if a.stream {
 		d.of(stepEventType)
 		d.of(deltaEventType)
-		content[typeStream] = schema{"schema": schema{"type": "string"}, "example": "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"}
+		content[typeStream] = schema{"schema": schema{"type": "string"}, "example": cmp.Or(a.example, runStreamExample)}
 	}
 	response := schema{"description": a.text, "headers": headerRefs(headers)}
 	if len(content) > 0 {

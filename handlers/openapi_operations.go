@@ -26,6 +26,7 @@ type answer struct {
 	json    reflect.Type // of the body; nil for none
 	schema  string       // or the name of its schema
 	stream  bool         // may be an event stream
+	example string       // of the stream; empty means one of a run
 	binary  bool         // is the content of a file
 	headers []string
 }
@@ -155,6 +156,17 @@ var (
 	docEraseFile = operation{id: "eraseFile", tag: "Files", summary: "Erase a file",
 		text:    "It is gone for every run that has it. A key with the scope run alone may erase what it uploaded itself.",
 		answers: []answer{{status: 204, text: "It is erased."}}}
+
+	docMCP = operation{id: "mcp", tag: "MCP", summary: "Speak the Model Context Protocol",
+		text: "Streamable HTTP without state: one JSON-RPC message a request. Each published flow that the key may call is a tool. A key needs the scope run to call one.",
+		body: "RPCMessage", problems: []flow.Code{flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeOriginNotAllowed},
+		answers: []answer{
+			{status: 200, text: "The answer to a request; as an event stream, after what is told of its progress.", schema: "RPCMessage", stream: true,
+				example: "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"It will arrive tomorrow.\"}]}}\n\n", headers: []string{"Mcp-Session-Id"}},
+			{status: 202, text: "A notification was taken."},
+			{status: 400, text: "An error of the protocol.", schema: "RPCMessage"},
+			{status: 404, text: "A method that is not there, by an answer of the protocol.", schema: "RPCMessage"},
+		}}
 
 	fileParams  = []string{"expires", "signature", "Range", "If-None-Match"}
 	fileHeaders = []string{"ETag", "Last-Modified", "Content-Disposition"}

@@ -48,6 +48,7 @@ var apiHeaders = map[string]schema{
 	"Content-Disposition": apiHeader("inline for pictures, sound and film, otherwise attachment; and the file's name.", schema{"type": "string"}),
 	"Accept-Ranges":       apiHeader("That Range is understood.", schema{"type": "string", "enum": []string{"bytes"}}),
 	"Content-Range":       apiHeader("Which part of how much.", schema{"type": "string"}),
+	"Mcp-Session-Id":      apiHeader("Of the answer to initialize: to be sent with what follows, so that a cancellation finds its call.", schema{"type": "string"}),
 	"Allow":               apiHeader("The methods that the path takes.", schema{"type": "string"}),
 }
 
@@ -89,6 +90,11 @@ func bodySchemas() schema {
 		},
 		"File":    fileValueSchema(),
 		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object as File describes it.", "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
+		"RPCMessage": schema{
+			"type": "object", "description": "A message of JSON-RPC 2.0, as the Model Context Protocol has them.", "required": []string{"jsonrpc"},
+			"properties": schema{"jsonrpc": schema{"const": "2.0"}, "id": schema{"type": []string{"string", "number", "null"}}, "method": schema{"type": "string"}, "params": schema{"type": "object"}, "result": schema{"type": "object"}, "error": schema{"type": "object"}},
+			"examples":   []any{schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
+		},
 		"Health":  schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
 		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}},
 		"RunEnded": schema{

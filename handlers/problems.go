@@ -28,6 +28,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeBudgetExceeded:        {402, "Budget exceeded", 0},
 	flow.CodeScopeMissing:          {403, "Scope missing", 0},
 	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
+	flow.CodeOriginNotAllowed:      {403, "Origin not allowed", 0},
 	flow.CodeNotFound:              {404, "Not found", 0},
 	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
 	flow.CodeNotAcceptable:         {406, "Not acceptable", 0},

@@ -111,12 +111,20 @@ func (q *query) cursor(prefix string) string {
 	if !ok {
 		return ""
 	}
+	id, ok := openCursor(s, prefix)
+	if !ok {
+		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
+	}
+	return id
+}
+
+// openCursor is the ID in a cursor.
+func openCursor(s, prefix string) (id string, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || !flow.ValidID(prefix, string(data)) {
-		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
-		return ""
+		return "", false
 	}
-	return string(data)
+	return string(data), true
 }
 
 // newCursor continues below an ID; null when there is nothing more.

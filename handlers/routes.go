@@ -87,6 +87,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
 		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
 		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
+		{"POST", "/mcp", accessSee, s.serveMCP, docMCP},
 	}
 }
 

@@ -85,6 +85,11 @@ func (c *call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 		return nil, err
 	}
 	defer release()
+	return c.awaitHeld(run, limit)
+}
+
+// awaitHeld is await for a request that counts as held already.
+func (c *call) awaitHeld(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	go func() {

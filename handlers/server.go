@@ -35,6 +35,8 @@ type Store interface {
 
 	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
 	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
+	// ListFlowHeads lists all flows, archived ones too, without their drafts.
+	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 
@@ -85,6 +87,7 @@ type Server struct {
 	rates    *rates
 	uses     *uses
 	outlines *outlines
+	agents   *agents
 	api      []byte // the OpenAPI document of the whole API
 
 	arrival time.Duration // until a body must be complete
@@ -106,6 +109,7 @@ func New(cfg Config) *Server {
 	s.rates = newRates()
 	s.uses = newUses(s.Store, s.Log)
 	s.outlines = newOutlines(s.Store, s.Kinds)
+	s.agents = s.newAgents()
 	s.routes = s.table()
 	s.api = s.apiDocument()
 	s.echo = echo.New()

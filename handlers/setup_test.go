@@ -154,7 +154,7 @@ func (w *world) publish(id string) {
 	f := w.store.flows[id]
 	f.LiveVersion, f.LiveHash = f.LiveVersion+1, flow.Hash(f.Draft)
 	w.store.documents[f.LiveHash] = f.Draft
-	w.store.versions[id] = append(w.store.versions[id], flow.Version{FlowID: id, Number: f.LiveVersion, DocumentHash: f.LiveHash})
+	w.store.versions[id] = append(w.store.versions[id], flow.Version{FlowID: id, Number: f.LiveVersion, DocumentHash: f.LiveHash, CreatedAt: time.Now()})
 }
 
 // reply is a response read to its end.

@@ -76,6 +76,14 @@ func (m *memory) ListFlows(_ context.Context, ws, after string, limit int) ([]fl
 	return list[:min(limit, len(list))], nil
 }
 
+func (m *memory) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+	list, err := m.ListFlows(ctx, ws, "", 1<<20)
+	for i := range list {
+		list[i].Draft = nil
+	}
+	return list, err
+}
+
 func (m *memory) FindVersion(_ context.Context, ws, flowID string, n int64) (*flow.Version, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
