@@ -58,6 +58,7 @@ func (s *seeded) private() []place {
 	return []place{
 		{"flows", "/flows"}, {"flows-table", "/flows?view=table"}, {"templates", "/flows/templates"}, {"import", "/flows/import"},
 		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"},
+		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
 		{"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
 		{"credentials", "/credentials"}, {"models", "/models"},

@@ -49,9 +49,12 @@ func (c APICalls) Mark() string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
+// mostCalls is how many bars the picture has room for.
+const mostCalls = 20
+
 // spark draws how long the calls took, the oldest first.
 func (c APICalls) spark() Sparkline {
-	var s Sparkline
+	s := Sparkline{Bars: make([]Bar, max(0, mostCalls-len(c.Rows)))}
 	for i := len(c.Rows) - 1; i >= 0; i-- {
 		r := c.Rows[i]
 		b := Bar{Count: int(r.Took.Milliseconds()) + 1}

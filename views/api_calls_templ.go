@@ -30,14 +30,14 @@ func Calls(c APICalls) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section id=\"api-calls\" aria-labelledby=\"api-calls-title\" data-path=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section id=\"api-calls\" class=\"api-part\" aria-labelledby=\"api-calls-title\" data-path=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(flowPath(c.FlowID) + "/api/calls")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `api_calls.templ`, Line: 5, Col: 104}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `api_calls.templ`, Line: 5, Col: 121}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -50,7 +50,7 @@ func Calls(c APICalls) templ.Component {
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(c.Mark())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `api_calls.templ`, Line: 5, Col: 127}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `api_calls.templ`, Line: 5, Col: 144}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
@@ -403,7 +403,7 @@ func addresses(a APIAddresses) templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section id=\"api-addresses\" aria-labelledby=\"api-addresses-title\"><h2 id=\"api-addresses-title\">Other ways in</h2><dl class=\"api-facts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<section id=\"api-addresses\" class=\"api-part\" aria-labelledby=\"api-addresses-title\"><h2 id=\"api-addresses-title\">Other ways in</h2><dl class=\"api-facts\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

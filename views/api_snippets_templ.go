@@ -32,7 +32,7 @@ func Snippets(s APISnippets) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section id=\"api-snippets\" aria-labelledby=\"api-snippets-title\"><h2 id=\"api-snippets-title\">Call it</h2><nav class=\"api-langs\" aria-label=\"Language\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section id=\"api-snippets\" class=\"api-part\" aria-labelledby=\"api-snippets-title\"><h2 id=\"api-snippets-title\">Call it</h2><nav class=\"api-langs\" aria-label=\"Language\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

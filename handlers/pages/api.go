@@ -129,6 +129,9 @@ func (c *call) apiPane(a *callable) (pane views.APIPane, err error) {
 	}
 	pane.Try = c.apiTry(a)
 	pane.Addresses = c.apiAddresses(a.flow.ID)
+	if pane.Keys, err = c.flowKeys(a.flow); err != nil {
+		return pane, err
+	}
 	pane.Calls, err = c.apiCalls(a.flow.ID)
 	return pane, err
 }

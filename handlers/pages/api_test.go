@@ -50,7 +50,7 @@ func TestAPI(t *testing.T) {
 		page := owner.get("/flows/"+id+"/api").is(200).has("<h1>API of Greet</h1>", "v1 live", "the draft is the same", "POST", h.http.URL+"/v1/flow/"+id+"/run",
 			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.http.URL+"/mcp", "No program has called this flow yet")
 		page.lacks("Ada <b>", "in v2", "Not published")
-		part := owner.part().get("/flows/" + id + "/api").is(200).has(`id="api-draft"`, `id="api-try"`, `id="api-calls"`, `id="api-addresses"`)
+		part := owner.part().get("/flows/"+id+"/api").is(200).has(`id="api-draft"`, `id="api-try"`, `id="api-calls"`, `id="api-addresses"`)
 		part.lacks("<html", "<h1>")
 		if !(strings.Index(part.body, `id="api-state"`) < strings.Index(part.body, `id="api-fields"`) && strings.Index(part.body, `id="api-fields"`) < strings.Index(part.body, `id="api-snippets"`)) {
 			t.Error("the sections are in another order")
@@ -76,7 +76,7 @@ func TestAPI(t *testing.T) {
 		t.Parallel()
 		id := h.live(greeting)
 		owner.get("/flows/"+id).is(200).has(`id="flow-api"`, `id="api-snippets"`, `id="api-draft"`)
-		owner.get("/flows/"+id+"?version=1").is(200).has("Its API is here").lacks(`id="api-snippets"`)
+		owner.get("/flows/" + id + "?version=1").is(200).has("Its API is here").lacks(`id="api-snippets"`)
 	})
 	t.Run("is nobody else's", func(t *testing.T) {
 		t.Parallel()
@@ -93,17 +93,19 @@ func TestAPI(t *testing.T) {
 }
 
 // withoutRequest is a page without the ID of its request.
-func withoutRequest(a *answer) string { return strings.ReplaceAll(a.body, a.header.Get("X-Request-Id"), "") }
+func withoutRequest(a *answer) string {
+	return strings.ReplaceAll(a.body, a.header.Get("X-Request-Id"), "")
+}
 
 func TestAPISnippets(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	b, id := h.as(flow.MemberViewer), h.live(greeting)
 	b.get("/flows/"+id+"/api").is(200).has("Prefer: wait=30", `id="api-lang-curl"`, `&amp;manner=stream`)
-	b.get("/flows/"+id+"/api?lang=curl&manner=stream").is(200).has("text/event-stream").lacks("Prefer: wait=30")
+	b.get("/flows/" + id + "/api?lang=curl&manner=stream").is(200).has("text/event-stream").lacks("Prefer: wait=30")
 	b.part().get("/flows/"+id+"/api?part=snippets").is(200).has("text/event-stream", `href="/docs/quickstart"`).lacks("api-fields")
 	b.part().get("/flows/"+id+"/api?part=snippets&manner=webhook").is(200).has("whsec_", `href="/docs/webhooks"`)
-	b.part().get("/flows/"+id+"/api?part=snippets&lang=cobol&manner=shout").is(200).has("whsec_")
+	b.part().get("/flows/" + id + "/api?part=snippets&lang=cobol&manner=shout").is(200).has("whsec_")
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
@@ -144,10 +146,27 @@ func TestTryAPI(t *testing.T) {
 		a.has("422 Unprocessable Entity", "input_invalid").lacks("Open the run", "Show it on the canvas")
 		try(editor.part(), h.flow(greeting), url.Values{"in.who": {"Ada"}}).is(200).has("409 Conflict", "not_published")
 	})
+	t.Run("tells of the run before it has ended", func(t *testing.T) {
+		t.Parallel()
+		slow, let := h.waiting()
+		h.publish(slow)
+		s := editor.stream("/flows/"+slow+"/events?rev=0", "")
+		s.next("flow:people")
+		answered := make(chan *answer, 1)
+		go func() { answered <- try(editor.part(), slow, url.Values{"tab": {"tab-1"}}) }()
+		told := s.next("flow:tried")
+		if told.detail["tab"] != "tab-1" {
+			t.Errorf("told %v", told.detail)
+		}
+		let <- http.StatusOK
+		if a := <-answered; !strings.Contains(a.body, `data-run="`+told.detail["run"].(string)+`"`) {
+			t.Errorf("told of %v, answered %s", told.detail, a.body)
+		}
+	})
 	t.Run("is not for viewers", func(t *testing.T) {
 		t.Parallel()
 		try(viewer, id, url.Values{"in.who": {"Ada"}}).is(403)
-		viewer.get("/flows/"+id+"/api").is(200).has("Editors of this workspace").lacks("api-try-form")
+		viewer.get("/flows/" + id + "/api").is(200).has("Editors of this workspace").lacks("api-try-form")
 	})
 	t.Run("takes no more than a form may have", func(t *testing.T) {
 		t.Parallel()

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,11 +60,57 @@ func (c *call) tryAPI() error {
 	if refused {
 		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *views.APITry) { t.Error = e.Message })
 	}
+	told := c.foretelling(a.flow.ID, typed.tab)
 	x := c.exchange(a, typed)
+	told()
 	if x.Run != "" {
 		c.s.announce(a.flow.ID, "flow:run", map[string]string{"run": x.Run})
 	}
 	return c.answerTry(http.StatusOK, a, x, func(t *views.APITry) { c.keepTyped(a, t, typed) })
+}
+
+// tryLook is how often a run that was just asked for is looked for.
+const tryLook = 50 * time.Millisecond
+
+// foretelling tells the page that sent the form of its run as soon as there is
+// one, so that it can follow it: the answer waits for the run's end. It goes on
+// until stop is called. Of several forms sent in the same moment it may tell of
+// another's run; the answer names the right one.
+func (c *call) foretelling(flowID, tab string) (stop func()) {
+	if tab == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(c.ctx())
+	over := make(chan struct{})
+	choice := flow.RunChoice{WorkspaceID: c.ws(), FlowID: flowID, Trigger: flow.TriggerBuilder, From: c.s.Now(), Limit: shownCalls}
+	go func() {
+		defer close(over)
+		if run := c.s.firstTried(ctx, choice); run != "" {
+			c.s.announce(flowID, "flow:tried", map[string]string{"run": run, "tab": tab})
+		}
+	}()
+	return func() { cancel(); <-over }
+}
+
+// firstTried waits for a run that began by a request of ours: those that a
+// person starts bear their ID. Empty means that there was none in time.
+func (s *Server) firstTried(ctx context.Context, choice flow.RunChoice) (id string) {
+	for {
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-time.After(tryLook):
+		}
+		found, err := s.Store.ListRunRows(ctx, choice)
+		if err != nil {
+			return "" // the answer tells it in the end
+		}
+		for i := range found.Rows {
+			if r := &found.Rows[i]; r.UserID == "" && !r.Draft {
+				return r.ID
+			}
+		}
+	}
 }
 
 // answerTry shows the exchange alone, or without a script on its page.

@@ -27,7 +27,8 @@ const (
 // typedInputs is a form of inputs as it came.
 type typedInputs struct {
 	ask    trialAsk
-	filled bool // the fields came with it; else those of the parent hold
+	filled bool   // the fields came with it; else those of the parent hold
+	tab    string // the page that sent it, where it wants to hear of it
 	texts  map[string]string
 	files  map[string]any    // values of the files that came
 	last   map[string]string // IDs of the files to be kept
@@ -41,7 +42,7 @@ func (c *call) readInputs() (*typedInputs, error) {
 		return nil, err
 	}
 	t.ask = trialAsk{fields["until"], fields["from"], fields["parent"]}
-	t.filled = fields["filled"] != ""
+	t.filled, t.tab = fields["filled"] != "", fields["tab"]
 	for name, text := range fields {
 		if input, ok := strings.CutPrefix(name, inputPrefix); ok {
 			t.texts[input] = text
