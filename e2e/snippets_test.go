@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,6 +121,7 @@ type called struct {
 	*server
 	address, key, manage        string
 	plain, filed, failing, hook string
+	talking                     string // address of a server that only says what a model would
 }
 
 func newCalled(t *testing.T) *called {
@@ -128,6 +130,9 @@ func newCalled(t *testing.T) *called {
 		return node("in_"+strings.Trim(name, "_"), "input", object{"name": name, "type": kind})
 	}
 	c := &called{server: s, address: s.base(), key: s.key(), manage: s.manager()}
+	talking := httptest.NewServer(http.HandlerFunc(talk))
+	t.Cleanup(talking.Close)
+	c.talking = talking.URL
 	c.plain = s.publish(document(`Echo "it" */ ?> \u000a`, []object{
 		in("who", "text"), in("a-b", "text"), in("_x", "number"), in("class", "json"), in("__proto__", "boolean"), in("yield", "list"), output("text-1"), output("json"),
 	}, "in_a-b.value > out_text-1.value", "in_class.value > out_json.value"))
@@ -141,6 +146,21 @@ func newCalled(t *testing.T) *called {
 		input("port"), input("text"), output("text"), node("hook", "webhook", object{"url": "http://127.0.0.1:{{port}}/hook", "secret": nodeSecret}),
 	}, "port.value > hook.port", "text.value > out_text.value"))
 	return c
+}
+
+// talk is the stream of a run whose model said two words and broke off. Its
+// pieces end where a careless reader would break: within an event, and within a
+// letter.
+func talk(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	events := ": ping\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Hello \"}\n\n" +
+		"event: delta\ndata: {\"path\":\"write\",\"text\":\"wörld\\n😀\"}\n\n" +
+		"id: 3\nevent: output\ndata: {\"name\":\"answer\",\"value\":\"a\u2028b\"}\n\n" +
+		"id: 4\nevent: run\ndata: {\"status\":\"failed\",\"error\":{\"code\":\"provider_unavailable\"}}\n\n"
+	for i := 0; i < len(events); i += 7 {
+		_, _ = w.Write([]byte(events[i:min(i+7, len(events))])) // a reader that has gone is its test's to notice
+		_ = http.NewResponseController(w).Flush()
+	}
 }
 
 // as is a client whose failures are those of a test of its own.
@@ -164,6 +184,7 @@ func (c *called) attempts(id string) map[string]attempt {
 		"wait": {snippets.MannerWait, call(c.filed, value("who", id+"-wait"), value("a-b", awkward), value("beyond", beyond),
 			snippets.Input{Name: "photo", Value: "it's a photo.txt", File: true})},
 		"refused": {snippets.MannerWait, refused},
+		"deltas":  {snippets.MannerStream, snippets.Call{BaseURL: c.talking, FlowID: "flow_1"}},
 		"failed":  {snippets.MannerStart, call(c.failing, value("who", "no number"))},
 		"webhook": {snippets.MannerWebhook, call(c.hook)},
 	}
@@ -207,6 +228,7 @@ func (l *tongue) test(t *testing.T, c *called) {
 	}
 	l.checkEnded(t, c, dir)
 	l.checkRefusals(t, dir)
+	l.checkDeltas(t, dir)
 	if l.id == "curl" {
 		l.checkByHand(t, c, dir)
 		return
@@ -392,6 +414,21 @@ func (l *tongue) checkRefusals(t *testing.T, dir string) {
 		if r := l.do(t, dir, name); r.code == 0 || !strings.Contains(r.out+r.errs, why) {
 			t.Errorf("%s: exit code %d without the word %s\n%s\n%s", name, r.code, why, r.out, r.errs)
 		}
+	}
+}
+
+// checkDeltas wants text to be printed as it comes, and a run that fails to be
+// an error; a program that reads no JSON prints the events.
+func (l *tongue) checkDeltas(t *testing.T, dir string) {
+	r := l.do(t, dir, "deltas")
+	if l.id == "curl" || l.id == "java" {
+		if !strings.Contains(r.out, `"wörld\n😀"`) || !strings.Contains(r.out, "provider_unavailable") {
+			t.Errorf("deltas: printed %s\n%s", r.out, r.errs)
+		}
+		return
+	}
+	if r.code == 0 || !strings.Contains(r.out, "Hello wörld\n😀") || !strings.Contains(r.out, "answer: \"a") || !strings.Contains(r.errs, "provider_unavailable") {
+		t.Errorf("deltas: exit code %d, printed %s\n%s", r.code, r.out, r.errs)
 	}
 }
 
