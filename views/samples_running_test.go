@@ -89,6 +89,8 @@ func sampleRunForm() RunForm {
 		field("urgent", flow.TypeBoolean, func(f *RunField) { f.Checked = true }),
 		field("labels", flow.TypeList, func(f *RunField) { f.Value, f.Mono = "billing\ntechnical", true }),
 		field("tone", flow.TypeText, func(f *RunField) { f.Options = []Option{{"friendly", "friendly"}, {"formal", "formal"}} }),
-		field("invoice", flow.TypeFile, func(f *RunField) { f.Last = &FileView{"file_1", "invoice.pdf", "application/pdf", 48213} }),
+		field("invoice", flow.TypeFile, func(f *RunField) {
+			f.Last = &FileView{ID: "file_1", Name: "invoice.pdf", MIME: "application/pdf", Size: 48213}
+		}),
 	}}
 }

@@ -24,6 +24,9 @@ type ValueView struct {
 	At string
 	// All shows as much as a page can bear; it was asked for.
 	All bool
+	// Files gives the address of a file by its ID; nil: the one that the session
+	// guards.
+	Files func(id string) string
 }
 
 // How much of a value is shown at once.
@@ -134,7 +137,16 @@ func plainText(v any) string {
 
 // below is the same view of a part of the value.
 func (v ValueView) below(key string, value any) ValueView {
-	return ValueView{Value: value, More: v.More, At: v.At + flow.Pointer(key)}
+	return ValueView{Value: value, More: v.More, At: v.At + flow.Pointer(key), All: v.All && v.More == "", Files: v.Files}
+}
+
+// file is the value as a file.
+func (v ValueView) file() FileView {
+	f := FileOf(v.Value)
+	if v.Files != nil {
+		f.at = v.Files(f.ID)
+	}
+	return f
 }
 
 // address fetches this part alone.
@@ -284,10 +296,12 @@ func brief(f float64) string {
 	return fmt.Sprintf("%.4g", f)
 }
 
-// FileView is a file of a run, at an address that the session guards.
+// FileView is a file of a run, at an address that the session guards or, for
+// whom there is none, a signed one.
 type FileView struct {
 	ID, Name, MIME string
 	Size           int64
+	at             string // another address than that
 }
 
 // FileOf reads a file value.
@@ -298,7 +312,7 @@ func FileOf(v any) FileView {
 	return FileView{ID: id, Name: or(flow.Text(m["name"]), id), MIME: flow.Text(m["mime"]), Size: int64(size)}
 }
 
-func (f FileView) href() string { return "/files/" + url.PathEscape(f.ID) }
+func (f FileView) href() string { return or(f.at, "/files/"+url.PathEscape(f.ID)) }
 
 // about says what the file is.
 func (f FileView) about() string { return or(f.MIME, "unknown type") + ", " + flow.Size(f.Size) }

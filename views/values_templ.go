@@ -157,7 +157,7 @@ func Value(v ValueView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case shapeFile:
-			templ_7745c5c3_Err = valueFile(FileOf(v.Value)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = valueFile(v.file()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -96,6 +96,7 @@ var auditWords = map[string]string{
 	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived",
 	"flow.create": "made the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"flow.secret.read": "read the signing secret of", "price.set": "set the price of", "price.remove": "removed the price of",
+	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
 	"run.erase": "erased the run", "run.cancel": "canceled the run",
 }
 

@@ -21,6 +21,7 @@ type call struct {
 	s      *Server
 	member *flow.Member // who asks; nil on open pages
 	nonce  string       // allows the styles that the code editor makes
+	frames string       // origins whose pages may frame the answer; empty: none may
 }
 
 func newCall(ec echo.Context, s *Server) *call {

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,8 +23,9 @@ const answerTime = 60 * time.Second
 // policy is what a page may load: nothing but our own. The nonce lets the code
 // editor make the styles that it computes.
 func (c *call) policy() string {
+	frames := cmp.Or(c.frames, "'none'")
 	return "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'nonce-" + c.nonce + "'; img-src 'self' data: blob:; " +
-		"media-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+		"media-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + frames
 }
 
 // render answers with a component. It is made completely first, so that an

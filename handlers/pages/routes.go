@@ -58,6 +58,7 @@ func (s *Server) table() []route {
 		s.runningRoutes(),
 		s.flowRoutes(),
 		s.runRoutes(),
+		s.formRoutes(),
 		s.runListRoutes(),
 		s.usageRoutes(),
 		s.credentialRoutes(),

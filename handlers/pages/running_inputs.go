@@ -32,17 +32,32 @@ type typedInputs struct {
 	texts  map[string]string
 	files  map[string]any    // values of the files that came
 	last   map[string]string // IDs of the files to be kept
+
+	ws      string            // owns the files that come
+	maxFile int64             // bytes of each; zero means the store's own limit
+	wants   func(string) bool // tells of a file whether it is kept; nil: all are
+	large   map[string]bool   // inputs whose file had more bytes than that
+}
+
+func (c *call) newTyped(ws string, maxFile int64) *typedInputs {
+	return &typedInputs{texts: map[string]string{}, files: map[string]any{}, last: map[string]string{}, large: map[string]bool{}, ws: ws, maxFile: maxFile}
 }
 
 // readInputs reads the form, and keeps the files that come with it.
 func (c *call) readInputs() (*typedInputs, error) {
-	t := &typedInputs{texts: map[string]string{}, files: map[string]any{}, last: map[string]string{}}
+	t := c.newTyped(c.ws(), c.s.MaxFile)
 	fields, err := c.eachPart(t)
 	if err != nil {
 		return nil, err
 	}
 	t.ask = trialAsk{fields["until"], fields["from"], fields["parent"]}
 	t.filled, t.tab = fields["filled"] != "", fields["tab"]
+	t.sort(fields)
+	return t, nil
+}
+
+// sort finds the inputs among the fields.
+func (t *typedInputs) sort(fields map[string]string) {
 	for name, text := range fields {
 		if input, ok := strings.CutPrefix(name, inputPrefix); ok {
 			t.texts[input] = text
@@ -50,12 +65,12 @@ func (c *call) readInputs() (*typedInputs, error) {
 			t.last[input] = text
 		}
 	}
-	return t, nil
 }
 
 var errUnreadableRun = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 
-// eachPart reads the fields of a form; files among them go to the store.
+// eachPart reads the fields of a form; files among them go to the store. With an
+// error come the fields before it.
 func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 	fields := map[string]string{}
 	reader, err := c.Request().MultipartReader()
@@ -83,21 +98,16 @@ func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 			err = c.onePart(t, fields, part, &room)
 		}
 		if err != nil {
-			return nil, err
+			return fields, err
 		}
 	}
-	return nil, errUnreadableRun
+	return fields, errUnreadableRun
 }
 
 func (c *call) onePart(t *typedInputs, fields map[string]string, part *multipart.Part, room *int64) error {
 	name := part.FormName()
 	if input, ok := strings.CutPrefix(name, inputPrefix); ok && part.FileName() != "" {
-		f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, part)
-		if err != nil {
-			return err
-		}
-		t.files[input] = f.Value()
-		return nil
+		return c.keepPart(t, input, part)
 	}
 	text, err := io.ReadAll(io.LimitReader(part, *room+1))
 	if err != nil {
@@ -109,6 +119,23 @@ func (c *call) onePart(t *typedInputs, fields map[string]string, part *multipart
 	if part.Header.Get("Content-Disposition") != "" && !isFilePart(part) {
 		fields[name] = string(text)
 	}
+	return nil
+}
+
+// keepPart keeps a file, if it is wanted. One that is not is read over.
+func (c *call) keepPart(t *typedInputs, input string, part *multipart.Part) error {
+	if t.wants != nil && !t.wants(input) {
+		return nil
+	}
+	f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: t.ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: t.maxFile}, part)
+	if t.wants != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
+		t.large[input] = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.files[input] = f.Value()
 	return nil
 }
 

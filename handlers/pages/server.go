@@ -21,6 +21,7 @@ import (
 // What is missing is an Error of CodeNotFound.
 type Store interface {
 	sessionStore
+	formStore
 	peopleStore
 	builderStore
 	apiStore
@@ -91,13 +92,16 @@ type Server struct {
 	editing  editing
 	streams  streams
 	docs     func() (*shelf, error) // read when it is first asked for
+	seals    *flow.FormSeals        // of what visitors of forms are given
+	senders  *senders               // how often each sent a form of late
 	drained  chan struct{}
 	drain    sync.Once
 }
 
 // New makes the dashboard.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{}), hasher: newHasher()}
+	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{}), hasher: newHasher(), senders: newSenders()}
+	s.seals = s.newSeals()
 	s.ids = flow.IDs{Now: s.Now, Random: rand.Reader}
 	s.sessions = s.newSessions()
 	s.docs = sync.OnceValues(s.newShelf)
@@ -108,7 +112,7 @@ func New(cfg Config) *Server {
 		r := &s.routes[i]
 		s.echo.Add(r.method, r.path, s.serve(r))
 	}
-	s.handler = http.NewCrossOriginProtection().Handler(s.sessions.LoadAndSave(s.guard(s.echo)))
+	s.handler = crossOrigin().Handler(s.sessions.LoadAndSave(s.guard(s.echo)))
 	return s
 }
 

@@ -69,8 +69,9 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 		Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: "http://" + h.http.Listener.Addr().String(),
 		Log: slog.New(slog.NewTextHandler(h.log, nil)),
 	}
+	cfg.Links = &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	api := handlers.New(handlers.Config{
-		Store: h.store, Files: h.store, Links: &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}, Runner: h.runner, Kinds: kinds(), PublicURL: cfg.PublicURL,
+		Store: h.store, Files: h.store, Links: cfg.Links, Runner: h.runner, Kinds: kinds(), PublicURL: cfg.PublicURL,
 	})
 	cfg.API = api.ServeAs
 	for _, f := range set {

@@ -16,7 +16,7 @@ import (
 )
 
 // entries are what pages ask for by name; all else is reached from them.
-var entries = []string{"src/app.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/docs.css"}
+var entries = []string{"src/app.ts", "src/form.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/docs.css"}
 
 // bundle holds finished files by the name they get in dist, and which logical
 // name ("app.js") stands for which of them.

@@ -1,0 +1,165 @@
+package pages
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// resultHold is how long one stream of a result lasts; the page opens another
+// where the run goes on for longer.
+const resultHold = 10 * time.Minute
+
+// resultStream is what the page of a result hears.
+type resultStream struct {
+	*ticketed
+	watch   flow.Watch
+	told    int64             // number of the newest change that was sent
+	outputs map[string]string // by the node whose text becomes the output unchanged
+}
+
+// followResult is GET events: the result page's content at every change, and
+// text of the outputs as it comes. What other nodes say is not for visitors.
+func (v *visit) followResult() error {
+	who := "form " + network(v.ip())
+	if !v.s.streams.enter(who) {
+		return errTooManyStreams
+	}
+	defer v.s.streams.leave(who)
+	t, err := v.findTicketed()
+	if err != nil {
+		return err
+	}
+	watch := v.s.Runner.WatchRun(t.run.ID) // before the first look, so that no change falls between
+	defer watch.Stop()
+	s := &resultStream{ticketed: t, watch: watch, told: -1, outputs: t.spoken()}
+	h := v.Response().Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
+	v.Response().WriteHeader(http.StatusOK)
+	if err := s.follow(); !errors.Is(err, errStreamOver) {
+		return err
+	}
+	return nil
+}
+
+// spoken finds the outputs that are the text of a node, as it is.
+func (t *ticketed) spoken() map[string]string {
+	names := map[string]string{}
+	for _, o := range t.doc.Outputs(t.s.Kinds) {
+		for _, e := range t.doc.Edges {
+			if node, isText := strings.CutSuffix(e.From, ".text"); isText && e.ToNode() == o.Node {
+				names[node] = o.Name
+			}
+		}
+	}
+	return names
+}
+
+func (s *resultStream) follow() error {
+	beat, over := time.NewTicker(heartbeat), time.NewTimer(resultHold)
+	defer beat.Stop()
+	defer over.Stop()
+	pause := time.NewTimer(runPace)
+	defer pause.Stop()
+	err := s.look()
+	for err == nil {
+		pause.Reset(runPace)
+		select {
+		case <-pause.C:
+		case <-s.ctx().Done():
+			return errStreamOver
+		}
+		select {
+		case <-s.watch.Changes:
+			err = s.look()
+		case <-s.watch.Texts:
+			err = s.speak()
+		case <-beat.C:
+			err = s.beat()
+		case <-over.C:
+			err = errStreamOver
+		case <-s.s.drained:
+			err = errStreamOver
+		case <-s.ctx().Done():
+			err = errStreamOver
+		}
+	}
+	return err
+}
+
+// beat keeps the connection and looks whether the form is still there for this
+// visitor, and at the run: another process may work on it.
+func (s *resultStream) beat() error {
+	v, err := s.findVisit(s.flow.ID)
+	if isMissing(err) || err == nil && (v.form.PasswordHash != "" && !v.passes() || !s.s.Now().Before(s.expires)) {
+		return errStreamOver
+	}
+	if err == nil {
+		err = s.send([]byte(": \n\n"))
+	}
+	if err != nil {
+		return err
+	}
+	return s.look()
+}
+
+// look sends the page's content if the run has changed, and ends with the run.
+func (s *resultStream) look() error {
+	if err := s.find(s.run.ID); err != nil {
+		return err
+	}
+	if err := s.speak(); err != nil { // what a step said comes before its end
+		return err
+	}
+	if s.run.Seq == s.told {
+		return nil
+	}
+	s.told = s.run.Seq
+	var page bytes.Buffer
+	if err := views.FormRunBody(s.result()).Render(s.ctx(), &page); err != nil {
+		return err
+	}
+	if err := s.write("run", map[string]any{"html": page.String(), "state": string(s.run.State)}); err != nil {
+		return err
+	}
+	if s.run.State.Ended() {
+		return errors.Join(s.write("over", map[string]any{}), errStreamOver)
+	}
+	return nil
+}
+
+// speak sends what is new of the texts that become outputs.
+func (s *resultStream) speak() error {
+	for _, d := range s.watch.Read(func(string, int) bool { return true }) {
+		name, open := s.outputs[d.Path]
+		if !open {
+			continue
+		}
+		if err := s.write("text", map[string]any{"output": name, "text": d.Text, "reset": d.Reset}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *resultStream) write(event string, data any) error {
+	return s.send([]byte("event: " + event + "\ndata: " + string(flow.EncodeJSON(data)) + "\n\n"))
+}
+
+// send writes and flushes; a peer that takes nothing for a minute is gone.
+func (s *resultStream) send(data []byte) error {
+	s.limitAnswer()
+	if _, err := s.Response().Write(data); err != nil {
+		return errStreamOver
+	}
+	if err := http.NewResponseController(s.Response()).Flush(); err != nil {
+		return errStreamOver
+	}
+	return nil
+}

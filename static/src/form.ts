@@ -1,0 +1,103 @@
+// The script of public forms and their results. Both work without it; it shows
+// a result as it comes, and what is wrong before the form is sent.
+import "./copy.ts";
+import { say } from "./say.ts";
+
+/** Says beside a field what is wrong with it; nothing takes that back. */
+function blame(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+  field.setCustomValidity(text);
+  const id = `${field.id}-said`;
+  let line = document.getElementById(id);
+  if (!text) {
+    line?.remove();
+    field.removeAttribute("aria-invalid");
+    return;
+  }
+  if (!line) {
+    line = document.createElement("p");
+    line.id = id;
+    line.className = "error";
+    field.after(line);
+  }
+  line.textContent = text;
+  field.setAttribute("aria-invalid", "true");
+}
+
+// Plain words are taken as a text; what begins like JSON must be JSON.
+function checkJSON(field: HTMLTextAreaElement): void {
+  const text = field.value.trim();
+  let wrong = "";
+  if (/^[[{"]/.test(text)) {
+    try {
+      JSON.parse(text);
+    } catch {
+      wrong = "This is not valid JSON. Something is missing or too much.";
+    }
+  }
+  blame(field, wrong);
+}
+
+function checkFile(field: HTMLInputElement): void {
+  const most = Number(field.dataset.most);
+  const large = [...(field.files ?? [])].some((file) => file.size > most);
+  blame(field, large ? `This file is too large. It may have at most ${Math.round(most / 1048576)} MiB.` : "");
+}
+
+function prepare(form: HTMLFormElement): void {
+  const button = form.querySelector<HTMLButtonElement>("button:not([type=button])");
+  form.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLTextAreaElement && target.dataset.json !== undefined) checkJSON(target);
+    if (target instanceof HTMLInputElement && target.dataset.most) checkFile(target);
+  });
+  form.addEventListener("input", ({ target }) => {
+    if (target instanceof HTMLTextAreaElement && target.validity.customError) checkJSON(target);
+  });
+  form.addEventListener("submit", () => button?.classList.add("htmx-request"));
+  // A page that comes back as it was left is another copy of the form.
+  window.addEventListener("pageshow", (event) => {
+    button?.classList.remove("htmx-request");
+    const once = form.querySelector<HTMLInputElement>("[name=once]");
+    if (event.persisted && once) once.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  });
+  form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+}
+
+const texts = new Map<string, string>();
+
+function showText(run: HTMLElement, output: string): void {
+  const section = run.querySelector<HTMLElement>(`[data-output="${CSS.escape(output)}"]`);
+  const text = section?.querySelector<HTMLElement>(":scope > .shape > .text"); // one that waits for its value
+  if (!section || !text) return;
+  text.textContent = texts.get(output) ?? "";
+  section.hidden = !texts.get(output);
+}
+
+const again = 4000; // ms until a page whose stream was refused looks anew
+
+function follow(run: HTMLElement, path: string): void {
+  const source = new EventSource(path);
+  let words = "";
+  source.addEventListener("run", (event) => {
+    const news = JSON.parse(event.data) as { html: string };
+    const held = run.contains(document.activeElement) && document.activeElement instanceof HTMLButtonElement;
+    run.innerHTML = news.html;
+    for (const output of texts.keys()) showText(run, output);
+    if (held) run.querySelector<HTMLElement>(".bar .btn")?.focus();
+    const now = run.querySelector(".now, .note")?.textContent?.trim() ?? "";
+    if (now !== words) say((words = now));
+  });
+  source.addEventListener("text", (event) => {
+    const news = JSON.parse(event.data) as { output: string; text: string; reset: boolean };
+    texts.set(news.output, (news.reset ? "" : (texts.get(news.output) ?? "")) + news.text);
+    showText(run, news.output);
+  });
+  source.addEventListener("over", () => source.close());
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) window.setTimeout(() => location.reload(), again);
+  });
+}
+
+const form = document.querySelector<HTMLFormElement>("#ask");
+if (form) prepare(form);
+const run = document.getElementById("form-run");
+if (run?.dataset.events) follow(run, run.dataset.events);
