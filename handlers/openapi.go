@@ -137,6 +137,17 @@ func (d *api) responses(r *route) schema {
 
 const runStreamExample = "id: 1\nevent: step\ndata: {\"path\":\"write\",\"state\":\"running\",\"attempt\":1}\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Your parcel\"}\n\n"
 
+// streamSchema describes a stream as the text it is, and what the data of its
+// events hold.
+func (d *api) streamSchema(a *answer) schema {
+	data := ref(a.schema)
+	if a.schema == "" {
+		data = schema{"anyOf": []schema{d.of(runType), d.of(stepEventType), d.of(outputEventType), d.of(deltaEventType)}}
+	}
+	data["description"] = "The data of one event."
+	return schema{"type": "string", "contentMediaType": typeJSON, "contentSchema": data}
+}
+
 func (d *api) response(r *route, a *answer) schema {
 	headers := append([]string{"X-Request-Id"}, a.headers...)
 	if r.access != accessOpen {
@@ -152,9 +163,7 @@ func (d *api) response(r *route, a *answer) schema {
 		content["*/*"] = schema{"schema": schema{"type": "string", "format": "binary"}}
 	}
 	if a.stream {
-		d.of(stepEventType)
-		d.of(deltaEventType)
-		content[typeStream] = schema{"schema": schema{"type": "string"}, "example": cmp.Or(a.example, runStreamExample)}
+		content[typeStream] = schema{"schema": d.streamSchema(a), "example": cmp.Or(a.example, runStreamExample)}
 	}
 	response := schema{"description": a.text, "headers": headerRefs(headers)}
 	if len(content) > 0 {
@@ -211,6 +220,7 @@ func (d *api) webhook(id, summary, text string, body schema) {
 }
 
 func (d *api) document() schema {
+	d.prune()
 	return schema{
 		"openapi": "3.1.0", "info": d.info, "servers": []schema{d.server}, "paths": d.paths, "webhooks": d.hooks,
 		"security": []schema{{"key": []string{}}},
@@ -218,6 +228,36 @@ func (d *api) document() schema {
 			"schemas": d.components, "parameters": d.params, "headers": d.headers,
 			"securitySchemes": schema{"key": schema{"type": "http", "scheme": "bearer", "description": "An API key: Authorization: Bearer slu_…"}},
 		},
+	}
+}
+
+// prune leaves out what nothing refers to: the document of a flow needs little
+// of what the whole API does.
+func (d *api) prune() {
+	parts := map[string]schema{"schemas": d.components, "parameters": d.params, "headers": d.headers}
+	used := map[string]bool{}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case schema:
+			if to, ok := v["$ref"].(string); ok && !used[to] {
+				used[to] = true
+				part, name, _ := strings.Cut(strings.TrimPrefix(to, "#/components/"), "/")
+				walk(parts[part][name])
+			}
+			for _, member := range v {
+				walk(member)
+			}
+		case []schema:
+			for _, element := range v {
+				walk(element)
+			}
+		}
+	}
+	walk(d.paths)
+	walk(d.hooks)
+	for part, members := range parts {
+		maps.DeleteFunc(members, func(name string, _ any) bool { return !used["#/components/"+part+"/"+name] })
 	}
 }
 

@@ -37,6 +37,8 @@ var (
 	stepEventType  = reflect.TypeFor[stepEvent]()
 	deltaEventType = reflect.TypeFor[deltaEvent]()
 
+	outputEventType = reflect.TypeFor[flow.OutputEvent]()
+
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,
 		flow.CodeBudgetExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,

@@ -49,7 +49,6 @@ var apiHeaders = map[string]schema{
 	"Accept-Ranges":       apiHeader("That Range is understood.", schema{"type": "string", "enum": []string{"bytes"}}),
 	"Content-Range":       apiHeader("Which part of how much.", schema{"type": "string"}),
 	"Mcp-Session-Id":      apiHeader("Of the answer to initialize: to be sent with what follows, so that a cancellation finds its call.", schema{"type": "string"}),
-	"Allow":               apiHeader("The methods that the path takes.", schema{"type": "string"}),
 }
 
 func apiHeader(text string, s schema) schema { return schema{"description": text, "schema": s} }
@@ -73,8 +72,8 @@ func bodySchemas() schema {
 		"RunOptions": options,
 		"StartRun": schema{
 			"type": "object", "description": "Input names and their values. Which there are, the flow's own document says.",
-			"properties": schema{flow.ReservedInput: ref("RunOptions")},
-			"examples":   []any{schema{"ticket": "My parcel has not arrived.", "run_options": schema{"metadata": schema{"customer": "4711"}}}},
+			"properties": schema{flow.ReservedInput: ref("RunOptions")}, "additionalProperties": true,
+			"examples": []any{schema{"ticket": "My parcel has not arrived.", "run_options": schema{"metadata": schema{"customer": "4711"}}}},
 		},
 		"Rerun": schema{
 			"type": "object", "additionalProperties": false,
@@ -88,15 +87,16 @@ func bodySchemas() schema {
 			"type": "object", "additionalProperties": false, "required": []string{filePart},
 			"properties": schema{filePart: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
 		},
-		"File":    fileValueSchema(),
-		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object as File describes it.", "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
+		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and the url where it can be fetched.", "additionalProperties": true, "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
 		"RPCMessage": schema{
 			"type": "object", "description": "A message of JSON-RPC 2.0, as the Model Context Protocol has them.", "required": []string{"jsonrpc"},
 			"properties": schema{"jsonrpc": schema{"const": "2.0"}, "id": schema{"type": []string{"string", "number", "null"}}, "method": schema{"type": "string"}, "params": schema{"type": "object"}, "result": schema{"type": "object"}, "error": schema{"type": "object"}},
 			"examples":   []any{schema{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}},
 		},
-		"Health":  schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
-		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}},
+		"Health": schema{"type": "object", "required": []string{"status"}, "properties": schema{"status": schema{"const": "ok"}}},
+		"OpenAPI": schema{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": schema{
+			"openapi": schema{"type": "string"}, "info": schema{"type": "object"}, "paths": schema{"type": "object"},
+		}},
 		"RunEnded": schema{
 			"type": "object", "required": []string{"type", "timestamp", "data"},
 			"properties": schema{
