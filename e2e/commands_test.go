@@ -92,6 +92,15 @@ func TestKeyCommands(t *testing.T) {
 	if !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) || !strings.Contains(list, "active") {
 		t.Errorf("key list must show the key's ID and state and not the key:\n%s", list)
 	}
+	rolled := s.must("key", "roll", made.ID)
+	s.client(rolled).succeed(id, object{"name": "Ada"})
+	c.succeed(id, object{"name": "Ada"}) // the old one works on
+	if list := s.must("key", "list"); !strings.Contains(list, made.Key[:10]+"… until") || strings.Contains(list, rolled) {
+		t.Errorf("key list does not show that the old text works on:\n%s", list)
+	}
+	again := s.must("key", "roll", made.ID, "--overlap", "0s")
+	s.client(rolled).refused(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
+	c = s.client(again)
 	s.must("key", "revoke", made.ID)
 	c.refused(401, "key_revoked", "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"})
 	if list := s.must("key", "list"); !strings.Contains(list, "revoked") {
@@ -151,9 +160,12 @@ func TestExitCodes(t *testing.T) {
 		{"run_bad_input", "", []string{"flow", "run", fine, "-i", "name"}, 2, "", "name=value"},
 		{"export_unknown", "", []string{"flow", "export", "flow_nothing"}, 1, "", "flow list"},
 		{"revoke_unknown", "", []string{"key", "revoke", "key_nothing"}, 1, "", "key list"},
+		{"roll_unknown", "", []string{"key", "roll", "key_nothing"}, 1, "", "key list"},
+		{"key_help", "", []string{"key", "create", "--help"}, 0, "--runs-per-day", ""},
+		{"key_unknown_flow", "", []string{"key", "create", "--name", "x", "--flow", "flow_nothing"}, 1, "", "flow list"},
 		{"key_without_name", "", []string{"key", "create"}, 2, "", "--name"},
 		{"key_bad_scope", "", []string{"key", "create", "--name", "x", "--scope", "all"}, 2, "", "run, read and manage"},
-		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope is empty"},
+		{"key_no_scope", "", []string{"key", "create", "--name", "x", "--scope="}, 2, "", "--scope: choose at least one"},
 		{"key_expires_at_once", "", []string{"key", "create", "--name", "x", "--expires=0d"}, 2, "", "no time at all"},
 		{"no_workers", "", []string{"flow", "list", "--workers", "0"}, 2, "", "at least 1"},
 		{"no_public_url", "", []string{"flow", "list", "--public-url", "ftp://x"}, 2, "", "SLUICE_PUBLIC_URL"},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 )
@@ -61,7 +62,17 @@ func (s *seeded) private() []place {
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
 		{"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
-		{"credentials", "/credentials"}, {"models", "/models"},
+		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"models", "/models"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
 	}
+}
+
+// keyID is the ID of the one key.
+func (s *seeded) keyID() string {
+	s.t.Helper()
+	var keys []struct{ ID string }
+	if err := json.Unmarshal([]byte(s.must("key", "list", "--json")), &keys); err != nil || len(keys) == 0 {
+		s.t.Fatalf("%d keys: %v", len(keys), err)
+	}
+	return keys[0].ID
 }

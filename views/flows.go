@@ -10,6 +10,8 @@ import (
 
 // FlowsPage is the list of flows with what narrows it.
 type FlowsPage struct {
+	// Ending are keys in use that stop soon, for owners.
+	Ending []KeyWarning
 	Filter FlowFilter
 	// Tags are all tags of the workspace, to choose from.
 	Tags  []string

@@ -180,6 +180,14 @@ func (k KeyRow) lastUse() string {
 	return "It was last used " + Ago(k.LastUsedAt, k.Now) + " from " + k.LastUsedIP + ", and " + some(int(k.Uses), "time") + " in all."
 }
 
+// until says roughly how long something goes on.
+func until(at, now time.Time) string {
+	if d := at.Sub(now); d < 48*time.Hour {
+		return strings.Replace(In(at, now), "in ", "for ", 1)
+	}
+	return "until " + day(at)
+}
+
 func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
 func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
@@ -194,7 +202,7 @@ func In(at, now time.Time) string {
 	case d < 48*time.Hour:
 		return "in " + Count(int(d.Hours())) + " hr."
 	case d < 30*24*time.Hour:
-		return "in " + Count(int(d.Hours()/24)) + " days"
+		return "in " + Count(int((d+12*time.Hour).Hours()/24)) + " days"
 	}
 	return day(at)
 }

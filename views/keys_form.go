@@ -20,7 +20,7 @@ var scopeWords = []struct {
 
 // Choices of an expiry besides a number of days.
 const (
-	ExpiryNever = ""
+	ExpiryNever = "never"
 	ExpiryDate  = "date"
 	ExpiryKeep  = "keep"
 )
@@ -73,8 +73,7 @@ func (f KeyForm) limits() []Field {
 
 func (f KeyForm) expiryField() Field {
 	d := f.field("expires", "Expires")
-	d.Value, d.Options = f.Expiry, f.expiries()
-	d.Optional = false
+	d.Value, d.Options = or(f.Expiry, ExpiryNever), f.expiries()
 	return d
 }
 

@@ -122,7 +122,7 @@ func Members(p Page, m MembersPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <dl class=\"roles\"><div><dt>Viewer</dt><dd>sees flows, runs and usage.</dd></div><div><dt>Editor</dt><dd>also changes flows, publishes and starts runs.</dd></div><div><dt>Owner</dt><dd>also decides about members, keys, credentials and settings.</dd></div></dl>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <dl class=\"roles\"><div><dt>Viewer</dt><dd>sees flows, runs and usage.</dd></div><div><dt>Editor</dt><dd>also changes flows, publishes, starts runs, and makes keys and credentials.</dd></div><div><dt>Owner</dt><dd>also decides about members and settings.</dd></div></dl>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

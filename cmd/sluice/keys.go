@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 )
 
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
 	List   keyListCmd   `cmd:"" help:"List keys, without the keys themselves."`
+	Roll   keyRollCmd   `cmd:"" help:"Give a key a new text and print it, once; the old one works on for a while."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key at once."`
 }
 
@@ -24,6 +28,7 @@ type keyCreateCmd struct {
 	Expires     days     `help:"When it stops working, such as 90d. Without it, never." placeholder:"90d"`
 	RPM         int64    `help:"Requests a minute at most." placeholder:"N"`
 	Concurrency int64    `help:"Runs at once at most." placeholder:"N"`
+	RunsPerDay  int64    `name:"runs-per-day" help:"Runs a day at most." placeholder:"N"`
 	USDPerDay   float64  `name:"usd-per-day" help:"Dollars a day at most." placeholder:"USD"`
 	JSON        bool     `help:"Print the key and its settings as JSON."`
 }
@@ -31,7 +36,7 @@ type keyCreateCmd struct {
 // Run makes a key. It alone is printed on standard output, so that a shell can
 // take it into a variable.
 func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	k, text, err := c.key()
+	k, err := c.key()
 	if err != nil {
 		return err
 	}
@@ -40,18 +45,53 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	for _, id := range c.Flow {
-		if _, err := store.FindFlow(ctx, flow.DefaultWorkspace, id); err != nil {
-			return fmt.Errorf("there is no flow %s; 'sluice flow list' lists them", id)
-		}
+	text, err := keyring(store).Create(ctx, flow.Actor{ID: "cli"}, k)
+	if err != nil {
+		return wrongKey(err)
 	}
-	if err := store.CreateKey(ctx, k); err != nil {
+	return s.printKey(k, text, c.JSON)
+}
+
+// key is what the flags say; whether it may be so is for the keyring to tell.
+func (c keyCreateCmd) key() (*flow.Key, error) {
+	if c.RPM < 0 || c.Concurrency < 0 || c.RunsPerDay < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
+		return nil, usageError("a limit is a number above zero")
+	}
+	k := &flow.Key{
+		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Flows: c.Flow,
+		RPM: c.RPM, Concurrency: c.Concurrency, RunsPerDay: c.RunsPerDay, USDPerDay: int64(math.Round(c.USDPerDay * 1e9)),
+	}
+	for _, scope := range c.Scope {
+		k.Scopes = append(k.Scopes, flow.Scope(scope))
+	}
+	if c.Expires > 0 {
+		k.ExpiresAt = time.Now().Add(time.Duration(c.Expires))
+	}
+	return k, nil
+}
+
+// keyring acts on the store as the dashboard does.
+func keyring(store *db.Store) *flow.Keyring {
+	return &flow.Keyring{Store: store, IDs: flow.NewIDs(), Now: time.Now}
+}
+
+// wrongKey says in one sentence which flag is wrong, and how.
+func wrongKey(err error) error {
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok || len(e.Fields) == 0 {
 		return err
 	}
-	if err := store.Audit(ctx, k.WorkspaceID, "cli", "key.create", k.ID, k.Name); err != nil {
-		return err
+	name := strings.TrimPrefix(e.Fields[0].Pointer, "/")
+	if name == "flows" {
+		return fmt.Errorf("%s 'sluice flow list' lists them", e.Fields[0].Detail)
 	}
-	if c.JSON {
+	flag := map[string]string{"scopes": "scope", "runs_per_day": "runs-per-day", "usd_per_day": "usd-per-day"}[name]
+	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
+}
+
+// printKey prints a key this once.
+func (s *streams) printKey(k *flow.Key, text string, asJSON bool) error {
+	if asJSON {
 		return printJSON(s.out, map[string]any{"id": k.ID, "key": text, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "expires_at": timeOrNil(k.ExpiresAt)})
 	}
 	fmt.Fprintln(s.out, text)
@@ -61,34 +101,36 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return nil
 }
 
-func (c keyCreateCmd) key() (*flow.Key, string, error) {
-	if strings.TrimSpace(c.Name) == "" {
-		return nil, "", usageError("--name is empty; say what the key is for")
+type keyRollCmd struct {
+	ID      string        `arg:"" help:"ID of the key, as 'key list' shows it."`
+	Overlap time.Duration `default:"24h" help:"How long the old text works on, such as 1h; 0 stops it at once." placeholder:"24h"`
+	JSON    bool          `help:"Print the key and its settings as JSON."`
+}
+
+// Run gives a key a new text. Callers change over while both work.
+func (c keyRollCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
 	}
-	if c.RPM < 0 || c.Concurrency < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
-		return nil, "", usageError("a limit is a number above zero")
+	defer store.Close()
+	k, err := store.FindKey(ctx, flow.DefaultWorkspace, c.ID)
+	if err != nil {
+		return noSuchKey(c.ID)
 	}
-	text, now := flow.NewKeyText(), time.Now()
-	k := &flow.Key{
-		ID: flow.NewIDs().New(flow.PrefixKey), WorkspaceID: flow.DefaultWorkspace, Name: c.Name,
-		Prefix: text[:flow.KeyShown], Hash: flow.Hash([]byte(text)), Flows: c.Flow,
-		RPM: c.RPM, Concurrency: c.Concurrency, USDPerDay: int64(c.USDPerDay * 1e9), CreatedAt: now, CreatedBy: "cli",
+	k, text, err := keyring(store).Roll(ctx, flow.Actor{ID: "cli"}, k.WorkspaceID, k.ID, k.Prefix, c.Overlap)
+	if err != nil {
+		return err
 	}
-	if len(c.Scope) == 0 {
-		return nil, "", usageError("--scope is empty; without it a key may run and read")
+	if err := s.printKey(k, text, c.JSON); err != nil || !isTerminal(s.out) {
+		return err
 	}
-	for _, scope := range c.Scope {
-		switch sc := flow.Scope(scope); sc {
-		case flow.ScopeRun, flow.ScopeRead, flow.ScopeManage:
-			k.Scopes = append(k.Scopes, sc)
-		default:
-			return nil, "", usageError(fmt.Sprintf("there is no scope %q; there are run, read and manage", scope))
-		}
-	}
-	if c.Expires > 0 {
-		k.ExpiresAt = now.Add(time.Duration(c.Expires))
-	}
-	return k, text, nil
+	fmt.Fprintf(s.err, "The old one, %s…, works until %s.\n", k.Previous.Prefix, shortTime(k.Previous.Until))
+	return nil
+}
+
+func noSuchKey(id string) error {
+	return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
 }
 
 type keyListCmd struct {
@@ -114,20 +156,21 @@ func (c keyListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return printJSON(s.out, list)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tSTATE\tLAST USED\tCALLS")
+	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS")
 	for i := range keys {
 		k := &keys[i]
-		fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%d\n", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.LastUsedAt), k.Uses)
+		fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d\n", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
 	}
 	return w.Flush()
 }
 
 func keyJSON(k *flow.Key) map[string]any {
 	return map[string]any{
-		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": keyState(k),
+		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
 		"created_at": timeOrNil(k.CreatedAt), "expires_at": timeOrNil(k.ExpiresAt), "revoked_at": timeOrNil(k.RevokedAt),
 		"last_used_at": timeOrNil(k.LastUsedAt), "last_used_ip": k.LastUsedIP, "calls": k.Uses,
-		"rpm": k.RPM, "concurrency": k.Concurrency, "usd_per_day": float64(k.USDPerDay) / 1e9,
+		"rpm": k.RPM, "concurrency": k.Concurrency, "runs_per_day": k.RunsPerDay, "usd_per_day": float64(k.USDPerDay) / 1e9,
+		"rolled_at": timeOrNil(k.RolledAt), "previous": previousJSON(k),
 	}
 }
 
@@ -139,14 +182,22 @@ func joinScopes(k *flow.Key) string {
 	return strings.Join(list, ",")
 }
 
+// keyState also says for how long an old text works beside the new one.
 func keyState(k *flow.Key) string {
-	switch {
-	case !k.RevokedAt.IsZero():
-		return "revoked"
-	case !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()):
-		return "expired"
+	now := time.Now()
+	if k.Overlaps(now) {
+		return fmt.Sprintf("active, %s… until %s", k.Previous.Prefix, shortTime(k.Previous.Until))
 	}
-	return "active"
+	return string(k.State(now))
+}
+
+// previousJSON is the text that a roll replaced, while it works.
+func previousJSON(k *flow.Key) any {
+	if !k.Overlaps(time.Now()) {
+		return nil
+	}
+	p := &k.Previous
+	return map[string]any{"prefix": p.Prefix, "until": timeOrNil(p.Until), "last_used_at": timeOrNil(p.UsedAt), "last_used_ip": p.UsedIP, "calls": p.Uses}
 }
 
 type keyRevokeCmd struct {
@@ -160,9 +211,13 @@ func (c keyRevokeCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	if err := store.RevokeKey(ctx, flow.DefaultWorkspace, c.ID); err != nil {
-		return fmt.Errorf("there is no key %s; 'sluice key list' lists them", c.ID)
+	k, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return noSuchKey(c.ID)
 	}
-	fmt.Fprintf(s.out, "%s is revoked.\n", c.ID)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "key.revoke", c.ID, "")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s is revoked.\n", k.ID)
+	return err
 }

@@ -30,7 +30,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
 	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
-	Key        keyCmd        `cmd:"" help:"API keys: create, list, revoke."`
+	Key        keyCmd        `cmd:"" help:"API keys: create, list, roll, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
 	Provider   providerCmd   `cmd:"" help:"Providers of models: list, and their models."`
 	Model      modelCmd      `cmd:"" help:"Hosted models: list, show, compare versions."`

@@ -22,6 +22,9 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := a.greet(ctx, s.out); err != nil {
 		return errors.Join(err, a.stop())
 	}
+	warning, enough := context.WithCancel(ctx)
+	defer enough()
+	go a.warnOfKeys(warning)
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest goes back to the queue")

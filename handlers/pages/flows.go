@@ -61,6 +61,9 @@ func (c *call) listFlows() error {
 	if page.Flows, err = c.flowCards(heads); err != nil {
 		return err
 	}
+	if page.Ending, err = c.keyWarnings(); err != nil {
+		return err
+	}
 	return c.render(http.StatusOK, views.Flows(c.page("Flows", views.SectionFlows), page))
 }
 

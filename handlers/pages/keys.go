@@ -270,3 +270,23 @@ func (c *call) revokeKey() error {
 	c.toast(views.ToneOK, "“"+k.Name+"” is revoked.")
 	return c.see("/keys")
 }
+
+// keyWarnings are the keys in use that will stop soon, for owners: somebody has
+// to roll them before their callers are refused.
+func (c *call) keyWarnings() ([]views.KeyWarning, error) {
+	if !c.member.Role.AtLeast(flow.MemberOwner) {
+		return nil, nil
+	}
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return nil, err
+	}
+	var list []views.KeyWarning
+	for i := range keys {
+		if k := &keys[i]; k.EndsSoon(c.s.Now()) && k.Uses > 0 {
+			list = append(list, views.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
+		}
+	}
+	slices.SortFunc(list, func(a, b views.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	return list, nil
+}

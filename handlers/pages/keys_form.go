@@ -93,7 +93,7 @@ func (c *call) readKey(form *views.KeyForm) *flow.Key {
 // readExpiry is the moment that was chosen; a day counts to its end, UTC.
 func readExpiry(form *views.KeyForm) time.Time {
 	switch form.Expiry {
-	case views.ExpiryNever:
+	case "", views.ExpiryNever: // a form of one click says nothing
 		return time.Time{}
 	case views.ExpiryKeep:
 		if form.Existing != nil {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+// warnEvery is how often the log names the keys that will stop.
+const warnEvery = 24 * time.Hour
+
+// warnOfKeys tells at start and daily which keys in use expire soon, for those
+// who look at the log rather than at the dashboard.
+func (a *app) warnOfKeys(ctx context.Context) {
+	for {
+		if err := logKeysEnding(ctx, a.store, a.log, time.Now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("keys that expire soon not listed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(warnEvery):
+		}
+	}
+}
+
+func logKeysEnding(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
+	keys, err := store.ListKeysEnding(ctx, now, now.Add(flow.KeyWarning))
+	if err != nil {
+		return err
+	}
+	for i := range keys {
+		if k := &keys[i]; k.Uses > 0 {
+			log.Warn("a key in use expires soon; roll it or choose a later day", "key", k.Prefix+"…", "name", k.Name, "id", k.ID, "workspace", k.WorkspaceID, "expires", k.ExpiresAt)
+		}
+	}
+	return nil
+}
