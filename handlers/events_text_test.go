@@ -174,18 +174,30 @@ func TestDeltasAreGathered(t *testing.T) {
 
 func TestDeltasStopWithTheKey(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.server.pace, w.server.breath, w.server.recheck = time.Hour, 0, 0
-	s, say, _ := w.speaking("v")
-	say <- "one"
-	s.until(delta("one", ""))
-	w.store.mu.Lock()
-	w.store.keys[flow.Hash([]byte(w.key))].RevokedAt = time.Now()
-	w.store.mu.Unlock()
-	say <- "secret"
-	for _, e := range s.rest() {
-		if e.name == "delta" {
-			t.Errorf("a revoked key is told %s", e.data)
-		}
+	for name, end := range map[string]func(*flow.Key, time.Time){
+		"revoked": func(k *flow.Key, now time.Time) { k.RevokedAt = now },
+		"expired": func(k *flow.Key, now time.Time) { k.ExpiresAt = now },
+		"rolled away": func(k *flow.Key, now time.Time) {
+			k.Previous = flow.KeyText{Prefix: "slu_before", Hash: k.Hash, Until: now}
+			k.Hash = "another"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.server.pace, w.server.breath, w.server.recheck = time.Hour, 0, 0
+			s, say, _ := w.speaking("v")
+			say <- "one"
+			s.until(delta("one", ""))
+			w.store.mu.Lock()
+			end(w.store.keys[flow.Hash([]byte(w.key))], time.Now())
+			w.store.mu.Unlock()
+			say <- "secret"
+			for _, e := range s.rest() {
+				if e.name == "delta" {
+					t.Errorf("the key is told %s", e.data)
+				}
+			}
+		})
 	}
 }
