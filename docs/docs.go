@@ -29,6 +29,7 @@ var sections = []Section{
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits")},
 	{"Reference", names("api", "mcp", "cli")},
 	{"Operate", names("configuration", "deploy", "backup", "security")},
+	{"Contributing", names("design", "benchmarks")},
 }
 
 // Section is a group of pages in the navigation.

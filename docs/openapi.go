@@ -81,9 +81,7 @@ func APIPage(document []byte) (string, error) {
 	}
 	b.WriteString("\n## Objects\n\nWhat requests and answers are made of.\n")
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
-		if s := d.Components.Schemas[name]; len(s.Properties) > 0 || s.Description != "" {
-			d.writeObject(&b, name, s)
-		}
+		d.writeObject(&b, name, d.Components.Schemas[name])
 	}
 	return b.String(), nil
 }
@@ -188,6 +186,8 @@ func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
 	fmt.Fprintf(b, "\n### `%s`\n", name)
 	if s.Description != "" {
 		fmt.Fprintf(b, "\n%s\n", s.Description)
+	} else if len(s.Properties) == 0 {
+		b.WriteString("\nA JSON object.\n")
 	}
 	if len(s.Properties) > 0 {
 		b.WriteString("\n| Field | Type | Meaning |\n|---|---|---|\n")

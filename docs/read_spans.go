@@ -31,6 +31,9 @@ func (r *reader) span(n ast.Node) []Span {
 		}
 		return []Span{{Kind: kind, Spans: r.spans(n)}}
 	case *ast.Link:
+		if besideLink.MatchString(string(n.Destination)) {
+			return r.spans(n)
+		}
 		return []Span{{Kind: Link, Href: r.href(string(n.Destination)), Spans: r.spans(n)}}
 	case *ast.AutoLink:
 		url := string(n.URL(r.source))
@@ -61,8 +64,11 @@ func (r *reader) mono(n *ast.CodeSpan) string {
 }
 
 var (
-	pageLink     = regexp.MustCompile(`^([A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
-	anchorLink   = regexp.MustCompile(`^#[a-z0-9_-]+$`)
+	pageLink   = regexp.MustCompile(`^([A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
+	anchorLink = regexp.MustCompile(`^#[a-z0-9_-]+$`)
+	// besideLink leads to what lies beside the pages where the code is kept, and
+	// is not shown by the server: its words stay.
+	besideLink   = regexp.MustCompile(`^(\.\./)?[a-z]+/[A-Za-z0-9_./-]+$`)
 	externalLink = regexp.MustCompile(`^https?://`)
 )
 

@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 	})
 	t.Run("knows no other page", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range []string{"/docs/none", "/docs/README", "/docs/design", "/docs/..%2fgo"} {
+		for _, path := range []string{"/docs/none", "/docs/README", "/docs/decisions", "/docs/..%2fgo"} {
 			anybody.on(t).get(path).is(http.StatusNotFound)
 		}
 	})

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"sluice/docs"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md and the settings of docs/configuration.md")
+
+const cliHead = `# Command line
+
+One program is the server and its tools. Every command prints what it takes with ` + "`--help`" + `.
+
+Commands other than ` + "`serve`" + ` work beside a running server, on the same database: what they write holds at once. Run them where the server runs, with the same
+` + "`SLUICE_DATA_DIR` or `DATABASE_URL`" + `.
+
+` + "```sh" + `
+sluice                                        # starts the server
+sluice flow import greet.json --publish       # takes a flow in and makes it an API
+sluice key create --name website              # prints a key, once
+` + "```" + `
+
+## What all commands have in common
+
+| | |
+|---|---|
+| Exit code | 0 done, 1 failed, 2 called wrongly |
+| Errors | one plain sentence on standard error, with what to do |
+| ` + "`--json`" + ` | prints for a program, where there is something to print |
+| Settings | those of the server, as [flags or variables](configuration.md#settings), after every command |
+
+<!-- Written by "go test ./cmd/sluice -run TestReference -update" from the declarations of the commands. Edit those. -->
+`
+
+// TestReference holds what the documentation says of commands and settings
+// against their declarations.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	var c cli
+	parser, err := kong.New(&c, kong.Name("sluice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, "cli", commandPage(parser.Model))
+	have, err := docs.Source("configuration")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := docs.Fill(have, "settings", settingsTable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep(t, "configuration", want)
+}
+
+// keep holds a page against what it should be, or writes it.
+func keep(t *testing.T, page, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile("../../docs/"+page+".md", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have, err := docs.Source(page); err != nil || have != want {
+		t.Errorf("docs/%s.md is not what the declarations say; run go test ./cmd/sluice -run TestReference -update (%v)", page, err)
+	}
+}
+
+// commandPage lists every command, grouped by its first word.
+func commandPage(app *kong.Application) string {
+	var b strings.Builder
+	b.WriteString(cliHead)
+	for _, n := range app.Children {
+		if n.Hidden {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## `sluice %s`\n\n%s\n", n.Name, n.Help)
+		if len(n.Children) == 0 {
+			writeCommand(&b, n)
+			continue
+		}
+		for _, leaf := range n.Leaves(true) {
+			fmt.Fprintf(&b, "\n### `%s`\n\n%s\n", leaf.FullPath(), leaf.Help)
+			writeCommand(&b, leaf)
+		}
+	}
+	return b.String()
+}
+
+// writeCommand says how a command is called and lists its own flags.
+func writeCommand(b *strings.Builder, n *kong.Node) {
+	usage := n.FullPath()
+	var rows strings.Builder
+	for _, p := range n.Positional {
+		name := strings.ToUpper(strings.NewReplacer("<", "", ">", "", " ...", "…", "-", "_").Replace(p.Summary()))
+		usage += " " + name
+		row(&rows, name, p.Help)
+	}
+	for _, f := range n.Flags {
+		if f.Hidden || f.Name == "help" {
+			continue
+		}
+		name := "--" + f.Name
+		if !f.IsBool() {
+			name += "=" + f.FormatPlaceHolder()
+		}
+		if f.Short != 0 {
+			name = "-" + string(f.Short) + ", " + name
+		}
+		help := f.Help
+		if f.Required {
+			usage += " " + name
+			help += " Required."
+		}
+		row(&rows, name, help)
+	}
+	fmt.Fprintf(b, "\n```sh\n%s\n```\n", usage)
+	if rows.Len() > 0 {
+		fmt.Fprintf(b, "\n| Argument | What it does |\n|---|---|\n%s", rows.String())
+	}
+}
+
+func row(b *strings.Builder, name, help string) {
+	fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(name, "|", `\|`), strings.ReplaceAll(help, "|", `\|`))
+}
+
+// settingsTable lists what the server can be told, with its default.
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
+	for f := range reflect.TypeFor[Config]().Fields() {
+		if _, hidden := f.Tag.Lookup("hidden"); hidden || f.Tag.Get("env") == "" {
+			continue
+		}
+		value := f.Tag.Get("default")
+		if value != "" {
+			value = "`" + value + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Tag.Get("env"), value, strings.ReplaceAll(f.Tag.Get("help"), "|", `\|`))
+	}
+	return b.String()
+}

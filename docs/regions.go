@@ -1,0 +1,22 @@
+package docs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Fill puts a text into the part of a page that is generated: what stands
+// between <!-- generated name … --> and <!-- end -->.
+func Fill(page, name, text string) (string, error) {
+	mark := "<!-- generated " + name
+	at := strings.Index(page, mark)
+	if at < 0 {
+		return "", fmt.Errorf("the page has no %s -->", mark)
+	}
+	from := at + strings.Index(page[at:], "-->") + len("-->")
+	length := strings.Index(page[from:], "<!-- end -->")
+	if length < 0 {
+		return "", fmt.Errorf("what begins with %s --> has no <!-- end -->", mark)
+	}
+	return page[:from] + "\n\n" + strings.Trim(text, "\n") + "\n\n" + page[from+length:], nil
+}
