@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 )
 
 // failing asks an address where nobody answers.
@@ -29,6 +31,7 @@ type seeded struct {
 func (d *dashboard) seed() *seeded {
 	d.t.Helper()
 	s := &seeded{dashboard: d, flow: d.flowNamed("Route a support ticket"), broken: d.publish([]byte(failing))}
+	d.openForm(s.flow)
 	s.key = d.must("key", "create", "--name", "production", "--scope", "run,read,manage")
 	c := d.client(s.key)
 	for _, ticket := range tickets {
@@ -38,6 +41,26 @@ func (d *dashboard) seed() *seeded {
 		s.failed = s.start(c, s.broken, object{"order": fmt.Sprint(4711 + i)})
 	}
 	return s
+}
+
+// openForm lets anybody use a flow as a form.
+func (d *dashboard) openForm(flow string) {
+	d.t.Helper()
+	v := url.Values{"on": {"on"}, "per_minute": {"60"}, "per_day": {"500"}, "max_file": {"5"}}
+	r, err := http.NewRequest(http.MethodPost, d.base()+"/flows/"+flow+"/form", strings.NewReader(v.Encode()))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Cookie", d.cookies())
+	resp, err := plain.Do(r)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusSeeOther {
+		d.t.Fatalf("the form was not opened: %s", resp.Status)
+	}
 }
 
 // start starts a run and waits for its end.
@@ -52,7 +75,7 @@ type place struct{ name, path string }
 
 // open are the pages for everybody, and private those for who is signed in.
 func (s *seeded) open() []place {
-	return []place{{"sign-in", "/sign-in"}, {"not-found", "/nothing"}}
+	return []place{{"sign-in", "/sign-in"}, {"not-found", "/nothing"}, {"form", "/f/" + s.flow}}
 }
 
 func (s *seeded) private() []place {
@@ -60,7 +83,7 @@ func (s *seeded) private() []place {
 		{"flows", "/flows"}, {"flows-table", "/flows?view=table"}, {"templates", "/flows/templates"}, {"import", "/flows/import"},
 		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"},
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
-		{"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
+		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"models", "/models"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
