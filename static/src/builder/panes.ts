@@ -17,7 +17,7 @@ export function showTab(name: "node" | "api" | "runs" | "problems" | "data"): vo
 /** sheet shows or hides the pane where it is a sheet from below. */
 export function sheet(on: boolean): void {
   builder.toggleAttribute("data-sheet", on);
-  if (on && small.matches) document.getElementById("tab-node")?.focus({ preventScroll: true });
+  if (on && small.matches) document.querySelector<HTMLElement>("#pane [role=tab][aria-selected=true]")?.focus({ preventScroll: true });
 }
 
 canvas.addEventListener("canvas:open", (e) => {
