@@ -14,7 +14,7 @@ func init() {
 	sampleSets = append(sampleSets, func(theme Theme) map[string]templ.Component {
 		whole := func(a APIPane) templ.Component { return APIPage(page("API of "+a.Name, SectionFlows, theme), a) }
 		live, draft, tried := sampleAPI(), sampleAPI(), sampleAPI()
-		draft.State.Live, draft.State.Next, draft.Fields, draft.Calls.Rows, draft.Calls.P95, draft.Snippets.Live, draft.Try.Live = 0, 1, nil, nil, 0, 0, 0
+		draft.State.Live, draft.State.Next, draft.Fields, draft.Calls.Rows, draft.Calls.P95, draft.Snippets.Live, draft.Try.Live, draft.Addresses.Form = 0, 1, nil, nil, 0, 0, 0, ""
 		tried.Try.Open, tried.Try.Exchange = true, sampleExchange()
 		viewer := draft
 		viewer.State.ReadOnly, viewer.Snippets.MayTry, viewer.Try = true, false, APITry{FlowID: "flow_1", Open: true}

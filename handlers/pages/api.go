@@ -128,7 +128,9 @@ func (c *call) apiPane(a *callable) (pane views.APIPane, err error) {
 		return pane, err
 	}
 	pane.Try = c.apiTry(a)
-	pane.Addresses = c.apiAddresses(a.flow.ID)
+	if pane.Addresses, err = c.apiAddresses(a.flow); err != nil {
+		return pane, err
+	}
 	if pane.Keys, err = c.flowKeys(a.flow); err != nil {
 		return pane, err
 	}
@@ -211,14 +213,15 @@ func mannerOf(text string) (snippets.Manner, bool) {
 }
 
 // apiAddresses are the other ways to call the flow.
-func (c *call) apiAddresses(flowID string) views.APIAddresses {
+func (c *call) apiAddresses(f *flow.Flow) (views.APIAddresses, error) {
+	form, err := c.formAddress(f)
 	mcp := c.s.PublicURL + "/mcp"
 	client := indented(map[string]any{"mcpServers": map[string]any{"sluice": map[string]any{
 		"type": "http", "url": mcp, "headers": map[string]any{"Authorization": "Bearer " + snippets.Placeholder},
 	}}})
 	return views.APIAddresses{
-		FlowID: flowID, OpenAPI: c.s.PublicURL + openAPIPath(flowID), MCP: mcp, Client: snippets.Highlight("json", client),
-	}
+		FlowID: f.ID, OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: snippets.Highlight("json", client), Form: form,
+	}, err
 }
 
 func openAPIPath(flowID string) string {

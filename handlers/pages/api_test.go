@@ -48,7 +48,7 @@ func TestAPI(t *testing.T) {
 		t.Parallel()
 		id := h.live(greeting)
 		page := owner.get("/flows/"+id+"/api").is(200).has("<h1>API of Greet</h1>", "v1 live", "the draft is the same", "POST", h.http.URL+"/v1/flow/"+id+"/run",
-			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.http.URL+"/mcp", "No program has called this flow yet")
+			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.http.URL+"/mcp", "No program has called this flow yet", `href="/flows/`+id+`/form"`, `id="flow-keys"`)
 		page.lacks("Ada <b>", "in v2", "Not published")
 		part := owner.part().get("/flows/"+id+"/api").is(200).has(`id="api-draft"`, `id="api-try"`, `id="api-calls"`, `id="api-addresses"`)
 		part.lacks("<html", "<h1>")
