@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -98,7 +100,10 @@ func open(t *testing.T, cfg db.Config, document string) *world {
 func (w *world) wire() { w.wireTo(w.store) }
 
 // wireTo makes a Runner on a store that may have faults of its own.
-func (w *world) wireTo(store jobs.Store) {
+func (w *world) wireTo(store jobs.Store) { w.wireAs(store, func(*jobs.Config) {}) }
+
+// wireAs makes a Runner that is set up otherwise.
+func (w *world) wireAs(store jobs.Store, set func(*jobs.Config)) {
 	w.t.Helper()
 	instance := "test-" + rand.Text()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
@@ -110,11 +115,13 @@ func (w *world) wireTo(store jobs.Store) {
 	}
 	w.store.UseQueue(queue)
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	w.runner = jobs.New(jobs.Config{
+	cfg := jobs.Config{
 		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
 		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
 		Jitter: func() float64 { return 0 },
-	})
+	}
+	set(&cfg)
+	w.runner = jobs.New(cfg)
 	w.store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 }
 
@@ -218,10 +225,11 @@ func kinds(g *gate) *flow.Registry {
 			copied, err := in.SaveFile(ctx, "copy of "+f.Name, f.MIME, content)
 			return flow.Out{Outputs: map[string]any{"value": copied}}, err
 		}}),
-		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}, {Name: "secret", Type: flow.FieldSecret}},
+		k(flow.Kind{Name: "send", Inputs: value, Fields: []flow.Field{{Name: "url", Type: flow.FieldText, Required: true}, {Name: "secret", Type: flow.FieldSecret}, {Name: "times", Type: flow.FieldNumber, Default: 1}},
 			Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
 				d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Ports["value"]), Header: "X-Signature", Signature: "custom", Secret: in.Config["secret"]}
-				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}, Deliveries: []flow.NewDelivery{d}}, nil
+				n, _ := strconv.Atoi(flow.Text(in.Config["times"]))
+				return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}, Deliveries: slices.Repeat([]flow.NewDelivery{d}, max(n, 1))}, nil
 			}}),
 	)
 }

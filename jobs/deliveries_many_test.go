@@ -1,0 +1,229 @@
+package jobs_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+// manyDeliveries is how many webhooks the tests of bad receivers send. The
+// figure that is promised is reached with
+//
+//	go test ./jobs -run TestBadReceiver -deliveries 10000
+var manyDeliveries = flag.Int("deliveries", 200, "webhooks that are sent to a receiver that fails")
+
+// badReceiver is a server that fails as it is told, and checks what it gets
+// with the reference library.
+type badReceiver struct {
+	*httptest.Server
+	verify *standardwebhooks.Webhook
+	fails  func(id string, attempt int) bool
+
+	mu       sync.Mutex
+	attempts map[string]int
+	got      map[string]int // messages that were answered 2xx
+	forged   int
+	requests int
+}
+
+func newBadReceiver(t *testing.T, fails func(id string, attempt int) bool) *badReceiver {
+	r := &badReceiver{fails: fails, attempts: map[string]int{}, got: map[string]int{}}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
+	r.Start()
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *badReceiver) receive(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	id := req.Header.Get("Webhook-Id")
+	r.mu.Lock()
+	r.requests++
+	r.attempts[id]++
+	if err != nil || r.verify.VerifyIgnoringTimestamp(body, req.Header) != nil {
+		r.forged++
+	}
+	bad := r.fails != nil && r.fails(id, r.attempts[id])
+	if !bad {
+		r.got[id]++
+	}
+	r.mu.Unlock()
+	if bad {
+		fault(w, req)
+	}
+}
+
+// fault is a 500, no answer at all, or a connection that is reset.
+func fault(w http.ResponseWriter, req *http.Request) {
+	switch rand.IntN(3) {
+	case 0:
+		w.WriteHeader(http.StatusInternalServerError)
+	case 1:
+		<-req.Context().Done()
+	default:
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			conn.(*net.TCPConn).SetLinger(0)
+			conn.Close()
+		}
+	}
+}
+
+// heal ends all faults.
+func (r *badReceiver) heal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fails = nil
+}
+
+// patience is how long an answer may take in these tests instead of 15 s, and
+// perRun how many webhooks one run sends.
+const (
+	patience = 500 * time.Millisecond
+	perRun   = 50
+)
+
+// flood sends n webhooks to a receiver and waits until all have ended. The
+// schedule has as many attempts as ever, with no pauses between them.
+func flood(t *testing.T, cfg db.Config, r *badReceiver, n int) *world {
+	t.Helper()
+	w := open(t, cfg, sendingMany(r.URL))
+	w.wireAs(w.store, func(c *jobs.Config) {
+		c.HTTP = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+		c.Pause = func(failed int64, jitter float64) (time.Duration, bool) {
+			_, more := flow.DeliveryPause(failed, jitter)
+			return 0, more
+		}
+	})
+	secret, err := w.store.SigningSecret(t.Context(), flow.DefaultWorkspace, w.flowID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.verify, err = standardwebhooks.NewWebhook(secret); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	for range n / perRun {
+		w.ended(w.begin())
+	}
+	w.settled()
+	return w
+}
+
+func sendingMany(url string) string {
+	return fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
+	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q,"times":%d}}],
+	 "edges":[{"from":"a.value","to":"s.value"}]}`, url, perRun)
+}
+
+// settled waits until no delivery is pending.
+func (w *world) settled() {
+	w.t.Helper()
+	pending := flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, States: []flow.DeliveryState{flow.DeliveryPending}, Limit: 1}
+	for late := time.Now().Add(time.Duration(*manyDeliveries)*100*time.Millisecond + time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		p, err := w.store.ListDeliveryRows(context.Background(), pending)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(p.Rows) == 0 {
+			return
+		}
+		if time.Now().After(late) {
+			w.t.Fatalf("a delivery is still pending: %+v", p.Rows[0])
+		}
+	}
+}
+
+func (w *world) countFailed() int {
+	w.t.Helper()
+	n, err := w.store.CountFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Asked: w.clock.now()}, 1_000_000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// report wants every message to have arrived once answered, and every signature
+// to verify.
+func (r *badReceiver) report(t *testing.T, n, failed int) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tries := slices.Sorted(func(yield func(int) bool) {
+		for _, a := range r.attempts {
+			if !yield(a) {
+				return
+			}
+		}
+	})
+	t.Logf("%d webhooks, %d requests, up to %d attempts each: %d failed, %d forged", n, r.requests, tries[len(tries)-1], failed, r.forged)
+	if r.forged > 0 {
+		t.Errorf("the reference library refused %d requests", r.forged)
+	}
+	if len(r.got) != n-failed {
+		t.Errorf("%d messages were answered, and %d of %d failed", len(r.got), failed, n)
+	}
+	for id, times := range r.got {
+		if times > 1 {
+			t.Errorf("%s was delivered %d times", id, times)
+		}
+	}
+}
+
+// TestBadReceiver_fails_at_first fails the first k attempts at each message, k
+// from 0 to 9: all of them arrive.
+func TestBadReceiver_fails_at_first(t *testing.T) {
+	t.Parallel()
+	k := map[string]int{}
+	r := newBadReceiver(t, func(id string, attempt int) bool {
+		if _, known := k[id]; !known {
+			k[id] = rand.IntN(10)
+		}
+		return attempt <= k[id]
+	})
+	w := flood(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
+	failed := w.countFailed()
+	r.report(t, *manyDeliveries, failed)
+	if failed > 0 {
+		t.Errorf("%d of %d failed for good", failed, *manyDeliveries)
+	}
+}
+
+// TestBadReceiver_fails_at_random fails half of all attempts: at least 99.8 %
+// arrive, and the rest once they are sent again to a receiver that is well.
+func TestBadReceiver_fails_at_random(t *testing.T) {
+	t.Parallel()
+	r := newBadReceiver(t, func(string, int) bool { return rand.IntN(2) == 0 })
+	w := flood(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
+	failed := w.countFailed()
+	r.report(t, *manyDeliveries, failed)
+	// Of few messages, chance may take more: of 200, three or more once in a thousand times.
+	if most := max(4, *manyDeliveries*2/1000); failed > most {
+		t.Errorf("%d of %d failed, wanted at most %d", failed, *manyDeliveries, most)
+	}
+	r.heal()
+	again, err := w.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Asked: w.clock.now()}, 1_000_000)
+	if err != nil || again != failed {
+		t.Fatalf("%d of %d were sent again, %v", again, failed, err)
+	}
+	w.settled()
+	r.report(t, *manyDeliveries, w.countFailed())
+	if left := w.countFailed(); left > 0 {
+		t.Errorf("%d are left", left)
+	}
+}
