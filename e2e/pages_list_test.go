@@ -86,6 +86,7 @@ func (s *seeded) private() []place {
 		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"models", "/models"},
+		{"deliveries", "/deliveries"}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 type deliveryObject struct {
 	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
 	FlowID     string             `json:"flow_id"`
-	RunID      string             `json:"run_id"`
+	RunID      *string            `json:"run_id" doc:"Null for a test, which belongs to no run."`
 	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
 	URL        string             `json:"url"`
 	Status     flow.DeliveryState `json:"status"`
@@ -88,7 +88,7 @@ func (s *Server) redeliver(c *call) error {
 
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
-		DeliveryID: d.ID, FlowID: d.FlowID, RunID: d.RunID, Node: textOrNull(d.Node), URL: d.URL, Status: d.State,
+		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: d.URL, Status: d.State,
 		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {

@@ -80,7 +80,7 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	}
 	made := &flow.Credential{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Provider: c.Provider,
-		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Hosts: c.Host,
+		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Hosts: c.Host, Overlap: flow.SigningOverlap,
 	}
 	p, known := providers.FindPreset(c.Provider)
 	if err := c.checkHosts(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"sluice/db"
 	"sluice/flow"
@@ -18,7 +19,7 @@ type flowCmd struct {
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
 	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
-	Secret   flowSecretCmd   `cmd:"" help:"Print the secret that a flow's webhooks are signed with."`
+	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a flow's webhooks are signed with."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 
@@ -163,7 +164,9 @@ func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 }
 
 type flowSecretCmd struct {
-	ID string `arg:"" help:"ID of the flow."`
+	ID      string        `arg:"" help:"ID of the flow."`
+	Rotate  bool          `help:"Make a new secret and print that."`
+	Overlap time.Duration `help:"With --rotate: for how long the old one signs too, up to 168h; 0 ends it at once." default:"24h" placeholder:"24h"`
 }
 
 // Run prints the generated whsec_ secret, which receivers verify with where a
@@ -174,12 +177,22 @@ func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	secret, err := store.SigningSecret(ctx, flow.DefaultWorkspace, c.ID)
+	action, detail := "flow.secret.read", ""
+	secret := ""
+	if c.Rotate {
+		action, detail = "flow.secret.rotate", "overlap "+c.Overlap.String()
+		secret, err = store.RotateSigning(ctx, flow.DefaultWorkspace, c.ID, c.Overlap)
+	} else {
+		secret, err = store.SigningSecret(ctx, flow.DefaultWorkspace, c.ID)
+	}
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
 	}
 	fmt.Fprintln(s.out, secret)
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "flow.secret.read", c.ID, "")
+	if c.Rotate && c.Overlap > 0 {
+		fmt.Fprintf(s.err, "The old secret signs too for %s.\n", c.Overlap)
+	}
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", action, c.ID, detail)
 }
 
 type flowListCmd struct {

@@ -227,7 +227,7 @@ func (c *call) credentialPage(status int, k *flow.Credential, errors views.Error
 	if err != nil {
 		return err
 	}
-	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now()}
+	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Overlaps: overlaps}
 	return c.render(status, views.Credential(c.page(k.Name, views.SectionCredentials), page))
 }
 
@@ -253,6 +253,10 @@ func (c *call) replaceSecret() error {
 	}
 	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
 		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"secret": why})
+	}
+	k.Overlap = flow.SigningOverlap
+	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
+		k.Overlap = overlap
 	}
 	if err := c.keepCredential(k); err != nil {
 		return err

@@ -62,6 +62,8 @@ func (s *Server) table() []route {
 		s.runListRoutes(),
 		s.usageRoutes(),
 		s.credentialRoutes(),
+		s.deliveryRoutes(),
+		s.webhookRoutes(),
 		s.keyRoutes(),
 		s.modelRoutes(),
 		s.docsRoutes(),

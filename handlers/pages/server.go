@@ -34,6 +34,8 @@ type Store interface {
 	runListStore
 	usageStore
 	credentialStore
+	deliveryStore
+	webhookStore
 	keyStore
 }
 

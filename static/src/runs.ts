@@ -1,4 +1,4 @@
-// The first page of the list of runs keeps itself fresh while somebody sees it.
+// The first page of a list, of runs or of deliveries, keeps itself fresh while somebody sees it.
 // Rows that are the same stay in place, so that focus and selection do; when the
 // reader has scrolled, new rows wait behind a button instead of moving the page.
 import htmx from "htmx.org/dist/htmx.esm.js";
@@ -38,7 +38,7 @@ function announce(list: HTMLElement, count: number, fresh: HTMLElement): void {
   const button = list.querySelector<HTMLButtonElement>(".newer-runs");
   if (!button) return;
   button.hidden = count === 0;
-  button.textContent = `${count} new ${count === 1 ? "run" : "runs"}`;
+  button.textContent = `${count} new ${count === 1 ? list.dataset.one ?? "run" : list.dataset.many ?? "runs"}`;
   button.onclick = () => {
     button.hidden = true;
     const rows = document.getElementById("run-rows");
@@ -69,4 +69,4 @@ function again(): void {
   window.setTimeout(() => void look().finally(again), pause);
 }
 
-if (document.getElementById("runs") || location.pathname === "/runs") again();
+if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) again();

@@ -1,0 +1,219 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"sluice/flow"
+)
+
+// hook is a receiver whose status a test sets, and the newest message it got.
+type hook struct {
+	*httptest.Server
+	status atomic.Int64
+	got    chan *http.Request
+	bodies chan string
+}
+
+func newHook(t *testing.T, status int) *hook {
+	h := &hook{got: make(chan *http.Request, 100), bodies: make(chan string, 100)}
+	h.status.Store(int64(status))
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.WriteHeader(int(h.status.Load()))
+		io.WriteString(w, "said <b>so</b>")
+		h.got <- r
+		h.bodies <- string(body)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func telling(address string) string {
+	return fmt.Sprintf(`{"schema": "sluice.flow/v1", "name": "Tell <b>", "nodes": [
+	{"id": "in", "kind": "input", "config": {"name": "word", "type": "text"}},
+	{"id": "out", "kind": "output", "config": {"name": "answer"}},
+	{"id": "hook", "kind": "webhook", "config": {"url": %q}}], "edges": [{"from": "in.value", "to": "out.value"}]}`, address)
+}
+
+var deliveryID = regexp.MustCompile(`whd_[0-9a-z]{26}`)
+
+// told runs a flow with a webhook and waits until its delivery has the state.
+func (h *house) told(flowID, state string) (id string) {
+	h.t.Helper()
+	h.echoed(flow.DefaultWorkspace, flowID, "Hello")
+	return h.deliveryIs(flowID, state)
+}
+
+func (h *house) deliveryIs(flowID, state string) string {
+	h.t.Helper()
+	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		p, err := h.store.ListDeliveryRows(context.Background(), flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Limit: 1})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if len(p.Rows) == 1 && string(p.Rows[0].State) == state && p.Rows[0].Tries > 0 {
+			return p.Rows[0].ID
+		}
+		if time.Now().After(late) {
+			h.t.Fatalf("no delivery is %s: %+v", state, p.Rows)
+		}
+	}
+}
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 204)
+	b := h.as(flow.MemberViewer)
+	b.get("/deliveries").is(http.StatusOK).has("No delivery yet")
+	id := h.told(h.flow(telling(to.URL+"/in/1")), "delivered")
+	host := strings.TrimPrefix(to.URL, "http://")
+	b.get("/deliveries").is(http.StatusOK).has(id, "Tell &lt;b&gt;", "hook", to.URL, "204", `data-state="delivered"`).lacks("Send failed")
+	for query, fits := range map[string]bool{
+		"state=delivered": true, "state=failed": false, "state=failed&state=delivered": true, "to=" + host: true, "to=nowhere.test": false,
+		"to=" + url.QueryEscape(to.URL+"/in"): true, "to=" + url.QueryEscape(to.URL+"/out"): false, "time=1h": true,
+		"time=custom&until=2020-01-01T00:00": false, "flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz": false, "flow=x&state=y&time=z&after=w&endpoint=v": true,
+	} {
+		if a := b.get("/deliveries?" + query).is(http.StatusOK); strings.Contains(a.body, id) != fits {
+			t.Errorf("%s: it is there: %v, want %v", query, !fits, fits)
+		}
+	}
+	b.get("/deliveries?time=custom&from=x&to=kept").is(http.StatusUnprocessableEntity).has("Choose a date", `value="kept"`)
+	mark := markOf.FindStringSubmatch(b.get("/deliveries").body)[1]
+	b.part().get("/deliveries?mark=" + mark).is(http.StatusNoContent)
+	b.part().get("/deliveries?mark=old").is(http.StatusOK).has(id).lacks("<html")
+	b.get("/deliveries/endpoints").is(http.StatusOK).has(host, "100 %")
+
+	page := b.get("/deliveries/"+id).is(http.StatusOK).has("The receiver has it.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").lacks("Send again", "whsec_")
+	run := regexp.MustCompile(`/runs/(run_[0-9a-z]+)\?step=hook`).FindStringSubmatch(page.body)
+	if run == nil {
+		t.Fatalf("no link to the step: %s", page.body)
+	}
+	b.get("/runs/" + run[1]).has("/deliveries/" + id)
+}
+
+func TestDeliveries_of_others_are_not_there(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 204)
+	flowID := h.flow(telling(to.URL))
+	id := h.told(flowID, "delivered")
+	if err := h.store.CreateWorkspace(context.Background(), flow.Workspace{ID: "ws_other", Name: "Others"}); err != nil {
+		t.Fatal(err)
+	}
+	h.add("other@example.com", "ws_other", flow.MemberOwner)
+	b := h.signIn("other@example.com")
+	b.get("/deliveries").lacks(id)
+	for _, path := range []string{"/deliveries/" + id, "/deliveries/whd_01jd6v0q8zzzzzzzzzzzzzzzzz", "/deliveries/x", "/flows/" + flowID + "/webhooks"} {
+		b.get(path).is(http.StatusNotFound)
+	}
+	for _, path := range []string{"/deliveries/" + id + "/redeliver", "/flows/" + flowID + "/webhooks/secret", "/flows/" + flowID + "/webhooks/rotate", "/flows/" + flowID + "/webhooks/end", "/flows/" + flowID + "/webhooks/test"} {
+		b.post(path, url.Values{"overlap": {"1h"}}).is(http.StatusNotFound)
+		h.as(flow.MemberViewer).post(path, url.Values{"overlap": {"1h"}}).is(http.StatusForbidden)
+	}
+	h.as(flow.MemberViewer).post("/deliveries/again", nil).is(http.StatusForbidden)
+	h.stranger().get("/deliveries").see("/sign-in?next=%2Fdeliveries")
+}
+
+func TestRedeliver(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 410)
+	b, flowID := h.as(flow.MemberEditor), h.flow(telling(to.URL))
+	id := h.told(flowID, "failed")
+	b.get("/deliveries").has("was disabled by its owner", "Remove the webhook", "Send failed ones again")
+	b.get("/deliveries/"+id).has("410 Gone", "The receiver asked for no more", "said &lt;b&gt;so&lt;/b&gt;")
+	to.status.Store(200)
+	b.post("/deliveries/"+id+"/redeliver", nil).see("/deliveries/" + id)
+	h.deliveryIs(flowID, "delivered")
+	b.get("/deliveries").lacks("was disabled by its owner")
+	b.get("/deliveries/"+id).has("Attempt 1", "Attempt 2")
+	h.as(flow.MemberOwner).get("/settings/audit").has("sent again")
+}
+
+func TestRedeliverFailed(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 410)
+	b, flowID := h.as(flow.MemberEditor), h.flow(telling(to.URL))
+	b.get("/deliveries/again").is(http.StatusOK).has("No failed message fits.")
+	b.get("/deliveries/again?since=x").is(http.StatusUnprocessableEntity).has("Choose a date", `value="x"`)
+	h.told(flowID, "failed")
+	page := b.get("/deliveries/again?flow=" + flowID).is(http.StatusOK).has("<b>1</b> failed")
+	asked := regexp.MustCompile(`name="asked" value="(\d+)"`).FindStringSubmatch(page.body)[1]
+	form := url.Values{"flow": {flowID}, "asked": {asked}}
+	to.status.Store(200)
+	b.post("/deliveries/again", form).see("/deliveries")
+	b.get("/deliveries").has("1 message is sent again.")
+	h.deliveryIs(flowID, "delivered")
+	b.post("/deliveries/again", form).see("/deliveries")
+	b.get("/deliveries").has("There was nothing left to send again.")
+	b.get("/deliveries/again?endpoint=end_01jd6v0q8zzzzzzzzzzzzzzzzz").is(http.StatusNotFound)
+	h.as(flow.MemberOwner).get("/settings/audit").has("sent failed messages again of", "1 messages")
+}
+
+func TestWebhooks_secret(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 204)
+	flowID := h.flow(telling(to.URL))
+	at := "/flows/" + flowID + "/webhooks"
+	b := h.as(flow.MemberEditor)
+	secret := func() string {
+		s, err := h.store.SigningSecret(context.Background(), flow.DefaultWorkspace, flowID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	old := secret()
+	h.as(flow.MemberViewer).get(at).is(http.StatusOK).has("Verify the signature", "whsec_YOUR_SECRET").lacks(old, "Show the secret", "Send a test")
+	b.get(at).is(http.StatusOK).has("Show the secret").lacks(old)
+	b.post(at+"/secret", nil).is(http.StatusOK).has(old).lacks("whsec_YOUR_SECRET")
+	b.post(at+"/rotate", url.Values{"overlap": {"forever"}}).is(http.StatusUnprocessableEntity).has("Choose one of these.")
+	b.post(at+"/rotate", url.Values{"overlap": {"24h"}}).see(at)
+	b.get(at).has("The secret before it signs too", "End the old secret now").lacks(old, secret())
+	h.told(flowID, "delivered")
+	r, body := <-to.got, <-to.bodies
+	for _, s := range []string{old, secret()} {
+		wh, err := standardwebhooks.NewWebhook(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wh.Verify([]byte(body), r.Header); err != nil {
+			t.Error(err)
+		}
+	}
+	b.post(at+"/end", nil).see(at)
+	b.get(at).lacks("The secret before it signs too")
+	h.as(flow.MemberOwner).get("/settings/audit").has("read the signing secret of", "replaced the signing secret of", "overlap 24h", "ended the old signing secret of").lacks(old)
+}
+
+func TestWebhooks_test(t *testing.T) {
+	t.Parallel()
+	h, to := setup(t), newHook(t, 204)
+	flowID := h.flow(telling("https://hooks.test/in"))
+	b, at := h.as(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
+	b.get(at).has("Send a test", "Sends answer.")
+	wrong := url.Values{"node": {"hook"}, "from": {"draft"}, "url": {"ftp://kept.test"}}
+	b.post(at+"/test", wrong).is(http.StatusUnprocessableEntity).has("Write it like", "ftp://kept.test")
+	b.post(at+"/test", url.Values{"node": {"gone"}, "from": {"draft"}, "url": {to.URL}}).is(http.StatusUnprocessableEntity)
+	a := b.post(at+"/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {to.URL}}).is(http.StatusSeeOther)
+	<-to.got
+	if body := <-to.bodies; !strings.Contains(body, `"type":"test"`) || !strings.Contains(body, `"answer":"An example of`) {
+		t.Errorf("sent %s", body)
+	}
+	h.deliveryIs(flowID, "delivered")
+	b.get(a.header.Get("Location")).is(http.StatusOK).has("none, a test", "The receiver has it.")
+	b.get("/deliveries").has(">test<")
+	if !deliveryID.MatchString(a.header.Get("Location")) {
+		t.Errorf("it leads to %s", a.header.Get("Location"))
+	}
+}

@@ -1,0 +1,307 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/snippets"
+	"sluice/views"
+)
+
+// webhookStore is what webhooks are signed with, and takes tests of them.
+type webhookStore interface {
+	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+	SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error)
+	RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (string, error)
+	EndSigning(ctx context.Context, ws, flowID string) error
+	AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error)
+}
+
+func (s *Server) webhookRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/webhooks", accessViewer, (*call).showWebhooks},
+		{http.MethodPost, "/flows/:flow/webhooks/secret", accessEditor, (*call).showSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/rotate", accessEditor, (*call).rotateSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/end", accessEditor, (*call).endSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/test", accessEditor, (*call).testWebhook},
+	}
+}
+
+// overlaps are for how long a replaced secret may go on signing.
+var overlaps = []views.Option{{Value: "0", Label: "not at all"}, {Value: "1h", Label: "for an hour"}, {Value: "24h", Label: "for 24 hours"}, {Value: "168h", Label: "for 7 days"}}
+
+// readOverlap reads the choice; false when it is none of them.
+func readOverlap(text string) (time.Duration, bool) {
+	for _, o := range overlaps {
+		if o.Value == text {
+			d, err := time.ParseDuration(text)
+			return d, err == nil
+		}
+	}
+	return 0, false
+}
+
+// showWebhooks is GET /flows/{id}/webhooks.
+func (c *call) showWebhooks() error {
+	return c.webhooksPage(http.StatusOK, func(*views.WebhooksPage) {})
+}
+
+// webhooksPage shows the page with what an answer adds to it.
+func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, Overlaps: overlaps, MayEdit: c.mayEdit(), Errors: views.Errors{}, Now: c.s.Now()}
+	sent, err := c.webhookNodes(f)
+	if err != nil {
+		return err
+	}
+	for _, n := range sent {
+		page.Nodes = append(page.Nodes, n.view())
+	}
+	if page.Endpoints, err = c.endpoints(f.ID, false); err != nil {
+		return err
+	}
+	secrets, err := c.s.Store.SigningSecrets(c.ctx(), c.ws(), f.ID)
+	if err != nil {
+		return err
+	}
+	for _, s := range secrets[1:] {
+		page.Before = append(page.Before, s.Until)
+	}
+	add(&page)
+	if page.Snippets, err = c.verifySnippets(f, page.Secret); err != nil {
+		return err
+	}
+	return c.render(status, views.Webhooks(c.page("Webhooks of "+f.Name, views.SectionFlows), page))
+}
+
+// verifySnippets are programs that check a signature, in every language that
+// receives requests.
+func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, err error) {
+	d, _ := flow.ParseDocument(f.Draft)
+	if d == nil {
+		return nil, nil
+	}
+	wanted := snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds))
+	wanted.Webhook.Secret = secret
+	for _, l := range snippets.Languages() {
+		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, views.Panel{Label: l.Name, Content: views.VerifyCode(l.Name, code, views.Highlighted(snippets.Highlight(l.ID, code)))})
+	}
+	return list, nil
+}
+
+// showSecret is POST secret: the page with the secret on it. That somebody saw
+// it is written down first.
+func (c *call) showSecret() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	secrets, err := c.s.Store.SigningSecrets(c.ctx(), c.ws(), f.ID)
+	if err != nil {
+		return err
+	}
+	if err := c.audit("flow.secret.read", f.ID, f.Name); err != nil {
+		return err
+	}
+	return c.webhooksPage(http.StatusOK, func(p *views.WebhooksPage) { p.Secret = secrets[0].Secret })
+}
+
+// rotateSecret is POST rotate: a new secret, beside which the old one signs for
+// a while.
+func (c *call) rotateSecret() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	wrong := func(text string) error {
+		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) { p.Errors["overlap"] = text })
+	}
+	overlap, ok := readOverlap(c.FormValue("overlap"))
+	if !ok {
+		return wrong("Choose one of these.")
+	}
+	_, err = c.s.Store.RotateSigning(c.ctx(), c.ws(), f.ID, overlap)
+	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
+		return wrong(flow.AsError(err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
+	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, "overlap "+c.FormValue("overlap"))
+}
+
+// endSecret is POST end: replaced secrets stop signing at once.
+func (c *call) endSecret() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.s.Store.EndSigning(c.ctx(), c.ws(), f.ID); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "Only the new secret signs from now on.")
+	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, f.Name)
+}
+
+// sendingNode is a webhook node of a document.
+type sendingNode struct {
+	*flow.Node
+	from    string // draft or live
+	url     string // empty when the run decides
+	outputs []string
+}
+
+// webhookNodes are those of the draft, and those of the live version that the
+// draft has otherwise or not at all.
+func (c *call) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
+	draft, _ := flow.ParseDocument(f.Draft)
+	list = c.sendingNodes(draft, "draft")
+	if f.LiveHash == "" {
+		return list, nil
+	}
+	data, err := c.s.Store.FindDocument(c.ctx(), c.ws(), f.LiveHash)
+	if err != nil {
+		return nil, err
+	}
+	live, _ := flow.ParseDocument(data)
+	for _, n := range c.sendingNodes(live, "live") {
+		if draft == nil || draft.Node(n.ID) == nil || string(flow.EncodeJSON(draft.Node(n.ID).Config)) != string(flow.EncodeJSON(n.Config)) {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := c.s.Kinds.For(n); k == nil || k.Collects == "" {
+			continue
+		}
+		s := sendingNode{Node: n, from: from, url: flow.Text(n.Config["url"])}
+		bound := func(port string) bool {
+			for _, e := range d.Edges {
+				if e.To == n.ID+"."+port {
+					return true
+				}
+			}
+			return false
+		}
+		if strings.Contains(s.url, "{{") || bound("url") {
+			s.url = ""
+		}
+		chosen, _ := n.Config["outputs"].([]any)
+		for _, o := range d.Outputs(c.s.Kinds) {
+			if len(chosen) == 0 || containsText(chosen, o.Name) {
+				s.outputs = append(s.outputs, o.Name)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func containsText(list []any, text string) bool {
+	for _, v := range list {
+		if v == text {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *sendingNode) view() views.WebhookNode {
+	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Outputs: strings.Join(n.outputs, ", "), Secret: "the flow’s own secret"}
+	if v.Label == "" {
+		v.Label = n.ID
+	}
+	if v.Outputs == "" {
+		v.Outputs = "no output yet"
+	}
+	if name, isRef := flow.SecretRef(n.Config["secret"]); isRef {
+		v.Secret = "the credential “" + name + "”, which is not shown again"
+	}
+	return v
+}
+
+// testMessage is the body of a test: its type says what it is, and its data has
+// the names that a real message has at its top.
+func (n *sendingNode) testMessage(now time.Time) []byte {
+	data := map[string]any{}
+	for _, name := range n.outputs {
+		data[name] = "An example of “" + name + "”."
+	}
+	return flow.EncodeJSON(struct {
+		Type      string         `json:"type"`
+		Timestamp string         `json:"timestamp"`
+		Data      map[string]any `json:"data"`
+	}{"test", now.UTC().Format("2006-01-02T15:04:05.000Z"), data})
+}
+
+// testWebhook is POST test: a real, signed message that says it is a test. What
+// would come by an edge in a run is left out.
+func (c *call) testWebhook() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	list, err := c.webhookNodes(f)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
+			return c.sendTest(f, n)
+		}
+	}
+	return flow.Errorf(flow.CodeInputInvalid, "The flow has no such webhook any more. Load the page again.")
+}
+
+func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
+	to := strings.TrimSpace(c.FormValue("url"))
+	if host := flow.HostOf(to); host == "" || !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") {
+		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
+			for i := range p.Nodes {
+				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
+					v.URL, v.Error = to, "Write it like https://example.com/hooks."
+				}
+			}
+		})
+	}
+	message := &flow.NewDelivery{Node: n.ID, URL: to, Body: n.testMessage(c.s.Now())}
+	if flow.IsSecretRef(n.Config["secret"]) {
+		message.Secret = n.Config["secret"]
+	}
+	if flow.IsSecretRef(n.Config["signature"]) {
+		message.Signature, message.Header = n.Config["signature"], flow.Text(n.Config["signature_header"])
+		if message.Header == "" {
+			message.Header = "X-Signature"
+		}
+	}
+	d, err := c.s.Store.AddTest(c.ctx(), c.ws(), f.ID, message)
+	if err != nil {
+		return err
+	}
+	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, to)
+}

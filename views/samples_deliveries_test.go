@@ -1,0 +1,59 @@
+package views
+
+import (
+	"time"
+
+	"github.com/a-h/templ"
+
+	"sluice/snippets"
+)
+
+func init() {
+	sampleSets = append(sampleSets, func(theme Theme) map[string]templ.Component {
+		p, flowPage := page("Deliveries", SectionDeliveries, theme), page("Webhooks", SectionFlows, theme)
+		bad := EndpointView{
+			ID: "end_1", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", Host: "hooks.example.com", URL: "https://hooks.example.com/in", LastAt: noon.Add(-time.Minute),
+			Status: 302, Attempts: 4, Succeeded: 2, P95: 310 * time.Millisecond, Bars: []bool{true, true, false, false},
+			Trouble: "hooks.example.com redirects.", Advice: "The receiver redirects to https://example.com/in. Enter the final address in the webhook node.",
+		}
+		good := EndpointView{ID: "end_2", FlowID: "flow_2", Flow: "Answer from the handbook", Host: "b.test", LastAt: noon, Failure: "timeout", Attempts: 1, Bars: []bool{false}, P95: 15 * time.Second}
+		log := DeliveriesPage{
+			Rows: sampleDeliveries(), Flows: []Option{{"flow_1", "Route a support ticket"}}, Hosts: []string{"hooks.example.com"}, Endpoints: []EndpointView{bad},
+			Pages: Pages{Path: "/deliveries", After: "whd_1"}, MayEdit: true, HasFlows: true, Now: noon,
+		}
+		none := DeliveriesPage{Filter: DeliveriesFilter{To: "<b>", Endpoint: "end_1", Time: "custom", From: "x", States: []string{"failed"}, Errors: Errors{"from": "Choose a date and a time."}}, Now: noon}
+		one := DeliveryPage{
+			DeliveryRow: log.Rows[1], RunID: "run_01jd6v0q8zc", Body: "{\n  \"answer\": \"<b>\"\n}", Custom: "X-Token", Next: "The next attempt is at 12:05:00 UTC on 20 Nov 2026.", MayEdit: true, Poll: "load delay:1s", Now: noon,
+			Attempts: []AttemptView{
+				{Number: 2, At: noon, Took: 15 * time.Second, Error: "No answer within 15s.", Open: true, Headers: [][2]string{{"Webhook-Id", "whd_1"}, {"Webhook-Signature", "v1,a= v1,b="}}},
+				{Number: 1, At: noon.Add(-time.Minute), Took: 20 * time.Millisecond, Status: 500, Reason: "Internal Server Error", Error: "The receiver answered 500.", Response: "<html>oops"},
+			},
+		}
+		gone := DeliveryPage{DeliveryRow: log.Rows[2], Erased: "The content was erased with its run.", Next: "Nothing more is sent.", Now: noon}
+		again := AgainPage{Count: 12_000, Most: 100_001, Batch: 10_000, Asked: 1, Flows: []Option{{"", "All flows"}, {"flow_1", "Route a support ticket"}}}
+		wrong := AgainPage{Endpoint: "end_1", Host: "hooks.example.com", FlowName: "Route", Since: "x", Errors: Errors{"since": "Choose a date and a time."}}
+		hooks := WebhooksPage{
+			FlowID: "flow_1", Flow: "Route a support ticket", Endpoints: []EndpointView{bad, good}, Before: []time.Time{noon.Add(time.Hour)}, Overlaps: []Option{{"0", "not at all"}, {"24h", "for 24 hours"}},
+			Nodes:    []WebhookNode{{ID: "tell", Label: "Tell the shop", URL: "https://hooks.example.com/in", From: "draft", Outputs: "answer, team", Secret: "the flow’s own secret", Error: "Write it like https://example.com/hooks."}},
+			Snippets: []Panel{{"Python", VerifyCode("Python", "import hmac", Highlighted(snippets.Highlight("python", "import hmac")))}}, MayEdit: true, Secret: "whsec_c2VjcmV0", Errors: Errors{}, Now: noon,
+		}
+		return map[string]templ.Component{
+			"deliveries": Deliveries(p, log), "deliveries-none": Deliveries(p, none), "deliveries-empty": Deliveries(p, DeliveriesPage{Now: noon}),
+			"endpoints": Endpoints(p, DeliveriesPage{Endpoints: []EndpointView{bad, good}, MayEdit: true, Now: noon}), "endpoints-empty": Endpoints(p, DeliveriesPage{Now: noon}),
+			"delivery": Delivery(p, one), "delivery-erased": Delivery(p, gone), "deliveries-again": Again(p, again), "deliveries-again-wrong": Again(p, wrong),
+			"webhooks": Webhooks(flowPage, hooks), "webhooks-viewer": Webhooks(flowPage, WebhooksPage{FlowID: "flow_1", Flow: "Route", Now: noon}),
+		}
+	})
+}
+
+func sampleDeliveries() []DeliveryRow {
+	row := DeliveryRow{
+		ID: "whd_01jd6v0q8za", State: "delivered", FlowID: "flow_1", Flow: "Route a support ticket", Node: "tell", URL: "https://hooks.example.com/in/a/rather/long/path?of=some&length=also", At: noon.Add(-time.Second),
+		Tries: 1, Tried: true, Status: 204, Took: 84 * time.Millisecond,
+	}
+	pending, failed, fresh := row, row, row
+	pending.ID, pending.State, pending.NextAt, pending.Tries, pending.Status, pending.Failure = "whd_01jd6v0q8zb", "pending", noon.Add(5*time.Minute), 2, 0, "timeout"
+	failed.ID, failed.State, failed.Node, failed.Test, failed.Status = "whd_01jd6v0q8zc", "failed", "", true, 410
+	fresh.ID, fresh.State, fresh.Tried, fresh.Tries, fresh.NextAt = "whd_01jd6v0q8zd", "pending", false, 0, noon
+	return []DeliveryRow{row, pending, failed, fresh}
+}
