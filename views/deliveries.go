@@ -123,8 +123,8 @@ func (r DeliveryRow) answered() string {
 	return r.Failure
 }
 
-// until says in words how far off a moment is.
-func until(at, now time.Time) string {
+// ahead says in words how far off a moment is.
+func ahead(at, now time.Time) string {
 	d := at.Sub(now)
 	switch {
 	case d < time.Second:

@@ -565,7 +565,7 @@ func DeliveryRows(d DeliveriesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var26 string
-				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(until(r.NextAt, d.Now))
+				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(ahead(r.NextAt, d.Now))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries.templ`, Line: 109, Col: 71}
 				}
