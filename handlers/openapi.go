@@ -132,6 +132,11 @@ func (d *api) responses(r *route) schema {
 		}
 		responses[strconv.Itoa(status)] = p
 	}
+	if r.method == http.MethodHead { // its answers have no body
+		for _, response := range responses {
+			delete(response.(schema), "content")
+		}
+	}
 	return responses
 }
 

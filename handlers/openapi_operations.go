@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"net/http"
 	"reflect"
 
 	"sluice/flow"
@@ -182,7 +183,10 @@ func accessProblems(r *route) []flow.Code {
 	}
 	codes := []flow.Code{
 		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
-		flow.CodeScopeMissing, flow.CodeNotAcceptable, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
+		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
+	}
+	if r.method != http.MethodDelete && r.access != accessFile { // those give no body, or whatever a file is
+		codes = append(codes, flow.CodeNotAcceptable)
 	}
 	if hasParam(r.path) {
 		codes = append(codes, flow.CodeNotFound, flow.CodeFlowNotAllowed)

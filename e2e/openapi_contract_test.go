@@ -1,0 +1,379 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// contract is a server behind Prism, which holds every answer against the
+// document of the API.
+type contract struct {
+	t        *testing.T
+	s        *server
+	document object
+	base     string          // of Prism
+	seen     map[string]bool // operation and status
+	ids      map[string]string
+	keys     map[string]string
+}
+
+// contractKeys are who asks: the one who may do everything, and those that
+// something is refused to.
+var contractKeys = map[string][]string{
+	"all": {"--scope", "run,read,manage"}, "manage": {"--scope", "manage"}, "read": {"--scope", "read"}, "run": {"--scope", "run"},
+}
+
+func newContract(t *testing.T) *contract {
+	t.Helper()
+	modules := openAPIJudges(t)
+	k := &contract{t: t, s: newServer(t), seen: map[string]bool{}, ids: map[string]string{}, keys: map[string]string{"wrong": "slu_wrong"}}
+	for name, args := range contractKeys {
+		k.keys[name] = k.s.key(args...)
+	}
+	k.document = k.s.client("").want(200, "GET", "/v1/openapi.json", nil).object(t)
+	k.startPrism(modules)
+	return k
+}
+
+// startPrism gives Prism the document with one lie in it, /readyz, by which it
+// is seen to find what is wrong.
+func (k *contract) startPrism(modules string) {
+	k.t.Helper()
+	dir := k.t.TempDir()
+	lie := k.s.client("").want(200, "GET", "/v1/openapi.json", nil).object(k.t)
+	content := func(path, method, status string) object {
+		return lie["paths"].(object)[path].(object)[method].(object)["responses"].(object)[status].(object)["content"].(object)["application/json"].(object)
+	}
+	content("/readyz", "get", "200")["schema"] = object{"type": "object", "required": []string{"never"}}
+	// To Prism application/problem+json is application/json too, where both are
+	// described.
+	mcp := content("/mcp", "post", "400")
+	mcp["schema"] = object{"anyOf": []any{mcp["schema"], object{"$ref": "#/components/schemas/Problem"}}}
+	file := filepath.Join(dir, "api.json")
+	if err := os.WriteFile(file, must1(json.Marshal(lie)), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+	l := must1(net.Listen("tcp", "127.0.0.1:0"))
+	address := l.Addr().String()
+	_ = l.Close()
+	host, port, _ := net.SplitHostPort(address)
+	cmd := exec.Command("node", filepath.Join(modules, "@stoplight", "prism-cli", "dist", "index.js"), "proxy", file, k.s.base(), "--errors", "--validate-request", "false", "--host", host, "--port", port)
+	cmd.Env = environment("HOME="+dir, "CI=1")
+	dieWithTests(cmd)
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	k.base = "http://" + address
+	waitUntil(k.t, "Prism answers", func() bool {
+		_, err := k.through("").try("GET", "/livez", nil)
+		return err == nil
+	})
+	if a := k.through("").do("GET", "/readyz", nil); a.status != 500 || !strings.Contains(string(a.body), "VIOLATIONS") {
+		k.t.Fatalf("Prism does not find a lie in the document: %d %s", a.status, a.body)
+	}
+}
+
+func (k *contract) through(key string) *client {
+	return &client{t: k.t, base: func() string { return k.base }, key: key}
+}
+
+// ask sends a request through Prism and notes what came.
+func (k *contract) ask(key, method, path string, body any, headers ...string) *answer {
+	k.t.Helper()
+	c := k.through(k.keys[key])
+	if method == http.MethodHead { // Prism reads the body that a media type promises, and there is none
+		c = k.s.client(k.keys[key])
+	}
+	a := c.do(method, path, body, headers...)
+	if strings.Contains(string(a.body), "stoplight.io/prism") {
+		k.t.Errorf("%s %s %v: %s", method, path, headers, a.body)
+		return a
+	}
+	if responses := k.document["paths"].(object)[k.template(path)].(object)[strings.ToLower(method)].(object)["responses"].(object); responses[strconv.Itoa(a.status)] == nil {
+		k.t.Errorf("%s %s %v: %d is not described", method, path, headers, a.status)
+	}
+	if a.status == http.StatusNotModified || a.header.Get("X-Request-Id") != "" {
+		k.seen[fmt.Sprint(method, " ", k.template(path), " ", a.status)] = true
+	}
+	return a
+}
+
+// template is the described path that a path is of.
+func (k *contract) template(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for template := range k.document["paths"].(object) {
+		names := strings.Split(template, "/")
+		if len(names) == len(parts) && !slices.ContainsFunc(slices.Collect(indexes(names)), func(i int) bool {
+			return names[i] != parts[i] && !strings.HasPrefix(names[i], "{")
+		}) {
+			return template
+		}
+	}
+	return path
+}
+
+func indexes(list []string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := range list {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// fill puts IDs into a template.
+func fill(template string, ids map[string]string) string {
+	for name, id := range ids {
+		template = strings.ReplaceAll(template, "{"+name+"}", id)
+	}
+	return template
+}
+
+// TestOpenAPIContract drives every operation to every answer that its document
+// promises, as far as a client can, and then asks at random.
+func TestOpenAPIContract(t *testing.T) {
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("the answers are the same under the race detector")
+	}
+	k := newContract(t)
+	k.seed()
+	k.eachRefusal()
+	k.starts()
+	k.reads()
+	k.files()
+	k.protocol()
+	k.atRandom(100)
+	k.erasures()
+	k.missing()
+}
+
+// seed makes one of everything.
+func (k *contract) seed() {
+	hook := newReceiver(k.t, nil)
+	k.ids["flow_id"] = k.s.publish(document("Greet", []object{
+		input("name"), node("greet", "template", object{"template": "Hello {{name}}!"}), output("text"), node("hook", "webhook", object{"url": hook.URL + "/hook"}),
+	}, "name.value > greet.name", "greet.text > out_text.value"))
+	c := k.s.client(k.keys["all"])
+	r := c.succeed(k.ids["flow_id"], object{"name": "Ada"})
+	k.ids["run_id"] = r.ID
+	hook.await(k.t, "/hook", 1)
+	log := c.want(200, "GET", "/v1/flow/"+k.ids["flow_id"]+"/deliveries", nil).object(k.t)
+	k.ids["delivery_id"] = log["deliveries"].([]any)[0].(object)["delivery_id"].(string)
+	k.ids["file_id"] = k.upload("hello")
+	k.ids["failing"] = k.s.publish(calling("http://127.0.0.1:1"))
+}
+
+// upload sends a form through Prism.
+func (k *contract) upload(content string) (id string) {
+	k.t.Helper()
+	body := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--x--\r\n"
+	a := k.ask("all", "POST", "/v1/files", []byte(body), "Content-Type: multipart/form-data; boundary=x")
+	id, _ = a.object(k.t)["file"].(string)
+	return id
+}
+
+// eachRefusal asks each operation that needs a key for what all of them refuse.
+func (k *contract) eachRefusal() {
+	unknown := map[string]string{}
+	for name, id := range k.ids {
+		prefix, _, _ := strings.Cut(id, "_")
+		unknown[name] = prefix + "_" + strings.Repeat("0", 26)
+	}
+	for template, item := range k.document["paths"].(object) {
+		for method, op := range item.(object) {
+			if security, open := op.(object)["security"].([]any); open && len(security) == 0 {
+				continue
+			}
+			method, path := strings.ToUpper(method), fill(template, k.ids)
+			body, headers := any(object{}), []string{}
+			if method == "GET" || method == "HEAD" || method == "DELETE" {
+				body = nil
+			}
+			if strings.HasSuffix(template, "/events") {
+				headers = append(headers, "Accept: text/event-stream")
+			}
+			k.ask("all", method, path+"?key=x", body, headers...)
+			k.ask("wrong", method, path, body, headers...)
+			for _, key := range []string{"manage", "read"} {
+				if method != "DELETE" || key == "read" { // nothing may be gone afterwards
+					k.ask(key, method, path, body, headers...)
+				}
+			}
+			if path != template {
+				k.ask("all", method, fill(template, unknown), body, headers...)
+			}
+			if method != "DELETE" {
+				k.ask("all", method, path, body, "Accept: image/png")
+			}
+			k.keys["once"] = k.s.key("--scope", "run,read", "--rpm", "1")
+			for range 2 {
+				k.ask("once", method, fill(template, unknown), body, headers...)
+			}
+		}
+	}
+}
+
+// starts asks for runs in every way.
+func (k *contract) starts() {
+	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
+	body, wait := object{"name": "Ada"}, "Prefer: wait=30"
+	k.ask("all", "POST", path, body)
+	k.ask("all", "POST", path, body, wait)
+	k.ask("all", "POST", path, body, "Accept: text/event-stream")
+	rerun := path + "/" + k.ids["run_id"] + "/rerun"
+	k.ask("all", "POST", rerun, object{})
+	k.ask("all", "POST", rerun, object{}, wait)
+	k.ask("all", "POST", rerun, object{}, "Accept: text/event-stream")
+	for _, at := range []string{path, rerun} {
+		k.ask("all", "POST", at, []any{})
+		k.ask("all", "POST", at, body, "Prefer: wait=99")
+		k.ask("all", "POST", at, body, "Content-Type: text/plain")
+		k.ask("all", "POST", at, object{"name": 3, "inputs": 3})
+	}
+	unpublished := k.s.must("flow", "import", writeFile(k.t, "draft.json", greeting()))
+	k.ask("all", "POST", "/v1/flow/"+unpublished+"/run", body)
+	k.ask("all", "GET", "/v1/flow/"+unpublished+"/openapi.json", nil)
+
+	gate := make(chan struct{})
+	slow := newReceiver(k.t, func(http.ResponseWriter, string, int) { <-gate })
+	open := k.s.client(k.keys["all"]).start(k.s.publish(calling(slow.URL)), object{"n": "1"}).path()
+	k.ask("all", "GET", open+"/result", nil)
+	k.ask("all", "DELETE", open, nil)
+	k.ask("all", "POST", open+"/rerun", object{})
+	k.ask("all", "POST", open+"/cancel", nil)
+	close(gate)
+}
+
+// reads asks for what there is.
+func (k *contract) reads() {
+	run := runPath(k.ids["flow_id"], k.ids["run_id"])
+	for _, path := range []string{"/livez", "/v1/openapi.json", "/v1/flow", "/v1/flow?limit=1", "/v1/flow?limit=0", "/v1/flow/" + k.ids["flow_id"], "/v1/flow/" + k.ids["flow_id"] + "/openapi.json",
+		"/v1/flow/" + k.ids["flow_id"] + "/runs?status=succeeded,failed&limit=1", "/v1/flow/" + k.ids["flow_id"] + "/runs?status=eaten", run + "?wait=1", run + "?wait=x", run + "/result", run + "/steps",
+		"/v1/flow/" + k.ids["flow_id"] + "/deliveries", "/v1/flow/" + k.ids["flow_id"] + "/deliveries?limit=x"} {
+		k.ask("all", "GET", path, nil)
+	}
+	tag := k.ask("all", "GET", run, nil).header.Get("ETag")
+	k.ask("all", "GET", run, nil, "If-None-Match: "+tag)
+	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
+	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: 999")
+	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream", "Last-Event-ID: x")
+	k.ask("all", "POST", run+"/cancel", nil)
+	failed := k.ask("all", "POST", "/v1/flow/"+k.ids["failing"]+"/run", object{"n": "1"}, "Prefer: wait=30").run(k.t)
+	k.ask("all", "GET", failed.path(), nil)
+	k.ask("all", "GET", failed.path()+"/result", nil)
+	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
+}
+
+func (k *contract) files() {
+	path := "/v1/files/" + k.ids["file_id"]
+	tag := k.ask("all", "GET", path, nil).header.Get("ETag")
+	for _, method := range []string{"GET", "HEAD"} {
+		for _, h := range []string{"Accept: */*", "Range: bytes=0-1", "Range: bytes=99-", "If-None-Match: " + tag, `If-Match: "other"`} {
+			k.ask("all", method, path, nil, h)
+		}
+	}
+	k.ask("all", "POST", "/v1/files", []byte("--x--"), "Content-Type: multipart/form-data; boundary=x")
+	k.ask("all", "DELETE", "/v1/files/"+k.upload("gone"), nil)
+}
+
+// protocol asks what the Model Context Protocol has.
+func (k *contract) protocol() {
+	message := func(method string, params object) object {
+		return object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+	}
+	newest := []string{"Mcp-Protocol-Version: 2026-07-28"}
+	meta := object{"_meta": object{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": object{}}}
+	k.ask("all", "POST", "/mcp", message("tools/list", object{}))
+	k.ask("all", "POST", "/mcp", message("tools/call", object{"name": "greet", "arguments": object{"name": "Ada"}}), "Accept: text/event-stream")
+	k.ask("all", "POST", "/mcp", object{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	k.ask("all", "POST", "/mcp", message("tools/eat", meta), newest...)
+	k.ask("all", "POST", "/mcp", message("tools/list", object{}), newest...)
+	k.ask("all", "POST", "/mcp", []any{})
+	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Content-Type: text/plain")
+	k.ask("all", "POST", "/mcp", message("tools/list", nil), "Origin: https://elsewhere.test")
+}
+
+// atRandom asks with values that are nearly right.
+func (k *contract) atRandom(n int) {
+	r := rand.New(rand.NewPCG(20260131, 8))
+	odd := []string{"", "0", "-1", "x", "null", "%C3%BCn", "%00", "2026-01-31T12:00:00Z", "succeeded", "99999999999999999999"}
+	one := func(list ...string) string { return list[r.IntN(len(list))] }
+	paths := []string{}
+	for template := range k.document["paths"].(object) {
+		paths = append(paths, template)
+	}
+	slices.Sort(paths)
+	for range n {
+		template := one(paths...)
+		for _, method := range []string{"GET", "POST"} {
+			if _, there := k.document["paths"].(object)[template].(object)[strings.ToLower(method)]; !there || template == "/readyz" {
+				continue
+			}
+			path := fill(template, k.ids) + "?" + one("wait", "limit", "cursor", "status", "created_after", "x") + "=" + one(odd...)
+			var body any
+			if method == "POST" {
+				body = object{one("name", "nam", "from", "inputs", "run_options"): []any{one(odd...), r.IntN(9), nil, object{one(odd...): 1}, []any{}}[r.IntN(5)]}
+			}
+			k.ask(one("all", "run", "read"), method, path, body, one("Accept: */*", "Prefer: wait="+one(odd[:4]...), "If-None-Match: *", "Last-Event-ID: "+one(odd[:4]...)))
+		}
+	}
+}
+
+// erasures ends with what is gone then.
+func (k *contract) erasures() {
+	run := runPath(k.ids["flow_id"], k.ids["run_id"])
+	c := k.s.client(k.keys["all"])
+	once := []string{"Prefer: wait=30", "Idempotency-Key: a"}
+	path := "/v1/flow/" + k.ids["flow_id"] + "/run"
+	twin := k.ask("all", "POST", path, object{"name": "Ada"}, once...).run(k.t)
+	k.ask("all", "POST", path, object{"name": "Bob"}, once...)
+	again := k.ask("all", "POST", run+"/rerun", object{}, "Prefer: wait=30", "Idempotency-Key: b").run(k.t)
+	c.want(204, "DELETE", again.path(), nil)
+	k.ask("all", "POST", run+"/rerun", object{}, "Prefer: wait=30", "Idempotency-Key: b")
+	k.ask("all", "DELETE", twin.path(), nil)
+	k.ask("all", "POST", path, object{"name": "Ada"}, once...)
+	c.want(204, "DELETE", run, nil)
+	for _, end := range []string{"", "/result", "/steps"} {
+		k.ask("all", "GET", run+end, nil)
+	}
+	k.ask("all", "GET", run+"/events", nil, "Accept: text/event-stream")
+	k.ask("all", "POST", "/v1/deliveries/"+k.ids["delivery_id"]+"/redeliver", nil)
+}
+
+// unprovoked are answers that a client cannot bring about by asking, and why.
+var unprovoked = map[string]string{
+	"500": "a fault of ours", "503": "a full disk, a crowd or a shutdown",
+	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of package handlers hold these answers against the document",
+}
+
+// missing names the answers that the document promises and nobody has seen.
+func (k *contract) missing() {
+	for template, item := range k.document["paths"].(object) {
+		for method, op := range item.(object) {
+			for status := range op.(object)["responses"].(object) {
+				at := strings.ToUpper(method) + " " + template + " " + status
+				if !k.seen[at] && unprovoked[status] == "" && unprovoked[at] == "" && template != "/readyz" {
+					k.t.Errorf("%s is described and was never seen", at)
+				}
+			}
+		}
+	}
+	k.t.Logf("%d kinds of answers", len(k.seen))
+}
