@@ -20,11 +20,7 @@ func TestFirstStart(t *testing.T) {
 	}
 	chrome.Path(t)
 	s := newServer(t)
-	var link string
-	s.waitUntil("the set-up link is printed", func() bool {
-		link = setupLink.FindString(s.life().out.String() + s.life().errs.String())
-		return link != ""
-	})
+	link := s.setupLink()
 	tab := chrome.Start(t).Open(t, link)
 	tab.Type("#field-name", "Ada")
 	tab.Type("#field-email", ownerEmail)
@@ -47,6 +43,15 @@ func TestFirstStart(t *testing.T) {
 	tab.Allow("/setup?token=") // the link worked once
 	tab.Go(link)
 	tab.Gone("#setup")
+}
+
+// setupLink is what the server printed for its owner to be.
+func (s *server) setupLink() (link string) {
+	s.waitUntil("the set-up link is printed", func() bool {
+		link = setupLink.FindString(s.life().out.String() + s.life().errs.String())
+		return link != ""
+	})
+	return link
 }
 
 // TestViewer looks at everything and changes nothing.

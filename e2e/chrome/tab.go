@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -223,4 +224,15 @@ func (p *Tab) Tap(selector string) {
 	}
 	touch(input.DispatchTouchEventTypeTouchStart, &input.TouchPoint{X: at.X, Y: at.Y})
 	touch(input.DispatchTouchEventTypeTouchEnd)
+}
+
+// AllowClipboard lets the pages of an origin write and read the clipboard, as a
+// person's own browser does after a click.
+func (p *Tab) AllowClipboard(origin string) {
+	p.t.Helper()
+	for _, name := range []string{"clipboard-write", "clipboard-read"} {
+		Call(p, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: browser.PermissionSettingGranted, Origin: origin,
+		})
+	}
 }

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/e2e/chrome"
+)
+
+// What a stranger's first call may take, from the first page on.
+const (
+	firstCallClicks = 6
+	firstCallTime   = time.Minute
+)
+
+// TestFirstCall goes from the link in the terminal to an answer in a terminal:
+// become the owner, open the API, make a key, copy the code, paste it.
+func TestFirstCall(t *testing.T) {
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("handlers/pages has what a browser can race for")
+	}
+	s := newServer(t)
+	tab := chrome.Start(t).Open(t, s.setupLink())
+	tab.AllowClipboard(s.base())
+	begun, clicks := time.Now(), 0
+	click := func(selector string) { clicks++; tab.Click(selector) }
+
+	tab.Type("#field-name", "Ada")
+	tab.Type("#field-email", ownerEmail)
+	tab.Type("#field-password", passphrase)
+	tab.Type("#field-workspace", "Acme support")
+	click("#setup button:not([type=button])")
+	tab.There("flow-canvas[ready]")
+	click("#tab-api")
+	tab.Has("#api-state", "live")
+	click("#flow-keys form[method=post] button[type=submit]")
+	tab.There("[data-new-key]")
+	tab.Until(`document.getElementById("api-code").textContent.includes(document.querySelector("[data-new-key]").textContent.trim())`)
+	tab.Shot("journey-key")
+	click("#api-snippets [data-copy-from=api-code]")
+	tab.There("#api-snippets [data-copied]")
+	command := chrome.Value[string](tab, `navigator.clipboard.readText()`)
+	shell := exec.Command("sh", "-c", command)
+	shell.Env = environment()
+	out, err := shell.CombinedOutput()
+	if took := time.Since(begun); clicks > firstCallClicks || took > firstCallTime {
+		t.Errorf("the first call took %d clicks and %s", clicks, took)
+	} else {
+		t.Logf("the first call took %d clicks and %s", clicks, took.Round(time.Millisecond))
+	}
+	if err != nil || !strings.Contains(string(out), `"status":"succeeded"`) {
+		t.Fatalf("%v from\n%s\n%s", err, command, out)
+	}
+	tab.Has("#api-calls", "ucceeded")
+	tab.Shot("journey-called")
+}
