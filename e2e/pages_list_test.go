@@ -81,7 +81,7 @@ func (s *seeded) open() []place {
 func (s *seeded) private() []place {
 	return []place{
 		{"flows", "/flows"}, {"flows-table", "/flows?view=table"}, {"templates", "/flows/templates"}, {"import", "/flows/import"},
-		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"},
+		{"builder", "/flows/" + s.flow}, {"builder-run", "/flows/" + s.flow + "?run=" + s.run}, {"publish", "/flows/" + s.broken + "/publish"}, {"limits", "/flows/" + s.flow + "/limits"},
 		{"api", "/flows/" + s.flow + "/api"}, {"api-stream", "/flows/" + s.broken + "/api?lang=typescript&manner=stream"},
 		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,4 +109,45 @@ func ParseUSD(text string) (nano int64, ok bool) {
 		return 0, false
 	}
 	return int64(math.Round(f * 1e9)), true
+}
+
+// Unpriced are the models among charges whose cost nobody would know: what they
+// cost counts as nothing, so no budget stops them.
+func Unpriced(charges []Charge, prices []Price) (models []string) {
+	for _, c := range charges {
+		known := slices.ContainsFunc(prices, func(p Price) bool { return p.Model == c.Model })
+		if !known && !c.Reported && c.Model != "" {
+			models = append(models, c.Model)
+		}
+	}
+	return models
+}
+
+// Check tells what is wrong with limits that were typed, by the name of each.
+func (l Limits) Check() map[string]string {
+	wrong := map[string]string{}
+	for name, n := range map[string]int64{"max_running": l.MaxRunning, "max_queued": l.MaxQueued, "runs_per_day": l.RunsPerDay} {
+		if n < 0 || n > maxKeyLimit {
+			wrong[name] = "A whole number from 1 to 1,000,000,000. Leave it empty for no limit."
+		}
+	}
+	if l.USDPerDay < 0 || l.USDPerDay > maxKeyUSD {
+		wrong["usd_per_day"] = "An amount up to a million dollars. Leave it empty for no limit."
+	}
+	return wrong
+}
+
+// Changes says what another Limits has otherwise, for the audit log.
+func (l Limits) Changes(to Limits) string {
+	var list []string
+	differ := func(what, before, after string) {
+		if before != after {
+			list = append(list, what+" from "+before+" to "+after)
+		}
+	}
+	differ("runs at once", orNone(l.MaxRunning), orNone(to.MaxRunning))
+	differ("waiting runs", orNone(l.MaxQueued), orNone(to.MaxQueued))
+	differ("runs a day", orNone(l.RunsPerDay), orNone(to.RunsPerDay))
+	differ("dollars a day", orNoDollars(l.USDPerDay), orNoDollars(to.USDPerDay))
+	return strings.Join(list, ", ")
 }

@@ -16,7 +16,7 @@ func init() {
 			TopFlows:  []UsagePart{{"Route a support ticket", "/usage?flow=flow_1", "$9.10", .72}, {"Answer from the handbook of everything that a support team may be asked", "/usage?flow=flow_2", "$3.54", .28}},
 			TopKeys:   []UsagePart{{"production", "/usage?key=key_1", "$11.00", .87}, {"Without a key", "", "$1.64", .13}},
 			TopModels: []UsagePart{{"openai/gpt-x", "/usage?model=openai%2Fgpt-x", "$12.64", 1}},
-			Budgets:   []UsageBudget{
+			Budgets: []UsageBudget{
 				{Name: "Route a support ticket", Href: "/flows/flow_1/limits", Used: 41_000_000, Allowed: 50_000_000},
 				{Name: "Route a support ticket", Href: "/flows/flow_1/limits", Runs: true, Used: 1204, Allowed: 5000},
 				{Name: "staging", Key: true, Used: 0, Allowed: 5_000_000}, {Name: "old", Key: true, Runs: true, Used: 500, Allowed: 500},

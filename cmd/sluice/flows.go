@@ -20,6 +20,7 @@ type flowCmd struct {
 	List     flowListCmd     `cmd:"" help:"List flows."`
 	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
 	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a flow's webhooks are signed with."`
+	Limits   flowLimitsCmd   `cmd:"" help:"Show or set how much a flow may run and cost."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 

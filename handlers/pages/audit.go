@@ -93,7 +93,7 @@ var auditWords = map[string]string{
 	"workspace.setup": "set up the workspace", "workspace.create": "made the workspace", "workspace.rename": "renamed the workspace to",
 	"key.create": "made the key", "key.change": "changed the key", "key.roll": "rolled the key", "key.revoke": "revoked the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
-	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived",
+	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
 	"flow.create": "made the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
 	"flow.secret.read": "read the signing secret of", "flow.secret.rotate": "replaced the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "sent again", "delivery.redeliver_failed": "sent failed messages again of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",

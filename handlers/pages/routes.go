@@ -61,6 +61,7 @@ func (s *Server) table() []route {
 		s.formRoutes(),
 		s.runListRoutes(),
 		s.usageRoutes(),
+		s.limitRoutes(),
 		s.credentialRoutes(),
 		s.deliveryRoutes(),
 		s.webhookRoutes(),

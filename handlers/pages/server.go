@@ -33,6 +33,7 @@ type Store interface {
 	runStore
 	runListStore
 	usageStore
+	limitStore
 	credentialStore
 	deliveryStore
 	webhookStore

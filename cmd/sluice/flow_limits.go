@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/nodes"
+)
+
+type flowLimitsCmd struct {
+	ID         string   `arg:"" help:"ID of the flow."`
+	MaxRunning *int64   `help:"Runs at once; more wait. 0 is no limit, as below." placeholder:"N"`
+	MaxQueued  *int64   `help:"Runs that wait; beyond them a start is refused." placeholder:"N"`
+	RunsPerDay *int64   `help:"Runs accepted on a UTC day." placeholder:"N"`
+	USDPerDay  *float64 `name:"usd-per-day" help:"Dollars that the runs of a UTC day may cost." placeholder:"USD"`
+	JSON       bool     `help:"Print as JSON."`
+}
+
+// Run sets the limits that are given, keeps the others, and shows all of them.
+func (c flowLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
+	if err != nil {
+		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
+	}
+	if err := c.set(ctx, store, f); err != nil {
+		return err
+	}
+	budgets, err := store.FlowBudgets(ctx, f)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(s.out, limitsJSON(f, budgets))
+	} else {
+		err = printLimits(s, f, budgets)
+	}
+	if err != nil {
+		return err
+	}
+	return warnUnpriced(ctx, store, s, f)
+}
+
+// set writes what was given, if anything was.
+func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
+	limits, given := f.Limits, false
+	for _, part := range []struct {
+		of *int64
+		to *int64
+	}{{&limits.MaxRunning, c.MaxRunning}, {&limits.MaxQueued, c.MaxQueued}, {&limits.RunsPerDay, c.RunsPerDay}} {
+		if part.to != nil {
+			*part.of, given = *part.to, true
+		}
+	}
+	if usd := c.USDPerDay; usd != nil {
+		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // not a number is neither
+			return usageError("--usd-per-day is a number of dollars from 0 to a million")
+		}
+		limits.USDPerDay, given = nano(*usd), true
+	}
+	if !given {
+		return nil
+	}
+	if len(limits.Check()) > 0 {
+		return usageError("a limit is a whole number from 0, which is no limit, to 1,000,000,000")
+	}
+	if err := store.SetFlowLimits(ctx, f.WorkspaceID, f.ID, limits); err != nil {
+		return err
+	}
+	before := f.Limits
+	f.Limits = limits
+	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, before.Changes(limits))
+}
+
+func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
+	orNil := func(n int64) any {
+		if n == 0 {
+			return nil
+		}
+		return n
+	}
+	out := map[string]any{
+		"id": f.ID, "max_running": orNil(f.MaxRunning), "max_queued": orNil(f.MaxQueued),
+		"runs_per_day": orNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
+	}
+	if f.USDPerDay > 0 {
+		out["usd_per_day"] = flow.FormatUSD(f.USDPerDay)
+	}
+	for i := range budgets {
+		if b := &budgets[i]; b.Unit == flow.BudgetUSD {
+			out["usd_today"] = flow.FormatUSD(b.Used)
+		} else {
+			out["runs_today"] = b.Used
+		}
+	}
+	return out
+}
+
+func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
+	used := func(unit flow.BudgetUnit) string {
+		i := slices.IndexFunc(budgets, func(b flow.Budget) bool { return b.Unit == unit })
+		switch {
+		case i < 0:
+			return ""
+		case unit == flow.BudgetUSD:
+			return flow.FormatUSD(budgets[i].Used) + " today"
+		}
+		return fmt.Sprintf("%d today", budgets[i].Used)
+	}
+	count := func(n int64) string {
+		if n == 0 {
+			return "no limit"
+		}
+		return fmt.Sprint(n)
+	}
+	usd := "no limit"
+	if f.USDPerDay > 0 {
+		usd = flow.FormatUSD(f.USDPerDay)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "Runs at once\t%s\t\n", count(f.MaxRunning))
+	fmt.Fprintf(w, "Runs that wait\t%s\t\n", count(f.MaxQueued))
+	fmt.Fprintf(w, "Runs a UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
+	fmt.Fprintf(w, "Dollars a UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
+	return w.Flush()
+}
+
+// warnUnpriced says which models a budget of dollars does not stop.
+func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow) error {
+	d, _ := flow.ParseDocument(f.Draft)
+	if f.USDPerDay == 0 || d == nil {
+		return nil
+	}
+	prices, err := store.ListPrices(ctx, f.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if models := flow.Unpriced(d.Charges(nodes.New(nodes.Deps{})), prices); len(models) > 0 {
+		fmt.Fprintf(s.err, "No price is entered for %s: what they cost counts as nothing, so the dollars a day do not stop them. Enter prices with 'sluice price set'.\n", strings.Join(models, ", "))
+	}
+	return nil
+}

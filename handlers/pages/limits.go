@@ -1,0 +1,117 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// limitStore is what the page of a flow's limits needs beside the flow.
+type limitStore interface {
+	SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error
+	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
+}
+
+func (s *Server) limitRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/limits", accessViewer, (*call).showLimits},
+		{http.MethodPost, "/flows/:flow/limits", accessEditor, (*call).saveLimits},
+	}
+}
+
+// showLimits is GET /flows/{id}/limits.
+func (c *call) showLimits() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	return c.limitsForm(http.StatusOK, f, views.LimitsForm{
+		MaxRunning: typedCount(f.MaxRunning), MaxQueued: typedCount(f.MaxQueued),
+		RunsPerDay: typedCount(f.RunsPerDay), USDPerDay: typedDollars(f.USDPerDay),
+	})
+}
+
+func typedCount(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func typedDollars(nano int64) string {
+	if nano == 0 {
+		return ""
+	}
+	return flow.Dollars(nano)
+}
+
+// limitsForm shows the form with what is used today and what no budget stops.
+func (c *call) limitsForm(status int, f *flow.Flow, form views.LimitsForm) error {
+	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.mayEdit()
+	budgets, err := c.s.Store.FlowBudgets(c.ctx(), f)
+	if err != nil {
+		return err
+	}
+	form.Budgets = shownBudgets(budgets)
+	if f.USDPerDay > 0 {
+		prices, err := c.s.Store.ListPrices(c.ctx(), c.ws())
+		if err != nil {
+			return err
+		}
+		if d, _ := flow.ParseDocument(f.Draft); d != nil {
+			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
+		}
+	}
+	return c.render(status, views.FlowLimits(c.page("Limits", views.SectionFlows), form))
+}
+
+// saveLimits is POST /flows/{id}/limits.
+func (c *call) saveLimits() error {
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.form(); err != nil {
+		return err
+	}
+	form := views.LimitsForm{
+		MaxRunning: c.trimmed("max_running"), MaxQueued: c.trimmed("max_queued"),
+		RunsPerDay: c.trimmed("runs_per_day"), USDPerDay: c.trimmed("usd_per_day"),
+	}
+	limits := readLimits(&form)
+	if form.Errors = limits.Check(); len(form.Errors) > 0 {
+		return c.limitsForm(http.StatusUnprocessableEntity, f, form)
+	}
+	if err := c.s.Store.SetFlowLimits(c.ctx(), c.ws(), f.ID, limits); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "The limits are saved and hold from now on.")
+	return c.auditAndSee("/flows/"+f.ID+"/limits", "flow.limits", f.ID, f.Limits.Changes(limits))
+}
+
+// readLimits reads what was typed; what is no number becomes one that Check
+// refuses.
+func readLimits(form *views.LimitsForm) flow.Limits {
+	count := func(text string) int64 {
+		if text == "" {
+			return 0
+		}
+		n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	l := flow.Limits{MaxRunning: count(form.MaxRunning), MaxQueued: count(form.MaxQueued), RunsPerDay: count(form.RunsPerDay)}
+	if form.USDPerDay != "" {
+		usd, ok := flow.ParseUSD(form.USDPerDay)
+		if l.USDPerDay = usd; !ok {
+			l.USDPerDay = -1
+		}
+	}
+	return l
+}

@@ -1,0 +1,27 @@
+package views
+
+import "strings"
+
+// LimitsForm is how much a flow may do, as it was typed, and what of it is used
+// today.
+type LimitsForm struct {
+	FlowID, Name                                 string
+	MaxRunning, MaxQueued, RunsPerDay, USDPerDay string
+	Budgets                                      []UsageBudget
+	// Unpriced are models of the flow whose cost nobody would know.
+	Unpriced []string
+	MayEdit  bool
+	Errors   Errors
+}
+
+func (f LimitsForm) unpriced() string {
+	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". What they cost counts as nothing, so the dollars a day do not stop them. Enter prices with “sluice price set”, or limit the runs a day."
+}
+
+// orNoLimit is for those who may only look.
+func orNoLimit(text, before string) string {
+	if text == "" {
+		return "No limit"
+	}
+	return before + text
+}
