@@ -15,7 +15,7 @@ type LimitsForm struct {
 }
 
 func (f LimitsForm) unpriced() string {
-	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". What they cost counts as nothing, so the dollars a day do not stop them. Enter prices with “sluice price set”, or limit the runs a day."
+	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". What they cost counts as nothing, so they never use up the dollars a day. Enter prices with “sluice price set”, or limit the runs a day."
 }
 
 // orNoLimit is for those who may only look.

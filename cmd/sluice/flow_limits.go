@@ -145,7 +145,7 @@ func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow
 		return err
 	}
 	if models := flow.Unpriced(d.Charges(nodes.New(nodes.Deps{})), prices); len(models) > 0 {
-		fmt.Fprintf(s.err, "No price is entered for %s: what they cost counts as nothing, so the dollars a day do not stop them. Enter prices with 'sluice price set'.\n", strings.Join(models, ", "))
+		fmt.Fprintf(s.err, "No price is entered for %s: what they cost counts as nothing, so they never use up the dollars a day. Enter prices with 'sluice price set'.\n", strings.Join(models, ", "))
 	}
 	return nil
 }
