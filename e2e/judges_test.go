@@ -138,7 +138,7 @@ func TestLighthouse(t *testing.T) {
 	path, modules := chrome.Path(t), judges(t)
 	s := newDashboard(t).seed()
 	headers := string(must1(json.Marshal(map[string]string{"Cookie": s.cookies()})))
-	for _, p := range []string{"/flows", "/flows/" + s.flow, "/runs", "/runs/" + s.run} {
+	for _, p := range []string{"/flows", "/flows/" + s.flow, "/runs", "/runs/" + s.run, "/f/" + s.flow} {
 		best := map[string]float64{}
 		for range 3 {
 			for name, score := range lighthouse(t, path, modules, s.base()+p, headers) {
