@@ -57,7 +57,7 @@ var causeWords = map[flow.Cause]string{
 
 // troubleWords say what is wrong with an endpoint, and what to do.
 var troubleWords = map[flow.Trouble]struct{ trouble, advice string }{
-	flow.TroubleRedirect: {" redirects.", "Enter the final address in the webhook node; what failed can be sent again."},
+	flow.TroubleRedirect: {" redirects.", "What failed meanwhile can be sent again."},
 	flow.TroubleGone:     {" was disabled by its owner.", "Remove the webhook, or ask the owner to take messages again. Each new message is tried once and kept."},
 	flow.TroubleTLS:      {" cannot be reached over HTTPS.", "Its owner has to mend the certificate; Sluice sends nothing without checking it."},
 	flow.TroubleTimeout:  {" answers too late.", "A receiver has 15 seconds: let it store the message, answer at once and work on it afterwards."},
