@@ -90,6 +90,9 @@ type Options struct {
 // sampleURL is what the files call the server.
 const sampleURL = "http://127.0.0.1:8080"
 
+// behind are pages on which that is the address behind a proxy, and stays.
+var behind = []string{"deploy"}
+
 // Book is all pages, read.
 type Book struct {
 	Sections []Section
@@ -166,7 +169,7 @@ func (o Options) read(name string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.BaseURL != "" {
+	if o.BaseURL != "" && !slices.Contains(behind, name) {
 		text = strings.ReplaceAll(text, sampleURL, strings.TrimRight(o.BaseURL, "/"))
 	}
 	p, err := readPage(name, text, o.Highlight)

@@ -75,7 +75,10 @@ type place struct{ name, path string }
 
 // open are the pages for everybody, and private those for who is signed in.
 func (s *seeded) open() []place {
-	return []place{{"sign-in", "/sign-in"}, {"not-found", "/nothing"}, {"form", "/f/" + s.flow}}
+	return []place{
+		{"sign-in", "/sign-in"}, {"not-found", "/nothing"}, {"form", "/f/" + s.flow},
+		{"docs", "/docs"}, {"docs-nodes", "/docs/nodes"}, {"docs-none", "/docs?q=xyzzy"},
+	}
 }
 
 func (s *seeded) private() []place {
@@ -88,6 +91,7 @@ func (s *seeded) private() []place {
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"models", "/models"},
 		{"deliveries", "/deliveries"}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
+		{"docs-webhooks", "/docs/webhooks"}, {"docs-api", "/docs/api"}, {"docs-errors", "/docs/errors"}, {"docs-search", "/docs?q=idempotency"},
 	}
 }
 

@@ -93,3 +93,6 @@ func docTabsID(b docs.Block) string {
 	}
 	return fmt.Sprintf("tabs-%08x", h.Sum32())
 }
+
+// docsError is where the documentation explains the code of an error.
+func docsError(code string) templ.SafeURL { return templ.SafeURL("/docs/errors#" + code) }

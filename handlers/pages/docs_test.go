@@ -33,7 +33,10 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for p := range shelf.Pages() {
-			anybody.on(t).get(p.Path()).is(http.StatusOK).has("<h1>" + p.Title + "</h1>").lacks("127.0.0.1:8080")
+			a := anybody.on(t).get(p.Path()).is(http.StatusOK).has("<h1>" + p.Title + "</h1>")
+			if p.Name != "deploy" { // which has the address behind a proxy
+				a.lacks("http://127.0.0.1:8080")
+			}
 		}
 	})
 	t.Run("knows no other page", func(t *testing.T) {
