@@ -34,7 +34,7 @@ func TestScreenshots(t *testing.T) {
 	s.inventPast(filepath.Join(s.dir, "sluice.db"))
 	s.server.start()
 	tab := s.signIn(t, ownerEmail, "/flows")
-	for _, p := range []place{{"flows", "/flows"}, {"run", "/runs/" + s.failed}, {"usage", "/usage?range=30"}, {"versions", "/flows/" + s.flow + "/versions"}} {
+	for _, p := range []place{{"flows", "/flows"}, {"run", "/runs/" + s.failed}, {"usage", "/usage?range=30"}, {"versions", "/flows/" + s.flow + "/versions"}, {"form", "/f/" + s.flow}} {
 		tab.Go(s.base() + p.path)
 		s.picture(tab, dir, p.name)
 	}
@@ -47,6 +47,8 @@ func TestScreenshots(t *testing.T) {
 	tab.Click(`[data-command="fit"]`)
 	tab.Click("article[data-kind=classify] header")
 	tab.There("#inspector [data-node]")
+	tab.Click("#tab-api")
+	tab.There("#api-snippets")
 	s.picture(tab, dir, "builder")
 }
 
