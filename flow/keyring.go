@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 type KeyStore interface {
 	FindFlow(ctx context.Context, ws, id string) (*Flow, error)
 	FindKey(ctx context.Context, ws, id string) (*Key, error)
-	CreateKey(ctx context.Context, k *Key) error
+	CreateKey(ctx context.Context, k *Key) error // ErrKeyTaken if there is one of its ID
 	// UpdateKey writes name, flows, limits and expiry.
 	UpdateKey(ctx context.Context, k *Key) error
 	// RollKey writes a new text, if the one before is still Previous.Prefix.
@@ -21,6 +22,10 @@ type KeyStore interface {
 	RevokeKey(ctx context.Context, ws, id string) error
 	AddAudit(ctx context.Context, e AuditEntry) error
 }
+
+// ErrKeyTaken refuses a key whose ID another has, in this workspace or in one
+// that nobody here may learn of.
+var ErrKeyTaken = errors.New("flow: there is a key of this ID")
 
 // Keyring makes, changes, rolls and revokes keys, and writes down who did it.
 // It is the one way to do so, for the dashboard and the command line alike.

@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,7 +54,7 @@ func (c *call) newMessage(object map[string]any) (*message, error) {
 	check("/method", ok, "the name of a method")
 	if id, there := object["id"]; there {
 		m.id = id
-		check("/id", isText(id) || isNumber(id), "a text or a number")
+		check("/id", isText(id) || isWhole(id), "a text or a whole number")
 	}
 	if params := object["params"]; params != nil {
 		m.params, ok = params.(map[string]any)
@@ -132,6 +134,15 @@ func (m *message) progressToken() any {
 }
 
 func isNumber(v any) bool { return flow.TypeNumber.Is(v) }
+
+// isWhole takes the numbers that an answer can bear again: of all others the SDK
+// makes another number, which no caller would know as its own.
+func isWhole(v any) bool {
+	n, ok := v.(json.Number)
+	_, err := strconv.ParseInt(n.String(), 10, 64)
+	return ok && err == nil
+}
+
 func isText(v any) bool   { _, ok := v.(string); return ok }
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 

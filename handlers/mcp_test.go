@@ -477,6 +477,8 @@ func TestMCPRefuses(t *testing.T) {
 		"a batch":        {"[" + list + "]", nil, 400, flow.CodeInvalidJSON},
 		"twice a name":   {`{"jsonrpc": "2.0", "jsonrpc": "2.0", "method": "x"}`, nil, 400, flow.CodeInvalidJSON},
 		"no method":      {`{"jsonrpc": "2.0", "id": 1}`, nil, 400, flow.CodeInvalidJSON},
+		"half an ID":     {`{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}`, nil, 400, flow.CodeInvalidJSON},
+		"a vast ID":      {`{"jsonrpc": "2.0", "id": 1e30, "method": "ping"}`, nil, 400, flow.CodeInvalidJSON},
 		"arguments":      {`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a", "arguments": []}}`, nil, 400, flow.CodeInvalidJSON},
 		"a batch of one": {"[]", nil, 400, flow.CodeInvalidJSON},
 		"too large":      {`{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "x": "` + strings.Repeat("a", maxBody) + `"}`, nil, 413, flow.CodeBodyTooLarge},

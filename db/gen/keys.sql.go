@@ -147,11 +147,12 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 	return i, err
 }
 
-const insertKey = `-- name: InsertKey :exec
+const insertKey = `-- name: InsertKey :execrows
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
     $14, $15, 0, 0, '', 0)
+ON CONFLICT (id) DO NOTHING
 `
 
 type InsertKeyParams struct {
@@ -172,8 +173,8 @@ type InsertKeyParams struct {
 	ExpiresAt   int64
 }
 
-func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) error {
-	_, err := q.db.ExecContext(ctx, insertKey,
+func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertKey,
 		arg.ID,
 		arg.WorkspaceID,
 		arg.Name,
@@ -190,7 +191,10 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) error {
 		arg.CreatedAt,
 		arg.ExpiresAt,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const listKeyMakers = `-- name: ListKeyMakers :many

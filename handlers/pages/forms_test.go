@@ -255,6 +255,10 @@ func TestFormRefusesInputs(t *testing.T) {
 		a := b.sendForm("/f/"+id, map[string]string{"in.pages": "x", "in.extra": "[1"}, nil).is(http.StatusUnprocessableEntity)
 		a.has("This is needed.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file.", `value="x"`)
 	})
+	t.Run("a file that breaks off", func(t *testing.T) {
+		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
+		b.send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+	})
 	t.Run("and keeps none of their files", func(t *testing.T) {
 		kept, err := h.store.FindForm(t.Context(), id)
 		if err != nil || kept.Taken != 0 {

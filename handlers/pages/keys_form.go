@@ -166,7 +166,25 @@ func (c *call) makeKey(form *views.KeyForm) (*flow.Key, string, error) {
 		return nil, "", errKeyRefused
 	}
 	text, err := c.keyring().Create(c.ctx(), c.actor(), k)
+	if errors.Is(err, flow.ErrKeyTaken) {
+		return c.makeTakenKey(k)
+	}
 	return k, text, refuseKey(form, err)
+}
+
+// makeTakenKey is for an ID that is not free any more. It is the other half of a
+// double click, or is another workspace's, of which nothing may be learned: then
+// the key gets an ID of its own.
+func (c *call) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
+	switch _, err := c.s.Store.FindKey(c.ctx(), c.ws(), k.ID); {
+	case err == nil:
+		return k, "", errKeyMade
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return nil, "", err
+	}
+	k.ID = c.s.ids.New(flow.PrefixKey)
+	text, err := c.keyring().Create(c.ctx(), c.actor(), k)
+	return k, text, err
 }
 
 // refuseKey puts what is wrong beside the fields.

@@ -154,6 +154,7 @@ func TestKeys_of_others(t *testing.T) {
 		stranger.post(path, url.Values{"name": {"x"}, "prefix": {k.Prefix}}).is(http.StatusNotFound)
 		h.as(flow.MemberViewer).post(path, url.Values{"name": {"x"}, "prefix": {k.Prefix}}).is(http.StatusForbidden)
 	}
+	stranger.post("/keys", url.Values{"key": {k.ID}, "name": {"mine"}, "scope": {"run"}}).is(http.StatusOK).lacks(k.ID).newKey() // the ID of the form is free to choose
 	viewer := h.as(flow.MemberViewer)
 	viewer.get("/keys").is(http.StatusOK).has("Website").lacks("New key")
 	viewer.get("/keys/"+k.ID).is(http.StatusOK).has("600 requests a minute at most").lacks("<form class=\"body", "Revoke")

@@ -44,7 +44,12 @@ const uploadTime = 15 * time.Minute
 
 func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(uploadTime)) // recorders of tests have none
-	return c.s.Files.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, part)
+	content := &arriving{part: part}
+	f, err := c.s.Files.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: c.ws(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
+	if content.broken != nil {
+		return nil, content.broken
+	}
+	return f, err
 }
 
 // showFile is GET a file of the workspace, for its members.

@@ -127,7 +127,11 @@ func (c *call) keepPart(t *typedInputs, input string, part *multipart.Part) erro
 	if t.wants != nil && !t.wants(input) {
 		return nil
 	}
-	f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: t.ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: t.maxFile}, part)
+	content := &arriving{part: part}
+	f, err := c.s.Store.SaveFile(c.ctx(), flow.NewFile{WorkspaceID: t.ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: t.maxFile}, content)
+	if content.broken != nil {
+		return content.broken
+	}
 	if t.wants != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
 		t.large[input] = true
 		return nil
@@ -138,6 +142,28 @@ func (c *call) keepPart(t *typedInputs, input string, part *multipart.Part) erro
 	t.files[input] = f.Value()
 	return nil
 }
+
+// arriving is a file on its way from the request into the store. That it broke
+// off is the sender's doing, and never the end of a shorter file.
+type arriving struct {
+	part   io.Reader
+	broken error
+}
+
+// Read gives the next piece.
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.part.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	a.broken = err
+	if _, large := errors.AsType[*http.MaxBytesError](err); !large { // which has words of its own
+		a.broken = errFileBroken
+	}
+	return n, a.broken
+}
+
+var errFileBroken = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
 
 // isFilePart tells a file field in which nothing was chosen.
 func isFilePart(part *multipart.Part) bool {
