@@ -103,8 +103,17 @@ func labelIn(d *flow.Document, node, name string) string {
 	return views.NameWords(name)
 }
 
+// errSending keeps one address from holding connections without end: a file may
+// take its time.
+var errSending = &pageError{http.StatusTooManyRequests, "Too many forms are being sent from your network at this moment. Wait until some have arrived, then send this one again."}
+
 // send is POST form: a run begins, as far as it may and its inputs are right.
 func (v *visit) send() error {
+	who := "sending " + network(v.ip())
+	if !v.s.streams.enter(who) {
+		return errSending
+	}
+	defer v.s.streams.leave(who)
 	limited := v.limited()
 	typed, fields, err := v.read(limited != nil)
 	if limited != nil {

@@ -450,6 +450,22 @@ func TestFormLimits(t *testing.T) {
 }
 
 // refusing is a runner that starts nothing.
+// TestFormSending: one address cannot hold more than so many connections by
+// sending files slowly.
+func TestFormSending(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	id, b, who := h.formOf(ticketRouting), h.stranger(), "sending "+network("127.0.0.1")
+	for range mostStreams {
+		h.server.streams.enter(who)
+	}
+	ticket := map[string]string{"in.ticket": "one"}
+	b.sendForm("/f/"+id, ticket, nil).is(http.StatusTooManyRequests).has("Too many forms are being sent from your network")
+	h.server.streams.leave(who)
+	b.sendForm("/f/"+id, ticket, nil).is(http.StatusSeeOther)
+	b.sendForm("/f/"+id, ticket, nil).is(http.StatusSeeOther) // it was counted out again
+}
+
 type refusing struct {
 	Runner
 	err error
