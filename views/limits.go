@@ -15,7 +15,11 @@ type LimitsForm struct {
 }
 
 func (f LimitsForm) unpriced() string {
-	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". What they cost counts as nothing, so they never use up the dollars a day. Enter prices with “sluice price set”, or limit the runs a day."
+	them, prices := "What it costs counts as nothing, so it never uses", "a price"
+	if len(f.Unpriced) > 1 {
+		them, prices = "What they cost counts as nothing, so they never use", "prices"
+	}
+	return "No price is entered for " + strings.Join(f.Unpriced, ", ") + ". " + them + " up the dollars a day. Enter " + prices + " with “sluice price set”, or limit the runs a day."
 }
 
 // orNoLimit is for those who may only look.

@@ -282,6 +282,13 @@ func (b UsageBudget) whose() string {
 	return "flow"
 }
 
+func (b UsageBudget) unit() string {
+	if b.Runs {
+		return "Runs"
+	}
+	return "Dollars"
+}
+
 func (b UsageBudget) label() string {
 	if b.Runs {
 		return fmt.Sprintf("%s of %s runs", Count(int(b.Used)), Count(int(b.Allowed)))
