@@ -38,7 +38,7 @@ func (s *Store) Examine(ctx context.Context) (e Examination, err error) {
 		return e, err
 	}
 	now := s.now()
-	day, week := now-(24*time.Hour).Microseconds(), now+(7*24*time.Hour).Microseconds()
+	day, week := now-(24*time.Hour).Microseconds(), now+flow.KeyWarning.Microseconds()
 	for _, count := range []struct {
 		to    *int64
 		query string

@@ -99,12 +99,13 @@ func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	if old.KeysetInfo().GetPrimaryKeyId() == fresh.KeysetInfo().GetPrimaryKeyId() {
 		return nil, errors.New("the new master key is the old one; give another file with --new-key-file")
 	}
-	var both, more keyset.MemReaderWriter
-	if err := errors.Join(insecurecleartextkeyset.Write(fresh, &both), insecurecleartextkeyset.Write(old, &more)); err != nil {
-		return nil, fmt.Errorf("join the master keys: %w", err)
+	both := insecurecleartextkeyset.KeysetMaterial(fresh)
+	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
+	handle := insecurecleartextkeyset.KeysetHandle(both)
+	if handle == nil {
+		return nil, errors.New("the master keys cannot be joined")
 	}
-	both.Keyset.Key = append(both.Keyset.Key, more.Keyset.Key...)
-	return insecurecleartextkeyset.Read(&both)
+	return handle, nil
 }
 
 // reseal seals all secrets with the new key and then the mark by which a

@@ -25,6 +25,7 @@ type seeded struct {
 	*dashboard
 	flow, broken     string // IDs of flows
 	run, failed, key string // IDs of runs, and the text of a key
+	delivery         string // ID of one that nobody takes
 }
 
 // seed makes runs that succeed and runs that fail.
@@ -40,6 +41,13 @@ func (d *dashboard) seed() *seeded {
 	for i := range 2 {
 		s.failed = s.start(c, s.broken, object{"order": fmt.Sprint(4711 + i)})
 	}
+	s.start(c, s.flow, object{"ticket": tickets[0], "run_options": object{"webhook": object{"url": "http://127.0.0.1:1/sluice"}}})
+	var log struct{ Deliveries []struct{ ID string } }
+	a := c.want(http.StatusOK, http.MethodGet, "/v1/flow/"+s.flow+"/deliveries", nil)
+	if err := json.Unmarshal(a.body, &log); err != nil || len(log.Deliveries) != 1 {
+		d.t.Fatalf("%v, deliveries: %s", err, a.body)
+	}
+	s.delivery = log.Deliveries[0].ID
 	return s
 }
 
@@ -89,7 +97,7 @@ func (s *seeded) private() []place {
 		{"form-settings", "/flows/" + s.flow + "/form"}, {"versions", "/flows/" + s.flow + "/versions"}, {"compare", "/flows/" + s.flow + "/compare?from=1&to=draft"},
 		{"runs", "/runs"}, {"run", "/runs/" + s.run}, {"run-failed", "/runs/" + s.failed}, {"usage", "/usage"},
 		{"keys", "/keys"}, {"key-new", "/keys/new"}, {"key", "/keys/" + s.keyID()}, {"flow-keys", "/flows/" + s.flow + "/keys"}, {"credentials", "/credentials"}, {"models", "/models"},
-		{"deliveries", "/deliveries"}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
+		{"deliveries", "/deliveries"}, {"delivery", "/deliveries/" + s.delivery}, {"endpoints", "/deliveries/endpoints"}, {"deliveries-again", "/deliveries/again"}, {"webhooks", "/flows/" + s.flow + "/webhooks"},
 		{"workspace", "/settings/workspace"}, {"members", "/settings/members"}, {"sessions", "/settings/sessions"}, {"audit", "/settings/audit"}, {"password", "/password"},
 		{"docs-webhooks", "/docs/webhooks"}, {"docs-api", "/docs/api"}, {"docs-errors", "/docs/errors"}, {"docs-search", "/docs?q=idempotency"},
 	}

@@ -123,9 +123,6 @@ func (k KeyRow) state() string { _, word := k.tag(); return word }
 // usable tells that programs can call with it.
 func (k KeyRow) usable() bool { return k.State(k.Now) == flow.KeyActive }
 
-// mayRoll tells that a new text would help: one that expired gets time again.
-func (k KeyRow) mayRoll() bool { return k.RevokedAt.IsZero() }
-
 func (k KeyRow) scopes() string {
 	list := make([]string, len(k.Scopes))
 	for i, s := range k.Scopes {
