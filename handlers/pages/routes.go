@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,6 +45,12 @@ type route struct {
 	method, path string
 	access       access
 	handle       func(*call) error
+}
+
+// hasHead tells whether HEAD is answered too, as previews of links and monitors
+// ask. The addresses of streams all end alike; there is no head of those.
+func (r *route) hasHead() bool {
+	return r.method == http.MethodGet && !strings.HasSuffix(r.path, "/events")
 }
 
 // table is all routes; each noun's file lists its own.
@@ -99,7 +106,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 // from there back.
 func (c *call) signedOut(err error) error {
 	r := c.Request()
-	if !errors.Is(err, errSignedOut) || r.Method != http.MethodGet || r.Header.Get("HX-Request") == "true" {
+	if !errors.Is(err, errSignedOut) || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("HX-Request") == "true" {
 		return err
 	}
 	return c.see("/sign-in?next=" + url.QueryEscape(r.URL.RequestURI()))

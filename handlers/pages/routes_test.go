@@ -58,6 +58,17 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// TestHead asks as monitors and previews of links do.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	for path, want := range map[string]int{"/sign-in": 200, "/docs/quickstart": 200, "/flows": 303, "/f/none": 404, "/flows/none/events": 405} {
+		if a := h.stranger().ask(http.MethodHead, path, false); a.status != want || a.body != "" {
+			t.Errorf("HEAD %s got %d and %q, wanted %d and no body", path, a.status, a.body, want)
+		}
+	}
+}
+
 // checkAccess holds an answer to a browser, and one to htmx, against the class.
 func checkAccess(t *testing.T, r route, who somebody, plain, part *answer) {
 	t.Helper()

@@ -114,6 +114,9 @@ func New(cfg Config) *Server {
 	for i := range s.routes {
 		r := &s.routes[i]
 		s.echo.Add(r.method, r.path, s.serve(r))
+		if r.hasHead() {
+			s.echo.Add(http.MethodHead, r.path, s.serve(r))
+		}
 	}
 	s.handler = crossOrigin().Handler(s.sessions.LoadAndSave(s.guard(s.echo)))
 	return s
