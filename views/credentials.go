@@ -57,8 +57,8 @@ type CredentialPage struct {
 	Credential CredentialRow
 	// Overlaps are for how long a plain secret may go on signing webhooks.
 	Overlaps []Option
-	Errors     Errors
-	Now        time.Time
+	Errors   Errors
+	Now      time.Time
 }
 
 func (c CredentialRow) to(what string) templ.SafeURL {
