@@ -16,6 +16,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
+	"google.golang.org/protobuf/proto"
 
 	"sluice/db/gen"
 )
@@ -101,11 +102,11 @@ func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 	}
 	both := insecurecleartextkeyset.KeysetMaterial(fresh)
 	both.Key = append(both.Key, insecurecleartextkeyset.KeysetMaterial(old).Key...)
-	handle := insecurecleartextkeyset.KeysetHandle(both)
-	if handle == nil {
-		return nil, errors.New("the master keys cannot be joined")
+	text, err := proto.Marshal(both)
+	if err != nil {
+		return nil, fmt.Errorf("join the master keys: %w", err)
 	}
-	return handle, nil
+	return insecurecleartextkeyset.Read(keyset.NewBinaryReader(bytes.NewReader(text)))
 }
 
 // reseal seals all secrets with the new key and then the mark by which a

@@ -16,6 +16,11 @@ func ProblemOf(status int, requestID string) Problem {
 		return Problem{Status: 403, Title: "This is not yours to change", Text: "Your role in this workspace does not allow it. An owner can change your role under Settings, Members."}
 	case 404:
 		return Problem{Status: 404, Title: "There is nothing here", Text: "The address may be mistyped, or what it named was deleted or is in another workspace."}
+	case 410:
+		return Problem{Status: 410, Title: "This is put away", Text: "What was here was archived, or its content was erased."}
+	}
+	if status < 500 {
+		return Problem{Status: status, Title: "That did not work", Text: "Nothing was changed. Go back and try again."}
 	}
 	return Problem{Status: 500, Title: "Something broke on our side", Text: "Nothing that was saved is lost. Try again; if it happens again, look for this request in the log.", RequestID: requestID}
 }

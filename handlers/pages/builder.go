@@ -39,15 +39,15 @@ type draft struct {
 	former bool
 }
 
-// findFlow finds the flow of the address, unless it is somebody else's or was
-// put away.
+// findFlow finds the flow of the address, unless it is somebody else's. Of one
+// that was put away it says so: pages of its runs still lead here.
 func (c *call) findFlow() (*flow.Flow, error) {
 	f, err := c.s.Store.FindFlow(c.ctx(), c.ws(), c.Param("flow"))
 	if err != nil {
 		return nil, err
 	}
 	if !f.ArchivedAt.IsZero() {
-		return nil, errNotFound
+		return nil, &pageError{http.StatusGone, "“" + f.Name + "” is in the archive. Restore it under Flows, in the archive, to open it."}
 	}
 	return f, nil
 }
