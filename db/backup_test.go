@@ -8,22 +8,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
-// backedUp is a store with a secret, a run and files, and a backup of it.
+// backedUp is a store with secrets, a run and files, and a backup of it.
 func backedUp(t *testing.T) (cfg db.Config, backup, fileID string) {
 	t.Helper()
 	cfg = db.Config{DataDir: t.TempDir()}
+	sealedWorld(t, cfg)
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s, &clock{})
-	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-credential"))
+	w := newWorld(t, s, &clock{now: time.Now()})
 	f, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "cat.txt"}, strings.NewReader("a cat"))
 	w.must(err)
 	gone, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "dog.txt"}, strings.NewReader("a dog"))
