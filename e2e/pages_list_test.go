@@ -42,7 +42,11 @@ func (d *dashboard) seed() *seeded {
 		s.failed = s.start(c, s.broken, object{"order": fmt.Sprint(4711 + i)})
 	}
 	s.start(c, s.flow, object{"ticket": tickets[0], "run_options": object{"webhook": object{"url": "http://127.0.0.1:1/sluice"}}})
-	var log struct{ Deliveries []struct{ ID string } }
+	var log struct {
+		Deliveries []struct {
+			ID string `json:"delivery_id"`
+		}
+	}
 	a := c.want(http.StatusOK, http.MethodGet, "/v1/flow/"+s.flow+"/deliveries", nil)
 	if err := json.Unmarshal(a.body, &log); err != nil || len(log.Deliveries) != 1 {
 		d.t.Fatalf("%v, deliveries: %s", err, a.body)
