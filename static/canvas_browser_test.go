@@ -85,6 +85,9 @@ var buildOnce = sync.OnceValue(func() fstest.MapFS {
 // browser starts one Chromium for all tabs of a test, or leaves the test out.
 func browser(t *testing.T) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("what a browser runs is no different for the race detector")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil && path == "" {

@@ -102,7 +102,7 @@ func (p DeliveriesPage) Mark() string {
 }
 
 func (r DeliveryRow) mark() string {
-	return fmt.Sprint(r.ID, " ", r.State, " ", r.Tries, " ", r.NextAt.Unix(), " ", r.Status)
+	return fmt.Sprintf("%s-%s-%d-%d-%d", r.ID, r.State, r.Tries, r.NextAt.Unix(), r.Status)
 }
 
 func (r DeliveryRow) path() templ.SafeURL { return templ.SafeURL(deliveryPath(r.ID)) }

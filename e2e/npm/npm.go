@@ -27,6 +27,9 @@ const installTimeout = 5 * time.Minute
 // registry the test is left out, see package need.
 func Install(t testing.TB, dir string) (nodeModules string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("programs of others take long; run without -short")
+	}
 	for _, tool := range []string{"node", "npm"} {
 		_, err := exec.LookPath(tool)
 		need.Tool(t, tool+" is not installed", err == nil)
