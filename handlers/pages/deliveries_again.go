@@ -17,11 +17,12 @@ const (
 	againAtOnce = 10_000
 )
 
-// readAgain reads which failed messages are meant.
+// readAgain reads which failed messages are meant. What cannot be read must not
+// be taken for all of them.
 func (c *call) readAgain() (views.AgainPage, flow.FailedChoice, error) {
-	a := views.AgainPage{
-		Flow: validOr(flow.PrefixFlow, c.FormValue("flow")), Endpoint: validOr(flow.PrefixEndpoint, c.FormValue("endpoint")), Since: c.FormValue("since"),
-		Most: mostCounted, Batch: againAtOnce, Errors: views.Errors{},
+	a := views.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: mostCounted, Batch: againAtOnce, Errors: views.Errors{}}
+	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
+		return a, flow.FailedChoice{}, errNotFound
 	}
 	choice := flow.FailedChoice{WorkspaceID: c.ws(), FlowID: a.Flow, EndpointID: a.Endpoint, Since: readMoment(a.Errors, "since", a.Since), Asked: c.s.Now()}
 	flows, err := c.flowOptions()

@@ -151,6 +151,7 @@ func TestRedeliverFailed(t *testing.T) {
 	asked := regexp.MustCompile(`name="asked" value="(\d+)"`).FindStringSubmatch(page.body)[1]
 	form := url.Values{"flow": {flowID}, "asked": {asked}}
 	to.status.Store(200)
+	b.post("/deliveries/again", url.Values{"flow": {"flow_x"}}).is(http.StatusNotFound) // not taken for all flows
 	b.post("/deliveries/again", form).see("/deliveries")
 	b.get("/deliveries").has("1 message is sent again.")
 	h.deliveryIs(flowID, "delivered")
