@@ -266,8 +266,8 @@ func TestDiscardedRunIsErasedAtItsEnd(t *testing.T) {
 
 func TestSuspectIsTriedAloneThenPoisoned(t *testing.T) {
 	t.Parallel()
-	w := open(t, sqliteConfig(t), gated)
-	run := w.begin()
+	w := open(t, sqliteConfig(t), gateFirst) // once anything is recorded, Start waits no longer
+	run := w.begin(func(s *flow.Start) { s.Given = nil })
 	for range 2 { // two crashes with the run in a worker's hands
 		if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run'`); err != nil {
 			t.Fatal(err)

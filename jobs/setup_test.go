@@ -215,7 +215,7 @@ func kinds(g *gate) *flow.Registry {
 	return flow.NewRegistry(
 		k(flow.Kind{Name: "input", Role: flow.RoleInput, Fields: name, Run: pass}),
 		k(flow.Kind{Name: "output", Role: flow.RoleOutput, Fields: name, Inputs: value, Run: pass}),
-		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: value, Run: g.run}),
+		k(flow.Kind{Name: "gate", Class: flow.Outside, Inputs: []flow.Port{{Name: "value", Type: flow.TypeAny}}, Run: g.run}),
 		k(flow.Kind{Name: "copy", Class: flow.Outside, Inputs: value, Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
 			f, content, err := in.OpenFile(ctx, in.Ports["value"])
 			if err != nil {
@@ -237,6 +237,11 @@ func kinds(g *gate) *flow.Registry {
 const passing = `{"schema":"sluice.flow/v1","name":"Pass","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"o.value"}]}`
+
+// gateFirst has nothing to record before its gate.
+const gateFirst = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
+ {"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
+ "edges":[{"from":"g.value","to":"o.value"}]}`
 
 const gated = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
