@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -151,7 +152,8 @@ func newCalled(t *testing.T) *called {
 // talk is the stream of a run whose model said two words and broke off. Its
 // pieces end where a careless reader would break: within an event, and within a
 // letter.
-func talk(w http.ResponseWriter, _ *http.Request) {
+func talk(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body) // unread, it would have the connection reset
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := ": ping\n\nevent: delta\ndata: {\"path\":\"write\",\"text\":\"Hello \"}\n\n" +
 		"event: delta\ndata: {\"path\":\"write\",\"text\":\"wörld\\n😀\"}\n\n" +

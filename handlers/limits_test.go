@@ -164,6 +164,32 @@ func TestBodyMustArriveInTime(t *testing.T) {
 	}
 }
 
+// A connection that is closed over unread bytes is reset, and a reset may take
+// the answer with it. Programs in Python close after every request.
+func TestRefusalIsReadThoughTheBodyIsNot(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for name, size := range map[string]int{"a body": 200 << 10, "a body that is too large to read away": 2 << 20} {
+		c, err := net.Dial("tcp", w.http.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		sent := make(chan error, 1)
+		go func() {
+			_, err := fmt.Fprintf(c, "POST /v1/flow/%s/run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", w.echo, size, strings.Repeat(" ", size))
+			sent <- err
+		}()
+		answer, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401") {
+			t.Errorf("%s: %v %.100s", name, err, answer)
+		}
+		if err := <-sent; size <= maxUnread && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestServerHasTimeLimits(t *testing.T) {
 	t.Parallel()
 	srv := NewHTTPServer(nil)

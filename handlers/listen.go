@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -41,4 +42,19 @@ func endArrival(w http.ResponseWriter) {
 // limitAnswer bounds the time that a peer may take to read what comes next.
 func limitAnswer(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
+}
+
+// maxUnread is how much of a body nobody read is read away before its
+// connection is closed, in bytes; as net/http does where it keeps one open.
+const maxUnread = 256 << 10
+
+// readAway takes what is left of the body of a request that closes its
+// connection. Closed over unread bytes, the connection would be reset, and the
+// reset could overtake the answer. With more than maxUnread left, net/http
+// waits a moment between its last byte and the end.
+func readAway(w http.ResponseWriter, r *http.Request) {
+	if !r.Close || r.ContentLength == 0 || r.Header.Get("Expect") != "" {
+		return
+	}
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxUnread)) // what does not arrive in time is lost to nobody
 }

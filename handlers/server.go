@@ -168,9 +168,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.Pages != nil && !ofAPI(r.URL.Path) {
 		s.Pages.ServeHTTP(w, r)
-		return
+	} else {
+		s.echo.ServeHTTP(w, r)
 	}
-	s.echo.ServeHTTP(w, r)
+	readAway(w, r)
 }
 
 // ofAPI tells the paths of programs from those of people.
