@@ -61,29 +61,31 @@ type spending struct {
 // checkSpending reads what was spent for those alone that have a limit.
 func checkSpending(ctx context.Context, q *gen.Queries, s spending, now time.Time) error {
 	day := dayOf(now)
-	for _, b := range []struct {
-		flow.Budget
-		spent func() (int64, error)
-	}{
-		{flow.Budget{KeyID: s.keyID, Name: s.keyName, Unit: flow.BudgetUSD, Limit: s.keyUSD}, func() (int64, error) {
-			return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: s.ws, KeyID: s.keyID, Day: day})
-		}},
-		{flow.Budget{FlowID: s.flowID, Unit: flow.BudgetUSD, Limit: s.flowUSD}, func() (int64, error) {
-			return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: s.ws, FlowID: s.flowID, Day: day})
-		}},
+	for _, b := range []flow.Budget{
+		{KeyID: s.keyID, Name: s.keyName, Unit: flow.BudgetUSD, Limit: s.keyUSD},
+		{FlowID: s.flowID, Unit: flow.BudgetUSD, Limit: s.flowUSD},
 	} {
 		if b.Limit <= 0 {
 			continue
 		}
-		used, err := b.spent()
-		if err != nil {
+		var err error
+		if b.Used, err = spent(ctx, q, s.ws, b, day); err != nil {
 			return fmt.Errorf("read what %s has cost: %w", b.KeyID+b.FlowID, err)
 		}
-		if b.Used = used; b.UsedUp() {
+		if b.UsedUp() {
 			return b.Refusal(now)
 		}
 	}
 	return nil
+}
+
+// spent is what the key or the flow of a budget has cost on a day, in
+// nano-dollars.
+func spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day string) (int64, error) {
+	if b.KeyID != "" {
+		return q.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: day})
+	}
+	return q.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: day})
 }
 
 // CheckSpending refuses what would cost money once the flow, or the key if
@@ -149,11 +151,8 @@ func (s *Store) budgets(ctx context.Context, ws string, of flow.Budget, runs, us
 	day, subject := s.cfg.Now(), of.KeyID+of.FlowID
 	if usd > 0 {
 		b := of
-		if b.Unit, b.Limit = flow.BudgetUSD, usd; b.KeyID != "" {
-			b.Used, err = s.read.KeySpent(ctx, gen.KeySpentParams{WorkspaceID: ws, KeyID: b.KeyID, Day: dayOf(day)})
-		} else {
-			b.Used, err = s.read.FlowSpent(ctx, gen.FlowSpentParams{WorkspaceID: ws, FlowID: b.FlowID, Day: dayOf(day)})
-		}
+		b.Unit, b.Limit = flow.BudgetUSD, usd
+		b.Used, err = spent(ctx, s.read, ws, b, dayOf(day))
 		list = append(list, b)
 	}
 	if err == nil && runs > 0 {

@@ -135,5 +135,5 @@ func (s *Store) webhookBody(r *flow.Run) []byte {
 		Type      string          `json:"type"`
 		Timestamp string          `json:"timestamp"`
 		Data      json.RawMessage `json:"data"`
-	}{typ, r.EndedAt.UTC().Format("2006-01-02T15:04:05.000Z"), data})
+	}{typ, r.EndedAt.UTC().Format(flow.TimeForm), data})
 }

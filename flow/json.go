@@ -16,6 +16,9 @@ import (
 // MaxJSONDepth is how deep arrays and objects may nest in anything we read.
 const MaxJSONDepth = 64
 
+// TimeForm is how times are written in JSON, in UTC: RFC 3339 with milliseconds.
+const TimeForm = "2006-01-02T15:04:05.000Z"
+
 // DecodeJSON reads exactly one JSON value: valid UTF-8, no duplicate names, no
 // trailing data, at most MaxJSONDepth deep. Objects become map[string]any,
 // arrays []any and numbers json.Number, which keeps every digit. The error is

@@ -11,7 +11,7 @@ type stamp time.Time
 
 // MarshalJSON writes the time.
 func (t stamp) MarshalJSON() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"2006-01-02T15:04:05.000Z"`), nil
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+flow.TimeForm+`"`), nil
 }
 
 // maybeStamp is a stamp that is null until its time has come.

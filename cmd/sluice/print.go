@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"sluice/flow"
 )
 
 func printJSON(w io.Writer, v any) error {
@@ -25,7 +27,7 @@ func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	return t.UTC().Format(flow.TimeForm)
 }
 
 func shortTime(t time.Time) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -195,7 +196,7 @@ func (t *typedInputs) sent(inputs []flow.Input) map[string]any {
 	return sent
 }
 
-// maxShownBody is how much of an answer, in bytes, is put on the page.
+// maxShownBody is how much of a body, in bytes, is put on a page.
 const maxShownBody = 64 << 10
 
 // recorder keeps an answer.
@@ -234,16 +235,22 @@ func (w *recorder) run() string {
 
 // text writes the answer as HTTP/1.1 has it, its JSON spread over lines.
 func (w *recorder) text() (text string, cut bool) {
+	body, cut := shownBody(w.body.Bytes())
+	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.status, http.StatusText(w.status))
+	return line + headerText(w.header) + "\n" + body, cut
+}
+
+// shownBody is a body as people read it: its JSON spread over lines, and cut
+// where it is too long for a page.
+func shownBody(body []byte) (text string, cut bool) {
 	var pretty bytes.Buffer
-	if json.Indent(&pretty, w.body.Bytes(), "", "  ") != nil {
-		pretty.Write(w.body.Bytes())
+	if json.Indent(&pretty, body, "", "  ") == nil {
+		body = pretty.Bytes()
 	}
-	body := pretty.Bytes()
 	if cut = len(body) > maxShownBody; cut {
 		body = body[:maxShownBody]
 	}
-	line := fmt.Sprintf("HTTP/1.1 %d %s\n", w.status, http.StatusText(w.status))
-	return line + headerText(w.header) + "\n" + string(bytes.ToValidUTF8(body, nil)), cut
+	return strings.ToValidUTF8(string(body), ""), cut
 }
 
 // requestText writes a request as HTTP/1.1 has it. The key is one that the

@@ -1,9 +1,7 @@
 package pages
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -31,7 +29,6 @@ const (
 	endpointsShown    = 50
 	notesShown        = 3 // endpoints in trouble above the log
 	hostsOffered      = 200
-	shownBody         = 64 << 10 // bytes of a pretty body
 )
 
 func (s *Server) deliveryRoutes() []route {
@@ -212,25 +209,12 @@ func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []views.Option) views.
 	if d.Erased != "" {
 		page.Erased = "The content was erased with its run."
 	} else {
-		page.Body, page.Cut = prettyBody(c.s.Links.Message(&d.Delivery, now))
+		page.Body, page.Cut = shownBody(c.s.Links.Message(&d.Delivery, now))
 	}
 	for i := len(d.Attempts) - 1; i >= 0; i-- {
 		page.Attempts = append(page.Attempts, attemptView(&d.Attempts[i], i == len(d.Attempts)-1))
 	}
 	return page
-}
-
-// prettyBody is a body as people read it, and whether it goes on.
-func prettyBody(body []byte) (string, bool) {
-	var b bytes.Buffer
-	if json.Indent(&b, body, "", "  ") != nil {
-		b.Reset()
-		b.Write(body)
-	}
-	if b.Len() <= shownBody {
-		return b.String(), false
-	}
-	return strings.ToValidUTF8(string(b.Bytes()[:shownBody]), ""), true
 }
 
 func attemptView(a *flow.DeliveryAttempt, open bool) views.AttemptView {

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,17 +61,8 @@ func writeKey(form *views.KeyForm, k *flow.Key) {
 	if !k.ExpiresAt.IsZero() {
 		form.Expiry = views.ExpiryKeep
 	}
-	form.RPM, form.Concurrency, form.RunsPerDay = limitText(k.RPM), limitText(k.Concurrency), limitText(k.RunsPerDay)
-	if k.USDPerDay > 0 {
-		form.USDPerDay = flow.Dollars(k.USDPerDay)
-	}
-}
-
-func limitText(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
+	form.RPM, form.Concurrency, form.RunsPerDay = typedCount(k.RPM), typedCount(k.Concurrency), typedCount(k.RunsPerDay)
+	form.USDPerDay = typedDollars(k.USDPerDay)
 }
 
 // readKey is the key that a form describes. What cannot be read is said in the
@@ -137,13 +127,12 @@ func readDollars(form *views.KeyForm) int64 {
 	if form.USDPerDay == "" {
 		return 0
 	}
-	usd, err := strconv.ParseFloat(strings.TrimPrefix(form.USDPerDay, "$"), 64)
-	nano := math.Round(usd * 1e9)
-	if err != nil || !(nano >= 1) || nano > math.MaxInt64/2 {
+	nano, ok := flow.ParseUSD(form.USDPerDay)
+	if !ok || nano == 0 {
 		form.Errors["usd_per_day"] = "An amount such as 5 or 0.50. Leave it empty for no limit."
 		return 0
 	}
-	return int64(nano)
+	return nano
 }
 
 // makeKey makes the key of a form; errKeyRefused means that the form says why
@@ -153,11 +142,8 @@ func (c *call) makeKey(form *views.KeyForm) (*flow.Key, string, error) {
 		form.ID = c.s.ids.New(flow.PrefixKey) // somebody wrote a form of their own
 	}
 	k := c.readKey(form)
-	switch _, err := c.s.Store.FindKey(c.ctx(), c.ws(), k.ID); {
-	case err == nil:
-		return k, "", errKeyMade
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		return nil, "", err
+	if err := c.unmade(k.ID); err != nil {
+		return k, "", err
 	}
 	if len(form.Errors) > 0 { // what else is wrong is said at the same time
 		if err := refuseKey(form, c.keyring().Check(c.ctx(), k)); err != nil && !errors.Is(err, errKeyRefused) {
@@ -176,15 +162,24 @@ func (c *call) makeKey(form *views.KeyForm) (*flow.Key, string, error) {
 // double click, or is another workspace's, of which nothing may be learned: then
 // the key gets an ID of its own.
 func (c *call) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
-	switch _, err := c.s.Store.FindKey(c.ctx(), c.ws(), k.ID); {
-	case err == nil:
-		return k, "", errKeyMade
-	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
-		return nil, "", err
+	if err := c.unmade(k.ID); err != nil {
+		return k, "", err
 	}
 	k.ID = c.s.ids.New(flow.PrefixKey)
 	text, err := c.keyring().Create(c.ctx(), c.actor(), k)
 	return k, text, err
+}
+
+// unmade is errKeyMade for a key that the workspace has.
+func (c *call) unmade(id string) error {
+	_, err := c.s.Store.FindKey(c.ctx(), c.ws(), id)
+	switch {
+	case err == nil:
+		return errKeyMade
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return nil
+	}
+	return err
 }
 
 // refuseKey puts what is wrong beside the fields.

@@ -35,6 +35,7 @@ func (c *call) showLimits() error {
 	})
 }
 
+// typedCount is a limit as somebody would type it; none is an empty field.
 func typedCount(n int64) string {
 	if n == 0 {
 		return ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,22 +211,13 @@ func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) 
 		}
 		chosen, _ := n.Config["outputs"].([]any)
 		for _, o := range d.Outputs(c.s.Kinds) {
-			if len(chosen) == 0 || containsText(chosen, o.Name) {
+			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {
 				s.outputs = append(s.outputs, o.Name)
 			}
 		}
 		list = append(list, s)
 	}
 	return list
-}
-
-func containsText(list []any, text string) bool {
-	for _, v := range list {
-		if v == text {
-			return true
-		}
-	}
-	return false
 }
 
 func (n *sendingNode) view() views.WebhookNode {
@@ -253,7 +245,7 @@ func (n *sendingNode) testMessage(now time.Time) []byte {
 		Type      string         `json:"type"`
 		Timestamp string         `json:"timestamp"`
 		Data      map[string]any `json:"data"`
-	}{"test", now.UTC().Format("2006-01-02T15:04:05.000Z"), data})
+	}{"test", now.UTC().Format(flow.TimeForm), data})
 }
 
 // testWebhook is POST test: a real, signed message that says it is a test. What
