@@ -105,6 +105,7 @@ func openText(t *testing.T) string {
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	for _, c := range []struct {
 		name, file, mime, content string
 		config                    map[string]any
@@ -217,6 +218,7 @@ func TestDocumentSources(t *testing.T) {
 
 func TestDocumentPDF(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	t.Run("of a browser", func(t *testing.T) {
 		t.Parallel()
 		r := readKept(t, "terms.pdf", "application/pdf", testFile(t, "chromium.pdf"), nil)
@@ -309,6 +311,7 @@ func withPrev(content, before string) string {
 
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	bomb := zipped(t, "word/document.xml", wordBegin+strings.Repeat(" ", maxOfficeBytes+1))
 	for _, c := range []struct{ name, content, want string }{
 		{"an older Office", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600), "older Office"},
@@ -341,6 +344,7 @@ func TestDocumentRefusals(t *testing.T) {
 // stack: they must end as errors and leave Sluice alone.
 func TestDocumentHostile(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	xrefStream := func(dict string) string {
 		s := "%PDF-1.5\n1 0 obj\n<< /Type /XRef " + dict + " /Length 5 >>\nstream\nxxxxx\nendstream\nendobj\n"
 		return s + "startxref\n9\n%%EOF\n"
@@ -383,6 +387,7 @@ func TestDocumentHostile(t *testing.T) {
 // long as it may.
 func TestDocumentEndless(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	const tooLong = "takes too long"
 	pages := func(tree, page string) string {
 		return pdfOf("<< /Type /Catalog /Pages 2 0 R >>", tree, page, pdfStream("", "BT /F 12 Tf (text) Tj ET"))
@@ -422,6 +427,7 @@ func TestDocumentEndless(t *testing.T) {
 // TestDocumentBlank is about sheets in which there is much to do for no text.
 func TestDocumentBlank(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	const relations = `<Relationships><Relationship Id="rId1" Target="one.xml"/></Relationships>`
 	book := func(shared, cells string) string {
 		return zipped(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId1"/></sheets></workbook>`, "xl/_rels/workbook.xml.rels", relations,

@@ -127,6 +127,7 @@ func TestWebPage(t *testing.T) {
 // must end in a text or an error, within the computing that it is given.
 func TestWebPageHostile(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	for name, page := range map[string]string{
 		"deep elements":    strings.Repeat("<div>", 200_000) + "text",
 		"deep formatting":  strings.Repeat("<b><i><a>", 50_000) + "text",
