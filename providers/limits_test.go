@@ -26,6 +26,9 @@ func endless(w http.ResponseWriter, sent *atomic.Int64, pattern string) {
 
 // TestHugeAnswers is not parallel: it looks at the memory of the process.
 func TestHugeAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what it measures is memory, of which the race detector takes its own; run without -short")
+	}
 	for _, c := range []struct {
 		name    string
 		status  int

@@ -57,7 +57,11 @@ func randomFile(r *rand.Rand) []byte {
 // random bytes.
 func TestConvert_loses_nothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(1500) {
+	seeds := uint64(1500)
+	if testing.Short() {
+		seeds = 150
+	}
+	for seed := range seeds {
 		data := randomFile(rand.New(rand.NewPCG(seed, 1)))
 		if !aiflow.Recognize(data) {
 			continue // every node is without a type

@@ -44,6 +44,9 @@ func containsOne(s string, parts []string) bool {
 
 func TestFindAnswerFindsTheSentence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a network reads many texts; run without -short")
+	}
 	asked, first, among := 0, 0, 0
 	for _, doc := range readDocuments(t) {
 		for question, want := range doc.Answers {
@@ -67,6 +70,9 @@ func TestFindAnswerFindsTheSentence(t *testing.T) {
 
 func TestFindAnswerOwnsUpToNotFinding(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a network reads many texts; run without -short")
+	}
 	asked, answered := 0, 0
 	for _, doc := range readDocuments(t) {
 		for _, question := range doc.Unanswered {
