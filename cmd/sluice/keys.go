@@ -24,7 +24,7 @@ type keyCmd struct {
 type keyCreateCmd struct {
 	Name        string   `required:"" help:"What the key is for."`
 	Flow        []string `help:"A flow it may call; repeat for several. Without it, all." placeholder:"ID"`
-	Scope       []string `default:"run,read" help:"What it may do: run, read, manage." placeholder:"SCOPE,…"`
+	Scope       []string `default:"run,read" help:"What it may do: run, read, manage." placeholder:"SCOPE"`
 	Expires     days     `help:"When it stops working, such as 90d. Without it, never." placeholder:"90d"`
 	RPM         int64    `help:"Requests a minute at most." placeholder:"N"`
 	Concurrency int64    `help:"Runs at once at most." placeholder:"N"`

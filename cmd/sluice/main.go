@@ -25,7 +25,7 @@ const (
 
 // cli is the whole command line; each command has a file of its own.
 type cli struct {
-	Config
+	Config `embed:"" group:"server"`
 
 	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
@@ -56,17 +56,7 @@ type streams struct {
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exit := -1
-	parser, err := kong.New(&c,
-		kong.Name("sluice"),
-		kong.Description("Draw a flow of AI models. Call it as an API."),
-		kong.UsageOnError(),
-		kong.Writers(out, errs),
-		kong.Exit(func(code int) { exit = code }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
-	if err != nil {
-		panic(err) // the declaration above is wrong
-	}
+	parser := newParser(&c, kong.Writers(out, errs), kong.Exit(func(code int) { exit = code }))
 	command, err := parser.Parse(args)
 	if exit >= 0 {
 		return exit // --help
@@ -80,6 +70,23 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	command.BindTo(ctx, (*context.Context)(nil))
 	command.Bind(&c.Config, &streams{in: in, out: out, err: errs})
 	return report(errs, command.Run())
+}
+
+// newParser reads the command line. Help shows what a command itself takes
+// first, and the settings of the server, which every command takes, after that.
+func newParser(c *cli, options ...kong.Option) *kong.Kong {
+	parser, err := kong.New(c, append(options,
+		kong.Name("sluice"),
+		kong.Description("Draw a flow of AI models. Call it as an API."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.ExplicitGroups([]kong.Group{{Key: "server", Title: "Settings of the server, also as variables:"}}),
+	)...)
+	if err != nil {
+		panic(err) // the declaration above is wrong
+	}
+	parser.Model.HelpFlag.Help = "Show this."
+	return parser
 }
 
 // report says in one sentence what went wrong.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -44,12 +45,7 @@ sluice key create --name website              # prints a key, once
 // against their declarations.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	var c cli
-	parser, err := kong.New(&c, kong.Name("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keep(t, "cli", commandPage(parser.Model))
+	keep(t, "cli", commandPage(newParser(&cli{}).Model))
 	have, err := docs.Source("configuration")
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +55,30 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep(t, "configuration", want)
+}
+
+// TestHelp holds that help begins with what is the command's own.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	const heading = "Settings of the server"
+	for _, leaf := range newParser(&cli{}).Model.Leaves(true) {
+		t.Run(leaf.Path(), func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			if code := run(append(strings.Fields(leaf.Path()), "--help"), nil, &out, &errs); code != exitOK || errs.Len() > 0 {
+				t.Fatalf("exit %d: %s", code, &errs)
+			}
+			own, server, found := strings.Cut(out.String(), heading)
+			if !found || !strings.Contains(server, "--data-dir") || strings.Contains(own, "--data-dir") {
+				t.Errorf("the server's settings do not stand last:\n%s", &out)
+			}
+			for _, f := range leaf.Flags {
+				if !f.Hidden && !strings.Contains(own, "--"+f.Name) {
+					t.Errorf("--%s does not stand first:\n%s", f.Name, &out)
+				}
+			}
+		})
+	}
 }
 
 // keep holds a page against what it should be, or writes it.

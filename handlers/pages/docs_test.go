@@ -83,10 +83,16 @@ func TestDocs(t *testing.T) {
 }
 
 // TestDocs_waitForAnOwner: nothing but set-up is answered on the network before.
+// On the machine itself the API answers, and so do the pages its problems lead to.
 func TestDocs_waitForAnOwner(t *testing.T) {
 	t.Parallel()
 	h := setupOn(t, dbtest.SQLite(t), func(c *Config) { c.Exposed = true })
 	h.stranger().get("/docs").is(http.StatusServiceUnavailable)
+
+	h = setupOn(t, dbtest.SQLite(t)) // on this machine alone
+	h.stranger().get("/docs").is(http.StatusOK)
+	h.stranger().get("/docs/errors").is(http.StatusOK).has("key_missing")
+	h.stranger().get("/flows").is(http.StatusSeeOther)
 }
 
 // on is the same browser that reports to a test of its own.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"sluice/flow"
 	"sluice/views"
@@ -49,7 +50,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			s.fail(err, c)
-		case !awaits || r.URL.Path == "/setup":
+		case !awaits || r.URL.Path == "/setup" || !s.Exposed && isDocs(r.URL.Path):
 			next.ServeHTTP(w, r)
 		case s.Exposed || r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.answer(c, c.renderWaits(http.StatusServiceUnavailable))
@@ -58,6 +59,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// isDocs tells that a path is documentation: the API works on this machine
+// before there is an owner, and its problems lead there.
+func isDocs(path string) bool { return path == "/docs" || strings.HasPrefix(path, "/docs/") }
 
 // answer is for what is answered before the router.
 func (s *Server) answer(c *call, err error) {
