@@ -78,6 +78,7 @@ type Store struct {
 	live    liveWorkers  // capacity of all instances, on PostgreSQL
 	turn    turn
 	self    atomic.Pointer[string] // the ID of this instance, once it is known
+	source  string                 // names this store in what it tells others
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.
@@ -88,6 +89,10 @@ type Store struct {
 	// a revision may come twice or late. Empty IDs say that any may have been
 	// missed. It must return soon. It is set at wiring, before the first edit.
 	FlowEdited func(ws, flowID string, rev int64)
+
+	// Heard hears, through Listen, what other instances say with TellOthers. It
+	// must return soon. It is set at wiring, before Listen.
+	Heard func(topic, text string)
 }
 
 // writer carries out write functions, each as if in its own transaction.
@@ -104,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}}
+	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, source: rand.Text()}
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {

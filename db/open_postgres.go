@@ -49,8 +49,9 @@ func tune(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// Listen calls told with the ID of every run that any instance writes, and
-// FlowEdited with every draft that any instance changes, until ctx ends. On
+// Listen calls told with the ID of every run that any instance writes,
+// FlowEdited with every draft that any instance changes, and Heard with what
+// other instances tell, until ctx ends. On
 // SQLite it only waits: one process writes there, and wakes its own waiters.
 // Whenever it begins to hear, empty IDs say that anything may have been written
 // before.
@@ -73,7 +74,7 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 	// A connection that listens must not serve others afterwards.
 	own := conn.Hijack()
 	defer own.Close(context.WithoutCancel(ctx))
-	for _, channel := range []string{runChannel, editChannel} {
+	for _, channel := range []string{runChannel, editChannel, newsChannel} {
 		if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
 			return err
 		}
@@ -85,9 +86,12 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 		if err != nil {
 			return err
 		}
-		if n.Channel == editChannel {
+		switch n.Channel {
+		case editChannel:
 			s.heardEdited(n.Payload)
-		} else {
+		case newsChannel:
+			s.heardNews(n.Payload)
+		default:
 			told(n.Payload)
 		}
 	}

@@ -110,14 +110,7 @@ func (m *message) abandon(run *flow.Run) {
 	if m.s.shutsDown() {
 		return
 	}
-	m.stop(run)
-}
-
-func (m *message) stop(run *flow.Run) {
-	ctx := context.WithoutCancel(m.Request().Context())
-	if _, err := m.s.Runner.CancelRun(ctx, run.WorkspaceID, run.FlowID, run.ID); err != nil {
-		m.s.Log.Warn("run not canceled", "run_id", run.ID, "error", err)
-	}
+	m.s.stopCalled(m.Request().Context(), run)
 }
 
 func (s *Server) shutsDown() bool {
@@ -129,27 +122,26 @@ func (s *Server) shutsDown() bool {
 	}
 }
 
-// callName names a call among those at work: clients number theirs anew in each
-// session.
-type callName struct{ workspace, key, session, id string }
+// topicCancel is what instances tell each other of calls that were canceled.
+const topicCancel = "mcp-cancel"
 
-// openCalls are the runs that calls at work here wait for.
+// openCalls are the runs that calls at work here wait for, by callName.
 type openCalls struct {
 	mu   sync.Mutex
-	runs map[callName]*flow.Run
+	runs map[string]*flow.Run
 }
 
 // add keeps a run until it is forgotten. Without a session no cancellation can
 // name it.
 func (o *openCalls) add(m *message, run *flow.Run) (forget func()) {
 	name := m.callName(m.id)
-	if name.session == "" {
+	if name == "" {
 		return func() {}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.runs == nil {
-		o.runs = map[callName]*flow.Run{}
+		o.runs = map[string]*flow.Run{}
 	}
 	o.runs[name] = run
 	return func() {
@@ -161,21 +153,52 @@ func (o *openCalls) add(m *message, run *flow.Run) (forget func()) {
 	}
 }
 
-func (o *openCalls) find(name callName) *flow.Run {
+func (o *openCalls) find(name string) *flow.Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.runs[name]
 }
 
-func (m *message) callName(id any) callName {
-	return callName{m.key.WorkspaceID, m.key.ID, m.Request().Header.Get(sessionHeader), string(flow.EncodeJSON(id))}
+// callName names a call among those at work: clients number theirs anew in each
+// session. It is a hash, since the words of clients may be long.
+func (m *message) callName(id any) string {
+	session := m.Request().Header.Get(sessionHeader)
+	if session == "" {
+		return ""
+	}
+	return flow.Hash(flow.EncodeJSON([]any{m.key.WorkspaceID, m.key.ID, session, id}))
 }
 
 // cancel ends the run of the call that a notification names. What is not known
-// here has ended, or is at work on another instance, where the caller's hanging
-// up is heard.
+// here has ended, or is at work on another instance.
 func (a *agents) cancel(m *message) {
-	if run := a.calls.find(m.callName(m.params["requestId"])); run != nil {
-		m.stop(run)
+	name := m.callName(m.params["requestId"])
+	if run := a.calls.find(name); run != nil {
+		m.s.stopCalled(m.Request().Context(), run)
+	} else if name != "" {
+		m.s.tellCanceled(m.Request().Context(), name)
+	}
+}
+
+func (s *Server) tellCanceled(ctx context.Context, name string) {
+	if err := s.Store.TellOthers(context.WithoutCancel(ctx), topicCancel, name); err != nil {
+		s.Log.Warn("the other instances were not told of a canceled call", "error", err)
+	}
+}
+
+// Hear takes what another instance told. It never waits.
+func (s *Server) Hear(topic, text string) {
+	if topic != topicCancel {
+		return
+	}
+	if run := s.agents.calls.find(text); run != nil {
+		go s.stopCalled(context.Background(), run)
+	}
+}
+
+// stopCalled cancels a run that nobody waits for any more.
+func (s *Server) stopCalled(ctx context.Context, run *flow.Run) {
+	if _, err := s.Runner.CancelRun(context.WithoutCancel(ctx), run.WorkspaceID, run.FlowID, run.ID); err != nil {
+		s.Log.Warn("run not canceled", "run_id", run.ID, "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -424,6 +425,29 @@ func TestMCPCancel(t *testing.T) {
 	if len(w.server.agents.calls.runs) > 0 {
 		t.Errorf("calls that have ended are kept: %v", w.server.agents.calls.runs)
 	}
+
+	s, _, run = a.heldCall("nor this")
+	second := New(Config{Store: w.store, Files: w.files, Links: w.server.Links, Runner: w.runner, Kinds: w.server.Kinds, PublicURL: publicURL})
+	defer second.Close()
+	w.store.others = w.server.Hear
+	notify := func(session string) {
+		t.Helper()
+		r := httptest.NewRequest("POST", "/mcp", strings.NewReader(`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}`))
+		for name, v := range map[string]string{"Authorization": "Bearer " + w.key, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session} {
+			r.Header.Set(name, v)
+		}
+		answer := httptest.NewRecorder()
+		if second.ServeHTTP(answer, r); answer.Code != 202 {
+			t.Fatalf("status %d: %s", answer.Code, answer.Body)
+		}
+	}
+	notify("s2")
+	if state(run) != flow.RunRunning {
+		t.Fatal("somebody else canceled the run at another instance")
+	}
+	notify("s1")
+	w.eventually(func() bool { return state(run) == flow.RunCanceled })
+	s.message().wantError(t, "canceled", run.ID)
 
 	s, _, run = other.heldCall("never either")
 	s.resp.Body.Close()

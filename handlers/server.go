@@ -48,6 +48,9 @@ type Store interface {
 	ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
 	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
 	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
+
+	// TellOthers reaches Hear of every other instance.
+	TellOthers(ctx context.Context, topic, text string) error
 }
 
 // Config says what the server stands on. Store, Files, Links, Runner and Kinds

@@ -171,6 +171,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Version: version(), MaxFile: int64(a.cfg.MaxFile), AwaitsOwner: awaits, Log: a.log,
 	})
 	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
+	a.store.Heard = func(topic, text string) { a.api.Hear(topic, text); a.pages.Hear(topic, text) }
 	if _, err := a.addStarters(ctx, flow.DefaultWorkspace); err != nil {
 		return err
 	}

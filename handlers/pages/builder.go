@@ -14,6 +14,8 @@ type builderStore interface {
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
 	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
 	ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error)
+	// TellOthers reaches Hear of every other instance.
+	TellOthers(ctx context.Context, topic, text string) error
 }
 
 func (s *Server) builderRoutes() []route {

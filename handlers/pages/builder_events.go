@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,10 +23,12 @@ const (
 	newsKept    = 32               // events that a slow reader may be behind
 )
 
-// editing is who has which flow open in this process, and what they hear.
+// editing is who has which flow open, and what those hear who have it open in
+// this process.
 type editing struct {
-	mu    sync.Mutex
-	flows map[string][]*listener // by flow ID
+	mu        sync.Mutex
+	flows     map[string][]*listener // by flow ID
+	elsewhere map[string]*elsewhere  // by flow ID, of those that are open here
 }
 
 // listener is one open page.
@@ -44,15 +47,19 @@ type news struct {
 	detail any
 }
 
-// join adds a page and tells the others.
-func (e *editing) join(l *listener) {
+// join adds a page and tells the others. It tells whether it is the first.
+func (e *editing) join(l *listener) (first bool) {
 	e.mu.Lock()
 	if e.flows == nil {
-		e.flows = map[string][]*listener{}
+		e.flows, e.elsewhere = map[string][]*listener{}, map[string]*elsewhere{}
+	}
+	if first = e.elsewhere[l.flowID] == nil; first {
+		e.elsewhere[l.flowID] = &elsewhere{at: map[string]presence{}}
 	}
 	e.flows[l.flowID] = append(e.flows[l.flowID], l)
 	e.mu.Unlock()
 	e.tell(l.flowID, "flow:people", nil)
+	return first
 }
 
 func (e *editing) leave(l *listener) {
@@ -61,6 +68,7 @@ func (e *editing) leave(l *listener) {
 	e.flows[l.flowID] = rest
 	if len(rest) == 0 {
 		delete(e.flows, l.flowID)
+		delete(e.elsewhere, l.flowID)
 	}
 	e.mu.Unlock()
 	e.tell(l.flowID, "flow:people", nil)
@@ -98,10 +106,20 @@ func (e *editing) others(flowID, user string) []views.Person {
 	defer e.mu.Unlock()
 	var list []views.Person
 	seen := map[string]bool{user: true}
+	add := func(user string, p views.Person) {
+		if !seen[user] {
+			seen[user] = true
+			list = append(list, p)
+		}
+	}
 	for _, l := range e.flows[flowID] {
-		if !seen[l.user] {
-			seen[l.user] = true
-			list = append(list, l.person)
+		add(l.user, l.person)
+	}
+	if o := e.elsewhere[flowID]; o != nil {
+		for _, at := range slices.Sorted(maps.Keys(o.at)) {
+			for _, p := range o.at[at].people {
+				add(p.User, p.Person)
+			}
 		}
 	}
 	return list
@@ -110,10 +128,6 @@ func (e *editing) others(flowID, user string) []views.Person {
 // FlowEdited tells the pages that show a flow that its draft has moved on. The
 // store calls it after each commit, of this process or another's.
 func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.poke(flowID) }
-
-// announce raises an event on all pages that show a flow, such as
-// "flow:published" or "flow:run".
-func (s *Server) announce(flowID, name string, detail any) { s.editing.tell(flowID, name, detail) }
 
 // flowStream is one page's stream.
 type flowStream struct {
@@ -151,8 +165,8 @@ func (c *call) flowEvents() error {
 
 func (s *flowStream) serve() error {
 	// Listening begins before the first look, so nothing falls between.
-	s.s.editing.join(s.listener)
-	defer s.s.editing.leave(s.listener)
+	s.s.come(s.listener)
+	defer s.s.leave(s.listener)
 	s.edited <- struct{}{}
 	h := s.Response().Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -192,6 +206,7 @@ func (s *flowStream) follow() error {
 
 // beat keeps the connection alive, and looks at the member now and then.
 func (s *flowStream) beat() error {
+	s.s.renew(s.flowID)
 	if s.s.Now().Sub(s.checked) >= memberCheck {
 		if err := s.stillMay(); err != nil {
 			return err

@@ -92,6 +92,7 @@ type Server struct {
 	owned    atomic.Bool // somebody has an account
 	ids      flow.IDs
 	handler  http.Handler // echo behind what every request passes
+	name     string       // of this instance, among those that tell each other things
 	editing  editing
 	streams  streams
 	docs     func() (*shelf, error) // read when it is first asked for
@@ -103,7 +104,7 @@ type Server struct {
 
 // New makes the dashboard.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg.withDefaults(), drained: make(chan struct{}), hasher: newHasher(), senders: newSenders()}
+	s := &Server{Config: cfg.withDefaults(), name: rand.Text(), drained: make(chan struct{}), hasher: newHasher(), senders: newSenders()}
 	s.seals = s.newSeals()
 	s.ids = flow.IDs{Now: s.Now, Random: rand.Reader}
 	s.sessions = s.newSessions()

@@ -78,7 +78,7 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 		f(&cfg)
 	}
 	h.server = New(cfg)
-	h.store.FlowEdited = h.server.FlowEdited
+	h.store.FlowEdited, h.store.Heard = h.server.FlowEdited, h.server.Hear
 	h.http.Config.Handler = h.server
 	h.http.Start()
 	t.Cleanup(func() { h.server.Drain(); h.http.Close(); api.Close() })
@@ -89,7 +89,7 @@ func (h *house) startRunner() *jobs.Runner {
 	h.t.Helper()
 	instance := "test-" + rand.Text()
 	quiet := slog.New(slog.DiscardHandler)
-	queue, err := jobs.NewQueue(jobs.QueueConfig{SQLite: h.store.SQLite(), Write: h.store.WriteQueue, Workers: 8, Instance: instance, Poll: time.Hour, Log: quiet})
+	queue, err := jobs.NewQueue(jobs.QueueConfig{SQLite: h.store.SQLite(), Write: h.store.WriteQueue, Postgres: h.store.Pool(), Workers: 8, Instance: instance, Poll: time.Hour, Log: quiet})
 	if err != nil {
 		h.t.Fatal(err)
 	}
