@@ -29,6 +29,8 @@ type BuilderPage struct {
 	Refused, TypedName string
 	// Outlined shows the outline first; a node in the address opens it there.
 	Outlined bool
+	// Pane is the tab beside the canvas that the person looked at last.
+	Pane PaneTab
 	// Replay is the run whose former document is shown in the place of the draft.
 	Replay string
 	Fill   BuilderFill
@@ -42,6 +44,24 @@ type BuilderFill struct {
 	// Banner stands above the canvas.
 	Banner  templ.Component
 	Dialogs []templ.Component
+}
+
+// PaneTab is a tab of the pane beside the canvas.
+type PaneTab string
+
+// The tabs, as their elements are named.
+const (
+	PaneNode PaneTab = "node"
+	PaneAPI  PaneTab = "api"
+	PaneRuns PaneTab = "runs"
+)
+
+// ParsePaneTab reads what a browser remembers; anything odd is the node's tab.
+func ParsePaneTab(text string) PaneTab {
+	if t := PaneTab(text); t == PaneAPI || t == PaneRuns {
+		return t
+	}
+	return PaneNode
 }
 
 func flowPath(id string) string { return "/flows/" + url.PathEscape(id) }

@@ -20,7 +20,7 @@ func init() {
 		viewer.State.ReadOnly, viewer.Snippets.MayTry, viewer.Try = true, false, APITry{FlowID: "flow_1", Open: true}
 		return map[string]templ.Component{
 			"api": whole(live), "api-draft": whole(draft), "api-viewer": whole(viewer), "api-tried": whole(tried),
-			"api-elsewhere": APIElsewhere("flow_1"), "api-refused": TryRefused("The inputs are larger than 4 MB. Pass long ones as files."),
+			"api-elsewhere": APIElsewhere("flow_1"), "api-later": APILater("flow_1"), "api-refused": TryRefused("The inputs are larger than 4 MB. Pass long ones as files."),
 		}
 	})
 }

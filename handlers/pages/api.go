@@ -107,11 +107,15 @@ func (c *call) answerAPI(status int, a *callable, change func(*views.APIPane)) e
 	return c.render(status, views.APIPage(c.page("API of "+a.Name, views.SectionFlows), pane))
 }
 
-// fillAPI puts the pane into the builder. What a run ran, or a version says, is
-// no API.
+// fillAPI puts the pane into the builder, if that is what is seen first: it is half
+// of the page's work. What a run ran, or a version says, is no API.
 func (c *call) fillAPI(d *draft, next int64, f *views.BuilderFill) error {
-	if d.former {
+	switch {
+	case d.former:
 		f.API = views.APIElsewhere(d.flow.ID)
+		return nil
+	case c.pickedPane() != views.PaneAPI:
+		f.API = views.APILater(d.flow.ID)
 		return nil
 	}
 	a, err := c.findCallable(d, next)
@@ -131,10 +135,14 @@ func (c *call) apiPane(a *callable) (pane views.APIPane, err error) {
 	if pane.Addresses, err = c.apiAddresses(a.flow); err != nil {
 		return pane, err
 	}
-	if pane.Keys, err = c.flowKeys(a.flow); err != nil {
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
 		return pane, err
 	}
-	pane.Calls, err = c.apiCalls(a.flow.ID)
+	if pane.Keys, err = c.flowKeys(a.flow, keys); err != nil {
+		return pane, err
+	}
+	pane.Calls, err = c.apiCalls(a.flow.ID, keys)
 	return pane, err
 }
 

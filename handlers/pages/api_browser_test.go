@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/input"
 
 	"sluice/flow"
 )
@@ -37,6 +38,7 @@ func TestAPIPane(t *testing.T) {
 	value[bool](p, addInput+`, true`)
 	p.until(`document.querySelector("#save-state").dataset.state === "saved" && document.querySelector("#canvas").sync.rev > 0`)
 	p.want(`performance.getEntriesByType("resource").filter((e) => e.name.includes("/api")).length`, "0")
+	p.want(`document.querySelector("#flow-api a").getAttribute("href")`, `"/flows/`+id+`/api"`)
 	p.press("A")
 	p.until(`document.querySelector("#tab-api").getAttribute("aria-selected") === "true"`)
 	p.until(`document.querySelector("#api-field-tone .tag")?.textContent === "in v2"`)
@@ -81,9 +83,35 @@ func TestAPIPane(t *testing.T) {
 	p.until(`document.querySelector("#api-exchange")?.textContent.includes("HTTP/1.1 200 OK")`)
 	p.until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector(".run-bar").dataset.run === document.querySelector(".exchange").dataset.run`)
 
-	// The tab is remembered.
+	// The tab is remembered, and the page comes with it.
 	p.open("/flows/" + id)
-	p.until(`document.querySelector("#tab-api").getAttribute("aria-selected") === "true"`)
+	p.want(`document.querySelector("#tab-api").getAttribute("aria-selected")`, `"true"`)
+	p.until(`document.querySelector("#canvas[ready]") !== null`)
+	p.want(`performance.getEntriesByType("resource").filter((e) => e.name.endsWith("/api")).length`, "0")
+	p.want(`document.querySelector("#api-state").checkVisibility()`, "true")
+
+	// A command that goes to a part of it waits for it.
+	p.click("#tab-node")
+	p.open("/flows/" + id)
+	p.until(`document.querySelector("#canvas[ready]") !== null`)
+	p.want(`document.querySelector("#tab-node").getAttribute("aria-selected")`, `"true"`)
+	p.press("Ctrl+K")
+	p.write("try the api")
+	p.press("Enter")
+	p.until(`document.querySelector("#api-try details")?.open && document.activeElement.id === "try-ticket"`)
+
+	// What is published between a glance and a look is seen.
+	value[bool](p, `(document.querySelector("#canvas").commit("Describe", [{op: "set", node: "tone", field: "description", value: "How it sounds."}]), true)`)
+	p.until(`document.querySelector("#api-state").textContent.includes("draft differs")`)
+	p.click("#tab-node")
+	p.open("/flows/" + id)
+	p.until(`document.querySelector("#canvas[ready]") !== null`)
+	p.mouse(input.DispatchMouseEventTypeMouseMoved, p.middle("#tab-api"))
+	p.until(`document.querySelector("#api-state")?.textContent.includes("draft differs")`)
+	h.publish(id)
+	h.server.announceLive(id, 3)
+	p.click("#tab-api")
+	p.until(`document.querySelector("#api-state").textContent.includes("v3 live")`)
 }
 
 // push clicks what may have to be scrolled to.

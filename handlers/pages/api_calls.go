@@ -23,7 +23,11 @@ func (c *call) showCalls() error {
 	if !c.partial() {
 		return c.see("/flows/" + f.ID + "/api#api-calls")
 	}
-	calls, err := c.apiCalls(f.ID)
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	calls, err := c.apiCalls(f.ID, keys)
 	if err != nil {
 		return err
 	}
@@ -33,13 +37,10 @@ func (c *call) showCalls() error {
 	return c.render(http.StatusOK, views.Calls(calls))
 }
 
-func (c *call) apiCalls(flowID string) (views.APICalls, error) {
+// apiCalls are the last calls of a flow, with the names of the keys that made them.
+func (c *call) apiCalls(flowID string, keys []flow.Key) (views.APICalls, error) {
 	calls := views.APICalls{FlowID: flowID, Now: c.s.Now()}
 	found, err := c.s.Store.ListRunRows(c.ctx(), flow.RunChoice{WorkspaceID: c.ws(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: shownCalls})
-	if err != nil || len(found.Rows) == 0 {
-		return calls, err
-	}
-	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
 	if err != nil {
 		return calls, err
 	}

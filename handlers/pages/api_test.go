@@ -75,7 +75,12 @@ func TestAPI(t *testing.T) {
 	t.Run("is in the builder, with the draft alone", func(t *testing.T) {
 		t.Parallel()
 		id := h.live(greeting)
-		owner.get("/flows/"+id).is(200).has(`id="flow-api"`, `id="api-snippets"`, `id="api-draft"`)
+		seen := h.as(flow.MemberOwner)
+		seen.get("/flows/"+id).is(200).has(`id="flow-api"`, `href="/flows/`+id+`/api">How programs`, `id="pane-api" aria-labelledby="tab-api" hidden`).lacks(`id="api-snippets"`, `id="api-draft"`)
+		seen.remembers("pane", "api")
+		seen.get("/flows/"+id).is(200).has(`id="pane-node" aria-labelledby="tab-node" hidden`, `id="pane-api" aria-labelledby="tab-api">`, `id="api-snippets"`, `id="api-draft"`).lacks("How programs")
+		seen.remembers("pane", "odd")
+		seen.get("/flows/" + id).is(200).has(`id="pane-api" aria-labelledby="tab-api" hidden`)
 		owner.get("/flows/" + id + "?version=1").is(200).has("Its API is here").lacks(`id="api-snippets"`)
 	})
 	t.Run("is nobody else's", func(t *testing.T) {
@@ -90,6 +95,16 @@ func TestAPI(t *testing.T) {
 		}
 		owner.post("/flows/"+foreign+"/api/try", url.Values{"in.who": {"Ada"}}).is(404)
 	})
+}
+
+// remembers sets a cookie as a script of the page does.
+func (b *browser) remembers(name, value string) {
+	b.t.Helper()
+	u, err := url.Parse(b.base)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/flows"}})
 }
 
 // withoutRequest is a page without the ID of its request.

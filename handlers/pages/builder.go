@@ -128,7 +128,7 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayChange(d),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.member.UserID), Outlined: c.QueryParam("node") != "",
-		Fill: fill,
+		Pane: c.pickedPane(), Fill: fill,
 	}
 	if change != nil {
 		change(&b)
@@ -136,6 +136,15 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 	p := c.page(b.Name, views.SectionFlows)
 	p.Canvas = true
 	return c.render(status, views.Builder(p, b))
+}
+
+// pickedPane is the tab beside the canvas that was looked at last. The script
+// remembers it in a cookie, so that the page comes with it.
+func (c *call) pickedPane() views.PaneTab {
+	if cookie, err := c.Cookie("pane"); err == nil {
+		return views.ParsePaneTab(cookie.Value)
+	}
+	return views.PaneNode
 }
 
 // fill are the parts of the builder that other screens own.

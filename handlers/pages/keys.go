@@ -39,6 +39,7 @@ func (c *call) actor() flow.Actor { return flow.Actor{ID: c.member.UserID, IP: c
 
 // keyNames are what rows of keys name by ID.
 type keyNames struct {
+	heads  []flow.Flow
 	makers map[string]flow.KeyMaker
 	flows  map[string]string
 	now    time.Time
@@ -48,13 +49,12 @@ func (c *call) keyNames() (n keyNames, err error) {
 	if n.makers, err = c.s.Store.ListKeyMakers(c.ctx(), c.ws()); err != nil {
 		return n, err
 	}
-	heads, err := c.s.Store.ListFlowHeads(c.ctx(), c.ws())
-	if err != nil {
+	if n.heads, err = c.s.Store.ListFlowHeads(c.ctx(), c.ws()); err != nil {
 		return n, err
 	}
 	n.now, n.flows = c.s.Now(), map[string]string{}
-	for i := range heads {
-		n.flows[heads[i].ID] = heads[i].Name
+	for i := range n.heads {
+		n.flows[n.heads[i].ID] = n.heads[i].Name
 	}
 	return n, nil
 }
@@ -178,9 +178,7 @@ func (c *call) keyPage(status int, k *flow.Key, page views.KeyPage) error {
 	}
 	page.Key, page.MayEdit = names.row(k), c.mayEdit()
 	if page.Form.Existing == nil {
-		if page.Form, err = c.keyForm(k); err != nil {
-			return err
-		}
+		page.Form = c.keyFormOf(k, names.heads)
 	}
 	return c.render(status, views.Key(c.page(k.Name, views.SectionKeys), page))
 }

@@ -24,26 +24,21 @@ func (s *Server) flowKeyRoutes() []route {
 }
 
 // flowKeys is the part of the pane that shows the keys of a flow.
-func (c *call) flowKeys(f *flow.Flow) (templ.Component, error) {
+func (c *call) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	panel := views.FlowKeysPanel{}
-	err := c.fillFlowKeys(f, &panel)
+	err := c.fillFlowKeys(f, keys, &panel)
 	return views.FlowKeys(panel), err
 }
 
-// fillFlowKeys fills in the keys that may call the flow, and a form for another
-// unless the panel has one.
-func (c *call) fillFlowKeys(f *flow.Flow, panel *views.FlowKeysPanel) error {
-	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
-	if err != nil {
-		return err
-	}
+// fillFlowKeys fills in those of the workspace's keys that may call the flow, and
+// a form for another unless the panel has one.
+func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *views.FlowKeysPanel) error {
 	names, err := c.keyNames()
 	if err != nil {
 		return err
 	}
 	panel.FlowID, panel.Flow, panel.MayEdit = f.ID, f.Name, c.mayEdit()
-	slices.Reverse(keys)
-	for i := range keys {
+	for i := range slices.Backward(keys) { // the newest first
 		if k := &keys[i]; k.State(names.now) == flow.KeyActive && k.Allows(f.ID) {
 			panel.Keys = append(panel.Keys, names.row(k))
 		}
@@ -88,7 +83,11 @@ func (c *call) showFlowKeys() error {
 }
 
 func (c *call) answerFlowKeys(status int, f *flow.Flow, panel views.FlowKeysPanel) error {
-	if err := c.fillFlowKeys(f, &panel); err != nil {
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return err
+	}
+	if err := c.fillFlowKeys(f, keys, &panel); err != nil {
 		return err
 	}
 	if c.partial() {

@@ -20,11 +20,13 @@ var (
 
 // keyForm is the form for a key as it is; nil is one that is not made yet.
 func (c *call) keyForm(k *flow.Key) (views.KeyForm, error) {
-	form := views.KeyForm{Existing: k, Now: c.s.Now(), Errors: views.Errors{}}
 	heads, err := c.s.Store.ListFlowHeads(c.ctx(), c.ws())
-	if err != nil {
-		return form, err
-	}
+	return c.keyFormOf(k, heads), err
+}
+
+// keyFormOf is keyForm where the flows of the workspace are at hand.
+func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) views.KeyForm {
+	form := views.KeyForm{Existing: k, Now: c.s.Now(), Errors: views.Errors{}}
 	for i := range heads {
 		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, heads[i].ID) {
 			form.Choices = append(form.Choices, views.KeyFlow{ID: heads[i].ID, Name: heads[i].Name})
@@ -38,7 +40,7 @@ func (c *call) keyForm(k *flow.Key) (views.KeyForm, error) {
 	} else {
 		form.ID, form.Scopes = c.s.ids.New(flow.PrefixKey), []flow.Scope{flow.ScopeRun, flow.ScopeRead}
 	}
-	return form, nil
+	return form
 }
 
 // typedKey puts what a person sent into the form.

@@ -1,19 +1,36 @@
-// The tab API. Its script comes when it is first shown.
+// The tab API. What it shows and its script come when it is first shown, or a
+// moment before, when a pointer comes near; a page on which it was seen last
+// comes with it.
+import htmx from "htmx.org/dist/htmx.esm.js";
 import { follow } from "../running/stream.ts";
 import { canvas, flowPath, readonly, whenReady } from "./canvas.ts";
 import { command, perform } from "./commands.ts";
-import { keep, kept } from "./dom.ts";
 import { bring } from "./jump.ts";
 import { sheet, showTab } from "./panes.ts";
 
 const tabs = ["node", "api", "runs"] as const;
 const api = document.getElementById("tab-api")!;
-const show = (): void => { showTab("api"); sheet(true); };
+const pane = document.getElementById("flow-api")!;
+const year = 31_536_000; // s
 const shown = (tab: HTMLElement): boolean => tab.getAttribute("aria-selected") === "true";
 
+let fetching: Promise<void> | undefined;
+
+/** fetched brings what the tab shows, unless it is there. */
+function fetched(): Promise<void> {
+  if (!pane.querySelector(".api-later")) return Promise.resolve();
+  return fetching ??= htmx.ajax("GET", `${flowPath}/api`, { source: pane, target: pane, swap: "innerHTML" }).finally(() => { fetching = undefined; });
+}
+
 async function come(): Promise<void> {
-  const [{ begin }] = await Promise.all([import("../api/draft.ts"), whenReady]);
+  const [{ begin }] = await Promise.all([import("../api/draft.ts"), whenReady, fetched()]);
   begin({ canvas, path: flowPath, show: showNode, follow });
+}
+
+async function show(): Promise<void> {
+  showTab("api");
+  sheet(true);
+  await fetched();
 }
 
 function showNode(node: string): boolean {
@@ -24,20 +41,23 @@ function showNode(node: string): boolean {
   return true;
 }
 
+api.addEventListener("pointerenter", () => void come(), { once: true });
+if (shown(api)) void come();
+
 // Arrow keys choose tabs too, so the tabs themselves are watched.
 for (const name of tabs) {
   const tab = document.getElementById(`tab-${name}`)!;
   new MutationObserver(() => {
     if (!shown(tab)) return;
-    keep("pane", name);
+    document.cookie = `pane=${name}; Path=/flows; Max-Age=${year}; SameSite=Lax${location.protocol === "https:" ? "; Secure" : ""}`;
     if (tab === api) void come();
   }).observe(tab, { attributeFilter: ["aria-selected"] });
 }
 
-command({ name: "show-api", title: "Show the API", hint: "How programs call this flow", icon: "terminal", keys: "A", run: show });
+command({ name: "show-api", title: "Show the API", hint: "How programs call this flow", icon: "terminal", keys: "A", run: () => void show() });
 if (!readonly) {
-  command({ name: "try-api", title: "Try the API", hint: "Send a real request", icon: "send", run: () => { show(); open("#api-try", "textarea, select, input:not([type=hidden]), button"); } });
-  command({ name: "new-key", title: "New key for this flow", icon: "key-round", run: () => { show(); open("#api-keys", "input:not([type=hidden]), button, a"); } });
+  command({ name: "try-api", title: "Try the API", hint: "Send a real request", icon: "send", run: () => void show().then(() => open("#api-try", "textarea, select, input:not([type=hidden]), button")) });
+  command({ name: "new-key", title: "New key for this flow", icon: "key-round", run: () => void show().then(() => open("#api-keys", "input:not([type=hidden]), button, a")) });
 }
 
 /** open brings a section of the pane into view, with the focus on its first control. */
@@ -47,6 +67,3 @@ function open(section: string, first: string): void {
   s?.scrollIntoView({ block: "start" });
   s?.querySelector<HTMLElement>(`${d ? "details > :not(summary)" : ""} :is(${first})`)?.focus({ preventScroll: true });
 }
-
-const was = tabs.find((t) => t === kept("pane"));
-if (was && was !== "node") showTab(was);
