@@ -3,6 +3,7 @@ package db
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 	"time"
 
@@ -69,6 +70,19 @@ func isBusy(err error) bool {
 		}
 	}
 	return false
+}
+
+// unopened adds what an operator can do about a database that does not open.
+func unopened(dir string, err error) error {
+	switch e, ok := errors.AsType[sqlite3.Error](err); {
+	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
+		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
+	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
+	}
+	return err
 }
 
 // isConflict tells whether PostgreSQL gave up a transaction that will succeed

@@ -107,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
+		return nil, unopened(cfg.DataDir, fmt.Errorf("make data directory: %w", err))
 	}
 	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, source: rand.Text()}
 	s.workers.Store(int64(cfg.Capacity))
@@ -116,11 +116,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		connect = s.openPostgres
 	}
 	if err := connect(ctx); err != nil {
-		return nil, err
+		return nil, unopened(cfg.DataDir, err)
 	}
 	if err := s.prepare(ctx); err != nil {
 		_ = s.Close()
-		return nil, err
+		return nil, unopened(cfg.DataDir, err)
 	}
 	return s, nil
 }

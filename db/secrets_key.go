@@ -35,7 +35,12 @@ func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
 	if errors.Is(err, os.ErrNotExist) && fresh && s.cfg.MasterKeyFile == "" {
 		return s.makeKey(path)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist) && !fresh:
+		return nil, fmt.Errorf("there is no master key in %s; put the one there that this database was sealed with, or give it as SLUICE_MASTER_KEY", path)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("there is no master key in %s; make one with 'openssl rand -base64 32', or leave SLUICE_MASTER_KEY_FILE out to have one made in the data directory", path)
+	case err != nil:
 		return nil, fmt.Errorf("read master key: %w", err)
 	}
 	return parseKey(string(text))

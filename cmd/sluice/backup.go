@@ -35,7 +35,7 @@ func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.JSON {
 		return printJSON(s.out, b)
 	}
-	fmt.Fprintf(s.out, "%s holds the database and %d files (%s). It was read back and is whole.\n", c.File, b.Files, flow.Size(b.FileBytes))
+	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and is whole.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
 	fmt.Fprintf(s.err, "The master key is NOT in it. Keep that apart, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
 	return nil
 }
@@ -72,7 +72,7 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.JSON {
 		return printJSON(s.out, map[string]any{"backup": r.Backup, "aside": r.Aside})
 	}
-	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %d files.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), r.Files)
+	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {
 		fmt.Fprintf(s.out, "What was there before is in %s.\n", r.Aside)
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -14,19 +12,15 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sluice/db"
 	"sluice/flow"
 )
 
 // What counts as little or much.
 const (
-	littleSpace = 1 << 30         // bytes free on the disk
-	largeLog    = 256 << 20       // bytes; SQLite folds it back every 16 MiB
-	fewFiles    = 4096            // open files; each connection is one
-	muchSkew    = 2 * time.Second // between this clock and the database's
-	soonEnough  = 3 * time.Second // for an address to answer
+	largeLog   = 256 << 20       // bytes; SQLite folds it back every 16 MiB
+	muchSkew   = 2 * time.Second // between this clock and the database's
+	soonEnough = 3 * time.Second // for an address to answer
 )
 
 // examine looks at everything there is to look at.
@@ -37,18 +31,22 @@ func (c *Config) examine(ctx context.Context) findings {
 		return f
 	}
 	f.add("configuration", fine, "", "It can be read.")
-	c.examineDirectory(&f)
 	c.examineSystem(&f)
 	c.examineAddress(ctx, &f)
+	if !c.examineDirectory(&f) {
+		return f
+	}
 	running := c.examineServer(ctx, &f)
+	if !running {
+		c.examinePorts(&f)
+	}
 	if err := c.needDatabase(); err != nil {
 		f.add("database", notice, "The first start makes one.", "There is none yet in %s.", c.DataDir)
 		return f
 	}
 	store, err := db.Open(ctx, c.database(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n") // drivers list every address they tried
-		f.add("database", wrong, "", "%s", first)
+		f.unopened(err)
 		return f
 	}
 	defer store.Close()
@@ -64,34 +62,6 @@ func (c *Config) examine(ctx context.Context) findings {
 	return f
 }
 
-func (c *Config) examineDirectory(f *findings) {
-	info, err := os.Stat(c.DataDir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		f.add("data directory", notice, "The first start makes it.", "%s is not there.", c.DataDir)
-		return
-	case err != nil:
-		f.add("data directory", wrong, "", "%v", err)
-		return
-	case info.Mode().Perm()&0o077 != 0:
-		f.add("data directory", notice, "chmod 700 "+c.DataDir, "Others on this machine may look into %s.", c.DataDir)
-	default:
-		f.add("data directory", fine, "", "%s belongs to its user alone.", c.DataDir)
-	}
-	if unix.Access(c.DataDir, unix.W_OK) != nil {
-		f.add("data directory", wrong, "Give it to the user that Sluice runs as.", "%s cannot be written to.", c.DataDir)
-	}
-	var disk unix.Statfs_t
-	if unix.Statfs(c.DataDir, &disk) == nil {
-		free := int64(disk.Bavail) * int64(disk.Bsize)
-		state, advice := fine, ""
-		if free < littleSpace {
-			state, advice = wrong, "Make room, or shorten SLUICE_RETENTION: on a full disk new runs are refused with storage_full."
-		}
-		f.add("disk", state, advice, "%s are free.", flow.Size(free))
-	}
-}
-
 func (c *Config) examineKeyFile(f *findings) {
 	path := c.MasterKeyFile
 	if path == "" {
@@ -102,19 +72,15 @@ func (c *Config) examineKeyFile(f *findings) {
 	}
 }
 
-func (c *Config) examineSystem(f *findings) {
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < fewFiles {
-		f.add("open files", notice, "ulimit -n 65536, or LimitNOFILE=65536 in the service.", "This process may have %d at once, and each connection is one.", limit.Cur)
-	}
-}
-
 // examineAddress looks at how the outside reaches Sluice.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
 		f.add("address", wrong, "Write SLUICE_ADDR as HOST:PORT, such as 127.0.0.1:8080.", "%q is no address to listen on.", c.Addr)
 		return
+	}
+	if _, _, err := net.SplitHostPort(c.MetricsAddr); c.MetricsAddr != "" && err != nil {
+		f.add("metrics", wrong, "Write SLUICE_METRICS_ADDR as HOST:PORT, such as 127.0.0.1:9091.", "%q is no address to listen on.", c.MetricsAddr)
 	}
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
@@ -137,6 +103,18 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	if err := answers(ctx, c.PublicURL, "/livez"); err != nil {
 		f.add("public address", notice, "It may still answer others: some networks do not lead back to themselves.", "%s does not answer from here.", c.PublicURL)
 	}
+}
+
+// unopened says why the database does not open. A driver lists every address it
+// tried on a line of its own, so the last line has the cause.
+func (f *findings) unopened(err error) {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	text, advice := lines[0], ""
+	if len(lines) > 1 {
+		text += " " + strings.TrimSpace(lines[len(lines)-1])
+		advice = "Check DATABASE_URL, and that PostgreSQL runs and lets this machine in."
+	}
+	f.add("database", wrong, advice, "%s", text)
 }
 
 // answers asks an address that needs no key.

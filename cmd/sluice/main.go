@@ -62,7 +62,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return exit // --help
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "sluice: %v. 'sluice --help' lists the commands.\n", err)
+		fmt.Fprintf(errs, "sluice: %s. 'sluice --help' lists the commands.\n", plain.Replace(err.Error()))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -71,6 +71,13 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	command.Bind(&c.Config, &streams{in: in, out: out, err: errs})
 	return report(errs, command.Run())
 }
+
+// plain says in plain words what the parser says of values it cannot read.
+var plain = strings.NewReplacer(
+	"expected a valid 64 bit int but got", "wanted a whole number, got",
+	"expected a float but got", "wanted a number, got",
+	"(from envar ", "(from ",
+)
 
 // newParser reads the command line. Help shows what a command itself takes
 // first, and the settings of the server, which every command takes, after that.

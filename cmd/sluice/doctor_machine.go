@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"sluice/flow"
+)
+
+// What counts as little on a machine.
+const (
+	littleSpace = 1 << 30 // bytes free on the disk
+	fewFiles    = 4096    // open files; each connection is one
+)
+
+// examineDirectory tells whether there is, or can be, a database to look at.
+func (c *Config) examineDirectory(f *findings) bool {
+	const own = "Give it to the user that Sluice runs as, or let SLUICE_DATA_DIR name another."
+	info, err := os.Stat(c.DataDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && unix.Access(above(c.DataDir), unix.W_OK|unix.X_OK) != nil:
+		f.add("data directory", wrong, own, "%s is not there, and %s cannot be written to.", c.DataDir, above(c.DataDir))
+		return false
+	case errors.Is(err, fs.ErrNotExist):
+		f.add("data directory", notice, "The first start makes it. If there was one, mount its disk or correct SLUICE_DATA_DIR.", "%s is not there.", c.DataDir)
+	case err != nil || !info.IsDir():
+		f.add("data directory", wrong, "Let SLUICE_DATA_DIR name a directory.", "%s is not a directory.", c.DataDir)
+		return false
+	case unix.Access(c.DataDir, unix.R_OK|unix.W_OK|unix.X_OK) != nil:
+		f.add("data directory", wrong, own, "%s cannot be read and written.", c.DataDir)
+		return false
+	case info.Mode().Perm()&0o077 != 0:
+		f.add("data directory", notice, "chmod 700 "+c.DataDir, "Others on this machine may look into %s.", c.DataDir)
+	default:
+		f.add("data directory", fine, "", "%s belongs to its user alone.", c.DataDir)
+	}
+	f.space(c.DataDir)
+	return true
+}
+
+// above is the nearest directory over a path that is there.
+func above(path string) string {
+	for {
+		path = filepath.Dir(path)
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+	}
+}
+
+// space says how full the disk is.
+func (f *findings) space(dir string) {
+	var disk unix.Statfs_t
+	if unix.Statfs(dir, &disk) != nil {
+		return
+	}
+	free := int64(disk.Bavail) * int64(disk.Bsize)
+	state, advice := fine, ""
+	if free < littleSpace {
+		state, advice = wrong, "Make room, or shorten SLUICE_RETENTION: on a full disk new runs are refused with storage_full."
+	}
+	f.add("disk", state, advice, "%s are free.", flow.Size(free))
+}
+
+func (c *Config) examineSystem(f *findings) {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < fewFiles {
+		f.add("open files", notice, "ulimit -n 65536, or LimitNOFILE=65536 in the service.", "This process may have %d at once, and each connection is one.", limit.Cur)
+	}
+}
+
+// examinePorts tries the addresses that a server would listen on. It is for
+// when none runs here: that one would be in its own way.
+func (c *Config) examinePorts(f *findings) {
+	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}} {
+		if _, _, err := net.SplitHostPort(one.addr); err != nil {
+			continue // said already, or not in use
+		}
+		listener, err := net.Listen("tcp", one.addr)
+		switch {
+		case err == nil:
+			_ = listener.Close()
+		case errors.Is(err, unix.EADDRINUSE):
+			f.add("port", wrong, "Stop that program, or let "+one.variable+" name another address.", "Another program listens on %s.", one.addr)
+		case errors.Is(err, unix.EACCES):
+			f.add("port", wrong, "Let "+one.variable+" name a port from 1024.", "This user may not listen on %s.", one.addr)
+		default:
+			f.add("port", wrong, "Let "+one.variable+" name an address of this machine, such as 127.0.0.1:8080.", "%s cannot be listened on.", one.addr)
+		}
+	}
+}

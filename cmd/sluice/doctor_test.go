@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/db"
+)
+
+// TestDoctor breaks a set-up in one way each, and wants to be told what it is
+// and what to do.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = busy.Close() })
+	for name, test := range map[string]struct {
+		hurt func(t *testing.T, dir string)
+		args []string
+		says []string
+	}{
+		"another master key":        {args: []string{"--master-key=" + strings.Repeat("A", 43) + "="}, says: []string{"not the one", "SLUICE_MASTER_KEY"}},
+		"an unreadable master key":  {args: []string{"--master-key=abc"}, says: []string{"32 bytes in base64"}},
+		"no master key":             {hurt: remove(db.KeyFile), says: []string{"no master key", "put the one there"}},
+		"no key where it should be": {args: []string{"--master-key-file=/nowhere/x.key"}, says: []string{"no master key in /nowhere/x.key"}},
+		"a damaged database":        {hurt: overwrite(db.DatabaseFile), says: []string{"is damaged", "sluice restore --replace"}},
+		"a port in use":             {args: []string{"--addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_ADDR name"}},
+		"a metrics port in use":     {args: []string{"--metrics-addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_METRICS_ADDR name"}},
+		"a foreign address":         {args: []string{"--addr=192.0.2.7:8080", "--public-url=https://sluice.invalid"}, says: []string{"192.0.2.7:8080 cannot be listened on"}},
+		"no address":                {args: []string{"--addr=8080"}, says: []string{"HOST:PORT"}},
+		"no metrics address":        {args: []string{"--metrics-addr=9091"}, says: []string{"SLUICE_METRICS_ADDR as HOST:PORT"}},
+		"a path in the URL":         {args: []string{"--public-url=https://example.com/sluice"}, says: []string{"without a path"}},
+		"a file for a directory":    {args: []string{"--data-dir=doctor_test.go"}, says: []string{"doctor_test.go is not a directory", "SLUICE_DATA_DIR"}},
+		"a directory below a file":  {args: []string{"--data-dir=doctor_test.go/data"}, says: []string{"is not a directory", "SLUICE_DATA_DIR"}},
+		"no PostgreSQL":             {args: []string{"--database-url=postgres://u:hunter2@127.0.0.1:1/x"}, says: []string{"connection refused", "DATABASE_URL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if code, out := doctor(t, dir, "migrate"); code != exitOK {
+				t.Fatal(out)
+			}
+			if test.hurt != nil {
+				test.hurt(t, dir)
+			}
+			code, out := doctor(t, dir, append([]string{"doctor"}, test.args...)...)
+			if code != exitError || !strings.Contains(out, "BAD") {
+				t.Errorf("exit %d, and nothing is bad:\n%s", code, out)
+			}
+			for _, text := range test.says {
+				if !strings.Contains(out, text) {
+					t.Errorf("%q is not in:\n%s", text, out)
+				}
+			}
+			if strings.Contains(out, "hunter2") {
+				t.Errorf("the password is shown:\n%s", out)
+			}
+		})
+	}
+	t.Run("a healthy set-up", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		doctor(t, dir, "migrate")
+		if code, out := doctor(t, dir, "doctor"); code != exitOK || strings.Contains(out, "BAD") {
+			t.Errorf("exit %d:\n%s", code, out)
+		}
+	})
+	t.Run("a disk that is not mounted", func(t *testing.T) {
+		t.Parallel()
+		if code, out := doctor(t, filepath.Join(t.TempDir(), "disk"), "doctor"); code != exitOK || !strings.Contains(out, "mount its disk") {
+			t.Errorf("exit %d:\n%s", code, out)
+		}
+	})
+}
+
+// doctor runs a command on a data directory; the last of two equal flags holds.
+func doctor(t *testing.T, dir string, args ...string) (int, string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(append([]string{args[0], "--data-dir=" + dir, "--addr=127.0.0.1:0"}, args[1:]...), nil, &out, &errs)
+	return code, cmp.Or(out.String(), errs.String())
+}
+
+func remove(name string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func overwrite(name string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		if err := os.WriteFile(filepath.Join(dir, name), bytes.Repeat([]byte("damaged "), 1024), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestUnreadable: a value that cannot be read is named with its variable.
+func TestUnreadable(t *testing.T) {
+	for variable, want := range map[string]string{
+		"SLUICE_WORKERS": "wanted a whole number", "SLUICE_RETENTION": "write 30d or 36h", "SLUICE_MAX_FILE": "write 100MB or 1GiB", "SLUICE_LOG": `"text","json"`,
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, "many")
+			code, out := doctor(t, t.TempDir(), "doctor")
+			if code != exitUsage || !strings.Contains(out, want) || strings.Contains(out, "envar") {
+				t.Errorf("exit %d: %s", code, out)
+			}
+		})
+	}
+}
