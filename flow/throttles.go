@@ -24,3 +24,11 @@ func (t Try) Wait(failures int64) time.Duration {
 	}
 	return min(time.Second<<min(n-1, 20), longestWait)
 }
+
+// Rate is what a count of so many a minute says of one more.
+type Rate struct {
+	OK   bool          // it was taken
+	Left int64         // how many may follow at once
+	Full time.Duration // until nothing counts any more
+	Wait time.Duration // until the next may come; zero when it was taken
+}

@@ -75,23 +75,48 @@ func (r *rates) bucket(key *flow.Key) *rate.Limiter {
 	return b
 }
 
-// limitRate takes one request out of the key's minute and says what is left,
-// in the fields of draft-ietf-httpapi-ratelimit-headers.
+// take takes one request out of the key's minute, as this process counts.
+func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
+	b := r.bucket(key)
+	ok := b.AllowN(now, 1)
+	left := max(b.TokensAt(now), 0)
+	taken := &flow.Rate{OK: ok, Left: int64(left), Full: time.Duration((float64(key.RPM) - left) / float64(b.Limit()) * float64(time.Second))}
+	if !ok {
+		taken.Wait = time.Duration((1 - left) / float64(b.Limit()) * float64(time.Second))
+	}
+	return taken
+}
+
+// takeRate takes one request out of the key's minute. What has room here may
+// have none over all instances; what has none here need not be asked there,
+// which keeps a flood from the database.
+func (c *call) takeRate() *flow.Rate {
+	here := c.s.rates.take(c.key, c.s.Now())
+	if !here.OK {
+		return here
+	}
+	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+c.key.ID, c.key.RPM)
+	if err != nil {
+		c.s.Log.Warn("a request was counted by this instance alone", "key", c.key.ID, "error", err)
+	}
+	if all == nil {
+		return here
+	}
+	return all
+}
+
+// limitRate counts a request and says what is left, in the fields of
+// draft-ietf-httpapi-ratelimit-headers.
 func (c *call) limitRate() error {
 	if c.key.RPM <= 0 {
 		return nil
 	}
-	now, b := c.s.Now(), c.s.rates.bucket(c.key)
-	ok := b.AllowN(now, 1)
-	left := max(b.TokensAt(now), 0)
-	full := (float64(c.key.RPM) - left) / float64(b.Limit())
-	h := c.Response().Header()
-	addLimit(h, fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, int(left), int(math.Ceil(full))))
-	if ok {
+	r := c.takeRate()
+	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
+	if r.OK {
 		return nil
 	}
-	wait := time.Duration((1 - left) / float64(b.Limit()) * float64(time.Second))
-	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: wait}
+	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: r.Wait}
 }
 
 func addLimit(h http.Header, policy, limit string) {

@@ -39,6 +39,36 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+// TestRateLimit_ofAll: what other instances took counts here too, and is asked
+// for only while there is room here.
+func TestRateLimit_ofAll(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	w.now = func() time.Time { return now }
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRead}, RPM: 3})
+	for i, c := range []struct {
+		all    flow.Rate
+		status int
+		limit  string
+		retry  string
+	}{
+		{flow.Rate{OK: true, Left: 1, Full: 40 * time.Second}, 200, `"requests";r=1;t=40`, ""},
+		{flow.Rate{Full: 59500 * time.Millisecond, Wait: 19500 * time.Millisecond}, 429, `"requests";r=0;t=60`, "20"},
+		{flow.Rate{OK: true, Full: time.Minute}, 200, `"requests";r=0;t=60`, ""},
+		{flow.Rate{OK: true, Left: 2}, 429, `"requests";r=0;t=60`, "20"},
+	} {
+		w.store.rate = &c.all
+		a := w.send(request{method: "GET", path: "/v1/flow", key: key})
+		if h := a.header; a.status != c.status || h.Get("RateLimit") != c.limit || h.Get("Retry-After") != c.retry {
+			t.Errorf("request %d: %d, RateLimit %s, Retry-After %s", i, a.status, h.Get("RateLimit"), h.Get("Retry-After"))
+		}
+	}
+	if len(w.store.rated) != 3 || !strings.HasPrefix(w.store.rated[0], "key:key_") {
+		t.Errorf("asked for %v", w.store.rated)
+	}
+}
+
 func TestRateLimitFollowsTheKey(t *testing.T) {
 	t.Parallel()
 	r := newRates()

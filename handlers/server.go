@@ -49,6 +49,8 @@ type Store interface {
 	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
 	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
 
+	// TakeRate counts over all instances; nil where there is one.
+	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
 	// TellOthers reaches Hear of every other instance.
 	TellOthers(ctx context.Context, topic, text string) error
 }

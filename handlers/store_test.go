@@ -23,6 +23,8 @@ type memory struct {
 	deliveries []flow.DeliveryRecord
 	broken     error // answers every question about runs
 	others     func(topic, text string)
+	rate       *flow.Rate // of all instances
+	rated      []string   // names that it was asked for
 }
 
 func newMemory() *memory {
@@ -38,6 +40,14 @@ func (m *memory) TellOthers(_ context.Context, topic, text string) error {
 		m.others(topic, text)
 	}
 	return nil
+}
+
+// TakeRate says what the test wants it to.
+func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rated = append(m.rated, name)
+	return m.rate, nil
 }
 
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }

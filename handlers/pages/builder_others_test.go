@@ -60,6 +60,21 @@ func TestFlowEvents_ofOthers(t *testing.T) {
 	until(here, 0)
 }
 
+// TestFormLimits_ofAll: one address sends as often as it may, whichever
+// instances it reaches.
+func TestFormLimits_ofAll(t *testing.T) {
+	t.Parallel()
+	a, b := twoHouses(t)
+	id := a.formOf(ticketRouting, func(f *flow.Form) { f.PerMinute = 2 })
+	for i, h := range []*house{a, b, a, b} {
+		want := http.StatusSeeOther
+		if i >= 2 {
+			want = http.StatusTooManyRequests
+		}
+		h.stranger().sendForm("/f/"+id, map[string]string{"in.ticket": "one"}, nil).is(want)
+	}
+}
+
 // TestEditing_elsewhere: an instance that says nothing more is taken for gone.
 func TestEditing_elsewhere(t *testing.T) {
 	t.Parallel()

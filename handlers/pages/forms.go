@@ -20,6 +20,8 @@ type formStore interface {
 	TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error)
 	ReturnFormRun(ctx context.Context, flowID string, day int64) error
 	EraseFile(ctx context.Context, ws, id string) error
+	// TakeRate counts over all instances; nil where there is one.
+	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
 }
 
 func (s *Server) formRoutes() []route {

@@ -96,10 +96,28 @@ func (s *senders) take(who string, perMinute int64, now time.Time) (wait time.Du
 	return time.Duration((1 - b.TokensAt(now)) / float64(b.Limit()) * float64(time.Second))
 }
 
+// wait is how long until this visitor may send the form once more, counted here
+// and, while there is room here, over all instances.
+func (v *visit) wait(now time.Time) (time.Duration, error) {
+	who := v.flow.ID + " " + network(v.ip())
+	if wait := v.s.senders.take(who, v.form.PerMinute, now); wait > 0 {
+		return wait, nil
+	}
+	all, err := v.s.Store.TakeRate(v.ctx(), tryName("send", who), v.form.PerMinute)
+	if err != nil || all == nil {
+		return 0, err
+	}
+	return all.Wait, nil
+}
+
 // limited is why the form takes nothing from this visitor now; nil if it does.
 func (v *visit) limited() error {
 	now := v.s.Now()
-	if wait := v.s.senders.take(v.flow.ID+" "+network(v.ip()), v.form.PerMinute, now); wait > 0 {
+	wait, err := v.wait(now)
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
 		return &formRefusal{http.StatusTooManyRequests, "This was sent too often in a short time. Send it again in " + inWords(wait) + "; what you typed is still here.", wait}
 	}
 	if v.form.UsedUp(now) {

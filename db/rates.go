@@ -1,0 +1,52 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/flow"
+)
+
+// takeRate moves the time until which a name has used its minutes up by one
+// step, unless it would be more than a minute ahead. One statement is one
+// transaction, which need not be synced. The age is kept roughly, since its
+// index would make each of these writes a larger one.
+const takeRate = `WITH clock AS (
+	SELECT COALESCE($3::bigint, CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)) AS now,
+		set_config('synchronous_commit', 'off', true) AS relaxed
+), taken AS (
+	INSERT INTO throttles AS t (name, failures, failed_at, until_at) SELECT $1, 0, now, now + $2::bigint FROM clock
+	ON CONFLICT (name) DO UPDATE SET until_at = GREATEST(t.until_at, excluded.failed_at) + $2::bigint,
+		failed_at = CASE WHEN excluded.failed_at - t.failed_at > 3600000000 THEN excluded.failed_at ELSE t.failed_at END
+	WHERE GREATEST(t.until_at, excluded.failed_at) + $2::bigint <= excluded.failed_at + 60000000
+	RETURNING until_at
+)
+SELECT EXISTS (SELECT 1 FROM taken),
+	COALESCE((SELECT until_at FROM taken), (SELECT until_at FROM throttles WHERE name = $1), now + 60000000) - now
+FROM clock`
+
+// TakeRate takes one of what a name may do a minute, counted over all instances.
+// Nil on SQLite: there the one process counts by itself.
+func (s *Store) TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error) {
+	if s.pool == nil {
+		return nil, nil
+	}
+	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)
+	var now *int64 // the database's clock, as those of machines differ
+	if !s.ownClock {
+		given := s.now()
+		now = &given
+	}
+	var used int64
+	r := &flow.Rate{}
+	if err := s.pool.QueryRow(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
+		return nil, fmt.Errorf("count a request: %w", err)
+	}
+	r.Full = max(time.Duration(used)*time.Microsecond, 0)
+	r.Left = max(int64((time.Minute-r.Full)/step), 0)
+	if !r.OK {
+		r.Left, r.Wait = 0, max(r.Full+step-time.Minute, time.Millisecond)
+	}
+	return r, nil
+}
