@@ -203,8 +203,15 @@ func TestWebhooks_test(t *testing.T) {
 	flowID := h.flow(telling("https://hooks.test/in"))
 	b, at := h.as(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
 	b.get(at).has("Send a test", "Sends answer.")
-	wrong := url.Values{"node": {"hook"}, "from": {"draft"}, "url": {"ftp://kept.test"}}
-	b.post(at+"/test", wrong).is(http.StatusUnprocessableEntity).has("Write it like", "ftp://kept.test")
+	for typed, says := range map[string]string{
+		"": "Write it like https://example.com/hooks.", "https://a.test/{{x}}": "Write it like https://example.com/hooks.",
+		"ftp://kept.test": "must begin with http", "https://user:pw@kept.test/in": "must not contain a user name or password",
+		"https://kept.test/a b": "must be percent-encoded", "https://kept.test:0/": "The port", "http://0x7f000001/": "",
+		"https://kept.test/" + strings.Repeat("a", 9000): "longer than 8192",
+	} {
+		b.post(at+"/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {typed}}).is(http.StatusUnprocessableEntity).has(says, `value="`+typed+`"`, `aria-invalid="true"`)
+	}
+	b.get("/deliveries").lacks("kept.test")
 	b.post(at+"/test", url.Values{"node": {"gone"}, "from": {"draft"}, "url": {to.URL}}).is(http.StatusUnprocessableEntity)
 	a := b.post(at+"/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {to.URL}}).is(http.StatusSeeOther)
 	<-to.got

@@ -272,11 +272,11 @@ func (c *call) testWebhook() error {
 
 func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 	to := strings.TrimSpace(c.FormValue("url"))
-	if host := flow.HostOf(to); host == "" || !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") {
+	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
 		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
-					v.URL, v.Error = to, "Write it like https://example.com/hooks."
+					v.URL, v.Error = to, trouble
 				}
 			}
 		})
@@ -296,4 +296,19 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 		return err
 	}
 	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, to)
+}
+
+// receiverTrouble says why nothing can be sent to an address, as the node would
+// if the address were typed in it; nothing when a test can go there.
+func (c *call) receiverTrouble(n *flow.Node, to string) string {
+	if to == "" || strings.Contains(to, "{{") { // no run that could fill it in
+		return "Write it like https://example.com/hooks."
+	}
+	asked := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}
+	for _, p := range c.s.Kinds.For(asked).Check(asked) {
+		if p.Pointer == flow.Pointer("url") {
+			return p.Detail
+		}
+	}
+	return ""
 }
