@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,13 +103,33 @@ func FormatUSD(nano int64) string {
 	return strconv.FormatFloat(math.Round(float64(nano)/1000)/1e6, 'f', -1, 64)
 }
 
-// ParseUSD reads dollars, such as 5 or 0.25, as nano-dollars.
+// ParseUSD reads dollars as people write them, such as 5, 0.25 or $1,500, as
+// nano-dollars.
 func ParseUSD(text string) (nano int64, ok bool) {
-	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "$"), 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > MaxUSD {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "$")
+	whole, cents, _ := strings.Cut(text, ".")
+	if whole != "" && !typedWhole.MatchString(whole) || strings.Trim(cents, "0123456789") != "" || whole+cents == "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
+	if err != nil || f > MaxUSD {
 		return 0, false
 	}
 	return int64(math.Round(f * 1e9)), true
+}
+
+// typedWhole is a whole number, perhaps with commas between thousands. A comma
+// elsewhere is a decimal one, and to read over it would make 50 of 0,50.
+var typedWhole = regexp.MustCompile(`^([0-9]+|[0-9]{1,3}(,[0-9]{3})+)$`)
+
+// ParseCount reads a whole number as people write it, such as 1000 or 1,000.
+func ParseCount(text string) (n int64, ok bool) {
+	text = strings.TrimSpace(text)
+	if !typedWhole.MatchString(text) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+	return n, err == nil
 }
 
 // Unpriced are the models among charges whose cost nobody would know: what they

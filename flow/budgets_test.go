@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -211,14 +212,24 @@ func TestCharges(t *testing.T) {
 
 func TestDollars(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int64{"5": 5e9, "0.25": 25e7, " $1.5 ": 15e8, "0": 0, "1000000": 1e15, "0.000000001": 1} {
+	for text, want := range map[string]int64{"5": 5e9, "0.25": 25e7, " $1.5 ": 15e8, "0": 0, "1000000": 1e15, "0.000000001": 1, "1,500": 15e11, "$12,345.60": 123456e8, ".5": 5e8, "5.": 5e9, "007": 7e9} {
 		if got, ok := ParseUSD(text); !ok || got != want {
 			t.Errorf("ParseUSD(%q) = %d, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "five", "-1", "NaN", "Inf", "1000001", "1,5"} {
+	for _, text := range []string{"", "five", "-1", "NaN", "Inf", "1000001", "1,5", "0,50", "1,0000", ",500", "1.000,5", "0x1p4", "1e3", "1_000", "Infinity", "+5", "$", "$$5", ".", "5 000", "٥", strings.Repeat("9", 10_000)} {
 		if got, ok := ParseUSD(text); ok {
 			t.Errorf("ParseUSD(%q) = %d", text, got)
+		}
+	}
+	for text, want := range map[string]int64{"5": 5, " 1,000 ": 1000, "1000000": 1e6, "0": 0, "9223372036854775807": math.MaxInt64} {
+		if got, ok := ParseCount(text); !ok || got != want {
+			t.Errorf("ParseCount(%q) = %d, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1.5", "1,5", "1e3", "0x10", "1_000", "NaN", "9223372036854775808"} {
+		if got, ok := ParseCount(text); ok {
+			t.Errorf("ParseCount(%q) = %d", text, got)
 		}
 	}
 	for nano, want := range map[int64]string{0: "0", 1: "0.000001", 1_234_567: "0.001235", 5e9: "5", 125e7: "1.25"} {

@@ -116,8 +116,8 @@ func readLimit(form *views.KeyForm, name, typed string) int64 {
 	if typed == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(typed, 10, 64)
-	if err != nil || n < 1 {
+	n, ok := flow.ParseCount(typed)
+	if !ok || n < 1 {
 		form.Errors[name] = "A whole number from 1 on. Leave it empty for no limit."
 		return 0
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"sluice/flow"
 	"sluice/views"
@@ -101,8 +100,8 @@ func readLimits(form *views.LimitsForm) flow.Limits {
 		if text == "" {
 			return 0
 		}
-		n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
-		if err != nil {
+		n, ok := flow.ParseCount(text)
+		if !ok {
 			return -1
 		}
 		return n
