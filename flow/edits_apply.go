@@ -196,6 +196,10 @@ func (b *editor) name(e *Edit) {
 		if old := b.d.Name; old != "" {
 			undo.Name = &old
 		}
+		if r := hidden(*e.Name); r != 0 && *e.Name != b.d.Name {
+			b.refuse("/name", "invalid", "", "there is a character in the name that does not show (%U); type it again without", r)
+			return
+		}
 		b.d.Name = *e.Name
 	}
 	if e.Description != nil {

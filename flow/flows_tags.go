@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,8 +25,8 @@ func ParseTags(text string) ([]string, error) {
 			continue
 		case utf8.RuneCountInString(tag) > MaxTagLetters:
 			return nil, Errorf(CodeInputInvalid, "A tag has at most %d characters; “%s…” is longer.", MaxTagLetters, string([]rune(tag)[:MaxTagLetters]))
-		case strings.ContainsFunc(tag, unicode.IsControl) || !utf8.ValidString(tag):
-			return nil, Errorf(CodeInputInvalid, "A tag has no control characters.")
+		case CheckName(tag, MaxTagLetters) != "":
+			return nil, Errorf(CodeInputInvalid, "The tag %q cannot be taken. %s", tag, CheckName(tag, MaxTagLetters))
 		}
 		tags = append(tags, tag)
 	}

@@ -21,7 +21,7 @@ func TestParseTags(t *testing.T) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{strings.Repeat("x", 33), "a\x00b", "1,2,3,4,5,6,7,8,9,10,11", "\xff"} {
+	for _, text := range []string{strings.Repeat("x", 33), "a\x00b", "a\u202eb", "\u200d", "1,2,3,4,5,6,7,8,9,10,11", "\xff"} {
 		if tags, err := ParseTags(text); AsError(err).Code != CodeInputInvalid {
 			t.Errorf("%q: %q, %v", text, tags, err)
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Most that settings of a key may be.
@@ -59,14 +57,10 @@ func checkKeyName(name string) string {
 	switch {
 	case name == "":
 		return "Say what the key is for."
-	case utf8.RuneCountInString(name) > maxKeyName:
-		return fmt.Sprintf("%d characters at most.", maxKeyName)
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return "One line, without control characters."
 	case keyLike(name):
 		return "This looks like a key. A name is shown to everybody; say what the key is for."
 	}
-	return ""
+	return CheckName(name, maxKeyName)
 }
 
 // keyLike tells that a word is a key, pasted where it would be shown.

@@ -1,9 +1,60 @@
 package flow
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
+
+// CheckName tells in a sentence why a text cannot be the name of something that
+// lists show; nothing when it can. That it is empty is for the caller to judge.
+func CheckName(name string, most int) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "This is not text in UTF-8. Type it again."
+	case utf8.RuneCountInString(name) > most:
+		return fmt.Sprintf("%d characters at most.", most)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "One line, without control characters."
+	case hidden(name) != 0:
+		return fmt.Sprintf("There is a character in it that does not show (%U). Type it again without.", hidden(name))
+	case name != "" && !strings.ContainsFunc(name, shows):
+		return "Nothing of it shows. Use a letter or a number."
+	}
+	return ""
+}
+
+// unseen are characters that show nothing but turn, split or stand in for what
+// does, so that a name could be read as another. The joiners U+200C and U+200D
+// and the marks of direction are not among them: scripts and emoji need those.
+var unseen = &unicode.RangeTable{LatinOffset: 1, R16: []unicode.Range16{
+	{Lo: 0x00AD, Hi: 0x00AD, Stride: 1}, // soft hyphen
+	{Lo: 0x115F, Hi: 0x1160, Stride: 1}, // fillers of Hangul
+	{Lo: 0x180E, Hi: 0x180E, Stride: 1}, // separator of Mongolian
+	{Lo: 0x200B, Hi: 0x200B, Stride: 1}, // space of no width
+	{Lo: 0x2028, Hi: 0x202E, Stride: 1}, // ends of line and paragraph; turns of direction
+	{Lo: 0x2060, Hi: 0x206F, Stride: 1}, // more of both, and operators that do not show
+	{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // blank of Braille
+	{Lo: 0x3164, Hi: 0x3164, Stride: 1},
+	{Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}, // mark of byte order
+	{Lo: 0xFFA0, Hi: 0xFFA0, Stride: 1},
+	{Lo: 0xFFF9, Hi: 0xFFFB, Stride: 1}, // annotations
+}}
+
+// hidden is the first unseen character of a text; 0 when it has none.
+func hidden(text string) rune {
+	for _, r := range text {
+		if unicode.Is(unseen, r) {
+			return r
+		}
+	}
+	return 0
+}
+
+func shows(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

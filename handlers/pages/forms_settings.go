@@ -169,6 +169,10 @@ func (c *call) readSettings(form *flow.Form, typed views.FormSettings) views.Err
 			errs[t.name] = fmt.Sprintf("This may have at most %d characters; it has %d.", t.most, n)
 			continue
 		}
+		if trouble := flow.CheckName(t.text, t.most); trouble != "" && t.name != "intro" { // which may have lines
+			errs[t.name] = trouble
+			continue
+		}
 		*t.to = t.text
 	}
 	mostFile := int64(1 << 20)
@@ -180,8 +184,8 @@ func (c *call) readSettings(form *flow.Form, typed views.FormSettings) views.Err
 		most, unit int64
 		to         *int64
 	}{{"per_minute", typed.PerMinute, maxPerMinute, 1, &form.PerMinute}, {"per_day", typed.PerDay, maxPerDay, 1, &form.PerDay}, {"max_file", typed.MaxFile, mostFile, 1 << 20, &form.MaxFile}} {
-		value, err := strconv.ParseInt(n.text, 10, 64)
-		if err != nil || value < 1 || value > n.most {
+		value, ok := flow.ParseCount(n.text)
+		if !ok || value < 1 || value > n.most {
 			errs[n.name] = fmt.Sprintf("Type a whole number from 1 to %d.", n.most)
 			continue
 		}

@@ -4,8 +4,8 @@ import (
 	"net/mail"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"sluice/flow"
 	"sluice/views"
 )
 
@@ -45,13 +45,10 @@ func checkEmail(email string) string {
 
 // checkName tells in a sentence what is wrong with a name of something.
 func checkName(name, what string) string {
-	switch n := utf8.RuneCountInString(name); {
-	case n == 0:
+	if name == "" {
 		return "Give " + what + " a name."
-	case n > longestName:
-		return "A name has at most 80 characters."
 	}
-	return ""
+	return flow.CheckName(name, longestName)
 }
 
 // trimmed is a field of the form without the spaces around it.

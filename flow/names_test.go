@@ -1,0 +1,47 @@
+package flow
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "Website", "Über 9000!", "日本語", "می\u200cخواهم", "👩\u200d💻", "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "a\u200fb", "→", strings.Repeat("ü", 20)} {
+		if sentence := CheckName(name, 20); sentence != "" {
+			t.Errorf("%q: %s", name, sentence)
+		}
+	}
+	for name, says := range map[string]string{
+		strings.Repeat("ü", 21): "20 characters", "a\nb": "control", "a\x00": "control", "\xff": "UTF-8",
+		"exe\u202egnp": "U+202E", "a\u2066b": "U+2066", "a\u200bb": "U+200B", "\ufeffa": "U+FEFF", "a\u00adb": "U+00AD", "\u3164": "U+3164", "a\u2028b": "U+2028",
+		"\u200d\u200d": "Nothing of it shows", " ": "Nothing of it shows", "\u0301": "Nothing of it shows",
+	} {
+		if sentence := CheckName(name, 20); !strings.Contains(sentence, says) {
+			t.Errorf("%q: %q, want %q in it", name, sentence, says)
+		}
+	}
+}
+
+// A document that was imported with such a name keeps it, and can be edited; but
+// nobody gives it one.
+func TestEditNames(t *testing.T) {
+	t.Parallel()
+	d := &Document{Schema: Schema, Name: "exe\u202egnp", Nodes: []Node{}, Edges: []Edge{}}
+	if back, problems := ParseDocument(d.Canonical()); len(problems) > 0 || back.Name != d.Name {
+		t.Fatalf("parsed %v, %v", back, problems)
+	}
+	rename := func(d *Document, name string) error {
+		_, err := ApplyEdits(d, []Edit{{Op: OpName, Name: &name}})
+		return err
+	}
+	if err := rename(d, d.Name); err != nil {
+		t.Error(err)
+	}
+	if err := rename(d, "Picture"); err != nil {
+		t.Error(err)
+	}
+	if err := rename(&Document{Schema: Schema, Name: "Picture"}, d.Name); err == nil || !strings.Contains(AsError(err).Fields[0].Detail, "U+202E") {
+		t.Errorf("got %v", err)
+	}
+}
