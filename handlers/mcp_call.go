@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,7 +93,7 @@ func (m *message) follow(ctx context.Context, req *mcp.CallToolRequest, run *flo
 // mayWait tells whether a call may be held longer, and that its key still holds.
 func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 	if _, err := m.s.findKey(m.Request()); err != nil || run.State.Ended() {
-		return err
+		return m.disown(run, err)
 	}
 	if m.s.shutsDown() {
 		return flow.Errorf(flow.CodeDraining, "This server is shutting down. The run goes on, and its result can be read by its ID.")
@@ -103,6 +105,17 @@ func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 		return m.answer.ping()
 	}
 	return nil
+}
+
+// disown cancels a run whose key has stopped: whoever is told so cannot read its
+// result any more, and nobody else knows of it.
+func (m *message) disown(run *flow.Run, err error) error {
+	e, _ := errors.AsType[*flow.Error](err)
+	if e == nil || run.State.Ended() || !slices.Contains([]flow.Code{flow.CodeKeyRevoked, flow.CodeKeyExpired, flow.CodeKeyInvalid}, e.Code) {
+		return err
+	}
+	m.s.stopCalled(m.Request().Context(), run)
+	return flow.Errorf(e.Code, "%s The run was canceled.", e.Message)
 }
 
 // abandon cancels a run whose caller went away. At a shutdown it is us who went.
