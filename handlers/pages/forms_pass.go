@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"sluice/flow"
@@ -14,12 +15,18 @@ const passLife = 12 * time.Hour
 // admitted is a handler of a form whose password, if it has one, was given.
 func admitted(handle func(*visit) error) func(*call) error {
 	return visiting(func(v *visit) error {
-		if v.form.PasswordHash != "" && !v.passes() {
-			return v.askPassword(http.StatusOK, v.Param("ticket"), "")
+		switch {
+		case v.form.PasswordHash == "" || v.passes():
+			return handle(v)
+		case strings.HasSuffix(v.Path(), "/events"): // a script reads it: refused, it loads its page anew, which asks
+			v.hide()
+			return errNoPass
 		}
-		return handle(v)
+		return v.askPassword(http.StatusOK, v.Param("ticket"), "")
 	})
 }
+
+var errNoPass = &pageError{http.StatusForbidden, "This asks for a password. Load the page again to give it."}
 
 func (v *visit) passes() bool {
 	cookie, err := v.Cookie(v.passCookie())
