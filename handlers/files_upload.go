@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/handlers/steady"
 )
 
 // filePart is the one part that an upload has.
@@ -50,7 +51,7 @@ func (c *call) newUpload() (*upload, error) {
 	if c.Request().ContentLength > most {
 		return nil, u.tooLarge()
 	}
-	u.body = http.MaxBytesReader(c.Response().Writer, io.NopCloser(c.steadyBody()), most)
+	u.body = http.MaxBytesReader(c.Response().Writer, steady.New(c.Response(), c.Request().Body, c.s.arrival), most)
 	u.parts = multipart.NewReader(u.body, boundary)
 	u.part, err = u.parts.NextPart()
 	switch {

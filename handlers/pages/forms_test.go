@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -257,7 +259,7 @@ func TestFormRefusesInputs(t *testing.T) {
 	})
 	t.Run("a file that breaks off", func(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
-		b.send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+		b.send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).is(http.StatusUnprocessableEntity).has("A file did not arrive whole. Choose it again")
 	})
 	t.Run("and keeps none of their files", func(t *testing.T) {
 		kept, err := h.store.FindForm(t.Context(), id)
@@ -365,6 +367,10 @@ func TestFormPassword(t *testing.T) {
 	t.Run("is asked for results too", func(t *testing.T) {
 		c := h.stranger()
 		c.get(path).is(http.StatusOK).has("Open the form", `name="ticket"`).lacks("refund")
+		if a := c.get(path+"/events").is(http.StatusForbidden).has("asks for a password").lacks("refund", "Route a support ticket"); a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("headers %v", a.header)
+		}
+		b.get(path + "/events").is(http.StatusOK).has("event: over")
 		ticket := path[strings.LastIndex(path, "/")+1:]
 		c.post("/f/"+id+"/password", url.Values{"password": {password}, "ticket": {ticket}}).is(http.StatusSeeOther).see(path)
 		c.get(path).is(http.StatusOK).has("refund")
@@ -464,6 +470,57 @@ func TestFormSending(t *testing.T) {
 	h.server.streams.leave(who)
 	b.sendForm("/f/"+id, ticket, nil).is(http.StatusSeeOther)
 	b.sendForm("/f/"+id, ticket, nil).is(http.StatusSeeOther) // it was counted out again
+}
+
+// A file may take long as long as it keeps coming. What stops, or hardly moves,
+// is refused, and so is a form that never ends.
+func TestFormSlowly(t *testing.T) {
+	t.Parallel()
+	const head = "--x\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n"
+	for name, test := range map[string]struct {
+		piece, end string
+		count      int
+		want       string
+	}{
+		"steady":       {strings.Repeat("a", 4096), "\r\n--x--\r\n", 30, "HTTP/1.1 303"},
+		"drop by drop": {"a", "\r\n--x--\r\n", 300, "did not arrive whole"},
+		"stopping":     {"a", "", 1, "did not arrive whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := setup(t)
+			h.server.patience = 300 * time.Millisecond
+			id := h.formOf(`{"schema": "sluice.flow/v1", "name": "Keep", "nodes": [
+				{"id": "in", "kind": "input", "config": {"name": "photo", "type": "file"}}, {"id": "out", "kind": "output", "config": {"name": "out"}}],
+				"edges": [{"from": "in.value", "to": "out.value"}]}`)
+			c, err := net.Dial("tcp", h.http.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			fmt.Fprintf(c, "POST /f/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n", id)
+			send := func(piece string) bool {
+				_, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(piece), piece)
+				return err == nil
+			}
+			send(head)
+			tick := time.NewTicker(15 * time.Millisecond) // in all longer than the patience
+			defer tick.Stop()
+			for range test.count {
+				if <-tick.C; !send(test.piece) {
+					break
+				}
+			}
+			if test.end != "" {
+				send(test.end)
+				_, _ = io.WriteString(c, "0\r\n\r\n")
+			}
+			got, _ := io.ReadAll(c)
+			if !strings.Contains(string(got), test.want) {
+				t.Errorf("the answer is %.300q\n%s", got, h.log)
+			}
+		})
+	}
 }
 
 type refusing struct {

@@ -51,7 +51,10 @@ func refusalOf(err error) *formRefusal {
 	if !ok {
 		return nil
 	}
-	if e.Code == flow.CodeInputInvalid {
+	switch {
+	case e == errFileBroken:
+		return &formRefusal{http.StatusUnprocessableEntity, e.Message, 0}
+	case e.Code == flow.CodeInputInvalid:
 		return &formRefusal{http.StatusUnprocessableEntity, "", 0}
 	}
 	r, known := refusals[e.Code]

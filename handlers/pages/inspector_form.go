@@ -196,7 +196,7 @@ func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 		err := c.form()
 		return r.PostForm, nil, err
 	}
-	reader, err := r.MultipartReader()
+	reader, err := c.multipart()
 	if err != nil {
 		return nil, nil, errUnreadable
 	}
@@ -204,11 +204,11 @@ func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 	for {
 		part, err := reader.NextPart()
 		if err == io.EOF {
-			c.bodyRead()
+			c.multipartRead()
 			return values, files, nil
 		}
 		if err != nil {
-			return nil, nil, errUnreadable
+			return nil, nil, c.broken(errUnreadable)
 		}
 		if field, upload := strings.CutPrefix(part.FormName(), "upload."); upload {
 			err = c.keepUpload(files, field, part)
@@ -216,7 +216,7 @@ func (c *call) parts() (url.Values, map[string]map[string]any, error) {
 			left, err = readPart(values, part, left)
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, c.broken(err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
-	"time"
 
 	"sluice/flow"
 	"sluice/views"
@@ -73,7 +72,7 @@ var errUnreadableRun = flow.Errorf(flow.CodeInputInvalid, "The form could not be
 // error come the fields before it.
 func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 	fields := map[string]string{}
-	reader, err := c.Request().MultipartReader()
+	reader, err := c.multipart()
 	if errors.Is(err, http.ErrNotMultipart) {
 		if err := c.form(); err != nil {
 			return nil, err
@@ -86,19 +85,18 @@ func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 	if err != nil {
 		return nil, errUnreadableRun
 	}
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(uploadTime)) // recorders of tests have none
-	defer c.bodyRead()
 	room := int64(maxTexts)
 	for range maxParts {
 		part, err := reader.NextPart()
 		if err == io.EOF {
+			c.multipartRead()
 			return fields, nil
 		}
 		if err == nil {
 			err = c.onePart(t, fields, part, &room)
 		}
 		if err != nil {
-			return fields, err
+			return fields, c.broken(err)
 		}
 	}
 	return fields, errUnreadableRun

@@ -98,13 +98,14 @@ type Server struct {
 	docs     func() (*shelf, error) // read when it is first asked for
 	seals    *flow.FormSeals        // of what visitors of forms are given
 	senders  *senders               // how often each sent a form of late
+	patience time.Duration          // for the next piece of a form with files
 	drained  chan struct{}
 	drain    sync.Once
 }
 
 // New makes the dashboard.
 func New(cfg Config) *Server {
-	s := &Server{Config: cfg.withDefaults(), name: rand.Text(), drained: make(chan struct{}), hasher: newHasher(), senders: newSenders()}
+	s := &Server{Config: cfg.withDefaults(), name: rand.Text(), drained: make(chan struct{}), hasher: newHasher(), senders: newSenders(), patience: 30 * time.Second}
 	s.seals = s.newSeals()
 	s.ids = flow.IDs{Now: s.Now, Random: rand.Reader}
 	s.sessions = s.newSessions()
