@@ -96,6 +96,7 @@ func (c *call) begin(userID, ws string) error {
 		return err
 	}
 	m.Put(c.ctx(), sessionRole, string(c.member.Role))
+	c.keepWorkspace()
 	return nil
 }
 

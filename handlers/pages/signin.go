@@ -69,7 +69,7 @@ func (s *Server) signIn(c *call) error {
 		f.Errors = views.Errors{"": "E-mail and password do not fit together."}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
-	if err := c.welcome(u.ID, ""); err != nil {
+	if err := c.welcome(u.ID, c.keptWorkspace()); err != nil {
 		return err
 	}
 	c.knowBrowser(u)
@@ -89,7 +89,8 @@ func (c *call) holdUntil(t time.Time) {
 	}
 }
 
-// welcome signs a person in, to a workspace or else the first of theirs.
+// welcome signs a person in, to a workspace if it is one of theirs, or else the
+// first of those.
 func (c *call) welcome(userID, ws string) error {
 	if err := c.begin(userID, ws); err != nil {
 		return err

@@ -270,7 +270,15 @@ func TestWorkspaces(t *testing.T) {
 	b.get("/settings/workspace").has("Second", "Default")
 	b.post("/settings/workspace", url.Values{"name": {"Renamed"}}).see("/settings/workspace")
 	b.get("/settings/workspace").has("Renamed")
+	b.post("/sign-out", nil).see("/sign-in")
+	back := url.Values{"email": {"founder@example.com"}, "password": {password}}
+	b.post("/sign-in", back).see("/flows")
+	b.get("/settings/workspace").has(`value="Renamed"`) // where this browser was last
+	h.signIn("founder@example.com").get("/settings/workspace").has(`value="Default"`)
 	b.post("/workspaces/switch", url.Values{"workspace": {flow.DefaultWorkspace}}).see("/flows")
+	b.post("/sign-out", nil).see("/sign-in")
+	b.post("/sign-in", back).see("/flows")
+	b.get("/settings/workspace").has(`value="Default"`)
 	lin := h.add("lin@example.com", flow.DefaultWorkspace, flow.MemberViewer)
 	foreign := h.found("Foreign", lin)
 	missing := b.post("/workspaces/switch", url.Values{"workspace": {"ws_none"}}).is(http.StatusNotFound)

@@ -108,6 +108,7 @@ func (c *call) enter(ws string) error {
 		return err
 	}
 	m.Put(c.ctx(), sessionRole, string(c.member.Role))
+	c.keepWorkspace()
 	return nil
 }
 
