@@ -55,10 +55,8 @@ type AddCredential struct {
 // CredentialPage is one credential and what can be done with it.
 type CredentialPage struct {
 	Credential CredentialRow
-	// Overlaps are for how long a plain secret may go on signing webhooks.
-	Overlaps []Option
-	Errors   Errors
-	Now      time.Time
+	Errors     Errors
+	Now        time.Time
 }
 
 func (c CredentialRow) to(what string) templ.SafeURL {

@@ -768,8 +768,8 @@ func Credential(p Page, f CredentialPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if f.Credential.Plain && len(f.Overlaps) > 0 {
-				templ_7745c5c3_Err = Select(Field{Name: "overlap", Label: "Where it signs webhooks, the old one goes on signing", Value: "24h", Options: f.Overlaps, Help: "Meanwhile messages carry both signatures."}).Render(ctx, templ_7745c5c3_Buffer)
+			if f.Credential.Plain {
+				templ_7745c5c3_Err = Select(Field{Name: "overlap", Label: "Where it signs webhooks, the old one goes on signing", Value: OverlapUsual, Options: Overlaps, Help: "Meanwhile messages carry both signatures."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -241,7 +241,6 @@ type WebhooksPage struct {
 	Endpoints    []EndpointView
 	Secret       string // shown because somebody asked; empty otherwise
 	Before       []time.Time
-	Overlaps     []Option
 	Snippets     []Panel
 	MayEdit      bool
 	Errors       Errors

@@ -13,7 +13,8 @@ type NodePane struct {
 	FlowID, ID, Label, Color string
 	// Name is what the node is called where it has no label.
 	Name                          string
-	KindTitle, Icon, Group, Short string
+	Kind, KindTitle               string
+	Icon, Group, Short            string
 	Doc                           string
 	Disabled, ReadOnly            bool
 	Fields, More                  []NodeField
@@ -104,7 +105,7 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 	b := &paneBuilder{d: d, n: n, k: k, facts: facts, problems: problemsOf(d, n, facts.Problems)}
 	p := NodePane{
 		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
-		KindTitle: k.Title, Icon: k.Icon, Group: GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
+		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
 	}
 	for _, f := range flow.FormFields(n, k) {
 		field := b.field(f)

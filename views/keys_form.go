@@ -106,8 +106,8 @@ func (f KeyForm) optioned() bool {
 	return false
 }
 
-// overlaps are how long an old text may work on.
-var overlaps = []Option{{"0", "Stops at once"}, {"1h", "Works on for 1 hour"}, {"24h", "Works on for 24 hours"}, {"168h", "Works on for 7 days"}}
+// Overlaps are for how long a replaced key or secret may work on.
+var Overlaps = []Option{{"0", "not at all"}, {"1h", "for an hour"}, {OverlapUsual, "for 24 hours"}, {"168h", "for 7 days"}}
 
 // OverlapUsual is the choice that lets callers change over in their own time.
 const OverlapUsual = "24h"

@@ -530,7 +530,7 @@ func rollForm(k KeyRow, action templ.SafeURL, within string, attrs templ.Attribu
 			return templ_7745c5c3_Err
 		}
 		if k.usable() {
-			templ_7745c5c3_Err = Select(Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "The old key", Value: OverlapUsual, Options: overlaps}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Select(Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "The old key works on", Value: OverlapUsual, Options: Overlaps}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -227,7 +227,7 @@ func (c *call) credentialPage(status int, k *flow.Credential, errors views.Error
 	if err != nil {
 		return err
 	}
-	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Overlaps: overlaps}
+	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now()}
 	return c.render(status, views.Credential(c.page(k.Name, views.SectionCredentials), page))
 }
 

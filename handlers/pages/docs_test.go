@@ -3,7 +3,9 @@ package pages
 import (
 	"flag"
 	"net/http"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -115,4 +117,33 @@ type withHeader struct{ name, value string }
 func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set(h.name, h.value)
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Pages lead to the part of the documentation that explains what is on them.
+func TestDocsLinks(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	id := h.flow(telling("https://hooks.test/in"))
+	b := h.as(flow.MemberEditor)
+	sent := b.post("/flows/"+id+"/webhooks/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {"https://hooks.test/in"}}).is(http.StatusSeeOther)
+	pages := []string{
+		"/deliveries", "/deliveries/endpoints", sent.header.Get("Location"), "/flows/" + id + "/webhooks", "/flows/" + id + "/form", "/flows/" + id + "/limits",
+		"/settings/members", "/keys", "/runs", "/usage", "/flows/" + id + "/node/in", "/flows/" + id + "/node/out", "/flows/" + id + "/node/hook",
+	}
+	link := regexp.MustCompile(`class="docs-link" href="(/docs/[a-z]+)#?([^"]*)"`)
+	for _, path := range pages {
+		found := link.FindStringSubmatch(b.get(path).is(http.StatusOK).body)
+		if found == nil {
+			t.Errorf("%s leads to no documentation", path)
+			continue
+		}
+		page := b.get(found[1]).is(http.StatusOK)
+		if found[2] != "" {
+			page.has(`id="` + found[2] + `"`)
+		}
+	}
+	nodes := b.get("/docs/nodes")
+	for _, k := range kinds().List() {
+		nodes.has(`id="` + k.Name + `"`)
+	}
 }

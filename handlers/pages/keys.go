@@ -238,8 +238,8 @@ func (c *call) roll() (*flow.Key, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	overlap, err := time.ParseDuration(c.FormValue("overlap"))
-	if err != nil && c.FormValue("overlap") != "" {
+	overlap, ok := readOverlap(c.FormValue("overlap"))
+	if !ok && c.FormValue("overlap") != "" { // a key that has stopped is not asked
 		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key works on.")
 	}
 	rolled, text, err := c.keyring().Roll(c.ctx(), c.actor(), c.ws(), k.ID, c.FormValue("prefix"), overlap)

@@ -32,18 +32,14 @@ func (s *Server) webhookRoutes() []route {
 	}
 }
 
-// overlaps are for how long a replaced secret may go on signing.
-var overlaps = []views.Option{{Value: "0", Label: "not at all"}, {Value: "1h", Label: "for an hour"}, {Value: "24h", Label: "for 24 hours"}, {Value: "168h", Label: "for 7 days"}}
-
-// readOverlap reads the choice; false when it is none of them.
+// readOverlap reads for how long what is replaced works on; false when it is
+// none of the choices.
 func readOverlap(text string) (time.Duration, bool) {
-	for _, o := range overlaps {
-		if o.Value == text {
-			d, err := time.ParseDuration(text)
-			return d, err == nil
-		}
+	if !slices.ContainsFunc(views.Overlaps, func(o views.Option) bool { return o.Value == text }) {
+		return 0, false
 	}
-	return 0, false
+	d, err := time.ParseDuration(text)
+	return d, err == nil
 }
 
 // showWebhooks is GET /flows/{id}/webhooks.
@@ -57,7 +53,7 @@ func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
 	if err != nil {
 		return err
 	}
-	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, Overlaps: overlaps, MayEdit: c.mayEdit(), Errors: views.Errors{}, Now: c.s.Now()}
+	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.mayEdit(), Errors: views.Errors{}, Now: c.s.Now()}
 	sent, err := c.webhookNodes(f)
 	if err != nil {
 		return err
