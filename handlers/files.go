@@ -31,7 +31,7 @@ type fileObject struct {
 
 // createFile is POST files.
 func (s *Server) createFile(c *call) error {
-	if s.Runner.Draining() {
+	if !s.Runner.Accepts() {
 		return draining()
 	}
 	if _, err := c.wants(typeJSON); err != nil {

@@ -32,6 +32,9 @@ func TestHealth(t *testing.T) {
 	}
 	w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a"}`).wantCode(t, 503, flow.CodeDraining)
 	w.post(path+"/rerun", `{}`).wantCode(t, 503, flow.CodeDraining)
+	w.runner.shared = true
+	w.get("/readyz").wantCode(t, 503, flow.CodeDraining)
+	w.post("/v1/flow/"+w.echo+"/run", `{"ticket": "a"}`).want(t, 202)
 	w.get(path).want(t, 200)
 	w.get(path+"/result").want(t, 200)
 }

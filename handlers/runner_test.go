@@ -16,6 +16,7 @@ type runner struct {
 	kinds    *flow.Registry
 	ids      flow.IDs
 	draining atomic.Bool
+	shared   bool // others work on what it takes
 	carried  sync.WaitGroup
 	reads    atomic.Int64 // of text
 
@@ -38,6 +39,8 @@ func newRunner(store *memory, kinds *flow.Registry) *runner {
 }
 
 func (r *runner) Draining() bool { return r.draining.Load() }
+
+func (r *runner) Accepts() bool { return r.shared || !r.Draining() }
 
 func (r *runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, error) {
 	if started, err := r.before(ctx, s); err != nil || started.Replayed {

@@ -18,7 +18,7 @@ func (s *Server) rerun(c *call) error {
 	if err != nil {
 		return err
 	}
-	if s.Runner.Draining() {
+	if !s.Runner.Accepts() {
 		return draining()
 	}
 	req, err := c.readStart(true)

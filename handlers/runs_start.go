@@ -61,7 +61,7 @@ func fingerprint(r *http.Request, raw []byte) string {
 
 // startRun is POST run.
 func (s *Server) startRun(c *call) error {
-	if s.Runner.Draining() {
+	if !s.Runner.Accepts() {
 		return draining()
 	}
 	start, req, err := c.readStartRun()

@@ -24,8 +24,11 @@ type Runner interface {
 	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
 	// WatchRun follows a run: that it was written, and the text of its steps.
 	WatchRun(runID string) flow.Watch
-	// Draining tells that this process shuts down and accepts nothing more.
+	// Draining tells that this process shuts down.
 	Draining() bool
+	// Accepts tells whether runs and files are taken; one process among several
+	// takes them while it shuts down.
+	Accepts() bool
 }
 
 // Store reads what the API shows. What is missing is an Error of CodeNotFound.

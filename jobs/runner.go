@@ -165,6 +165,11 @@ func (r *Runner) loop(ctx context.Context, every time.Duration, f func(context.C
 // Draining tells whether Drain has begun.
 func (r *Runner) Draining() bool { return r.draining.Load() }
 
+// Accepts tells whether runs may be started here. Of several instances the
+// others work on what one that shuts down still accepts, since a proxy takes
+// seconds to see that it does; alone it would keep callers waiting.
+func (r *Runner) Accepts() bool { return r.shared || !r.Draining() }
+
 // Drain lets running steps finish, hands the rest of their runs back to the
 // queue and stops. Steps that ctx does not leave time for are aborted; they
 // run again elsewhere.

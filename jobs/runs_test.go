@@ -184,7 +184,9 @@ func TestDrainLetsStepsFinish(t *testing.T) {
 		for !w.runner.Draining() {
 			time.Sleep(time.Millisecond)
 		}
-		if _, err := w.runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID}); !errors.Is(err, &flow.Error{Code: flow.CodeDraining}) {
+		late := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Given: map[string]any{"x": "late"}}
+		started, err := w.runner.StartRun(context.Background(), late)
+		if shared := cfg.DatabaseURL != ""; shared != (err == nil) || !shared && !errors.Is(err, &flow.Error{Code: flow.CodeDraining}) {
 			t.Errorf("a start while draining gave %v", err)
 		}
 		w.gate.let <- nil
@@ -199,6 +201,16 @@ func TestDrainLetsStepsFinish(t *testing.T) {
 			if s.Node == "g" && s.State != flow.StepSucceeded {
 				t.Errorf("the step that was let finish is %s", s.State)
 			}
+		}
+		if started.Run == nil {
+			return
+		}
+		w.wire()
+		w.start()
+		<-w.gate.begun
+		w.gate.let <- nil
+		if end := w.ended(started.Run); end.Outputs["y"] != "late" {
+			t.Errorf("what was accepted while draining is %s with %v", end.State, end.Outputs)
 		}
 	})
 }

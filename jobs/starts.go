@@ -27,7 +27,7 @@ func (r *Runner) refused(err error) {
 }
 
 func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) {
-	if r.Draining() {
+	if !r.Accepts() {
 		return flow.Started{}, draining()
 	}
 	if started, found, err := r.replay(ctx, s); found || err != nil {
@@ -184,7 +184,7 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 }
 
 func (r *Runner) startAgain(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	if r.Draining() {
+	if !r.Accepts() {
 		return flow.Started{}, draining()
 	}
 	if started, found, err := r.replay(ctx, s.Start); found || err != nil {
