@@ -26,7 +26,7 @@ const Home = "README"
 var sections = []Section{
 	{"Start", names("quickstart", "concepts", "faq")},
 	{"Build", names("flows", "nodes", "models", "publishing", "form")},
-	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits")},
+	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "mcp", "cli")},
 	{"Operate", names("configuration", "deploy", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},

@@ -1,0 +1,134 @@
+package docs
+
+import (
+	"go/ast"
+	"strings"
+	"testing"
+	"text/template"
+)
+
+// limits are the rows of docs/limits.md, by their first cell. In the second,
+// every number is taken from the code: `bytes`, `span` and `number` write a
+// constant of a package, `found` writes what a pattern finds in a file.
+var limits = map[string]string{
+	"Body of a JSON request":                 `{{bytes "handlers" "maxBody"}}`,
+	"Depth of JSON":                          `{{number "flow" "MaxJSONDepth"}} levels`,
+	"Headers":                                `{{bytes "handlers" "maxHeader"}}`,
+	"`Prefer: wait=N` and `?wait=N`":         `{{span "handlers" "maxWait"}}`,
+	"`Idempotency-Key`":                      "{{found `handlers/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `db` `idempotencyLife`}}",
+	"`run_options.metadata`":                 `{{bytes "handlers" "maxMetadata"}}`,
+	"Address of a run's webhook":             `{{number "handlers" "maxURL"}} characters`,
+	"Items of a list":                        "{{found `handlers/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page unless `limit` says otherwise, at most {{found `handlers/query.go` `\"limit\", 1, (\\d+)`}}",
+	"Requests worked on at once, per server": "{{found `handlers/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
+	"Requests that wait, stream or move files at once, per server": "{{found `handlers/server.go` `c.MaxHeld = (\\d+)`}}",
+
+	"Time of a run":                      "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers` `maxRunTimeout`}}",
+	"Time of a step":                     "{{span `flow` `StepTimeout`}}, {{span `flow` `ModelTimeout`}} for a model; `timeout_s` of a node up to {{span `flow` `nodeTimeout`}}",
+	"Attempts of a step":                 "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
+	"Steps of a run in parallel":         `{{number "flow" "StepParallel"}}`,
+	"Runs worked on at once, per server": "{{found `cmd/sluice/config.go` `SLUICE_WORKERS\" default:\"(\\d+)`}} (`SLUICE_WORKERS`)",
+	"Runs that wait":                     `{{number "db" "defaultMaxQueued"}} in a workspace`,
+	"Content of an ended run":            "{{found `cmd/sluice/config.go` `SLUICE_RETENTION\" default:\"(\\d+)d`}} days (`SLUICE_RETENTION`), its record {{span `jobs` `tombstoneAge`}}",
+	"A text in a flow":                   `{{bytes "flow" "MaxTextBytes"}}`,
+	"Depth of a value":                   `{{number "flow" "maxValueDepth"}} levels`,
+	"Text passed on by a stream":         `{{bytes "jobs" "maxText"}} a step, {{bytes "jobs" "maxRunText"}} a run`,
+
+	"Nodes":                    `{{number "flow" "MaxNodes"}}`,
+	"Edges":                    `{{number "flow" "MaxEdges"}}`,
+	"Document":                 `{{bytes "flow" "MaxDocumentBytes"}}`,
+	"Tags":                     `{{number "flow" "MaxTags"}}, of {{number "flow" "MaxTagLetters"}} characters each`,
+	"Pinned outputs of a node": `{{bytes "flow" "MaxPinBytes"}}`,
+	"Runs at once, runs that wait, runs a day, dollars a day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
+
+	"One file":          "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
+	"Links in answers":  "1 to {{found `handlers/files_links.go` `linksHold = (\\d+) `}} hours",
+	"Links in webhooks": `{{span "flow" "deliveryLinks"}}`,
+
+	"Time to answer":           `{{span "jobs" "deliveryTimeout"}}`,
+	"Attempts":                 `{{attempts}} in about {{attemptDays}} days`,
+	"Kept of an answer":        `{{bytes "jobs" "keptResponse"}}`,
+	"Two secrets side by side": `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
+
+	"Overlap when a key is rolled": `{{span "flow" "MaxOverlap"}} at most`,
+	"Tools that MCP lists":         `{{number "handlers" "maxTools"}}`,
+	"A call of MCP":                `{{span "handlers" "maxCall"}}`,
+
+	"Built-in model: text":    `{{number "providers/builtin" "MaxText"}} characters; {{number "providers/builtin" "MaxBatch"}} of all texts of one step`,
+	"`classify`: labels":      `{{number "nodes" "maxLabels"}}`,
+	"`summarize`: sentences":  `{{number "providers/builtin" "MaxSentences"}}`,
+	"`find_answer`: passages": `{{number "nodes" "maxPassages"}}`,
+	"`document`: file":        `{{bytes "nodes" "maxDocument"}}, {{number "nodes" "mostPages"}} pages`,
+	"`web_page`: page":        `{{bytes "nodes" "maxPage"}}`,
+	"`http_request`: answer":  `{{bytes "outbound" "DefaultMaxBody"}}, or the largest file when it is kept as one`,
+	"`chat`: pictures":        `{{bytes "nodes" "maxPicture"}} each, {{bytes "nodes" "maxPictures"}} together`,
+	"`transcribe`: recording": `{{bytes "nodes" "maxRecording"}}`,
+	"Expressions":             `{{number "nodes" "maxExpression"}} characters`,
+	"A session":               `ends after {{span "handlers/pages" "sessionIdle"}} unused, {{span "handlers/pages" "sessionLifetime"}} at most`,
+	"A password":              `{{number "handlers/pages" "shortestPassword"}} to {{number "handlers/pages" "longestPassword"}} characters`,
+	"An export of runs":       `{{number "handlers/pages" "maxExport"}} runs`,
+}
+
+// TestLimits holds every number of the page against the code.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	page, err := Source("limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := &numbers{packages: map[string]map[string]ast.Expr{}}
+	seen := map[string]bool{}
+	for line := range strings.Lines(page) {
+		label, have, ok := cells(line)
+		if !ok {
+			continue
+		}
+		want, known := limits[label]
+		if !known || seen[label] {
+			t.Errorf("the row %q is held against nothing", label)
+			continue
+		}
+		seen[label] = true
+		var b strings.Builder
+		if err := template.Must(template.New(label).Funcs(code.funcs()).Parse(want)).Execute(&b, nil); err != nil {
+			t.Error(err)
+		} else if b.String() != have {
+			t.Errorf("%s is %q on the page, and %q in the code", label, have, &b)
+		}
+	}
+	for label := range limits {
+		if !seen[label] {
+			t.Errorf("the page has no row %q", label)
+		}
+	}
+}
+
+// cells are the two of a row that says something.
+func cells(line string) (first, second string, ok bool) {
+	parts := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+	if len(parts) != 2 || !strings.HasPrefix(line, "| ") {
+		return "", "", false
+	}
+	first, second = strings.TrimSpace(parts[0]), strings.TrimSpace(parts[1])
+	return first, second, first != ""
+}
+
+// TestPauses holds the table of retries against the code.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	page, err := Source("webhooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := (&numbers{packages: map[string]map[string]ast.Expr{}}).pauses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := "| After |"
+	for _, d := range list {
+		words := strings.Fields(span(d))
+		row += " " + words[0] + " " + map[string]string{"second": "s", "minute": "min", "hour": "h"}[strings.TrimSuffix(words[1], "s")] + " |"
+	}
+	if !strings.Contains(page, row) {
+		t.Errorf("docs/webhooks.md has not the row %s", row)
+	}
+}
