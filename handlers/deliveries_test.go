@@ -19,7 +19,7 @@ func TestListDeliveries(t *testing.T) {
 	}
 	old := add(w.echo, flow.DeliveryRecord{
 		Delivery: flow.Delivery{Node: "hook", URL: "https://example.com/a", Body: []byte(`{"answer":"x"}`), State: flow.DeliveryDelivered, CreatedAt: at, EndedAt: at.Add(time.Second), Secret: "whsec_hidden"},
-		Attempts: []flow.DeliveryAttempt{{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "No answer within 15s."}, {Number: 2, StartedAt: at, Latency: 20 * time.Millisecond, Status: 204, Response: "ok"}},
+		Attempts: []flow.DeliveryAttempt{{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "No answer within 15 s."}, {Number: 2, StartedAt: at, Latency: 20 * time.Millisecond, Status: 204, Response: "ok"}},
 	})
 	young := add(w.echo, flow.DeliveryRecord{Delivery: flow.Delivery{URL: "https://example.com/b", State: flow.DeliveryPending, CreatedAt: at, NextAt: at.Add(5 * time.Second)}})
 	add(w.held, flow.DeliveryRecord{Delivery: flow.Delivery{State: flow.DeliveryFailed}})
@@ -37,7 +37,7 @@ func TestListDeliveries(t *testing.T) {
 	one(second).wantFields(t, map[string]any{
 		"delivery_id": min(old, young), "flow_id": w.echo, "run_id": run, "node": "hook", "status": "delivered", "created_at": "2026-01-31T12:00:00.123Z", "next_attempt_at": nil, "body": map[string]any{"answer": "x"},
 		"attempts": []any{
-			map[string]any{"number": 1, "started_at": "2026-01-31T12:00:00.123Z", "latency_ms": 1, "status": nil, "response": "", "error": "No answer within 15s."},
+			map[string]any{"number": 1, "started_at": "2026-01-31T12:00:00.123Z", "latency_ms": 1, "status": nil, "response": "", "error": "No answer within 15 s."},
 			map[string]any{"number": 2, "started_at": "2026-01-31T12:00:00.123Z", "latency_ms": 20, "status": 204, "response": "ok", "error": nil},
 		},
 	})

@@ -71,7 +71,7 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 	if err != nil {
 		a.Error, a.Cause = sentence(err), connectionCause(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			a.Error, a.Cause = fmt.Sprintf("No answer within %s.", deliveryTimeout), flow.CauseTimeout
+			a.Error, a.Cause = fmt.Sprintf("No answer within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 		}
 		return 0
 	}
@@ -80,7 +80,7 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 	a.Status, a.Response = resp.StatusCode, shownResponse(kept, secrets)
 	a.Error, a.Cause = judge(resp)
 	if a.Error == "" && err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %s.", deliveryTimeout), flow.CauseTimeout
+		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 	}
 	return retryAfter(resp.Header.Get("Retry-After"), a.StartedAt)
 }

@@ -293,3 +293,23 @@ func (a AttemptView) headers(custom string) string {
 	}
 	return b.String()
 }
+
+// sentBy leads to the node that sent it, or to the run if that did.
+func (d DeliveryPage) sentBy() templ.SafeURL {
+	switch {
+	case d.Node != "":
+		return below(d.FlowID, "?node="+url.QueryEscape(d.Node))
+	case d.RunID != "":
+		return templ.SafeURL(runPath(d.RunID))
+	}
+	return below(d.FlowID, "/webhooks")
+}
+
+// path is the rest of the address, which tells endpoints of one host apart.
+func (e EndpointView) path() string {
+	u, err := url.Parse(e.URL)
+	if err != nil || e.Host == "" || u.RequestURI() == "/" {
+		return ""
+	}
+	return u.RequestURI()
+}

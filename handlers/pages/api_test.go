@@ -47,7 +47,7 @@ func TestAPI(t *testing.T) {
 	t.Run("shows what programs need", func(t *testing.T) {
 		t.Parallel()
 		id := h.live(greeting)
-		page := owner.get("/flows/"+id+"/api").is(200).has("<h1>API of Greet</h1>", "v1 live", "the draft is the same", "POST", h.http.URL+"/v1/flow/"+id+"/run",
+		page := owner.get("/flows/"+id+"/api").is(200).has("<h1>API</h1>", "v1 live", "the draft is the same", "POST", h.http.URL+"/v1/flow/"+id+"/run",
 			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.http.URL+"/mcp", "No program has called this flow yet", `href="/flows/`+id+`/form"`, `id="flow-keys"`)
 		page.lacks("Ada <b>", "in v2", "Not published")
 		part := owner.part().get("/flows/"+id+"/api").is(200).has(`id="api-draft"`, `id="api-try"`, `id="api-calls"`, `id="api-addresses"`)
@@ -153,7 +153,7 @@ func TestTryAPI(t *testing.T) {
 	})
 	t.Run("works without a script, and keeps what was typed", func(t *testing.T) {
 		t.Parallel()
-		try(editor, id, url.Values{"in.who": {"Grace & co"}, "in.count": {""}}).is(200).has("<h1>API of Greet</h1>", "<details open>", "Grace &amp; co</textarea>", "Hello Grace", "Open the run")
+		try(editor, id, url.Values{"in.who": {"Grace & co"}, "in.count": {""}}).is(200).has("<h1>API</h1>", "<details open>", "Grace &amp; co</textarea>", "Hello Grace", "Open the run")
 	})
 	t.Run("shows a refusal as what it is", func(t *testing.T) {
 		t.Parallel()

@@ -101,6 +101,7 @@ func TestDeliveries(t *testing.T) {
 		t.Fatalf("no link to the step: %s", page.body)
 	}
 	b.get("/runs/" + run[1]).has("/deliveries/" + id)
+	page.has(`<dt>Sent by</dt><dd><a href="/flows/`, `?node=hook">hook</a>`)
 }
 
 func TestDeliveries_of_others_are_not_there(t *testing.T) {

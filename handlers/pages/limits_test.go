@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 	id := h.flow(chatFlow)
 	path := "/flows/" + id + "/limits"
 	b := h.as(flow.MemberEditor)
-	b.get(path).is(http.StatusOK).has("Limits of “Ask”", "No limit").lacks("Used today", "openai/gpt-x")
+	b.get(path).is(http.StatusOK).has("<h1>Limits</h1>", "No limit").lacks("Used today", "openai/gpt-x")
 	wrong := url.Values{"max_running": {"two"}, "max_queued": {"-1"}, "runs_per_day": {"10"}, "usd_per_day": {"1,5"}}
 	b.post(path, wrong).is(http.StatusUnprocessableEntity).has(`value="two"`, `value="1,5"`, `value="10"`, "A whole number from 1", "An amount up to a million")
 	if err := h.store.SavePrice(ctx, flow.Price{WorkspaceID: flow.DefaultWorkspace, Model: "openai/priced", Call: 1}); err != nil {
