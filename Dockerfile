@@ -2,7 +2,7 @@
 # docker build -t sluice .                 a small image that runs as nobody in particular
 # docker build -t sluice --target fly .    with Litestream, for Fly's volumes: see docs/deploy.md
 
-FROM golang:1.26-bookworm AS build
+FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -39,8 +40,19 @@ func (c *Config) examineDirectory(f *findings) bool {
 	default:
 		f.add("data directory", fine, "", "%s belongs to its user alone.", c.DataDir)
 	}
+	f.user(c.DataDir, info)
 	f.space(c.DataDir)
 	return true
+}
+
+// user says whose the directory is, where that is somebody else.
+func (f *findings) user(dir string, info fs.FileInfo) {
+	if info == nil {
+		return
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
+		f.add("user", notice, "Run commands as that user: what another makes in the directory, the server may not read.", "%s belongs to user %d, and this is user %d.", dir, s.Uid, os.Geteuid())
+	}
 }
 
 // above is the nearest directory over a path that is there.

@@ -72,6 +72,16 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("exit %d:\n%s", code, out)
 		}
 	})
+	t.Run("the directory of another user", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		if err := os.Chown(dir, 65532, -1); err != nil {
+			t.Skip("only root gives a directory away")
+		}
+		if code, out := doctor(t, dir, "doctor"); code != exitOK || !strings.Contains(out, "belongs to user 65532") {
+			t.Errorf("exit %d:\n%s", code, out)
+		}
+	})
 	t.Run("a disk that is not mounted", func(t *testing.T) {
 		t.Parallel()
 		if code, out := doctor(t, filepath.Join(t.TempDir(), "disk"), "doctor"); code != exitOK || !strings.Contains(out, "mount its disk") {
