@@ -261,6 +261,11 @@ func TestFormRefusesInputs(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
 		b.send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).is(http.StatusUnprocessableEntity).has("A file did not arrive whole. Choose it again")
 	})
+	t.Run("what is no form inside", func(t *testing.T) {
+		const mime = "multipart/form-data; boundary=other"
+		b.send("POST", "/f/"+id, mime, strings.NewReader("xx")).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+		h.as(flow.MemberEditor).send("POST", "/flows/"+id+"/run", mime, strings.NewReader("xx")).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+	})
 	t.Run("and keeps none of their files", func(t *testing.T) {
 		kept, err := h.store.FindForm(t.Context(), id)
 		if err != nil || kept.Taken != 0 {

@@ -94,6 +94,8 @@ func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
 		}
 		if err == nil {
 			err = c.onePart(t, fields, part, &room)
+		} else if _, large := errors.AsType[*http.MaxBytesError](err); !large { // which has words of its own
+			err = errUnreadableRun
 		}
 		if err != nil {
 			return fields, c.broken(err)
