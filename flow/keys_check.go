@@ -32,7 +32,11 @@ func (r *Keyring) check(ctx context.Context, k *Key, now time.Time) error {
 		}
 	}
 	say("name", "invalid", checkKeyName(k.Name))
-	say("scopes", "invalid", checkScopes(k.Scopes))
+	if sentence := checkScopes(k.Scopes); sentence != "" {
+		say("scopes", "invalid", sentence)
+	} else {
+		k.Scopes = slices.DeleteFunc(slices.Clone(Scopes), func(s Scope) bool { return !slices.Contains(k.Scopes, s) }) // each once
+	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
 		say("expires", "invalid", "This is past. Choose a later day.")
 	}
@@ -74,7 +78,7 @@ func checkScopes(list []Scope) string {
 	}
 	for _, s := range list {
 		if !slices.Contains(Scopes, s) {
-			return fmt.Sprintf("There is no scope %q; there are run, read and manage.", string(s))
+			return fmt.Sprintf("There is no scope %.20q; there are run, read and manage.", string(s))
 		}
 	}
 	return ""
@@ -92,6 +96,9 @@ func (r *Keyring) checkFlows(ctx context.Context, k *Key) (sentence string, err 
 	slices.Sort(k.Flows)
 	k.Flows = slices.Compact(k.Flows)
 	for _, id := range k.Flows {
+		if !ValidID(PrefixFlow, id) {
+			return fmt.Sprintf("There is no flow %.40q.", id), nil
+		}
 		_, err := r.Store.FindFlow(ctx, k.WorkspaceID, id)
 		if errors.Is(err, &Error{Code: CodeNotFound}) {
 			return "There is no flow " + id + ".", nil

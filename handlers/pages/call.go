@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"time"
 
@@ -63,7 +64,11 @@ func (c *call) theme() views.Theme {
 func (c *call) form() error {
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	err := r.ParseForm()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return flow.Errorf(flow.CodeBodyTooLarge, "This form is larger than %s. Shorten what is in it and send it again.", flow.Size(maxForm))
+	}
+	if err != nil {
 		return flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 	}
 	c.bodyRead()

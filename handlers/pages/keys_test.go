@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 	b := h.as(flow.MemberEditor)
 	b.get("/keys").is(http.StatusOK).has("No key yet", "/keys/new")
 	b.get("/keys/new").is(http.StatusOK).has("What it may do", "Runs a day")
-	a := b.post("/keys", url.Values{"name": {"Website"}, "scope": {"run"}, "reach": {"all"}, "expires": {"90"}, "rpm": {"600"}, "runs_per_day": {"1000"}, "usd_per_day": {"0.5"}, "concurrency": {"3"}})
+	a := b.post("/keys", url.Values{"name": {"Website"}, "scope": {"run", "run"}, "reach": {"all"}, "expires": {"90"}, "rpm": {"600"}, "runs_per_day": {"1,000"}, "usd_per_day": {"0.5"}, "concurrency": {"3"}})
 	text := a.is(http.StatusOK).has("Copy this key now.").newKey()
 	if a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control: %q", a.header.Get("Cache-Control"))
@@ -110,21 +110,26 @@ func TestKeys_refuses(t *testing.T) {
 		form url.Values
 		says string
 	}{
-		"no name":       {url.Values{"scope": {"run"}}, "Say what the key is for."},
-		"no scope":      {url.Values{"name": {"kept name"}}, "Choose at least one."},
-		"no flow":       {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one, or let it call all."},
-		"strange flow":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
-		"no number":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "A whole number"},
-		"nothing a day": {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "An amount such as 5"},
-		"no day":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}}, "Choose the last day"},
-		"past":          {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is past"},
-		"strange time":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of these"},
+		"no name":        {url.Values{"scope": {"run"}}, "Say what the key is for."},
+		"no scope":       {url.Values{"name": {"kept name"}}, "Choose at least one."},
+		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one, or let it call all."},
+		"strange flow":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
+		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"\x00"}}, "There is no flow"},
+		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "does not show (U+202E)"},
+		"strange scope":  {url.Values{"name": {"kept name"}, "scope": {strings.Repeat("admin", 100)}}, "There is no scope"},
+		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "An amount such as 5"},
+		"no number":      {url.Values{"name": {"kept name"}, "scope": {"run"}, "rpm": {"many"}}, "A whole number"},
+		"nothing a day":  {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0"}}, "An amount such as 5"},
+		"no day":         {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}}, "Choose the last day"},
+		"past":           {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"date"}, "date": {"2020-01-01"}}, "This day is past"},
+		"strange time":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "expires": {"-3"}}, "Choose one of these"},
 	} {
 		a := b.post("/keys", c.form)
 		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, c.says) || !strings.Contains(a.body, c.form.Get("name")) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
+	b.post("/keys", url.Values{"name": {strings.Repeat("x", maxForm)}}).is(http.StatusRequestEntityTooLarge).has("larger than 1 MiB")
 	all := b.post("/keys", url.Values{"rpm": {"many"}}).is(http.StatusUnprocessableEntity)
 	all.has("Say what the key is for.", "Choose at least one.", "A whole number", `value="many"`)
 	if list, err := h.store.ListKeys(t.Context(), flow.DefaultWorkspace); err != nil || len(list) > 0 {
