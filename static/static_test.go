@@ -96,10 +96,35 @@ func TestHandler(t *testing.T) {
 // The limits are what a page may cost on a slow line before it is usable.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	for name, limit := range map[string]int{"app.js": 50 << 10, "app.css": 25 << 10, "canvas.css": 8 << 10, "icons.svg": 8 << 10} {
+	for name, limit := range map[string]int{"app.js": 50 << 10, "app.css": 10 << 10, "canvas.css": 8 << 10, "pages.css": 7 << 10, "icons.svg": 8 << 10} {
 		if size := eager(t, strings.TrimPrefix(URL(name), Prefix), map[string]bool{}); size > limit {
 			t.Errorf("%s is %d bytes compressed, more than %d", name, size, limit)
 		}
+	}
+}
+
+var loaded = regexp.MustCompile(`import\("\./((?:builder|canvas)-[^"]+)"\)`)
+
+// The builder is usable once it has all of this; what it loads at first use
+// (layout, code fields, the API pane) comes on top.
+func TestEditorSize(t *testing.T) {
+	t.Parallel()
+	const limit = 110 << 10
+	app := strings.TrimPrefix(URL("app.js"), Prefix)
+	parts := []string{app, strings.TrimPrefix(URL("app.css"), Prefix), strings.TrimPrefix(URL("canvas.css"), Prefix)}
+	for _, m := range loaded.FindAllSubmatch(body(t, get(t, Prefix+app)), -1) {
+		parts = append(parts, string(m[1]))
+	}
+	if len(parts) != 5 {
+		t.Fatalf("the builder needs %v, which lacks its chunk or that of the canvas", parts)
+	}
+	seen, size := map[string]bool{}, 0
+	for _, file := range parts {
+		size += eager(t, file, seen)
+	}
+	t.Logf("the first download of the editor is %d bytes compressed", size)
+	if size > limit {
+		t.Errorf("that is more than %d", limit)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // entries are what pages ask for by name; all else is reached from them.
-var entries = []string{"src/app.ts", "src/form.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/docs.css"}
+var entries = []string{"src/app.ts", "src/form.ts", "src/styles/app.css", "src/styles/canvas.css", "src/styles/pages.css", "src/styles/docs.css"}
 
 // bundle holds finished files by the name they get in dist, and which logical
 // name ("app.js") stands for which of them.
@@ -68,6 +68,7 @@ func (b *bundle) scripts(root string) ([]string, error) {
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		LegalComments:     api.LegalCommentsLinked,
+		Alias:             map[string]string{"d3-color": "./src/canvas/no_colors.ts"},
 		Define:            map[string]string{"process.env.NODE_ENV": `"production"`},
 		Metafile:          true,
 		LogLevel:          api.LogLevelWarning,
