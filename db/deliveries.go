@@ -47,8 +47,10 @@ func (s *Store) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string
 	return d.FlowID, missing(err, "delivery")
 }
 
-// Redeliver starts a new series of attempts now, under the same ID. What was
-// erased with its run cannot be sent again.
+// Redeliver starts a new series of attempts now, under the same ID. An attempt
+// that a worker has in its hands is the first of it: a second one beside it
+// would be sent, but could not be recorded. What was erased with its run cannot
+// be sent again.
 func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
 	err := s.write(ctx, durable, func(tx *Tx) error {

@@ -74,6 +74,7 @@ func TestDeliveries_are_fenced(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		_, id := w.withDelivery()
 		stale, _ := w.queue.last(id)
+		w.deliver(id, flow.DeliveryFailed)
 		_, err := w.Redeliver(w.ctx, ws, id)
 		w.must(err)
 		if _, err := w.FindDelivery(w.ctx, id, stale.Attempt); !errors.Is(err, db.ErrFenced) {
@@ -97,6 +98,28 @@ func TestRedeliver(t *testing.T) {
 		wantEqual(t, "attempt of the new series", w.deliver(id, flow.DeliveryDelivered).Attempt, 1)
 		_, err = w.Redeliver(w.ctx, "ws_other", id)
 		wantCode(t, err, flow.CodeNotFound)
+	})
+}
+
+// TestRedeliver_twice: who asks again while an attempt is under way gets none
+// beside it, and one that waits for its next attempt need not wait.
+func TestRedeliver_twice(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		_, id := w.withDelivery()
+		w.deliver(id, flow.DeliveryDelivered)
+		for range 3 {
+			d, err := w.Redeliver(w.ctx, ws, id)
+			w.must(err)
+			wantEqual(t, "state", d.State, flow.DeliveryPending)
+		}
+		wantEqual(t, "jobs", len(w.queue.ids(flow.JobDelivery)), 2)
+		w.deliver(id, flow.DeliveryPending)
+		_, err := w.Redeliver(w.ctx, ws, id)
+		w.must(err)
+		wantEqual(t, "attempt of the new series", w.deliver(id, flow.DeliveryDelivered).Attempt, 1)
+		list, err := w.ListDeliveries(w.ctx, ws, w.flow.ID, "", 10)
+		w.must(err)
+		wantEqual(t, "recorded", len(list[0].Attempts), 3)
 	})
 }
 

@@ -496,7 +496,10 @@ func (q *Queries) ReleaseDelivery(ctx context.Context, arg ReleaseDeliveryParams
 }
 
 const restartDelivery = `-- name: RestartDelivery :one
-UPDATE deliveries SET state = 'pending', attempt = 0, due_at = $1, next_at = $1, ended_at = 0, fence = fence + 1
+UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0,
+    due_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN 0 ELSE CAST($1 AS BIGINT) END,
+    next_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST($1 AS BIGINT) END,
+    fence = CASE WHEN ended_at = 0 AND due_at = 0 THEN fence ELSE fence + 1 END
 WHERE id = $2 AND workspace_id = $3
 RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id
 `

@@ -42,7 +42,10 @@ UPDATE deliveries SET due_at = 0, fence = fence + 1 WHERE id = @id AND ended_at 
 RETURNING fence;
 
 -- name: RestartDelivery :one
-UPDATE deliveries SET state = 'pending', attempt = 0, due_at = @now, next_at = @now, ended_at = 0, fence = fence + 1
+UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0,
+    due_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN 0 ELSE CAST(@now AS BIGINT) END,
+    next_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST(@now AS BIGINT) END,
+    fence = CASE WHEN ended_at = 0 AND due_at = 0 THEN fence ELSE fence + 1 END
 WHERE id = @id AND workspace_id = @workspace_id
 RETURNING *;
 
