@@ -68,7 +68,7 @@ func (c *call) form() error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return flow.Errorf(flow.CodeBodyTooLarge, "This form is larger than %s. Shorten what is in it and send it again.", flow.Size(maxForm))
 	}
-	if err != nil {
+	if err != nil || !allText(r.PostForm) {
 		return flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 	}
 	c.bodyRead()

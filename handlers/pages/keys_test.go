@@ -114,7 +114,7 @@ func TestKeys_refuses(t *testing.T) {
 		"no scope":       {url.Values{"name": {"kept name"}}, "Choose at least one."},
 		"no flow":        {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}}, "Choose at least one, or let it call all."},
 		"strange flow":   {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"flow_nothing"}}, "There is no flow"},
-		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"\x00"}}, "There is no flow"},
+		"no flow at all": {url.Values{"name": {"kept name"}, "scope": {"run"}, "reach": {"only"}, "flow": {"'"}}, "There is no flow"},
 		"hidden name":    {url.Values{"name": {"kept\u202ename"}, "scope": {"run"}}, "does not show (U+202E)"},
 		"strange scope":  {url.Values{"name": {"kept name"}, "scope": {strings.Repeat("admin", 100)}}, "There is no scope"},
 		"no decimal":     {url.Values{"name": {"kept name"}, "scope": {"run"}, "usd_per_day": {"0x1p4"}}, "An amount such as 5"},

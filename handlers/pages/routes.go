@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -98,9 +99,28 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 				return errForbidden
 			}
 		}
+		if !legible(c.Request().URL) {
+			return errNotFound
+		}
 		return r.handle(c)
 	}
 }
+
+// legible tells that an address is text. What is none names nothing here, and
+// PostgreSQL takes it for nothing.
+func legible(u *url.URL) bool { return isText(u.Path) && allText(u.Query()) }
+
+func allText(form url.Values) bool {
+	for _, values := range form {
+		if slices.ContainsFunc(values, func(s string) bool { return !isText(s) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isText tells whether a person can have typed something.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // signedOut leads somebody who asked for a page to where they can sign in, and
 // from there back.

@@ -146,3 +146,18 @@ func (k bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+string(k))
 	return http.DefaultTransport.RoundTrip(r)
 }
+
+// What is no text is nothing here, on either database: it never gets to one.
+func TestNoText(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	b := h.as(flow.MemberOwner)
+	id := h.flow(greet)
+	for _, path := range []string{"/credentials/%00", "/credentials/%ff", "/flows/%00/limits", "/keys/%00", "/files/%00", "/deliveries?to=%00", "/deliveries?x=%zz&to=%ff", "/flows/" + id + "?run=%00", "/docs?q=%00"} {
+		b.get(path).is(http.StatusNotFound)
+	}
+	b.post("/workspaces/switch", url.Values{"workspace": {"\x00"}}).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+	b.post("/keys", url.Values{"name": {"\xff"}}).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+	b.sendForm("/flows/"+id+"/run", map[string]string{"parent": "\x00"}, nil).is(http.StatusUnprocessableEntity).has("The form could not be read.")
+	b.get("/docs?q=%C3%BC").is(http.StatusOK)
+}

@@ -49,6 +49,9 @@ func (c *call) readInputs() (*typedInputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !isText(fields["until"] + fields["from"] + fields["parent"] + fields["tab"]) {
+		return nil, errUnreadableRun
+	}
 	t.ask = trialAsk{fields["until"], fields["from"], fields["parent"]}
 	t.filled, t.tab = fields["filled"] != "", fields["tab"]
 	t.sort(fields)
