@@ -35,4 +35,5 @@ ENV SLUICE_ADDR=0.0.0.0:8080 SLUICE_DATA_DIR=/data
 VOLUME /data
 EXPOSE 8080
 USER 65532:65532
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/usr/local/bin/sluice", "ready"]
 ENTRYPOINT ["/usr/local/bin/sluice"]

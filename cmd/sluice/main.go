@@ -40,6 +40,7 @@ type cli struct {
 	Backup     backupCmd     `cmd:"" help:"Write database and files to one file, also beside a running server."`
 	Restore    restoreCmd    `cmd:"" help:"Put a backup into the data directory."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what is in force and find what is wrong."`
+	Ready      readyCmd      `cmd:"" help:"Ask the running server whether it wants requests; exit code 0 says yes. For health checks of containers."`
 	Secrets    secretsCmd    `cmd:"" help:"The master key that secrets are sealed with: rotate."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
