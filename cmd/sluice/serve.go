@@ -84,12 +84,9 @@ func (a *app) greetCallers(ctx context.Context, w io.Writer) {
 }
 
 func (a *app) firstCall(w io.Writer, f flow.Flow) {
-	where := ""
-	if a.cfg.DataDir != "" && !isDefaultDataDir(a.cfg.DataDir) {
-		where = fmt.Sprintf("SLUICE_DATA_DIR=%s ", a.cfg.DataDir)
-	}
+	from, where := a.cfg.elsewhere()
 	fmt.Fprintf(w, `
-Make a key in another terminal, from the same directory (it is shown once):
+Make a key in another terminal, %s (it is shown once):
   KEY=$(%s%s key create --name first)
 
 Call the first flow with it:
@@ -97,7 +94,20 @@ Call the first flow with it:
     -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Prefer: wait=30" \
     -d '%s'
 
-`, where, selfCommand(), a.url, f.ID, a.exampleBody(f))
+`, from, where, selfCommand(), a.url, f.ID, a.exampleBody(f))
+}
+
+// elsewhere says from where a command in another terminal reaches what this
+// server works on, and what must stand before it. The address of a database is
+// not repeated: it may hold a password.
+func (c *Config) elsewhere() (from, variables string) {
+	if c.DatabaseURL != "" {
+		return "with the same DATABASE_URL and master key in its environment", ""
+	}
+	if c.DataDir != "" && !isDefaultDataDir(c.DataDir) {
+		variables = fmt.Sprintf("SLUICE_DATA_DIR=%s ", c.DataDir)
+	}
+	return "from the same directory", variables
 }
 
 // exampleBody is a start body made of the flow's own examples.
