@@ -89,7 +89,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Has(field("temperature")+" .ins-unread", "is not a number")
 		w.Eval(`document.querySelector("#set-schema").focus()`)
 		w.There(field("schema") + " .cm-editor.cm-focused")
-		w.Keys(`{"type": `)
+		w.Keys("type: object") // no beginning of which is JSON: a half that is may be saved
 		w.Has(field("schema")+" .ins-unread", "This is not JSON yet")
 		w.saved()
 		if got := w.config(w.id, "write", "schema"); got != "null" {
