@@ -114,6 +114,23 @@ func overwrite(name string) func(*testing.T, string) {
 	}
 }
 
+// TestWronglyCalled holds that a command called wrongly says where to look.
+func TestWronglyCalled(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"flow publish": "'sluice flow publish --help' says", "key create": "'sluice key create --help' says", "flow": "'sluice flow --help' says",
+		"serve --nonsense": "'sluice serve --help' says", "nonsense": "'sluice --help' lists",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			if code := run(strings.Fields(args), nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), want) {
+				t.Errorf("exit %d: %s", code, &errs)
+			}
+		})
+	}
+}
+
 // TestUnreadable: a value that cannot be read is named with its variable.
 func TestUnreadable(t *testing.T) {
 	for variable, want := range map[string]string{

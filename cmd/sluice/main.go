@@ -63,7 +63,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 		return exit // --help
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "sluice: %s. 'sluice --help' lists the commands.\n", plain.Replace(err.Error()))
+		fmt.Fprintf(errs, "sluice: %s. %s\n", plain.Replace(err.Error()), lookUp(err))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -73,11 +73,23 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	return report(errs, command.Run())
 }
 
+// lookUp says where it stands what the command takes, or which commands there
+// are. Plain sluice is serve, so what is no command was given to that.
+func lookUp(err error) string {
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && len(e.Context.Args) > 0 {
+		if n := e.Context.Selected(); n.Name != "serve" || e.Context.Args[0] == "serve" {
+			return fmt.Sprintf("'%s --help' says what it takes.", n.FullPath())
+		}
+	}
+	return "'sluice --help' lists the commands."
+}
+
 // plain says in plain words what the parser says of values it cannot read.
 var plain = strings.NewReplacer(
 	"expected a valid 64 bit int but got", "wanted a whole number, got",
 	"expected a float but got", "wanted a number, got",
 	"(from envar ", "(from ",
+	", ...", " …",
 )
 
 // newParser reads the command line. Help shows what a command itself takes

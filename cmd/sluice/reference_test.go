@@ -55,6 +55,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep(t, "configuration", want)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(settingsTable()) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "`"); ok && !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("README.md does not name %s", name)
+		}
+	}
 }
 
 // TestHelp holds that help begins with what is the command's own.
