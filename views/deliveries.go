@@ -250,6 +250,7 @@ type WebhooksPage struct {
 // WebhookNode is a webhook of the draft or of the live version.
 type WebhookNode struct {
 	ID, Label, URL, From string // From is "draft" or "live"
+	Live                 bool   // the live version sends it just so
 	Outputs              string
 	Secret               string // what it is signed with, in words
 	Error                string

@@ -142,6 +142,14 @@ type usageChart struct {
 
 type usageLine struct{ path, class string }
 
+// look is its class. A line of one day is a dot, which has to be thicker to be seen.
+func (l usageLine) look() string {
+	if !strings.Contains(l.path, "L") {
+		return strings.TrimSpace(l.class + " dot")
+	}
+	return l.class
+}
+
 // The drawing's own units: a day is 10 wide with a gap of 2, and all is 100 high.
 const (
 	dayStep     = 10

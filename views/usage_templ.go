@@ -602,7 +602,7 @@ func usageCard(c usageChart, u UsagePage) templ.Component {
 		}
 		for _, l := range c.lines {
 			if l.path != "" {
-				var templ_7745c5c3_Var28 = []any{l.class}
+				var templ_7745c5c3_Var28 = []any{l.look()}
 				templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var28...)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -49,7 +49,7 @@ func (c *call) findFlow() (*flow.Flow, error) {
 		return nil, err
 	}
 	if !f.ArchivedAt.IsZero() {
-		return nil, &pageError{http.StatusGone, "“" + f.Name + "” is in the archive. Restore it under Flows, in the archive, to open it."}
+		return nil, &archivedError{f.Name}
 	}
 	return f, nil
 }

@@ -243,7 +243,7 @@ func nextWords(d *flow.DeliveryRecord, now time.Time) string {
 	case !d.NextAt.After(now):
 		return "It is being sent now."
 	}
-	return fmt.Sprintf("The next attempt is at %s.", d.NextAt.UTC().Format("15:04:05 UTC on 2 Jan 2006"))
+	return fmt.Sprintf("The next attempt is on %s.", d.NextAt.UTC().Format("2 Jan 2006, 15:04:05 UTC"))
 }
 
 // redeliver is POST redeliver: a new series of attempts under the same ID.

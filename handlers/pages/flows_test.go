@@ -112,7 +112,7 @@ func TestArchiveFlow(t *testing.T) {
 	b.get("/flows").is(http.StatusOK).has("“A line” is archived.", `action="/flows/`+id+`/restore"`, "1 flow in the archive")
 	b.get("/flows?archived=1").is(http.StatusOK).has("A line", "Restore").lacks("Duplicate")
 	for _, path := range []string{"", "/versions", "/api", "/tags"} { // pages of its runs still lead there
-		b.get("/flows/"+id+path).is(http.StatusGone).has("“A line” is in the archive", "This is put away")
+		b.get("/flows/"+id+path).is(http.StatusGone).has("“A line” is in the archive", "This flow is archived", `href="/flows?archived=1"`)
 	}
 	b.post("/flows/"+id+"/archive", nil).is(http.StatusGone)
 	b.post("/flows/"+id+"/duplicate", nil).is(http.StatusGone)

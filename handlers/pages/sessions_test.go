@@ -55,5 +55,5 @@ func TestGuard(t *testing.T) {
 	if csp := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; script-src 'self';") {
 		t.Errorf("policy %q", csp)
 	}
-	h.stranger().get("/nothing").is(http.StatusNotFound).has("There is nothing here")
+	h.stranger().get("/nothing").is(http.StatusNotFound).has("There is nothing here", "Sign in").lacks("another workspace")
 }

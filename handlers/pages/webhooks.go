@@ -159,6 +159,7 @@ func (c *call) endSecret() error {
 type sendingNode struct {
 	*flow.Node
 	from    string // draft or live
+	live    bool   // the live version has it too, just so
 	url     string // empty when the run decides
 	outputs []string
 }
@@ -177,7 +178,10 @@ func (c *call) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
 	}
 	live, _ := flow.ParseDocument(data)
 	for _, n := range c.sendingNodes(live, "live") {
-		if draft == nil || draft.Node(n.ID) == nil || string(flow.EncodeJSON(draft.Node(n.ID).Config)) != string(flow.EncodeJSON(n.Config)) {
+		i := slices.IndexFunc(list, func(d sendingNode) bool { return d.ID == n.ID && d.from == "draft" })
+		if i >= 0 && string(flow.EncodeJSON(list[i].Config)) == string(flow.EncodeJSON(n.Config)) {
+			list[i].live = true
+		} else {
 			list = append(list, n)
 		}
 	}
@@ -217,7 +221,7 @@ func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) 
 }
 
 func (n *sendingNode) view() views.WebhookNode {
-	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Outputs: strings.Join(n.outputs, ", "), Secret: "the flow’s own secret"}
+	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "the flow’s own secret"}
 	if v.Label == "" {
 		v.Label = n.ID
 	}
