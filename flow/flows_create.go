@@ -17,6 +17,7 @@ func (l *Library) CreateDraft(ctx context.Context, ws string, d *Document, tags 
 	if err := l.keepSecrets(ctx, f, d); err != nil {
 		return nil, err
 	}
+	d.PlaceRest()
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
 	return f, l.Store.CreateFlow(ctx, f)
 }

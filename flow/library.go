@@ -64,7 +64,8 @@ func count(n int, noun string) string {
 }
 
 // Import makes a new flow of a document, or with an ID replaces that flow's
-// draft. Literal secrets move to encrypted storage first.
+// draft. Literal secrets move to encrypted storage first. Nodes without a
+// position stay where they were in the draft, or get one.
 func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*Flow, error) {
 	d, err := l.Check(data)
 	if err != nil {
@@ -79,6 +80,10 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 	if err := l.keepSecrets(ctx, f, d); err != nil {
 		return nil, err
 	}
+	if was, _ := ParseDocument(f.Draft); was != nil {
+		d.keepPlaces(was)
+	}
+	d.PlaceRest()
 	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
 	if flowID == "" {
 		return f, l.Store.CreateFlow(ctx, f)

@@ -1,0 +1,56 @@
+package flow
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestImportPlaces holds that nodes nobody has placed do not lie in one heap,
+// and that a document which says nothing of places moves nothing.
+func TestImportPlaces(t *testing.T) {
+	t.Parallel()
+	l, s := newLibrary()
+	places := func(id string) map[string]Position {
+		d, problems := ParseDocument(s.flows[id].Draft)
+		if d == nil {
+			t.Fatal(problems)
+		}
+		at := map[string]Position{}
+		for i := range d.Nodes {
+			at[d.Nodes[i].ID] = *d.Nodes[i].Position
+		}
+		return at
+	}
+	same := func(id string, want map[string]Position) {
+		t.Helper()
+		got := places(id)
+		if len(got) != len(want) {
+			t.Errorf("got %v", got)
+		}
+		for node, at := range want {
+			if got[node] != at {
+				t.Errorf("%s is at %v, wanted %v", node, got[node], at)
+			}
+		}
+	}
+	take := func(id, text string) string {
+		t.Helper()
+		f, err := l.Import(t.Context(), "ws", id, documentOf(strings.ReplaceAll(text, " ; ", "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.flows[f.ID] = f
+		return f.ID
+	}
+	const edges = "a.text -> c.text ; b.text -> c.values ; c.text -> d.text ; a.text -> d.values"
+	columns := map[string]Position{"a": {0, 0}, "b": {0, rowHeight}, "c": {columnWidth, 0}, "d": {2 * columnWidth, 0}}
+	id := take("", "a call ; b call ; c call ; d call ; "+edges)
+	same(id, columns)
+
+	d, _ := ParseDocument(s.flows[id].Draft)
+	d.Node("b").Position = &Position{-70, 900}
+	s.flows[id].Draft = d.Canonical()
+	columns["b"] = Position{-70, 900}
+	columns["e"] = Position{0, 900 + 2*rowHeight}
+	same(take(id, "a call ; b call ; c call ; d call ; e call ; "+edges), columns)
+}
