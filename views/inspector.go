@@ -12,12 +12,12 @@ import (
 type NodePane struct {
 	FlowID, ID, Label, Color string
 	// Name is what the node is called where it has no label.
-	Name                          string
-	Kind, KindTitle               string
-	Icon, Group, Short            string
-	Doc                           string
-	Disabled, ReadOnly            bool
-	Fields, More                  []NodeField
+	Name               string
+	Kind, KindTitle    string
+	Icon, Group, Short string
+	Doc                string
+	Disabled, ReadOnly bool
+	Fields, More       []NodeField
 	// Ports are inputs that no field stands for.
 	Ports   []PanePort
 	Failing NodeFailing
