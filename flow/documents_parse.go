@@ -222,7 +222,7 @@ func (o *object) number(name string, least, most float64) float64 {
 	case !isNumber || math.IsInf(f, 0):
 		o.want(name, "a number", v)
 	case f < least || f > most:
-		o.problem(name, "out_of_range", fmt.Sprintf("wanted a number from %g to %g", least, most))
+		o.problem(name, "out_of_range", fmt.Sprintf("wanted a number from %s to %s", inDigits(least), inDigits(most)))
 	}
 	return f
 }

@@ -29,10 +29,10 @@ func (f *Field) check(value any) []Problem {
 	}
 	if size, unit, ok := measure(value); ok {
 		if f.Min != nil && size < *f.Min {
-			return one("out_of_range", "%q wants at least %g%s", f.Name, *f.Min, unit)
+			return one("out_of_range", "%q wants at least %s%s", f.Name, inDigits(*f.Min), unit)
 		}
 		if f.Max != nil && size > *f.Max {
-			return one("out_of_range", "%q wants at most %g%s", f.Name, *f.Max, unit)
+			return one("out_of_range", "%q wants at most %s%s", f.Name, inDigits(*f.Max), unit)
 		}
 	}
 	return nil

@@ -157,10 +157,10 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	}
 	if size, unit, ok := measure(v); ok {
 		if in.Min != nil && size < *in.Min {
-			return v, fail("too_small", "wanted at least %g%s, got %g", *in.Min, unit, size)
+			return v, fail("too_small", "wanted at least %s%s, got %s", inDigits(*in.Min), unit, inDigits(size))
 		}
 		if in.Max != nil && size > *in.Max {
-			return v, fail("too_large", "wanted at most %g%s, got %g", *in.Max, unit, size)
+			return v, fail("too_large", "wanted at most %s%s, got %s", inDigits(*in.Max), unit, inDigits(size))
 		}
 	}
 	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {

@@ -3,6 +3,7 @@ package flow
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -100,6 +101,14 @@ func (t Type) Parse(s string) (any, error) {
 		return nil, fmt.Errorf("wanted a list written as JSON, such as [\"a\", \"b\"]")
 	}
 	return Coerce(v, t)
+}
+
+// inDigits writes a number for people: without an exponent where that is short.
+func inDigits(f float64) string {
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e15) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 func scalarText(v any) (string, bool) {

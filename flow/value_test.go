@@ -179,3 +179,12 @@ func TestIDs(t *testing.T) {
 		}
 	}
 }
+
+func TestInDigits(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[float64]string{0: "0", 999_999_999: "999999999", -0.5: "-0.5", 1e-6: "0.000001", 1e-7: "1e-07", 1e15: "1e+15"} {
+		if got := inDigits(f); got != want {
+			t.Errorf("%g is written %s", f, got)
+		}
+	}
+}

@@ -301,7 +301,15 @@ func (b UsageBudget) label() string {
 	if b.Runs {
 		return fmt.Sprintf("%s of %s runs", Count(int(b.Used)), Count(int(b.Allowed)))
 	}
-	return fmt.Sprintf("%s of %s", Money(b.Used), Money(b.Allowed))
+	return fmt.Sprintf("%s of %s", Money(b.Used), amount(b.Allowed))
+}
+
+// amount writes millionths of a dollar that somebody typed: whole cents as such.
+func amount(micros int64) string {
+	if micros%10_000 == 0 {
+		return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+	}
+	return Money(micros)
 }
 
 func (u UsagePart) share() Share {
