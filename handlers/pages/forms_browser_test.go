@@ -53,7 +53,8 @@ func TestFormInABrowser(t *testing.T) {
 
 	p.open("/f/" + id)
 	p.click(`button[type="submit"]`)
-	p.arrives(`document.querySelector("[data-state]")?.dataset.state === "running"`)
+	p.arrives(`(window.button ??= document.querySelector(".form-state ~ .bar button")) && document.querySelector("[data-state]").dataset.state === "running"`)
+	p.want(`window.button.isConnected`, "true") // a press on it at this moment is not lost
 	p.click(`.bar button`)
 	p.arrives(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
 }

@@ -72,6 +72,19 @@ function showText(run: HTMLElement, output: string): void {
   section.hidden = !texts.get(output);
 }
 
+/** Replaces what differs alone: a button that goes away under a finger is never pressed. */
+function renew(run: HTMLElement, html: string): void {
+  const news = document.createElement("template");
+  news.innerHTML = html;
+  const next = [...news.content.children];
+  next.forEach((part, i) => {
+    const old = run.children[i];
+    if (!old) run.append(part);
+    else if (!old.isEqualNode(part)) old.replaceWith(part);
+  });
+  for (const gone of [...run.children].slice(next.length)) gone.remove();
+}
+
 const again = 4000; // ms until a page whose stream was refused looks anew
 
 function follow(run: HTMLElement, path: string): void {
@@ -80,7 +93,7 @@ function follow(run: HTMLElement, path: string): void {
   source.addEventListener("run", (event) => {
     const news = JSON.parse(event.data) as { html: string };
     const held = run.contains(document.activeElement) && document.activeElement instanceof HTMLButtonElement;
-    run.innerHTML = news.html;
+    renew(run, news.html);
     for (const output of texts.keys()) showText(run, output);
     if (held) run.querySelector<HTMLElement>(".bar .btn")?.focus();
     const now = run.querySelector(".now, .note")?.textContent?.trim() ?? "";
