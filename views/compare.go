@@ -48,8 +48,6 @@ func (p ComparePage) path() templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/compare")
 }
 
-func (p ComparePage) flow() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID)) }
-
 func (p ComparePage) swap() templ.SafeURL {
 	return comparePath(p.FlowID, versionWord(p.To), versionWord(p.From))
 }
