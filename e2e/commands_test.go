@@ -9,8 +9,18 @@ import (
 )
 
 // TestFlowCommands takes a flow through its life on the command line.
+// commandsAlone is for tests that start many commands, one after the other: the
+// race detector makes each start several times slower, and finds nothing in them.
+func commandsAlone(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("commands do one thing at a time; what they ask a server for is tested with the race detector elsewhere")
+	}
+}
+
 func TestFlowCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := newServer(t)
 	file := writeFile(t, "greet.json", greeting())
 	id := s.must("flow", "import", file)
@@ -52,6 +62,7 @@ func checkExport(t *testing.T, s *server, id string) {
 // and straight from a file.
 func TestFlowRun(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := newServer(t)
 	id := s.publish(greeting())
 	if out := s.must("flow", "run", id, "--input", "name=Ada"); out != "text: Hello Ada!" {
@@ -79,6 +90,7 @@ func TestFlowRun(t *testing.T) {
 // written holds from the next request on.
 func TestKeyCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := newServer(t)
 	id, other := s.publish(greeting()), s.publish(greeting())
 	var made struct{ ID, Key string }
@@ -111,6 +123,7 @@ func TestKeyCommands(t *testing.T) {
 // TestKindsCommand wants every kind declared with its fields and ports.
 func TestKindsCommand(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	var kinds []struct {
 		Kind            string
 		Fields, Outputs []object
@@ -133,6 +146,7 @@ func TestKindsCommand(t *testing.T) {
 // standard error that says what to do.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := stoppedServer(t)
 	broken := writeFile(t, "broken.json", []byte(`{"schema": "sluice.flow/v1", "name": "x", "nodes": [{"id": "a", "kind": "inptu", "config": {}}], "edges": []}`))
 	fine := writeFile(t, "fine.json", greeting())

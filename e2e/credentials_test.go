@@ -27,6 +27,7 @@ func gatekeeper(t *testing.T, secret string) *httptest.Server {
 // server.
 func TestCredentialCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	const right, wrong = "sk-right-1234567890", "sk-wrong-1234567890"
 	provider := gatekeeper(t, right)
 	s := newServer(t)

@@ -64,6 +64,7 @@ func TestQuickstart(t *testing.T) {
 // TestFlowsAsFiles does what that page does with its document.
 func TestFlowsAsFiles(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := stoppedServer(t)
 	s.cwd = t.TempDir()
 	s.start()

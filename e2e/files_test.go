@@ -182,6 +182,7 @@ func TestFilesInWebhooks(t *testing.T) {
 // and in a temporary database.
 func TestFileCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := newServer(t)
 	id := s.publish(filing())
 	data := content(3, 300_000)

@@ -175,6 +175,7 @@ func TestHostedFiles(t *testing.T) {
 // TestModelCommands looks for models with and without the platform.
 func TestModelCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	p, s := newPlatform(t)
 	older := strings.Repeat("0", 64)
 	p.AddModel(hostedtest.Model{Owner: "acme", Name: "paint", Description: "Paints barns.", Schemas: paint, Older: map[string]any{older: map[string]any{

@@ -7,6 +7,7 @@ import (
 
 func TestPriceCommands(t *testing.T) {
 	t.Parallel()
+	commandsAlone(t)
 	s := stoppedServer(t)
 	s.must("price", "set", "openai/gpt-x", "--input", "2.5", "--output", "10")
 	s.must("price", "set", "openai/gpt-x", "--input", "2.75", "--output", "10")

@@ -66,6 +66,9 @@ func field(name string) string { return `#inspector [data-set="` + name + `"]` }
 
 func TestInspectorInBrowser(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the longest of the scripts; what the server does for it is tested without a browser too")
+	}
 	b := chrome.Start(t)
 	t.Run("what is typed is saved, and undone as one step", func(t *testing.T) {
 		w := openBench(t, b)
