@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestFlowCommands takes a flow through its life on the command line.
 // commandsAlone is for tests that start many commands, one after the other: the
 // race detector makes each start several times slower, and finds nothing in them.
 func commandsAlone(t *testing.T) {
@@ -18,6 +17,7 @@ func commandsAlone(t *testing.T) {
 	}
 }
 
+// TestFlowCommands takes a flow through its life on the command line.
 func TestFlowCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
