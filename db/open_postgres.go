@@ -51,10 +51,9 @@ func tune(ctx context.Context, conn *pgx.Conn) error {
 
 // Listen calls told with the ID of every run that any instance writes,
 // FlowEdited with every draft that any instance changes, and Heard with what
-// other instances tell, until ctx ends. On
-// SQLite it only waits: one process writes there, and wakes its own waiters.
-// Whenever it begins to hear, empty IDs say that anything may have been written
-// before.
+// other instances tell, until ctx ends. On SQLite it only waits: one process
+// writes there, and wakes its own waiters. Whenever it begins to hear, empty IDs
+// say that anything may have been written before.
 func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, told); ctx.Err() == nil {

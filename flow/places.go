@@ -1,7 +1,7 @@
 package flow
 
-// Where nodes that nobody has placed are put, in units of the canvas: a node is
-// 248 wide, and few are higher than 200.
+// Where nodes that nobody has placed are put, in units of the canvas: there a node
+// is 220 wide (canvas.css), and few are higher than 200.
 const (
 	columnWidth = 320
 	rowHeight   = 220

@@ -49,7 +49,7 @@ func (c *call) findFlow() (*flow.Flow, error) {
 		return nil, err
 	}
 	if !f.ArchivedAt.IsZero() {
-		return nil, &archivedError{f.Name}
+		return nil, archived(f)
 	}
 	return f, nil
 }

@@ -31,12 +31,14 @@ type pageError struct {
 func (e *pageError) Error() string { return e.text }
 
 // archivedError says that a flow was put away, and its page leads to where it is.
-type archivedError struct{ name string }
+type archivedError struct{ *pageError }
 
-// Error is the sentence for the person.
-func (e *archivedError) Error() string {
-	return "“" + e.name + "” is in the archive. Restore it there to open it."
+func archived(f *flow.Flow) error {
+	return &archivedError{&pageError{http.StatusGone, "“" + f.Name + "” is in the archive. Restore it there to open it."}}
 }
+
+// Unwrap is what it is like any other.
+func (e *archivedError) Unwrap() error { return e.pageError }
 
 // statuses of the domain's errors; whatever else a person can act on is 422.
 var statuses = map[flow.Code]int{
@@ -75,7 +77,7 @@ func (s *Server) fail(err error, ec echo.Context) {
 	if text != "" && status != http.StatusNotFound {
 		problem.Text = text
 	}
-	if _, archived := errors.AsType[*archivedError](err); archived {
+	if _, away := errors.AsType[*archivedError](err); away {
 		problem.Title, problem.Archived = "This flow is archived", true
 	}
 	if err := c.render(status, views.ErrorPage(c.page(problem.Title, ""), problem)); err != nil {
@@ -106,9 +108,6 @@ func (s *Server) publicError(err error, c *call) (status int, text string) {
 	}
 	if e, ok := errors.AsType[*pageError](err); ok {
 		return e.status, e.text
-	}
-	if e, ok := errors.AsType[*archivedError](err); ok {
-		return http.StatusGone, e.Error()
 	}
 	e, ok := errors.AsType[*flow.Error](err)
 	switch {

@@ -32,7 +32,7 @@ func (s *Server) formRoutes() []route {
 		{http.MethodPost, "/f/:flow", accessOpen, admitted((*visit).send)},
 		{http.MethodPost, "/f/:flow/password", accessOpen, visiting((*visit).takePassword)},
 		{http.MethodGet, "/f/:flow/r/:ticket", accessOpen, admitted((*visit).showResult)},
-		{http.MethodGet, "/f/:flow/r/:ticket/events", accessOpen, admitted((*visit).followResult)},
+		{http.MethodGet, "/f/:flow/r/:ticket/events", accessOpen, following((*visit).followResult)},
 		{http.MethodPost, "/f/:flow/r/:ticket/cancel", accessOpen, admitted((*visit).cancel)},
 	}
 }

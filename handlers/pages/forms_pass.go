@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"sluice/flow"
@@ -12,17 +11,27 @@ import (
 // passLife is how long a visitor need not give the password again.
 const passLife = 12 * time.Hour
 
-// admitted is a handler of a form whose password, if it has one, was given.
+// admitted is a handler of a form whose password, if it has one, was given. Who
+// did not give it is asked for it.
 func admitted(handle func(*visit) error) func(*call) error {
+	return passing(handle, func(v *visit) error { return v.askPassword(http.StatusOK, v.Param("ticket"), "") })
+}
+
+// following is admitted for what a script reads: refused, it loads its page anew,
+// and that asks.
+func following(handle func(*visit) error) func(*call) error {
+	return passing(handle, func(v *visit) error {
+		v.hide()
+		return errNoPass
+	})
+}
+
+func passing(handle, refuse func(*visit) error) func(*call) error {
 	return visiting(func(v *visit) error {
-		switch {
-		case v.form.PasswordHash == "" || v.passes():
-			return handle(v)
-		case strings.HasSuffix(v.Path(), "/events"): // a script reads it: refused, it loads its page anew, which asks
-			v.hide()
-			return errNoPass
+		if v.form.PasswordHash != "" && !v.passes() {
+			return refuse(v)
 		}
-		return v.askPassword(http.StatusOK, v.Param("ticket"), "")
+		return handle(v)
 	})
 }
 
