@@ -28,7 +28,7 @@ var sections = []Section{
 	{"Build", names("flows", "nodes", "models", "publishing", "form")},
 	{"Call", names("runs", "streaming", "files", "webhooks", "errors", "keys", "limits", "going-live")},
 	{"Reference", names("api", "mcp", "cli")},
-	{"Operate", names("configuration", "deploy", "backup", "security")},
+	{"Operate", names("configuration", "deploy", "upgrading", "backup", "security")},
 	{"Contributing", names("design", "benchmarks")},
 }
 

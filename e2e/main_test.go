@@ -19,6 +19,9 @@ var (
 // sluice is the path of the binary under test.
 var sluice string
 
+// testRelease is the version that the binary under test was built as.
+const testRelease = "0.0.0-e2e"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	os.Exit(buildAndRun(m))
@@ -33,7 +36,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	sluice = filepath.Join(dir, "sluice")
-	args := []string{"build", "-o", sluice}
+	args := []string{"build", "-o", sluice, "-ldflags", "-X main.release=" + testRelease}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

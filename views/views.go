@@ -26,6 +26,8 @@ type Page struct {
 	NewWorkspace bool
 	// Person is who is signed in; nil before.
 	Person *Person
+	// Version of the program, shown to people who are signed in.
+	Version string
 	// Toasts are messages of the request before, shown once.
 	Toasts []Toast
 	// Unsafe warns that the session's cookie travels without encryption.

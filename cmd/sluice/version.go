@@ -1,33 +1,84 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strings"
+	"sync"
 )
 
-// release is set at build time with -ldflags "-X main.release=1.2.3".
-var release = ""
+// release and revision are set at build time where Go's own stamp is missing or
+// says less, such as in a container image:
+//
+//	-ldflags "-X main.release=1.2.3 -X main.revision=$(git rev-parse HEAD)"
+var release, revision string
 
-// version is the release, or the revision it was built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "dev-" + s.Value[:12]
-			}
-		}
-	}
-	return "dev"
+// unversioned is the version of a build that has neither a release nor a stamp
+// of version control. "go run" makes such builds.
+const unversioned = "dev"
+
+// build describes the running program.
+type build struct {
+	// Version is a semantic version without "v": the release, or the pseudo-version
+	// that Go derives from the last tag and the commit. It ends in "+dirty" when
+	// files were changed after the commit. A build without either is "dev".
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // commit it was built from
+	Time     string `json:"time,omitempty"`     // of that commit, RFC 3339
+	Modified bool   `json:"modified"`           // files were changed after that commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"` // operating system and architecture, as linux/amd64
 }
 
-type versionCmd struct{}
+// thisBuild describes the running program.
+var thisBuild = sync.OnceValue(func() build {
+	info, _ := debug.ReadBuildInfo()
+	return describeBuild(release, revision, info)
+})
 
-// Run prints the version and what it was built for.
-func (versionCmd) Run(s *streams) error {
+// describeBuild combines what was set at build time with Go's stamp, which may
+// be nil. What was set takes precedence.
+func describeBuild(release, revision string, info *debug.BuildInfo) build {
+	b := build{Revision: revision, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	stamped := ""
+	if info != nil {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Revision = cmp.Or(b.Revision, s.Value)
+			case "vcs.time":
+				b.Time = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
+			}
+		}
+		if info.Main.Version != "(devel)" {
+			stamped = info.Main.Version
+		}
+	}
+	b.Version = strings.TrimPrefix(cmp.Or(release, stamped, unversioned), "v")
+	if b.Version == unversioned && b.Revision != "" {
+		b.Version += "-" + b.Revision[:min(len(b.Revision), 12)]
+	}
+	return b
+}
+
+// version is how this program names itself: in the log, to those it calls, in
+// the dashboard and in the API.
+func version() string { return thisBuild().Version }
+
+type versionCmd struct {
+	JSON bool `help:"Print as JSON, with the commit and whether files were changed after it."`
+}
+
+// Run prints the version and what it was built from.
+func (c versionCmd) Run(s *streams) error {
+	if c.JSON {
+		return printJSON(s.out, thisBuild())
+	}
 	_, err := fmt.Fprintf(s.out, "sluice %s %s\n", version(), platform())
 	return err
 }

@@ -43,7 +43,7 @@ func (c *call) partial() bool {
 
 // page is what stands around the content.
 func (c *call) page(title string, section views.Section) views.Page {
-	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe()}
+	p := views.Page{Title: title, Section: section, Theme: c.theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe(), Version: c.s.Version}
 	if m := c.member; m != nil {
 		p.Workspace = m.Workspace
 		p.Workspaces, p.NewWorkspace = c.choices()

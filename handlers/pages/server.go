@@ -63,6 +63,7 @@ type Config struct {
 	Models    Models
 	Providers Providers // nil where no model of others is reached
 	Links     *flow.FileLinks
+	Version   string // of the program, in the footer; none is shown when it is empty
 	PublicURL string // scheme and host under which people reach the pages
 	Starters  []Starter
 	// API answers a request to the HTTP API as if it bore the key, which need not
