@@ -38,6 +38,10 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // the answer has begun; cutting it short is all that is left
 	}
+	if gone(err, c.Request()) {
+		_ = c.NoContent(statusGone)
+		return
+	}
 	p := problem{
 		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
 		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
@@ -53,6 +57,20 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
+// statusGone ends a request whose caller is gone. Nobody receives it; it is what
+// proxies write into their logs for this.
+const statusGone = 499
+
+// errGone is a write that the caller did not take.
+var errGone = errors.New("the caller is gone")
+
+// gone reports whether an error is no more than that of a caller who is gone,
+// which ends whatever is done for them.
+func gone(err error, r *http.Request) bool {
+	_, ours := errors.AsType[*flow.Error](err)
+	return errors.Is(err, errGone) || r.Context().Err() != nil && (!ours || errors.Is(err, context.Canceled))
+}
+
 // publicError is what the caller may know of an error.
 func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error {
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
@@ -66,8 +84,8 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 		return errNotFound // the store's own words would tell what kind of thing it is
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		s.Log.Debug("caller went away", "request_id", id)
+	case gone(err, r):
+		s.Log.Debug("caller went away", "request_id", id, "error", err)
 	default:
 		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
 	}

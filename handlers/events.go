@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 )
 
 // streamEvents is GET events: what happened after Last-Event-ID, and then what
@@ -86,13 +87,13 @@ func (c *call) stream(run *flow.Run, after int64) error {
 // be read more often than anybody can see; text has a pace of its own and does
 // not wait for a look.
 func (e *eventStream) follow() error {
-	ping := time.NewTicker(e.s.ping)
-	defer ping.Stop()
+	ping, stop := conns.NewTicker(e.Request().Context(), e.s.ping)
+	defer stop()
 	defer e.looks.over.Stop()
 	defer e.texts.over.Stop()
 	err := e.look()
 	for err == nil {
-		err = e.next(ping.C)
+		err = e.next(ping)
 	}
 	return err
 }

@@ -9,7 +9,7 @@ func (s *Server) live(c *call) error {
 
 // ready tells that this instance wants requests.
 func (s *Server) ready(c *call) error {
-	if s.Runner.Draining() {
+	if s.leaving.Load() || s.Runner.Draining() {
 		return draining()
 	}
 	return c.writeJSON(http.StatusOK, map[string]string{"status": "ok"})

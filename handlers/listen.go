@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"sluice/handlers/conns"
 )
 
 // Time limits of a connection. There is no limit on a whole request: runs are
@@ -16,13 +18,10 @@ const (
 	maxHeader  = 32 << 10
 )
 
-// NewHTTPServer makes a server that slow peers cannot exhaust. When it is shut
-// down, a handler of type *Server is drained.
-func NewHTTPServer(handler http.Handler) *http.Server {
-	srv := &http.Server{Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
-	if s, ok := handler.(*Server); ok {
-		srv.RegisterOnShutdown(s.Drain)
-	}
+// NewHTTPServer makes a server that slow peers cannot exhaust.
+func NewHTTPServer(handler http.Handler) *conns.Server {
+	srv := conns.New(handler)
+	srv.ReadHeaderTimeout, srv.IdleTimeout, srv.MaxHeaderBytes = headerTime, idleTime, maxHeader
 	return srv
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -53,9 +54,21 @@ func (a *agentAnswer) FlushError() error {
 }
 
 // ping keeps an event stream open.
-func (a *agentAnswer) ping() error {
-	if _, err := a.Write([]byte(": ping\n\n")); err != nil {
-		return err
+func (a *agentAnswer) ping() error { return a.send(": ping\n\n") }
+
+// pad begins an answer in JSON with white space, which means nothing there.
+func (a *agentAnswer) pad() error {
+	a.Header().Set("Content-Type", typeJSON)
+	return a.send("\n")
+}
+
+func (a *agentAnswer) send(text string) error {
+	_, err := a.Write([]byte(text))
+	if err == nil {
+		err = a.FlushError()
 	}
-	return a.FlushError()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return nil
 }

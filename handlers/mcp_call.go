@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 )
 
 // maxCall is how long a call is held. A run that waits for a person may take
@@ -74,14 +75,20 @@ func (m *message) follow(ctx context.Context, req *mcp.CallToolRequest, run *flo
 		defer m.report(ctx, req.Session, token, run)()
 	}
 	begun := time.Now()
+	ping, stop := conns.NewTicker(m.Request().Context(), m.s.ping)
+	defer stop()
 	for !run.State.Ended() {
-		now, err := m.awaitHeld(run, m.s.ping)
-		if gone := m.Request().Context().Err(); gone != nil {
+		now, err := m.awaitHeld(run, maxCall, ping)
+		gone := m.Request().Context().Err()
+		if err == nil && gone == nil {
+			run, err = now, m.mayWait(now, begun)
+		}
+		if err == nil && gone == nil && !run.State.Ended() {
+			gone = m.keepOpen()
+		}
+		if gone != nil {
 			m.abandon(run)
 			return nil, gone
-		}
-		if err == nil {
-			run, err = now, m.mayWait(now, begun)
 		}
 		if err != nil {
 			return nil, err
@@ -101,10 +108,21 @@ func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 	if time.Since(begun) > maxCall {
 		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended within an hour, which is as long as a call is held. It goes on, and its result can be read by its ID.")
 	}
+	return nil
+}
+
+// keepOpen keeps proxies from hanging up, and finds out whether a caller who has
+// finished sending still reads.
+func (m *message) keepOpen() error {
 	if m.streams {
 		return m.answer.ping()
 	}
-	return nil
+	select {
+	case <-conns.Finished(m.Request().Context()):
+		return m.answer.pad()
+	default:
+		return nil
+	}
 }
 
 // disown cancels a run whose key has stopped: whoever is told so cannot read its

@@ -85,16 +85,19 @@ func (c *call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 		return nil, err
 	}
 	defer release()
-	return c.awaitHeld(run, limit)
+	return c.awaitHeld(run, limit, nil)
 }
 
-// awaitHeld is await for a request that counts as held already.
-func (c *call) awaitHeld(run *flow.Run, limit time.Duration) (*flow.Run, error) {
+// awaitHeld is await for a request that counts as held already. It also returns
+// at the next tick.
+func (c *call) awaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	go func() {
 		select {
 		case <-c.s.drained:
+			cancel()
+		case <-tick:
 			cancel()
 		case <-ctx.Done():
 		}

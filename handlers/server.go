@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -103,6 +104,7 @@ type Server struct {
 	pace    time.Duration // least time between two looks at a streamed run
 	breath  time.Duration // least time between two sendings of text on a stream
 	recheck time.Duration // least time between two looks at the key for the sake of text
+	leaving atomic.Bool
 	drained chan struct{}
 	drain   sync.Once
 }
@@ -148,6 +150,10 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// Leave makes /readyz say that this process shuts down. Everything else is
+// answered as before.
+func (s *Server) Leave() { s.leaving.Store(true) }
 
 // Drain lets go of everything that waits: event streams end, held answers go
 // out with the run as it is. It may be called more than once.

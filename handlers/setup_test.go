@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -97,7 +98,7 @@ func setup(t testing.TB, set ...func(*Config)) *world {
 	w.server = New(cfg)
 	w.server.pace = 0
 	w.http = httptest.NewUnstartedServer(nil)
-	w.http.Config = NewHTTPServer(w.server)
+	w.http.Config, w.http.Listener = &NewHTTPServer(w.server).Server, conns.Listen(w.http.Listener)
 	w.http.Start()
 	t.Cleanup(w.close)
 	w.key = w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}})

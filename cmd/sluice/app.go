@@ -15,6 +15,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers"
+	"sluice/handlers/conns"
 	"sluice/handlers/pages"
 	"sluice/jobs"
 	"sluice/nodes"
@@ -23,11 +24,12 @@ import (
 	"sluice/providers/hosted"
 )
 
-// How long shutdown may take: steps are left to finish, then the rest is handed
-// back; the process is gone within 30 s.
+// How long shutdown may take after SLUICE_DRAIN_DELAY: steps and requests are
+// left to finish, then the rest is handed back and cut. The process is gone
+// within 35 s.
 const (
-	drainPatience = 25 * time.Second
-	closePatience = 1 * time.Second
+	drainPatience = 25 * time.Second // for steps, and for requests meanwhile
+	closePatience = 5 * time.Second  // for requests, at least, once steps have stopped
 )
 
 // app is a running Sluice: store, engine and HTTP server, wired together.
@@ -38,7 +40,7 @@ type app struct {
 	lender  lender // of credentials and prices: the store itself, or another's
 	runner  *jobs.Runner
 	library *flow.Library
-	server  *http.Server
+	server  *conns.Server
 	api     *handlers.Server
 	pages   *pages.Server
 	models  *upstreams
@@ -92,9 +94,7 @@ func (a *app) start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.server = handlers.NewHTTPServer(a.api)
-	a.server.Handler = proxies.Behind(a.api)
-	a.server.RegisterOnShutdown(a.pages.Drain)
+	a.server = handlers.NewHTTPServer(proxies.Behind(a.api))
 	go func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
@@ -199,13 +199,25 @@ func instanceName() string {
 	return fmt.Sprintf("%.40s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
+// leave tells whoever distributes requests that this instance ends, and goes on
+// serving for as long as they may take to notice.
+func (a *app) leave() {
+	a.api.Leave()
+	a.server.Leave()
+	time.Sleep(a.cfg.DrainDelay)
+}
+
 // stop refuses new runs, lets running steps finish, hands the rest back, and
-// closes. Reads are answered until the end.
+// closes. Reads are answered until the end, and so is every request that came
+// before it.
 func (a *app) stop() error {
+	begun := time.Now()
 	drain, cancel := context.WithTimeout(context.Background(), drainPatience)
 	defer cancel()
 	err := a.runner.Drain(drain)
-	closing, cancel := context.WithTimeout(context.Background(), closePatience)
+	a.api.Drain()
+	a.pages.Drain()
+	closing, cancel := context.WithTimeout(context.Background(), max(closePatience, drainPatience-time.Since(begun)))
 	defer cancel()
 	if e := a.server.Shutdown(closing); e != nil {
 		e = a.server.Close()

@@ -23,24 +23,28 @@ import (
 
 // Config is what is in force: flags over environment over defaults.
 type Config struct {
-	Addr          string   `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
-	DataDir       string   `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
-	DatabaseURL   string   `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
-	PublicURL     string   `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
-	MasterKey     string   `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
-	MasterKeyFile string   `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
-	AllowPrivate  string   `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
-	Proxies       string   `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
-	ClientHeader  string   `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
-	MetricsAddr   string   `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
-	Workers       int      `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
-	Retention     days     `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
-	MaxFile       size     `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
-	Log           logStyle `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
-	LocalModels   string   `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
-	ReplicateURL  string   `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
-	Signup        string   `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
+	Addr          string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
+	DataDir       string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
+	DatabaseURL   string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
+	PublicURL     string        `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
+	MasterKey     string        `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
+	MasterKeyFile string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
+	AllowPrivate  string        `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
+	Proxies       string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
+	ClientHeader  string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
+	MetricsAddr   string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
+	Workers       int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
+	Retention     days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
+	MaxFile       size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
+	DrainDelay    time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz says that the server shuts down; load balancers need it to notice. 0 for none." placeholder:"2s"`
+	Log           logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
+	LocalModels   string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
+	ReplicateURL  string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
+	Signup        string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
 }
+
+// maxDrainDelay is more than any load balancer takes to notice.
+const maxDrainDelay = 5 * time.Minute
 
 type logStyle string
 
@@ -116,6 +120,9 @@ func (c *Config) check() error {
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
 		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com, without a path", c.PublicURL))
+	}
+	if c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay {
+		return usageError("SLUICE_DRAIN_DELAY is how long requests are served after shutdown has begun: from 0 to 5m")
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())

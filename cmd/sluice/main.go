@@ -68,6 +68,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	command.BindTo(ctx, (*context.Context)(nil))
 	command.Bind(&c.Config, &streams{in: in, out: out, err: errs})
 	return report(errs, command.Run())

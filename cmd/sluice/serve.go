@@ -28,6 +28,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest goes back to the queue")
+		a.leave()
 	case err = <-a.failed:
 	}
 	if stopped := a.stop(); err == nil {

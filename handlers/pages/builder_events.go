@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 	"sluice/views"
 )
 
@@ -180,8 +181,8 @@ func (s *flowStream) serve() error {
 }
 
 func (s *flowStream) follow() error {
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+	beat, stop := conns.NewTicker(s.ctx(), heartbeat)
+	defer stop()
 	for {
 		var err error
 		select {
@@ -195,7 +196,7 @@ func (s *flowStream) follow() error {
 			err = s.sendEdits()
 		case n := <-s.news:
 			err = s.sendNews(n)
-		case <-beat.C:
+		case <-beat:
 			err = s.beat()
 		}
 		if err != nil {

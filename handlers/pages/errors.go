@@ -60,6 +60,10 @@ var statuses = map[flow.Code]int{
 	flow.CodeStorageFull:        http.StatusServiceUnavailable,
 }
 
+// statusGone ends a request whose caller is gone. Nobody receives it; it is what
+// proxies write into their logs for this.
+const statusGone = 499
+
 // fail is the one door for errors: a page, or for htmx a message in the corner
 // of the page that is there. What is nobody's doing is logged and stays private.
 func (s *Server) fail(err error, ec echo.Context) {
@@ -67,6 +71,11 @@ func (s *Server) fail(err error, ec echo.Context) {
 		return // the answer has begun; cutting it short is all that is left
 	}
 	c := newCall(ec, s)
+	if _, ours := errors.AsType[*flow.Error](err); c.ctx().Err() != nil && (!ours || errors.Is(err, context.Canceled)) {
+		s.Log.Debug("caller went away", "request_id", c.requestID(), "error", err)
+		_ = c.NoContent(statusGone)
+		return
+	}
 	status, text := s.publicError(err, c)
 	if c.Request().Header.Get("HX-Request") == "true" {
 		c.failPart(status, text)
@@ -117,8 +126,6 @@ func (s *Server) publicError(err error, c *call) (status int, text string) {
 			status = http.StatusUnprocessableEntity
 		}
 		return status, e.Message
-	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil:
-		s.Log.Debug("caller went away", "request_id", c.requestID())
 	default:
 		s.Log.Error("page failed", "request_id", c.requestID(), "method", c.Request().Method, "path", c.Request().URL.EscapedPath(), "error", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 	"sluice/views"
 )
 
@@ -62,8 +63,9 @@ func (t *ticketed) spoken() map[string]string {
 }
 
 func (s *resultStream) follow() error {
-	beat, over := time.NewTicker(heartbeat), time.NewTimer(resultHold)
-	defer beat.Stop()
+	beat, stop := conns.NewTicker(s.ctx(), heartbeat)
+	defer stop()
+	over := time.NewTimer(resultHold)
 	defer over.Stop()
 	pause := time.NewTimer(runPace)
 	defer pause.Stop()
@@ -80,7 +82,7 @@ func (s *resultStream) follow() error {
 			err = s.look()
 		case <-s.watch.Texts:
 			err = s.speak()
-		case <-beat.C:
+		case <-beat:
 			err = s.beat()
 		case <-over.C:
 			err = errStreamOver

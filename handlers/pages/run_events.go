@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/handlers/conns"
 	"sluice/views"
 )
 
@@ -62,8 +63,8 @@ func (c *call) runEvents() error {
 // drains. The first change after a pause is sent at once, what follows it within
 // the pace together.
 func (s *runStream) follow() error {
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
+	beat, stop := conns.NewTicker(s.ctx(), heartbeat)
+	defer stop()
 	pause := time.NewTimer(runPace)
 	defer pause.Stop()
 	err := s.look()
@@ -88,13 +89,13 @@ func (s *runStream) rest(pause *time.Timer) error {
 }
 
 // next answers what comes first.
-func (s *runStream) next(beat *time.Ticker) error {
+func (s *runStream) next(beat <-chan time.Time) error {
 	select {
 	case <-s.watch.Changes:
 		return s.look()
 	case <-s.watch.Texts:
 		return s.speak()
-	case <-beat.C:
+	case <-beat:
 		return s.beat()
 	case <-s.s.drained:
 	case <-s.ctx().Done():

@@ -22,6 +22,7 @@ import (
 	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/handlers"
+	"sluice/handlers/conns"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/outbound"
@@ -79,7 +80,7 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 	}
 	h.server = New(cfg)
 	h.store.FlowEdited, h.store.Heard = h.server.FlowEdited, h.server.Hear
-	h.http.Config.Handler = h.server
+	h.http.Config, h.http.Listener = &handlers.NewHTTPServer(h.server).Server, conns.Listen(h.http.Listener)
 	h.http.Start()
 	t.Cleanup(func() { h.server.Drain(); h.http.Close(); api.Close() })
 	return h
