@@ -20,6 +20,9 @@ var ErrFenced = flow.ErrFenced
 // ErrEngineRunning refuses a second engine on one data directory.
 var ErrEngineRunning = errors.New("another sluice server is already running on this data directory")
 
+// ErrNoDatabase is returned instead of creating a database that must exist.
+var ErrNoDatabase = errors.New("there is no database")
+
 // ErrNewer refuses a database that a newer program has changed.
 var ErrNewer = errors.New("this database was brought to the form of a newer sluice; start that one, or restore a backup from before")
 

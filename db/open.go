@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +35,8 @@ type Config struct {
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
+
+	MustExist bool // Open refuses with ErrNoDatabase to create a database
 
 	Log    *slog.Logger     // default discards
 	Now    func() time.Time // default time.Now
@@ -106,8 +111,8 @@ type writer interface {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, unopened(cfg.DataDir, fmt.Errorf("make data directory: %w", err))
+	if err := cfg.prepareDir(); err != nil {
+		return nil, err
 	}
 	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, source: rand.Text()}
 	s.workers.Store(int64(cfg.Capacity))
@@ -123,6 +128,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, unopened(cfg.DataDir, err)
 	}
 	return s, nil
+}
+
+// prepareDir makes the data directory, unless the database must exist already.
+func (c Config) prepareDir() error {
+	if c.MustExist && c.DatabaseURL != "" {
+		return nil // openPostgres looks; the directory holds the master key at most
+	}
+	if c.MustExist {
+		if _, err := os.Stat(filepath.Join(c.DataDir, DatabaseFile)); errors.Is(err, fs.ErrNotExist) {
+			return ErrNoDatabase
+		}
+	}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return unopened(c.DataDir, fmt.Errorf("make data directory: %w", err))
+	}
+	return nil
 }
 
 // prepare brings a connected database to where the store can be used.

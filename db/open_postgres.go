@@ -29,6 +29,10 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
+	if err := s.requirePostgres(ctx); err != nil {
+		s.pool.Close()
+		return err
+	}
 	if err := migratePostgres(ctx, s.pool, s.cfg.Log); err != nil {
 		s.pool.Close()
 		return err
@@ -37,6 +41,21 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	s.read = gen.New(s.reader)
 	s.writer = &postgresWriter{s: s}
 	s.bucket = &table{s}
+	return nil
+}
+
+// requirePostgres returns ErrNoDatabase when the tables must exist and do not.
+func (s *Store) requirePostgres(ctx context.Context) error {
+	if !s.cfg.MustExist {
+		return nil
+	}
+	var exist bool
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if !exist {
+		return ErrNoDatabase
+	}
 	return nil
 }
 

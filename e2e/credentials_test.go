@@ -81,6 +81,7 @@ func TestCredentialCommands(t *testing.T) {
 func TestCredentialAddRefuses(t *testing.T) {
 	t.Parallel()
 	s := stoppedServer(t)
+	s.must("migrate")
 	tests := []struct {
 		name, secret, says string
 		args               []string
@@ -110,6 +111,7 @@ func TestEnvironmentCredential(t *testing.T) {
 	const secret = "sk-environment-1234567890"
 	provider := gatekeeper(t, secret)
 	s := stoppedServer(t, "OPENAI_API_KEY="+secret, "OPENAI_BASE_URL="+provider.URL+"/v1")
+	s.must("migrate")
 	if r := s.command("credential", "test", "openai"); r.code != 0 {
 		t.Errorf("credential test: %+v", r)
 	}
@@ -136,6 +138,7 @@ func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	const secret = "sk-kept-1234567890"
 	provider := gatekeeper(t, secret)
 	s := stoppedServer(t)
+	s.must("migrate")
 	if r := s.commandWith(secret, "credential", "add", "--name", "gate", "--host", "127.0.0.1"); r.code != 0 {
 		t.Fatalf("credential add: %+v", r)
 	}

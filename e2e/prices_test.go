@@ -9,6 +9,7 @@ func TestPriceCommands(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)
 	s := stoppedServer(t)
+	s.must("migrate")
 	s.must("price", "set", "openai/gpt-x", "--input", "2.5", "--output", "10")
 	s.must("price", "set", "openai/gpt-x", "--input", "2.75", "--output", "10")
 	s.must("price", "set", "openai/gpt-x", "--output", "12")

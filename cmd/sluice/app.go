@@ -64,7 +64,7 @@ type lender interface {
 // the store is its own.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
 	a := &app{cfg: cfg, log: log, lender: from, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
-	store, err := cfg.openStore(ctx, log)
+	store, err := cfg.createStore(ctx, log)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,6 @@ type backupCmd struct {
 
 // Run backs up, also beside a running server.
 func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	if err := cfg.needDatabase(); err != nil {
-		return err
-	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err

@@ -133,8 +133,21 @@ func (c *Config) check() error {
 	return checkEnvironment()
 }
 
-// openStore opens the database as configured.
+// openStore opens the configured database, which must exist: a mistyped
+// directory is an error, not a new database with a master key of its own.
 func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	store, err := db.Open(ctx, c.existing(log))
+	if errors.Is(err, db.ErrNoDatabase) {
+		return nil, c.noDatabase()
+	}
+	return store, err
+}
+
+// createStore opens the configured database and creates it if there is none.
+func (c *Config) createStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -149,12 +162,28 @@ func (c *Config) database(log *slog.Logger) db.Config {
 	}
 }
 
-// needDatabase is for commands that make no sense before the first start.
+// existing is the configuration of a database that must exist.
+func (c *Config) existing(log *slog.Logger) db.Config {
+	d := c.database(log)
+	d.MustExist = true
+	return d
+}
+
+// needDatabase returns an error when SQLite's file is missing. Whether a
+// PostgreSQL database has tables shows only when it is opened.
 func (c *Config) needDatabase() error {
 	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no database in %s; SLUICE_DATA_DIR says where it is", c.DataDir)
+		return c.noDatabase()
 	}
 	return nil
+}
+
+// noDatabase says where the database was expected and what creates one.
+func (c *Config) noDatabase() error {
+	if c.DatabaseURL != "" {
+		return errors.New("the database that DATABASE_URL names has no tables of Sluice; correct DATABASE_URL, or create the tables with 'sluice serve' or 'sluice migrate'")
+	}
+	return fmt.Errorf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'", c.DataDir)
 }
 
 func (c *Config) outbound() (*outbound.Client, error) {

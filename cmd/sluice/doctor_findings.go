@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -44,7 +45,11 @@ func (c *Config) examine(ctx context.Context) findings {
 		f.add("database", notice, "The first start makes one.", "There is none yet in %s.", c.DataDir)
 		return f
 	}
-	store, err := db.Open(ctx, c.database(slog.New(slog.DiscardHandler)))
+	store, err := db.Open(ctx, c.existing(slog.New(slog.DiscardHandler)))
+	if errors.Is(err, db.ErrNoDatabase) {
+		f.add("database", notice, "The first start creates them.", "The database that DATABASE_URL names has no tables yet.")
+		return f
+	}
 	if err != nil {
 		f.unopened(err)
 		return f

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -71,6 +69,9 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *api
 	if cfg.DatabaseURL != "" {
 		return nil, "", nil, errors.New("no server is running here; start 'sluice serve' and run the flow again")
 	}
+	if err := cfg.needDatabase(); err != nil {
+		return nil, "", nil, err
+	}
 	api, done, err = ownApp(ctx, *cfg, nil)
 	return api, c.Flow, done, err
 }
@@ -89,7 +90,7 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 	remove := func() { _ = os.RemoveAll(dir) }
 	own := *cfg
 	own.DataDir, own.DatabaseURL, own.MasterKeyFile = dir, "", ""
-	if flowID, err = publishInto(ctx, &own, s, data); err != nil {
+	if flowID, err = publishInto(ctx, &own, data); err != nil {
 		remove()
 		return nil, "", nil, fmt.Errorf("%s: %w", c.Flow, err)
 	}
@@ -110,7 +111,7 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 // homeStore opens the configured database, if there is one, for the credentials
 // and prices in it: a file that runs may use what its flow will.
 func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, err error) {
-	if _, err := os.Stat(filepath.Join(cfg.DataDir, "sluice.db")); err != nil && cfg.DatabaseURL == "" {
+	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
 	}
 	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler))
@@ -120,14 +121,13 @@ func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, e
 	return func() { _ = store.Close() }, store, nil
 }
 
-func publishInto(ctx context.Context, cfg *Config, s *streams, data []byte) (string, error) {
-	quiet := *s
-	quiet.err = io.Discard
-	store, library, err := openLibrary(ctx, cfg, &quiet)
+func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) {
+	store, err := cfg.createStore(ctx, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}
 	defer store.Close()
+	library := newLibrary(store)
 	f, err := library.Import(ctx, flow.DefaultWorkspace, "", data)
 	if err != nil {
 		return "", err

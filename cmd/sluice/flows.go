@@ -30,7 +30,11 @@ func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow
 	if err != nil {
 		return nil, nil, err
 	}
-	return store, &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs()}, nil
+	return store, newLibrary(store), nil
+}
+
+func newLibrary(store *db.Store) *flow.Library {
+	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs()}
 }
 
 type flowImportCmd struct {

@@ -9,7 +9,7 @@ type migrateCmd struct{}
 
 // Run migrates by opening: the store never works on an older form.
 func (migrateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := cfg.createStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err
 	}

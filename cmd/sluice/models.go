@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -45,7 +44,7 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 // hostSecret finds the credential as a run would. The store is only opened
 // where there is one: looking around needs none.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
-	if _, err := os.Stat(cfg.DataDir); err != nil && cfg.DatabaseURL == "" {
+	if cfg.needDatabase() != nil {
 		return models.resolver(nil).Environment["replicate"].Secret, nil // bound to where the platform is
 	}
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))

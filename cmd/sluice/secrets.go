@@ -25,7 +25,7 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err := cfg.needDatabase(); err != nil {
 		return err
 	}
-	r, err := db.RotateMasterKey(ctx, cfg.database(cfg.logger(s.err)), c.NewKeyFile)
+	r, err := db.RotateMasterKey(ctx, cfg.existing(cfg.logger(s.err)), c.NewKeyFile)
 	if errors.Is(err, db.ErrEngineRunning) {
 		return errors.New("a server is running on this database; stop it first (all of them), since it knows the old key alone")
 	}

@@ -36,7 +36,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil || address.Address != c.Email {
 		return usageError(fmt.Sprintf("%q is not an e-mail address", c.Email))
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := cfg.createStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err
 	}
