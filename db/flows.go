@@ -54,7 +54,7 @@ func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description s
 		return tx.notifyEdited(ws, flowID, rev)
 	})
 	if err == nil {
-		s.edited(ws, flowID, rev)
+		s.afterCommit(ctx, func() { s.edited(ws, flowID, rev) })
 	}
 	return err
 }

@@ -187,5 +187,8 @@ func (s *Store) now() int64 { return s.cfg.Now().UnixMicro() }
 // write runs fn in a transaction. fn may run more than once, so it must be
 // database work alone and publish nothing; it must not call write itself.
 func (s *Store) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+	if j := s.joinedWith(ctx); j != nil {
+		return fn(j.tx)
+	}
 	return storageError(s.writer.write(ctx, d, fn))
 }

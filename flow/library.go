@@ -24,6 +24,8 @@ type LibraryStore interface {
 	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
 	FindCredential(ctx context.Context, ws, name string) (Credential, error)
 	SaveCredential(ctx context.Context, c Credential, secret string) error
+	// Together makes the writes that fn makes with its context one transaction.
+	Together(ctx context.Context, fn func(ctx context.Context) error) error
 	EditStore
 }
 

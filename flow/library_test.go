@@ -60,6 +60,10 @@ func (s *shelf) PublishFlow(_ context.Context, _, id string, document []byte, su
 	return v, true, nil
 }
 
+func (s *shelf) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+	return fn(ctx)
+}
+
 func (s *shelf) SetLiveVersion(context.Context, string, string, int64, string) error { return nil }
 
 func (s *shelf) FindCredential(_ context.Context, _, name string) (Credential, error) {

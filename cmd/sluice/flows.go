@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 )
 
 type flowCmd struct {
-	Import   flowImportCmd   `cmd:"" help:"Take flow documents in; prints each flow's ID."`
+	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
 	Publish  flowPublishCmd  `cmd:"" help:"Make the draft, or an older version, the live one."`
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
@@ -44,8 +46,7 @@ type flowImportCmd struct {
 	JSON    bool     `help:"Print as JSON."`
 }
 
-// Run imports every file; the first that is refused ends it, and what was
-// taken in before stays.
+// Run imports all files, or none of them if one is refused.
 func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
@@ -55,41 +56,59 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	results := []map[string]any{}
-	for _, name := range c.Files {
-		result, err := c.take(ctx, library, s, name)
+	sources := make([]flow.ImportSource, len(c.Files))
+	for i, name := range c.Files {
+		data, err := readDocument(s, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		sources[i] = flow.ImportSource{Data: data, FlowID: c.ID}
+	}
+	by := ""
+	if c.Publish {
+		by = "cli"
+	}
+	list, err := library.ImportAll(ctx, flow.DefaultWorkspace, sources, by)
+	if err != nil {
+		return c.refused(err)
+	}
+	return c.show(s, list)
+}
+
+// refused names every file that cannot be imported, and says that none was.
+func (c flowImportCmd) refused(err error) error {
+	problems, ok := errors.AsType[flow.ImportErrors](err)
+	if !ok {
+		return err
+	}
+	var list []string
+	for i, err := range problems {
+		if err != nil {
+			list = append(list, fmt.Sprintf("%s: %v", c.Files[i], err))
+		}
+	}
+	if len(c.Files) > 1 {
+		list = append(list, "Nothing was imported.")
+	}
+	return errors.New(strings.Join(list, "\n"))
+}
+
+func (c flowImportCmd) show(s *streams, list []flow.Imported) error {
+	results := []map[string]any{}
+	for i, one := range list {
+		result := map[string]any{"id": one.Flow.ID, "name": one.Flow.Name, "file": c.Files[i]}
+		if c.Publish {
+			result["version"] = one.Version.Number
+		}
 		results = append(results, result)
 		if !c.JSON {
-			fmt.Fprintln(s.out, result["id"])
+			fmt.Fprintln(s.out, one.Flow.ID)
 		}
 	}
 	if c.JSON {
 		return printJSON(s.out, results)
 	}
 	return nil
-}
-
-func (c flowImportCmd) take(ctx context.Context, l *flow.Library, s *streams, name string) (map[string]any, error) {
-	data, err := readDocument(s, name)
-	if err != nil {
-		return nil, err
-	}
-	f, err := l.Import(ctx, flow.DefaultWorkspace, c.ID, data)
-	if err != nil {
-		return nil, err
-	}
-	result := map[string]any{"id": f.ID, "name": f.Name, "file": name}
-	if c.Publish {
-		v, _, err := l.Publish(ctx, flow.DefaultWorkspace, f.ID, "cli")
-		if err != nil {
-			return nil, err
-		}
-		result["version"] = v.Number
-	}
-	return result, nil
 }
 
 // readDocument reads a file, or standard input for "-", up to what a document

@@ -1,0 +1,49 @@
+package db
+
+import "context"
+
+// joinedTx is a transaction that writes made with a context become a part of.
+type joinedTx struct {
+	s     *Store
+	tx    *Tx
+	after []func() // once it has committed
+}
+
+type joinedKey struct{}
+
+// Together makes the writes that fn makes with its context one transaction:
+// all of them are stored, or none. fn may run more than once. What it reads
+// does not include what it wrote.
+func (s *Store) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+	var j *joinedTx
+	err := s.write(ctx, durable, func(tx *Tx) error {
+		j = &joinedTx{s: s, tx: tx}
+		return fn(context.WithValue(tx.ctx, joinedKey{}, j))
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range j.after {
+		f()
+	}
+	return nil
+}
+
+// joinedWith returns the transaction that a context belongs to, or nil.
+func (s *Store) joinedWith(ctx context.Context) *joinedTx {
+	j, _ := ctx.Value(joinedKey{}).(*joinedTx)
+	if j == nil || j.s != s {
+		return nil
+	}
+	return j
+}
+
+// afterCommit runs f now, or when the transaction that ctx belongs to has
+// committed.
+func (s *Store) afterCommit(ctx context.Context, f func()) {
+	if j := s.joinedWith(ctx); j != nil {
+		j.after = append(j.after, f)
+		return
+	}
+	f()
+}
