@@ -34,7 +34,7 @@ func (b *bench) newServer(env ...string) (*server, error) {
 		return nil, err
 	}
 	s := &server{binary: b.binary, dir: dir}
-	s.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0"}, env...)
+	s.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0", "SLUICE_DRAIN_DELAY=0"}, env...)
 	if b.profile != "" {
 		s.env = append(s.env, "SLUICE_CPUPROFILE="+b.profile)
 	}

@@ -43,7 +43,7 @@ func TestQuickstart(t *testing.T) {
 	_, err := exec.LookPath("curl")
 	need.Tool(t, "curl is not installed", err == nil)
 	s := stoppedServer(t)
-	s.cwd, s.env = t.TempDir(), []string{"SLUICE_ADDR=127.0.0.1:0"}
+	s.cwd, s.env = t.TempDir(), []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DRAIN_DELAY=0"}
 	s.start()
 	blocks := sampleBlocks(t, "quickstart", "sh")
 	if len(blocks) < 6 || !strings.HasPrefix(blocks[2], "KEY=") {

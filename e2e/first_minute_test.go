@@ -20,7 +20,7 @@ func TestFirstMinute(t *testing.T) {
 	_, err := exec.LookPath("curl")
 	need.Tool(t, "curl is not installed", err == nil)
 	s := stoppedServer(t)
-	s.cwd, s.env = t.TempDir(), []string{"SLUICE_ADDR=127.0.0.1:0"}
+	s.cwd, s.env = t.TempDir(), []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DRAIN_DELAY=0"}
 	s.start()
 	greeting := s.life().out
 	s.waitUntil("the greeting is whole", func() bool { return strings.Contains(greeting.String(), "  curl ") })

@@ -57,7 +57,7 @@ func newServer(t testing.TB, env ...string) *server {
 func stoppedServer(t testing.TB, env ...string) *server {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := &server{t: t, dir: dir}
-	s.env = append([]string{"SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0", "SLUICE_ALLOW_PRIVATE=127.0.0.0/8"}, env...)
+	s.env = append([]string{"SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0", "SLUICE_ALLOW_PRIVATE=127.0.0.0/8", "SLUICE_DRAIN_DELAY=0"}, env...)
 	t.Cleanup(s.cleanUp)
 	return s
 }

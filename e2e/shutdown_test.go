@@ -1,9 +1,15 @@
 package e2e
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -106,5 +112,164 @@ func TestShutdownWithHangingStep(t *testing.T) {
 	s.start()
 	if r = c.await(r); r.Status != "succeeded" || up.calls.Load() != 2 {
 		t.Errorf("after the start the run %s; %d calls, wanted 2", r.Status, up.calls.Load())
+	}
+}
+
+// caller calls a server until nobody answers at its address any more.
+type caller struct {
+	address  string
+	keep     bool // a connection, until an answer ends it
+	request  func() string
+	answered func(status int, body string)
+}
+
+// run returns what came instead of an answer to a call that was sent.
+func (c *caller) run() error {
+	for {
+		conn, err := net.DialTimeout("tcp", c.address, time.Second)
+		if err != nil {
+			return nil
+		}
+		err = c.calls(conn)
+		conn.Close()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *caller) calls(conn net.Conn) error {
+	for answers := bufio.NewReader(conn); ; {
+		if _, err := io.WriteString(conn, c.request()); err != nil {
+			return err
+		}
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return err
+		}
+		c.answered(resp.StatusCode, string(body))
+		if !c.keep || resp.Close {
+			return nil
+		}
+	}
+}
+
+// TestShutdownAnswersAll sends SIGTERM while clients call all the time, on new
+// connections and on kept ones: each call that was sent is answered, runs are
+// accepted for SLUICE_DRAIN_DELAY after /readyz says 503, and all of them end.
+func TestShutdownAnswersAll(t *testing.T) {
+	t.Parallel()
+	const delay = 2 * time.Second
+	s := newServer(t, "SLUICE_DRAIN_DELAY="+delay.String())
+	id := s.publish(greeting())
+	key := s.key()
+	start := func(headers string) string {
+		body := `{"name": "Ada"}`
+		return fmt.Sprintf("POST /v1/flow/%s/run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", id, key, len(body), headers, body)
+	}
+	show := "GET /v1/flow/" + id + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\n\r\n"
+	requests := []string{start(""), start("Prefer: wait=5\r\n"), start("Connection: close\r\n"), show}
+	var mu sync.Mutex
+	var runs []string
+	var leaving atomic.Bool
+	before, during := 0, 0 // accepted runs
+	lost := make(chan error, 8)
+	var callers sync.WaitGroup
+	for i := range cap(lost) {
+		n := i
+		c := &caller{address: strings.TrimPrefix(s.base(), "http://"), keep: i%2 == 0, request: func() string { n++; return requests[n%len(requests)] }}
+		c.answered = func(status int, body string) {
+			mu.Lock()
+			defer mu.Unlock()
+			var run struct {
+				ID   string `json:"run_id"`
+				Code string
+			}
+			_ = json.Unmarshal([]byte(body), &run)
+			switch {
+			case run.ID != "":
+				runs = append(runs, run.ID)
+				if leaving.Load() {
+					during++
+				} else {
+					before++
+				}
+			case status != 200 && run.Code != "draining":
+				t.Errorf("got %d %s", status, body)
+			}
+		}
+		callers.Go(func() {
+			if err := c.run(); err != nil {
+				lost <- fmt.Errorf("caller %d: %w", i, err)
+			}
+		})
+	}
+	waitUntil(t, "runs are accepted", func() bool { mu.Lock(); defer mu.Unlock(); return before > 50 })
+	p := s.signal(syscall.SIGTERM)
+	waitUntil(t, "the server says it shuts down", func() bool {
+		a, err := s.client("").try("GET", "/readyz", nil)
+		return err == nil && a.status == 503
+	})
+	leaving.Store(true)
+	<-p.exited
+	callers.Wait()
+	close(lost)
+	for err := range lost {
+		t.Error(err)
+	}
+	if p.cmd.ProcessState.ExitCode() != 0 || during == 0 {
+		t.Errorf("exit code %d; %d runs were accepted after /readyz said 503, %d before", p.cmd.ProcessState.ExitCode(), during, before)
+	}
+	s.start()
+	c := s.client(key)
+	for _, run := range runs {
+		if r := c.await(c.do("GET", "/v1/flow/"+id+"/run/"+run, nil).run(t)); r.Status != "succeeded" {
+			t.Errorf("run %s %s", run, r.Status)
+		}
+	}
+	t.Logf("%d runs accepted before /readyz said 503, %d after", before, during)
+}
+
+// TestShutdownSecondSignal holds that a second signal ends the process at once.
+func TestShutdownSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "SLUICE_DRAIN_DELAY=5m")
+	p := s.signal(syscall.SIGTERM)
+	waitUntil(t, "the server says it shuts down", func() bool {
+		a, err := s.client("").try("GET", "/readyz", nil)
+		return err == nil && a.status == 503
+	})
+	s.signal(syscall.SIGTERM)
+	<-p.exited
+	if status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
+		t.Errorf("the process ended with %v", p.exit)
+	}
+}
+
+// TestHalfClosedStarts holds that a client which finishes sending before it
+// reads gets every answer.
+func TestHalfClosedStarts(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	id, key := s.publish(greeting()), s.key()
+	body := `{"name": "Ada"}`
+	for i := range 200 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.base(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /v1/flow/%s/run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", id, key, len(body), body)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || resp.StatusCode != http.StatusAccepted {
+			t.Fatalf("call %d: %v, %v", i, resp, err)
+		}
+		conn.Close()
 	}
 }

@@ -23,6 +23,10 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	path := w.endedRun(w.echo, `{"ticket": "a"}`)
+	w.server.Leave()
+	get("/readyz").wantCode(t, 503, flow.CodeDraining)
+	w.start(w.echo, `{"ticket": "a"}`, 202)
+	w.upload("", "a", "", []byte("x")).want(t, 201)
 	w.runner.draining.Store(true)
 	get("/livez").want(t, 200)
 	ready := get("/readyz")

@@ -168,6 +168,11 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 	if err != nil {
 		return c.limitRuns(err)
 	}
+	if req.wait > 0 { // a key that was revoked meanwhile stops at once
+		if _, err := c.s.findKey(c.Request()); err != nil {
+			return err
+		}
+	}
 	run, h := started.Run, c.Response().Header()
 	if started.Replayed {
 		if !c.sees(run) {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/flow"
 )
@@ -246,6 +247,38 @@ func TestIdempotency(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.post("/v1/flow/"+w.held+"/run", `{"gate": "g"}`, "Idempotency-Key", "k 1").wantCode(t, 410, flow.CodeRunExpired)
+}
+
+// TestHeldAnswers holds that outputs are not shown to a key that was revoked
+// while its request was held.
+func TestHeldAnswers(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]func(w *world) string{
+		"start": func(w *world) string { return "/v1/flow/" + w.held + "/run" },
+		"rerun": func(w *world) string { return w.endedRun(w.held, `{"gate": "first"}`) + "/rerun" },
+		"wait":  func(w *world) string { return w.heldRun("g") + "?wait=60" },
+	} {
+		t.Run(name+" refuses a revoked key", func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.gates.open("first")
+			r := request{method: "POST", path: path(w), body: `{"gate": "g"}`, headers: []string{"Prefer", "wait=60"}}
+			switch name {
+			case "rerun":
+				r.body = `{"inputs": {"gate": "g"}}`
+			case "wait":
+				r.method, r.body = "GET", ""
+			}
+			answer := make(chan *reply)
+			go func() { answer <- w.send(r) }()
+			w.eventually(func() bool { return w.server.gate.held.Load() == 1 })
+			w.store.mu.Lock()
+			w.store.keys[flow.Hash([]byte(w.key))].RevokedAt = time.Now()
+			w.store.mu.Unlock()
+			w.gates.open("g")
+			(<-answer).wantCode(t, 401, flow.CodeKeyRevoked)
+		})
+	}
 }
 
 func TestRefusedRequestsStoreNoIdempotencyKey(t *testing.T) {

@@ -95,6 +95,8 @@ func (a *app) start(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	a.server = handlers.NewHTTPServer(proxies.Behind(a.api))
+	a.server.OnShutdown(a.api.Drain)
+	a.server.OnShutdown(a.pages.Drain)
 	go func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
@@ -215,8 +217,6 @@ func (a *app) stop() error {
 	drain, cancel := context.WithTimeout(context.Background(), drainPatience)
 	defer cancel()
 	err := a.runner.Drain(drain)
-	a.api.Drain()
-	a.pages.Drain()
 	closing, cancel := context.WithTimeout(context.Background(), max(closePatience, drainPatience-time.Since(begun)))
 	defer cancel()
 	if e := a.server.Shutdown(closing); e != nil {

@@ -175,3 +175,41 @@ func callOn(address string, keep bool, answered *atomic.Int64) error {
 		c.Close()
 	}
 }
+
+// TestShutdownReleases holds that requests which wait are let go and answered.
+func TestShutdownReleases(t *testing.T) {
+	t.Parallel()
+	begun, released := make(chan struct{}), make(chan struct{})
+	s, address, _ := serve(t, func(http.ResponseWriter, *http.Request) {
+		close(begun)
+		<-released
+	})
+	s.OnShutdown(func() { close(released) })
+	c := call(t, address, get)
+	<-begun
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if resp, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || !resp.Close {
+		t.Errorf("got %v, %v", resp, err)
+	}
+}
+
+// TestShutdownIsBounded holds that a request which goes on does not hold up the
+// end for longer than the context says.
+func TestShutdownIsBounded(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	s, address, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	})
+	call(t, address, get)
+	<-begun
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	s.Close()
+}

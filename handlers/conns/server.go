@@ -15,6 +15,7 @@ import (
 type Server struct {
 	http.Server
 	leaving atomic.Bool
+	release []func()
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -53,6 +54,11 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
+// OnShutdown has Shutdown call f once no connection is accepted any more, to let
+// go of requests that would otherwise wait or stream on. It is called before
+// Serve.
+func (s *Server) OnShutdown(f func()) { s.release = append(s.release, f) }
+
 // Leave makes every answer end its connection, so that clients make new ones,
 // to another process if there is one. Everything is served as before.
 func (s *Server) Leave() { s.leaving.Store(true) }
@@ -70,6 +76,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		refuse(l)
 		_ = l.Close()
 		<-s.served
+	}
+	s.SetKeepAlivesEnabled(false) // also for answers to requests that came before Leave; closes idle connections
+	for _, f := range s.release {
+		f()
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
