@@ -71,19 +71,22 @@ type Store struct {
 
 	ownClock bool // the machine's clock, which other machines need not share
 
-	sqlite  *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
-	pool    *pgxpool.Pool // nil on SQLite
-	reader  *sql.DB
-	read    *gen.Queries
-	writer  writer
-	bucket  bucket // the content of files
-	engine  *flock.Flock
-	queue   atomic.Pointer[Queue]
-	workers atomic.Int64 // capacity of this process
-	live    liveWorkers  // capacity of all instances, on PostgreSQL
-	turn    turn
-	self    atomic.Pointer[string] // the ID of this instance, once it is known
-	source  string                 // names this store in what it tells others
+	sqlite *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
+	pool   *pgxpool.Pool // nil on SQLite
+	reader *sql.DB
+	read   *gen.Queries
+	writer writer
+	bucket bucket // the content of files
+	engine *flock.Flock
+	// busyBefore are the runs that were at work in the process that had this data
+	// directory before, until their crash is counted.
+	busyBefore []string
+	queue      atomic.Pointer[Queue]
+	workers    atomic.Int64 // capacity of this process
+	live       liveWorkers  // capacity of all instances, on PostgreSQL
+	turn       turn
+	self       atomic.Pointer[string] // the ID of this instance, once it is known
+	source     string                 // names this store in what it tells others
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.

@@ -10,14 +10,37 @@ import (
 	"sluice/flow"
 )
 
-// suspectAfter is how many crashes in a row, with nothing recorded between,
-// put a run under suspicion of causing them.
-const suspectAfter = 2
+// A run is suspected of stopping the process after so many crashes in a row with
+// nothing recorded between: crashes in which it was busy, or any crashes at all.
+const (
+	suspectAfterBusy = 2
+	suspectAfterAny  = 10
+)
 
 // recovery takes work back from dead workers, in one transaction.
 type recovery struct {
 	tx     *Tx
 	report flow.Recovery
+}
+
+// crash is how a worker's end looks for one of its runs.
+type crash struct {
+	begun bool // the worker had begun with the run
+	busy  bool // and the run was at work in the process
+	busyN int  // runs that were at work there in all
+}
+
+// guilt is what a crash during a trial of its own says against a run. One that
+// was at work alone is to blame for certain; one that was not the only one, or
+// of which nothing is known, is after three such crashes.
+func (c crash) guilt() int64 {
+	switch {
+	case c.busy && c.busyN == 1:
+		return flow.GuiltyAt
+	case c.busy || c.busyN == 0:
+		return 1
+	}
+	return 0
 }
 
 // Recover hands what dead workers held back to the queue. On SQLite it is
@@ -44,22 +67,27 @@ func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, 
 		return nil
 	})
 	if err != nil {
-		return report, fmt.Errorf("recover: %w", err)
+		return report, unopened(s.cfg.DataDir, fmt.Errorf("recover: %w", err))
 	}
+	s.busyBefore = nil // they are counted
 	return report, nil
 }
 
-// cut takes a run away from its dead worker. Whether the crash counts against
-// the run depends on whether the worker had begun with it.
-func (r *recovery) cut(runID string, crashed bool) error {
-	row, err := r.tx.CutRun(r.tx.ctx, gen.CutRunParams{ID: runID, Crashed: flag(crashed)})
+// cut takes a run away from its dead worker and parks it if it is suspect. A
+// crash does not count against a run that the worker had not begun with.
+func (r *recovery) cut(runID string, c crash) error {
+	p := gen.CutRunParams{ID: runID}
+	if c.begun {
+		p.Crashed, p.WasBusy, p.Guilt = 1, flag(c.busy), c.guilt()
+	}
+	row, err := r.tx.CutRun(r.tx.ctx, p)
 	if isNoRows(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("take back %s: %w", runID, err)
 	}
-	if crashed && row.Crashes >= suspectAfter {
+	if c.begun && (row.BusyCrashes >= suspectAfterBusy || row.Crashes >= suspectAfterAny) {
 		_, err := r.tx.ParkRun(r.tx.ctx, gen.ParkRunParams{ID: runID, FromPlace: placeWorker, Place: placeSuspect})
 		r.tx.moved(row.WorkspaceID, row.FlowID, placeWorker, placeSuspect)
 		return err
@@ -69,12 +97,12 @@ func (r *recovery) cut(runID string, crashed bool) error {
 	return nil
 }
 
-// listSuspects reports the suspects of this recovery, and of an earlier one
-// that was itself cut before anybody looked at them.
+// listSuspects reports the suspects of this recovery, and those of earlier ones
+// that have not been tried yet.
 func (r *recovery) listSuspects() error {
 	rows, err := r.tx.ListSuspects(r.tx.ctx)
 	r.report.Suspects = mapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
-		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, Attempt: s.Attempt, Crashes: int(s.Crashes)}
+		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, TrialSize: int(s.TrialSize), Guilt: int(s.Guilt)}
 	})
 	return err
 }
@@ -97,22 +125,26 @@ func (tx *Tx) column(query string, args ...any) (list []string, err error) {
 	return list, rows.Err()
 }
 
-// TryAlone hands a suspect to the caller itself, without a job, and returns
-// the attempt to work under. A crash from now on counts against it again.
-func (s *Store) TryAlone(ctx context.Context, runID string) (attempt int64, err error) {
+// TrySuspects hands suspects to the caller itself, without jobs, and returns the
+// attempts to work under. Those that somebody else has taken are left out. A
+// crash from now on counts against them again.
+func (s *Store) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
-		r, err := tx.MoveRun(tx.ctx, gen.MoveRunParams{ID: runID, FromPlace: placeSuspect, Place: placeWorker})
-		if isNoRows(err) {
-			return ErrFenced
+		attempts = map[string]int64{}
+		for _, id := range runIDs {
+			r, err := tx.TrySuspect(tx.ctx, gen.TrySuspectParams{ID: id, InstanceID: s.holder(), TrialSize: int64(len(runIDs))})
+			if isNoRows(err) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("try %s: %w", id, err)
+			}
+			attempts[id] = r.Attempt
+			tx.moved(r.WorkspaceID, r.FlowID, placeSuspect, placeWorker)
 		}
-		if err != nil {
-			return fmt.Errorf("try %s: %w", runID, err)
-		}
-		attempt = r.Attempt
-		tx.moved(r.WorkspaceID, r.FlowID, placeSuspect, placeWorker)
-		return tx.HoldRun(tx.ctx, gen.HoldRunParams{ID: runID, InstanceID: s.holder()})
+		return nil
 	})
-	return attempt, err
+	return attempts, err
 }
 
 // holder names this instance in rows that it holds.

@@ -93,8 +93,12 @@ func (r *recovery) takeOver(instance string) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range claimed {
-		if err := r.cut(id, true); err != nil {
+	busy := 0
+	for _, run := range claimed {
+		busy += int(run.Busy)
+	}
+	for _, run := range claimed {
+		if err := r.cut(run.ID, crash{begun: true, busy: run.Busy != 0, busyN: busy}); err != nil {
 			return err
 		}
 	}
@@ -137,7 +141,7 @@ func (r *recovery) refetch(runID string) error {
 	if err != nil {
 		return err
 	}
-	return r.cut(runID, false)
+	return r.cut(runID, crash{})
 }
 
 // queued tells whether this transaction has made a job for the run.

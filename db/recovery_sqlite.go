@@ -17,14 +17,16 @@ func (r *recovery) afterRestart(string) error {
 	if err := r.clearQueue(); err != nil {
 		return err
 	}
+	busy := r.tx.s.busyBefore
 	held, err := r.tx.ListHeld(r.tx.ctx)
 	if err != nil {
 		return fmt.Errorf("list held runs: %w", err)
 	}
 	for _, h := range held {
-		// Who holds a run by name tries it alone, without a job.
+		// A run that is held by name is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		if err := r.cut(h.ID, had || h.InstanceID != ""); err != nil {
+		c := crash{begun: had || h.InstanceID != "", busy: slices.Contains(busy, h.ID), busyN: len(busy)}
+		if err := r.cut(h.ID, c); err != nil {
 			return err
 		}
 	}

@@ -5,12 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
@@ -98,43 +103,159 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-func TestRecover_tries_a_suspect_alone(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
-		w.begin("dead")
-		id := w.start().ID
-		w.take(id)
-		w.crash()
-		// Its next worker dies with it, too.
-		w.begin("next")
-		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error { j, _ := w.queue.last(id); tx.Enqueue(j); return nil }))
-		w.take(id)
-		jobs := w.queue.count(id)
-		w.clock.move(time.Minute)
-		report := w.crashAs("third")
-		wantEqual(t, "runs", report.Runs, 0)
-		wantEqual(t, "suspects", len(report.Suspects), 1)
-		wantEqual(t, "crashes", report.Suspects[0].Crashes, 2)
-		wantEqual(t, "jobs", w.queue.count(id), jobs)
-
-		attempt, err := w.TryAlone(w.ctx, id)
-		w.must(err)
-		_, _, err = w.LoadRun(w.ctx, id, attempt)
-		w.must(err)
-		if _, err := w.TryAlone(w.ctx, id); !errors.Is(err, db.ErrFenced) {
-			t.Fatalf("two tried it alone: %v", err)
+// dies makes an instance work on runs and die. The busy ones were at work in the
+// process, the idle ones waited for others. A run on trial has an attempt. The
+// recovery that follows is reported.
+func (w *world) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
+	w.t.Helper()
+	w.begin(instance)
+	for _, id := range slices.Concat(busy, idle) {
+		j, _ := w.queue.last(id)
+		if attempt, tried := trial[id]; tried {
+			j.Attempt = attempt
+		} else {
+			w.must(w.Write(w.ctx, true, func(tx *db.Tx) error { tx.Enqueue(j); return nil }))
 		}
-		report = w.crashAs("fourth")
-		wantEqual(t, "crashes after it was alone", report.Suspects[0].Crashes, 3)
-		// Cut before anybody looked, the next recovery reports it again.
-		wantEqual(t, "suspects again", len(w.crashAs("fifth").Suspects), 1)
-
-		attempt, err = w.TryAlone(w.ctx, id)
+		r, _, err := w.LoadRun(w.ctx, id, j.Attempt)
 		w.must(err)
-		r, _, err := w.LoadRun(w.ctx, id, attempt)
+		if slices.Contains(idle, id) {
+			r.State = flow.RunRunning
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Busy: false}))
+		}
+	}
+	if w.Pool() == nil {
+		marks := w.BusyMarks()
+		for _, id := range busy {
+			marks.Open(id).Enter()
+		}
+		w.BusyMarks() // of the next engine
+	}
+	return w.crashAs("after " + instance)
+}
+
+// try hands suspects of a recovery to the instance.
+func (w *world) try(instance string, suspects []flow.Suspect) map[string]int64 {
+	w.t.Helper()
+	w.must(w.Heartbeat(w.ctx, instance, 5))
+	attempts, err := w.TrySuspects(w.ctx, suspectIDs(suspects))
+	w.must(err)
+	wantEqual(w.t, "tried", len(attempts), len(suspects))
+	return attempts
+}
+
+func suspectIDs(list []flow.Suspect) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].RunID
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestRecover_suspects_what_was_busy_twice(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		guilty, innocent := w.start().ID, w.start().ID
+		both := []string{guilty, innocent}
+		wantEqual(t, "after one crash", len(w.dies("one", both, nil, nil).Suspects), 0)
+		report := w.dies("two", []string{guilty}, []string{innocent}, nil)
+		wantEqual(t, "after two", strings.Join(suspectIDs(report.Suspects), " "), strings.Join([]string{guilty}, " "))
+		wantEqual(t, "handed back", report.Runs, 1)
+
+		trial := w.try("three", report.Suspects)
+		if again, err := w.TrySuspects(w.ctx, []string{guilty}); err != nil || len(again) > 0 {
+			t.Fatalf("two tried it: %v, %v", again, err)
+		}
+		report = w.dies("three", []string{guilty}, []string{innocent}, trial)
+		wantEqual(t, "after its trial", report.Suspects[0], flow.Suspect{RunID: guilty, WorkspaceID: ws, FlowID: w.flow.ID, TrialSize: 1, Guilt: flow.GuiltyAt})
+		// Cut short before anybody looked, the next recovery reports it again.
+		wantEqual(t, "suspects again", len(w.crashAs("four").Suspects), 1)
+
+		trial = w.try("four", report.Suspects)
+		r, _, err := w.LoadRun(w.ctx, guilty, trial[guilty])
 		w.must(err)
 		w.must(w.finish(r, flow.RunFailed))
-		wantEqual(t, "suspects left", len(w.crashAs("sixth").Suspects), 0)
+		wantEqual(t, "suspects left", len(w.crashAs("five").Suspects), 0)
+		wantEqual(t, "crashes of its neighbour", w.find(innocent).Crashes, 3)
 	})
+}
+
+func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		id := w.start().ID
+		for i := range 9 {
+			wantEqual(t, "suspects", len(w.dies(fmt.Sprint("n", i), nil, []string{id}, nil).Suspects), 0)
+		}
+		report := w.dies("tenth", nil, []string{id}, nil)
+		wantEqual(t, "suspects", strings.Join(suspectIDs(report.Suspects), " "), strings.Join([]string{id}, " "))
+		for guilt := 1; guilt <= flow.GuiltyAt; guilt++ {
+			report = w.dies(fmt.Sprint("trial ", guilt), nil, []string{id}, w.try(fmt.Sprint("trial ", guilt), report.Suspects))
+			wantEqual(t, "guilt", report.Suspects[0].Guilt, guilt)
+		}
+	})
+}
+
+// TestRecover_halves_a_group finds the one of many that stops the process: its
+// neighbours make progress as soon as they are tried without it.
+func TestRecover_halves_a_group(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		var all []string
+		for range 9 {
+			all = append(all, w.start().ID)
+		}
+		guilty := all[4]
+		w.dies("a", all, nil, nil)
+		report := w.dies("b", all, nil, nil)
+		wantEqual(t, "suspects", strings.Join(suspectIDs(report.Suspects), " "), strings.Join(all, " "))
+		crashes := 0
+		for i := range 20 {
+			instance := fmt.Sprint("trial ", i)
+			if report.Suspects[0].Guilt >= flow.GuiltyAt {
+				break
+			}
+			for _, group := range flow.TrialGroups(report.Suspects) {
+				trial := w.try(instance, group)
+				if slices.Contains(suspectIDs(group), guilty) {
+					report = w.dies(instance, suspectIDs(group), nil, trial)
+					crashes++
+					break
+				}
+				for id, attempt := range trial {
+					r, _, err := w.LoadRun(w.ctx, id, attempt)
+					w.must(err)
+					w.must(w.finish(r, flow.RunSucceeded))
+				}
+			}
+			slices.SortFunc(report.Suspects, func(a, b flow.Suspect) int { return b.Guilt - a.Guilt })
+		}
+		if first := report.Suspects[0]; first.RunID != guilty || first.Guilt < flow.GuiltyAt || crashes > 5 {
+			t.Errorf("after %d crashes the first suspect is %+v, want %s", crashes, first, guilty)
+		}
+		for _, s := range report.Suspects[1:] {
+			if s.Guilt > 0 {
+				t.Errorf("%s is held to be guilty: %+v", s.RunID, s)
+			}
+		}
+	})
+}
+
+func TestBusyMarks_survive_a_full_disk(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.SQLiteConfig(t)
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	marks := s.BusyMarks()
+	mark := marks.Open("run_a")
+	// The file loses its pages, as on a disk that cannot provide them.
+	if err := os.Truncate(filepath.Join(cfg.DataDir, db.BusyFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	mark.Enter()
+	mark.Leave()
+	mark.Close()
+	marks.Open("run_b").Enter()
 }
 
 func (w *world) crashAs(next string) flow.Recovery {

@@ -52,7 +52,7 @@ func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
 		}
 		r.ExpiresAt = r.EndedAt.Add(s.cfg.Retention)
 	}
-	p.row = updateRow(r, placeOf(r.State), w.Progressed)
+	p.row = updateRow(r, placeOf(r.State), w)
 	p.steps = stepRows(r, w.Steps)
 	for i := range w.Deliveries {
 		d, err := s.deliveryRow(r, &w.Deliveries[i])
@@ -74,14 +74,15 @@ func placeOf(s flow.RunState) int64 {
 	return placeWorker
 }
 
-func updateRow(r *flow.Run, place int64, progressed bool) gen.UpdateRunParams {
+func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	return gen.UpdateRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
 		Outputs: encodeMap(r.Outputs), Error: encodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
 		StartedAt: micros(r.StartedAt), EndedAt: micros(r.EndedAt), ExpiresAt: micros(r.ExpiresAt),
-		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!progressed), Writes: r.Writes,
+		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!w.Progressed), KeepTrial: flag(!w.Progressed && place == placeWorker),
+		Busy: flag(w.Busy), Writes: r.Writes,
 	}
 }
 

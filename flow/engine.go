@@ -38,6 +38,16 @@ type Engine struct {
 	// Emit is told of text that a step passes on while it works.
 	Emit func(runID, path string, attempt int, text string)
 	Now  func() time.Time
+	// Busy records which runs work inside this process; nil records nothing.
+	Busy *BusyMarks
+	// Calls returns a context for a step that reaches outside. Before each request
+	// is sent with it, before is called, whose error keeps it from being sent;
+	// working is told whether the step works on what arrived or waits for more.
+	// Nil leaves the context as it is.
+	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
+	// MayCall refuses an outside call of a run whose worker may have lost it; nil
+	// refuses none.
+	MayCall func(ctx context.Context, runID string, attempt int64) error
 	// Report is told of errors that are nobody's input: panics of kinds, writes
 	// that had to be repeated.
 	Report func(err error)
@@ -56,6 +66,7 @@ type carrier struct {
 	sig     Signals
 	results chan result                // made when the first step is started, as is aborts
 	saves   chan saving                // of started steps; made with results
+	mark    *BusyMark                  // of the run
 	unsaved []chan<- error             // told once the next record is on disk
 	aborts  map[int]context.CancelFunc // of started steps, by node
 	// doubtful is a write that failed: what it holds may be on disk all the same.
@@ -80,7 +91,8 @@ type result struct {
 // ends, started steps are aborted and nothing more is recorded: what was not
 // recorded runs again elsewhere.
 func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, error) {
-	c := &carrier{Engine: e, plan: p, sig: sig}
+	c := &carrier{Engine: e, plan: p, sig: sig, mark: e.Busy.Open(p.run.ID)}
+	defer c.mark.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer c.drain()
 	defer c.letGo()
@@ -221,6 +233,8 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 			err = Errorf(CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
 		}
 	}()
+	ctx, done := c.track(ctx, n)
+	defer done()
 	secrets, spoken := c.equip(ctx, a)
 	if err = c.mayCost(ctx, n, a.In); err == nil {
 		out, err = n.kind.Run(ctx, a.In)
@@ -243,6 +257,28 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 		c.Report(fmt.Errorf("step %s: %w", a.In.Key, err))
 	}
 	return out, err
+}
+
+// track marks the run busy while a step works in this process: an inline or
+// compute step throughout, one that reaches outside once an answer arrives. A
+// step that waits for an answer cannot be what stops the process.
+func (c *carrier) track(ctx context.Context, n *graphNode) (_ context.Context, done func()) {
+	if n.kind.Class != Outside {
+		c.mark.Enter()
+		return ctx, c.mark.Leave
+	}
+	if c.Calls == nil {
+		return ctx, func() {}
+	}
+	a := &activity{mark: c.mark}
+	return c.Calls(ctx, c.mayCall, a.set), a.end
+}
+
+func (c *carrier) mayCall(ctx context.Context) error {
+	if c.MayCall == nil {
+		return nil
+	}
+	return c.MayCall(ctx, c.plan.run.ID, c.plan.run.Attempt)
 }
 
 // TimeLimit is how long a step of the node may take.

@@ -10,6 +10,7 @@ import (
 func (p *Plan) buildWrite() {
 	w := &RunWrite{Deliveries: p.deliveries, Progressed: p.progressed}
 	w.Durable = p.durable || len(p.deliveries) > 0
+	w.Busy = p.busy()
 	if p.stateDirty && !p.run.State.Ended() {
 		p.run.Seq++
 		p.run.RunSeq = p.run.Seq
@@ -30,6 +31,24 @@ func (p *Plan) buildWrite() {
 	p.write, p.announced, p.settled = w, p.announce, p.settling
 	p.dirty, p.announce, p.settling, p.deliveries = nil, nil, nil, nil
 	p.durable, p.progressed, p.stateDirty = false, false, false
+}
+
+// busy reports whether the run works inside the process once the write is
+// recorded: a step computes, or what follows a recorded step is about to be
+// decided and run.
+func (p *Plan) busy() bool {
+	if p.run.State.Ended() || p.run.State == RunWaiting {
+		return false
+	}
+	if p.running == 0 {
+		return len(p.settling) > 0
+	}
+	for i := range p.nodes {
+		if p.g.nodes[i].kind.Class == Compute && p.nodes[i].in != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Fence is a write that changes nothing: that it is not refused shows that the

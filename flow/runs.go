@@ -141,7 +141,7 @@ type Run struct {
 	Save                    bool  // false: content is erased once the run and its deliveries have ended
 	Timeout                 time.Duration
 	CancelRequested         bool
-	Crashes                 int // crashes in a row that cut it with nothing recorded between
+	Crashes                 int // crashes in a row that cut it short with nothing recorded between
 	CreatedAt               time.Time
 	StartedAt               time.Time // zero until then, as are those below
 	EndedAt                 time.Time
@@ -181,6 +181,7 @@ type RunWrite struct {
 	Deliveries []NewDelivery
 	Durable    bool      // must be synced to disk before Write returns
 	Progressed bool      // something ended: the crash count starts anew
+	Busy       bool      // the run works inside the process from then on, as opposed to waiting for others
 	End        bool      // the run's state is final
 	WakeAt     time.Time // when a waiting run goes on; zero unless Run.State is waiting
 }

@@ -1,6 +1,10 @@
 package flow
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Kinds of jobs.
 const (
@@ -16,12 +20,36 @@ type Job struct {
 	Attempt int64  `json:"attempt"`
 }
 
-// Suspect is a run that was cut by a crash at least twice with nothing
-// recorded between. It is held back until somebody decides what to do with it.
+// GuiltyAt is the Guilt at which a suspect is given up.
+const GuiltyAt = 3
+
+// Suspect is a run that may be what stopped the process: it was at work in two
+// crashes, or in flight in ten, with nothing recorded between. It is held back
+// until it is tried apart from the others.
 type Suspect struct {
 	RunID, WorkspaceID, FlowID string
-	Attempt                    int64
-	Crashes                    int
+	TrialSize                  int // how many suspects shared its last trial, which a crash ended; 0: none
+	Guilt                      int // what crashes in trials of its own say against it
+}
+
+// TrialGroups returns the suspects that may be tried together, in the order in
+// which the groups are to be tried. Those whose trial ended in a crash come
+// first, in groups of half the size, so that a few crashes find the one run
+// among many that causes them.
+func TrialGroups(suspects []Suspect) (groups [][]Suspect) {
+	bySize := map[int][]Suspect{}
+	for _, s := range suspects {
+		bySize[s.TrialSize] = append(bySize[s.TrialSize], s)
+	}
+	for _, size := range slices.Sorted(maps.Keys(bySize)) {
+		if size > 0 {
+			groups = slices.AppendSeq(groups, slices.Chunk(bySize[size], (size+1)/2))
+		}
+	}
+	if fresh := bySize[0]; len(fresh) > 0 {
+		groups = append(groups, fresh)
+	}
+	return groups
 }
 
 // Recovery says what was found when dead workers' runs were taken back.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,13 @@ import (
 	"time"
 
 	"sluice/flow"
+)
+
+const (
+	heartbeatEvery = 5 * time.Second
+	// beginEvery is the pause before another attempt to start on a store that
+	// cannot be written to.
+	beginEvery = time.Second
 )
 
 // abortPatience is how long steps that are told to stop may take for it, and
@@ -37,7 +45,14 @@ type Config struct {
 	Jitter   func() float64 // in [0,1), for webhook pauses
 	// Pause is the wait after so many failed attempts at a delivery, or false when
 	// there are no more; default flow.DeliveryPause.
-	Pause   func(failed int64, jitter float64) (time.Duration, bool)
+	Pause func(failed int64, jitter float64) (time.Duration, bool)
+	// Busy records which runs work in this process, for the recovery after a
+	// crash; default marks that no crash survives.
+	Busy *flow.BusyMarks
+	// Calls is flow.Engine.Calls.
+	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
+	// Trial bounds the trials of all suspects together; default 30 s.
+	Trial   time.Duration
 	Observe func(Observation)
 }
 
@@ -71,9 +86,12 @@ type Runner struct {
 	hold     chan struct{}
 	stop     context.CancelFunc
 	loops    sync.WaitGroup
-	alone    sync.WaitGroup // runs that are tried alone
-	unsaved  atomic.Bool    // a run with save: false ended since the last look
-	swept    time.Time      // when what crashes left of files was last looked for; of tidy alone
+	trials   sync.WaitGroup             // suspects on trial, and those who wait for them
+	recovered bool // by begin, which may be repeated
+	trying   bool                       // suspects are being tried; guarded by mu
+	blocked  atomic.Pointer[flow.Error] // why nothing can be accepted yet
+	unsaved  atomic.Bool                // a run with save: false ended since the last look
+	swept    time.Time                  // when what crashes left of files was last looked for; of tidy alone
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -97,13 +115,17 @@ func New(cfg Config) *Runner {
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}
 	}
+	if cfg.Busy == nil {
+		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
+	}
+	cfg.Trial = cmp.Or(cfg.Trial, trialPatience)
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
 		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
-	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
 	r.unsaved.Store(true)
 	cfg.Queue.work = r.work
 	return r
@@ -113,35 +135,86 @@ func New(cfg Config) *Runner {
 // memory equals what is read back.
 func (r *Runner) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// Start takes back what dead workers held, tries suspects alone, and then sets
-// workers and timers to work.
+// Start takes back what dead workers held and sets workers and timers to work.
+// While the store is full or locked, nothing is accepted and Start returns all
+// the same: the rest follows as soon as the store can be written to.
 func (r *Runner) Start(ctx context.Context) error {
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers); err != nil {
-		return fmt.Errorf("announce this instance: %w", err)
-	}
 	if r.shared { // before anything that takes time: a silent instance counts as dead
-		r.loop(ctx, 5*time.Second, func(ctx context.Context) error { return r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers) })
+		r.loop(ctx, heartbeatEvery, r.heartbeat)
 	}
-	err := r.recover(ctx)
-	if err == nil {
-		if err = r.cfg.Queue.client.Start(ctx); err != nil {
-			err = fmt.Errorf("start the job queue: %w", err)
-		}
-	}
-	if err != nil {
+	switch err := r.begin(ctx); {
+	case err == nil:
+	case isPassing(err):
+		r.block(err)
+		r.loops.Go(func() { r.beginLater(ctx) })
+	default:
 		r.stop()
 		r.loops.Wait()
 		return err
 	}
+	return nil
+}
+
+// begin recovers and starts the workers. It can be repeated after an error.
+func (r *Runner) begin(ctx context.Context) error {
+	if err := r.heartbeat(ctx); err != nil {
+		return fmt.Errorf("announce this instance: %w", err)
+	}
+	if !r.recovered {
+		if err := r.recover(ctx); err != nil {
+			return err
+		}
+		r.recovered = true
+	}
+	if err := r.cfg.Queue.client.Start(ctx); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
 	r.loop(ctx, 250*time.Millisecond, r.takeDue)
 	r.loop(ctx, time.Second, r.tidy)
 	if r.shared {
-		r.loop(ctx, 5*time.Second, r.recover)
+		r.loop(ctx, recoverEvery, r.recover)
+		r.loop(ctx, busyLookEvery, r.saveBusy())
 		r.loop(ctx, time.Second, r.hearCancels)
 		r.loops.Go(func() { r.listen(ctx) })
 	}
 	return nil
+}
+
+// beginLater repeats begin until it succeeds or the Runner stops.
+func (r *Runner) beginLater(ctx context.Context) {
+	for {
+		select {
+		case <-time.After(beginEvery):
+		case <-r.hold:
+			return
+		}
+		err := r.begin(ctx)
+		if err == nil {
+			r.blocked.Store(nil)
+			r.log.Info("the store can be written to again: runs are accepted")
+			return
+		}
+		if ctx.Err() == nil {
+			r.block(err)
+		}
+	}
+}
+
+// block refuses starts until begin has succeeded.
+func (r *Runner) block(err error) {
+	r.blocked.Store(flow.AsError(err))
+	r.log.Error("runs are not accepted yet", "error", err)
+}
+
+// isPassing reports whether an error is known to go away without a restart.
+func isPassing(err error) bool {
+	e, ok := errors.AsType[*flow.Error](err)
+	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded)
+}
+
+func (r *Runner) heartbeat(ctx context.Context) error {
+	return r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers)
 }
 
 // loop calls f again and again until the Runner stops.
@@ -165,6 +238,17 @@ func (r *Runner) loop(ctx context.Context, every time.Duration, f func(context.C
 // Draining tells whether Drain has begun.
 func (r *Runner) Draining() bool { return r.draining.Load() }
 
+// refusal is why no run can be accepted at the moment, or nil.
+func (r *Runner) refusal() error {
+	if !r.Accepts() {
+		return draining()
+	}
+	if blocked := r.blocked.Load(); blocked != nil {
+		return blocked
+	}
+	return nil
+}
+
 // Accepts tells whether runs may be started here. Of several instances the
 // others work on what one that shuts down still accepts, since a proxy takes
 // seconds to see that it does; alone it would keep callers waiting.
@@ -184,11 +268,12 @@ func (r *Runner) Drain(ctx context.Context) error {
 		defer cancel()
 		err = r.cfg.Queue.client.StopAndCancel(grace)
 	}
-	r.waitAlone(ctx)
+	r.waitTrials(ctx)
 	r.stop()
 	r.loops.Wait()
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()
+	r.waitTrials(done) // those that were aborted
 	if e := r.store.HandBack(done, r.handedBack()); e != nil {
 		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
 	}
@@ -196,20 +281,6 @@ func (r *Runner) Drain(ctx context.Context) error {
 		err = errors.Join(err, fmt.Errorf("leave: %w", e))
 	}
 	return err
-}
-
-// waitAlone waits for the runs that are tried alone, which the queue does not
-// know of.
-func (r *Runner) waitAlone(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		r.alone.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
 }
 
 func (r *Runner) handedBack() map[string]int64 {

@@ -27,8 +27,8 @@ func (r *Runner) refused(err error) {
 }
 
 func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) {
-	if !r.Accepts() {
-		return flow.Started{}, draining()
+	if err := r.refusal(); err != nil {
+		return flow.Started{}, err
 	}
 	if started, found, err := r.replay(ctx, s); found || err != nil {
 		return started, err
@@ -184,8 +184,8 @@ func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) 
 }
 
 func (r *Runner) startAgain(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	if !r.Accepts() {
-		return flow.Started{}, draining()
+	if err := r.refusal(); err != nil {
+		return flow.Started{}, err
 	}
 	if started, found, err := r.replay(ctx, s.Start); found || err != nil {
 		return started, err

@@ -28,7 +28,8 @@ type Store interface {
 	HandBack(ctx context.Context, attempts map[string]int64) error
 
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
-	TryAlone(ctx context.Context, runID string) (attempt int64, err error)
+	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)
+	SaveBusy(ctx context.Context, begun, over []string) error
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
 	AdmitRuns(ctx context.Context, limit int) (int, error)

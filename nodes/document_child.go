@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/outbound"
 )
 
 // Documents and pages come from strangers, and their readers can be led into
@@ -117,6 +118,7 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 		return readText{}, err
 	}
 	defer asked.close()
+	outbound.Report(ctx, false) // a turn is waited for, and then another process does the work
 	if err := children.take(ctx, workspace); err != nil {
 		return readText{}, err
 	}
@@ -135,6 +137,7 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 	case err != nil:
 		return readText{}, childError(err, cmp.Or(what.CPU, childCPU))
 	}
+	outbound.Report(ctx, true)
 	return answer.understand()
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/outbound"
 	"sluice/providers/hosted"
 )
 
@@ -54,6 +55,7 @@ func (l *listener) speaks(lately time.Duration) bool {
 func (l *listener) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	outbound.Report(ctx, false)
 	select {
 	case <-timer.C:
 	case <-l.done:

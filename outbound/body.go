@@ -14,6 +14,7 @@ type body struct {
 	io.ReadCloser
 	ctx         context.Context
 	wait        *firstByte
+	calls       *calls
 	host        string
 	limit, left int64 // bytes
 	err         error // what a read ended with, repeated ever after
@@ -28,7 +29,9 @@ func (b *body) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
+	b.calls.report(false)
 	n, err := b.ReadCloser.Read(p)
+	b.calls.report(true)
 	if int64(n) > b.left {
 		n, err = int(b.left), tooLarge(b.host, b.limit)
 	}

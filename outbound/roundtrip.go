@@ -25,6 +25,12 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
+	calls := callsOf(req.Context())
+	if err := calls.ask(req.Context()); err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	calls.report(false)
 	ctx, wait := startFirstByte(req.Context(), h.firstByte)
 	resp, err := h.transport().RoundTrip(onceOnly(withoutEncoding(req.WithContext(ctx))))
 	wait.arrived()
@@ -33,8 +39,9 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		wait.end()
 		return nil, failure
 	}
+	calls.report(true)
 	resp.Body = &body{
-		ReadCloser: resp.Body, ctx: ctx, wait: wait,
+		ReadCloser: resp.Body, ctx: ctx, wait: wait, calls: calls,
 		host: req.URL.Hostname(), limit: h.maxBody, left: h.maxBody,
 	}
 	resp.Request = req

@@ -59,9 +59,9 @@ type lender interface {
 	flow.PriceStore
 }
 
-// startApp opens the store, takes the engine's place on it, recovers what a
-// crash left and serves. It returns when the address answers. Without a lender
-// the store is its own.
+// startApp opens the store, takes the engine's place on it, serves, and recovers
+// what a crash left. It returns when the address answers. Without a lender the
+// store is its own.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
 	a := &app{cfg: cfg, log: log, lender: from, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
 	store, err := cfg.createStore(ctx, log)
@@ -75,6 +75,9 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (
 	if err := a.start(ctx); err != nil {
 		if a.servers != nil {
 			a.servers.stop()
+		}
+		if a.server != nil {
+			err = errors.Join(err, a.server.Close())
 		}
 		return nil, errors.Join(err, store.Close())
 	}
@@ -102,7 +105,10 @@ func (a *app) start(ctx context.Context) error {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
 		}
 	}()
-	return a.metrics.serve(a.cfg.MetricsAddr, a.failed)
+	if err := a.metrics.serve(a.cfg.MetricsAddr, a.failed); err != nil {
+		return err
+	}
+	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 
 func (a *app) addresses(bound net.Addr) {
@@ -152,6 +158,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
+		Busy: a.store.BusyMarks(), Calls: outbound.WithCalls,
 		Log: a.log, Observe: a.metrics.observe,
 	})
 	first, err := starters()
@@ -174,10 +181,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	})
 	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
 	a.store.Heard = func(topic, text string) { a.api.Hear(topic, text); a.pages.Hear(topic, text) }
-	if _, err := a.addStarters(ctx, flow.DefaultWorkspace); err != nil {
-		return err
-	}
-	return a.runner.Start(ctx)
+	_, err = a.addStarters(ctx, flow.DefaultWorkspace)
+	return err
 }
 
 // fileLinks signs with a key of the store, so that links outlive this process

@@ -21,13 +21,16 @@ func (q *Queries) CountWorkers(ctx context.Context, since int64) (int64, error) 
 }
 
 const cutRun = `-- name: CutRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '', crashes = crashes + $1
-WHERE id = $2 AND place = 2
-RETURNING id, workspace_id, flow_id, key_id, attempt, crashes
+UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, crashes = crashes + $1,
+    busy_crashes = busy_crashes + $2, guilt = CASE WHEN trial_size = 1 THEN guilt + $3 ELSE guilt END
+WHERE id = $4 AND place = 2
+RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes
 `
 
 type CutRunParams struct {
 	Crashed int64
+	WasBusy int64
+	Guilt   int64
 	ID      string
 }
 
@@ -38,10 +41,16 @@ type CutRunRow struct {
 	KeyID       string
 	Attempt     int64
 	Crashes     int64
+	BusyCrashes int64
 }
 
 func (q *Queries) CutRun(ctx context.Context, arg CutRunParams) (CutRunRow, error) {
-	row := q.db.QueryRowContext(ctx, cutRun, arg.Crashed, arg.ID)
+	row := q.db.QueryRowContext(ctx, cutRun,
+		arg.Crashed,
+		arg.WasBusy,
+		arg.Guilt,
+		arg.ID,
+	)
 	var i CutRunRow
 	err := row.Scan(
 		&i.ID,
@@ -50,6 +59,7 @@ func (q *Queries) CutRun(ctx context.Context, arg CutRunParams) (CutRunRow, erro
 		&i.KeyID,
 		&i.Attempt,
 		&i.Crashes,
+		&i.BusyCrashes,
 	)
 	return i, err
 }
@@ -80,7 +90,8 @@ func (q *Queries) FindHolder(ctx context.Context, id string) (FindHolderRow, err
 }
 
 const handBackRun = `-- name: HandBackRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '' WHERE id = $1 AND attempt = $2 AND place = 2
+UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
+WHERE id = $1 AND attempt = $2 AND place = 2
 RETURNING attempt
 `
 
@@ -112,37 +123,28 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) error {
 	return err
 }
 
-const holdRun = `-- name: HoldRun :exec
-UPDATE runs SET instance_id = $1 WHERE id = $2 AND place = 2
-`
-
-type HoldRunParams struct {
-	InstanceID string
-	ID         string
-}
-
-func (q *Queries) HoldRun(ctx context.Context, arg HoldRunParams) error {
-	_, err := q.db.ExecContext(ctx, holdRun, arg.InstanceID, arg.ID)
-	return err
-}
-
 const listClaimed = `-- name: ListClaimed :many
-SELECT id FROM runs WHERE place = 2 AND place > 0 AND instance_id = $1 ORDER BY id
+SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = $1 ORDER BY id
 `
 
-func (q *Queries) ListClaimed(ctx context.Context, instanceID string) ([]string, error) {
+type ListClaimedRow struct {
+	ID   string
+	Busy int64
+}
+
+func (q *Queries) ListClaimed(ctx context.Context, instanceID string) ([]ListClaimedRow, error) {
 	rows, err := q.db.QueryContext(ctx, listClaimed, instanceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []ListClaimedRow
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i ListClaimedRow
+		if err := rows.Scan(&i.ID, &i.Busy); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -244,15 +246,15 @@ func (q *Queries) ListSilent(ctx context.Context, since int64) ([]string, error)
 }
 
 const listSuspects = `-- name: ListSuspects :many
-SELECT id, workspace_id, flow_id, attempt, crashes FROM runs WHERE place = 4 AND place > 0 ORDER BY id
+SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AND place > 0 ORDER BY id
 `
 
 type ListSuspectsRow struct {
 	ID          string
 	WorkspaceID string
 	FlowID      string
-	Attempt     int64
-	Crashes     int64
+	TrialSize   int64
+	Guilt       int64
 }
 
 func (q *Queries) ListSuspects(ctx context.Context) ([]ListSuspectsRow, error) {
@@ -268,8 +270,8 @@ func (q *Queries) ListSuspects(ctx context.Context) ([]ListSuspectsRow, error) {
 			&i.ID,
 			&i.WorkspaceID,
 			&i.FlowID,
-			&i.Attempt,
-			&i.Crashes,
+			&i.TrialSize,
+			&i.Guilt,
 		); err != nil {
 			return nil, err
 		}
@@ -284,6 +286,21 @@ func (q *Queries) ListSuspects(ctx context.Context) ([]ListSuspectsRow, error) {
 	return items, nil
 }
 
+const markBusy = `-- name: MarkBusy :exec
+UPDATE runs SET busy = $1 WHERE id = $2 AND place = 2 AND instance_id = $3
+`
+
+type MarkBusyParams struct {
+	Busy       int64
+	ID         string
+	InstanceID string
+}
+
+func (q *Queries) MarkBusy(ctx context.Context, arg MarkBusyParams) error {
+	_, err := q.db.ExecContext(ctx, markBusy, arg.Busy, arg.ID, arg.InstanceID)
+	return err
+}
+
 const silenceInstance = `-- name: SilenceInstance :exec
 UPDATE instances SET workers = 0, heartbeat_at = 1 WHERE id = $1
 `
@@ -291,4 +308,29 @@ UPDATE instances SET workers = 0, heartbeat_at = 1 WHERE id = $1
 func (q *Queries) SilenceInstance(ctx context.Context, id string) error {
 	_, err := q.db.ExecContext(ctx, silenceInstance, id)
 	return err
+}
+
+const trySuspect = `-- name: TrySuspect :one
+UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = $1, trial_size = $2
+WHERE id = $3 AND place = 4
+RETURNING workspace_id, flow_id, attempt
+`
+
+type TrySuspectParams struct {
+	InstanceID string
+	TrialSize  int64
+	ID         string
+}
+
+type TrySuspectRow struct {
+	WorkspaceID string
+	FlowID      string
+	Attempt     int64
+}
+
+func (q *Queries) TrySuspect(ctx context.Context, arg TrySuspectParams) (TrySuspectRow, error) {
+	row := q.db.QueryRowContext(ctx, trySuspect, arg.InstanceID, arg.TrialSize, arg.ID)
+	var i TrySuspectRow
+	err := row.Scan(&i.WorkspaceID, &i.FlowID, &i.Attempt)
+	return i, err
 }

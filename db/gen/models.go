@@ -201,6 +201,10 @@ type Run struct {
 	Metadata        string
 	Inputs          string
 	Outputs         string
+	Busy            int64
+	BusyCrashes     int64
+	TrialSize       int64
+	Guilt           int64
 }
 
 type Session struct {

@@ -10,8 +10,8 @@ import (
 )
 
 const claimRun = `-- name: ClaimRun :one
-UPDATE runs SET instance_id = $1 WHERE id = $2 AND attempt = $3 AND place > 0
-RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs
+UPDATE runs SET instance_id = $1, busy = 1 WHERE id = $2 AND attempt = $3 AND place > 0
+RETURNING id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt
 `
 
 type ClaimRunParams struct {
@@ -64,6 +64,10 @@ func (q *Queries) ClaimRun(ctx context.Context, arg ClaimRunParams) (Run, error)
 		&i.Metadata,
 		&i.Inputs,
 		&i.Outputs,
+		&i.Busy,
+		&i.BusyCrashes,
+		&i.TrialSize,
+		&i.Guilt,
 	)
 	return i, err
 }
@@ -85,7 +89,7 @@ func (q *Queries) FindAside(ctx context.Context, id string) (FindAsideRow, error
 }
 
 const findHeldRun = `-- name: FindHeldRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs WHERE id = $1 AND attempt = $2 AND place > 0
 `
 
 type FindHeldRunParams struct {
@@ -137,12 +141,16 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 		&i.Metadata,
 		&i.Inputs,
 		&i.Outputs,
+		&i.Busy,
+		&i.BusyCrashes,
+		&i.TrialSize,
+		&i.Guilt,
 	)
 	return i, err
 }
 
 const findRun = `-- name: FindRun :one
-SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs FROM runs
+SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')
 `
 
@@ -196,6 +204,10 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 		&i.Metadata,
 		&i.Inputs,
 		&i.Outputs,
+		&i.Busy,
+		&i.BusyCrashes,
+		&i.TrialSize,
+		&i.Guilt,
 	)
 	return i, err
 }
@@ -391,9 +403,11 @@ UPDATE runs SET state = $1, place = $2, outputs = $3, error = $4,
     input_tokens = $5, output_tokens = $6, cost_nano_usd = $7,
     progress_done = $8, progress_total = $9, seq = $10, run_seq = $11,
     started_at = $12, ended_at = $13, expires_at = $14, deadline_at = $15,
-    waiting_since = $16, crashes = crashes * $17,
-    writes = CASE WHEN $18 = 0 THEN writes ELSE $18 END
-WHERE id = $19 AND workspace_id = $20 AND attempt = $21 AND place > 0 AND ($18 = 0 OR writes = $22- 1)
+    waiting_since = $16, busy = $17,
+    crashes = crashes * $18, busy_crashes = busy_crashes * $18, guilt = guilt * $18,
+    trial_size = trial_size * $19,
+    writes = CASE WHEN $20 = 0 THEN writes ELSE $20 END
+WHERE id = $21 AND workspace_id = $22 AND attempt = $23 AND place > 0 AND ($20 = 0 OR writes = $24- 1)
 `
 
 type UpdateRunParams struct {
@@ -413,7 +427,9 @@ type UpdateRunParams struct {
 	ExpiresAt     int64
 	DeadlineAt    int64
 	WaitingSince  int64
+	Busy          int64
 	KeepCrashes   int64
+	KeepTrial     int64
 	Writes        int64
 	ID            string
 	WorkspaceID   string
@@ -438,7 +454,9 @@ func (q *Queries) UpdateRun(ctx context.Context, arg UpdateRunParams) (int64, er
 		arg.ExpiresAt,
 		arg.DeadlineAt,
 		arg.WaitingSince,
+		arg.Busy,
 		arg.KeepCrashes,
+		arg.KeepTrial,
 		arg.Writes,
 		arg.ID,
 		arg.WorkspaceID,

@@ -26,20 +26,27 @@ SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY
 -- name: FindHolder :one
 SELECT id, instance_id FROM runs WHERE id = @id AND place = 2;
 
--- name: HoldRun :exec
-UPDATE runs SET instance_id = @instance_id WHERE id = @id AND place = 2;
+-- name: MarkBusy :exec
+UPDATE runs SET busy = @busy WHERE id = @id AND place = 2 AND instance_id = @instance_id;
 
 -- name: ListClaimed :many
-SELECT id FROM runs WHERE place = 2 AND place > 0 AND instance_id = @instance_id ORDER BY id;
+SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = @instance_id ORDER BY id;
 
 -- name: CutRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '', crashes = crashes + @crashed
+UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, crashes = crashes + @crashed,
+    busy_crashes = busy_crashes + @was_busy, guilt = CASE WHEN trial_size = 1 THEN guilt + @guilt ELSE guilt END
 WHERE id = @id AND place = 2
-RETURNING id, workspace_id, flow_id, key_id, attempt, crashes;
+RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes;
 
 -- name: ListSuspects :many
-SELECT id, workspace_id, flow_id, attempt, crashes FROM runs WHERE place = 4 AND place > 0 ORDER BY id;
+SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AND place > 0 ORDER BY id;
+
+-- name: TrySuspect :one
+UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = @instance_id, trial_size = @trial_size
+WHERE id = @id AND place = 4
+RETURNING workspace_id, flow_id, attempt;
 
 -- name: HandBackRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '' WHERE id = @id AND attempt = @attempt AND place = 2
+UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
+WHERE id = @id AND attempt = @attempt AND place = 2
 RETURNING attempt;

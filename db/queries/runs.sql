@@ -16,7 +16,7 @@ WHERE id = @id AND workspace_id = @workspace_id AND (flow_id = @flow_id OR @flow
 SELECT * FROM runs WHERE id = @id AND attempt = @attempt AND place > 0;
 
 -- name: ClaimRun :one
-UPDATE runs SET instance_id = @instance_id WHERE id = @id AND attempt = @attempt AND place > 0
+UPDATE runs SET instance_id = @instance_id, busy = 1 WHERE id = @id AND attempt = @attempt AND place > 0
 RETURNING *;
 
 -- name: UpdateRun :execrows
@@ -24,7 +24,9 @@ UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @err
     input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
     progress_done = @progress_done, progress_total = @progress_total, seq = @seq, run_seq = @run_seq,
     started_at = @started_at, ended_at = @ended_at, expires_at = @expires_at, deadline_at = @deadline_at,
-    waiting_since = @waiting_since, crashes = crashes * @keep_crashes,
+    waiting_since = @waiting_since, busy = @busy,
+    crashes = crashes * @keep_crashes, busy_crashes = busy_crashes * @keep_crashes, guilt = guilt * @keep_crashes,
+    trial_size = trial_size * @keep_trial,
     writes = CASE WHEN @writes = 0 THEN writes ELSE @writes END
 WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0 AND (@writes = 0 OR writes = @writes - 1);
 

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"sluice/outbound"
 )
 
 // DefaultReplicateURL is where Replicate's HTTP API is.
@@ -71,6 +73,7 @@ func NewReplicate(cfg ReplicateConfig) *Replicate {
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	outbound.Report(ctx, false)
 	select {
 	case <-timer.C:
 		return nil

@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/flow"
+)
+
+const (
+	// trialPatience bounds the trials of all suspects together.
+	trialPatience = 30 * time.Second
+	// recoverEvery is how often dead instances are looked for on PostgreSQL.
+	recoverEvery = 5 * time.Second
+	// busyLookEvery is how often the marks of busy runs are looked at on PostgreSQL.
+	busyLookEvery = 250 * time.Millisecond
+)
+
+// recover hands dead workers' runs back to the queue and has suspects tried in
+// the background.
+func (r *Runner) recover(ctx context.Context) error {
+	report, err := r.store.Recover(ctx, r.cfg.Instance)
+	if err != nil {
+		return err
+	}
+	if report.Runs+report.Deliveries > 0 {
+		r.log.Info("took over unfinished work", "runs", report.Runs, "deliveries", report.Deliveries)
+	}
+	if len(report.Suspects) > 0 {
+		r.trySuspects(ctx, report.Suspects)
+	}
+	return nil
+}
+
+// trySuspects tries suspects beside the normal work, one group after the other,
+// unless it is at it already. A crash then tells that the run which caused it is
+// one of a group, and the next start tries halves of that group.
+func (r *Runner) trySuspects(ctx context.Context, suspects []flow.Suspect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trying || r.Draining() {
+		return
+	}
+	r.trying = true
+	r.trials.Go(func() {
+		err := r.tryAll(ctx, suspects)
+		r.mu.Lock()
+		r.trying = false
+		r.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("try suspected runs", "error", err)
+		}
+	})
+}
+
+func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
+	var errs []error
+	suspects = slices.DeleteFunc(suspects, func(s flow.Suspect) bool {
+		if s.Guilt >= flow.GuiltyAt {
+			errs = append(errs, r.poison(ctx, s))
+		}
+		return s.Guilt >= flow.GuiltyAt
+	})
+	groups := flow.TrialGroups(suspects)
+	for _, group := range groups {
+		if r.Draining() { // those that are left are suspects of the next start
+			break
+		}
+		errs = append(errs, r.tryGroup(ctx, group, r.cfg.Trial/time.Duration(len(groups))))
+	}
+	return errors.Join(errs...)
+}
+
+// tryGroup works on suspects at the same time and returns once each of them has
+// recorded something, ended or been handed back, or after the patience. Those
+// that are not done go on.
+func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience time.Duration) error {
+	ids := make([]string, len(group))
+	for i := range group {
+		ids[i] = group[i].RunID
+	}
+	attempts, err := r.store.TrySuspects(ctx, ids)
+	if err != nil || len(attempts) == 0 {
+		return err
+	}
+	r.log.Warn("runs were cut short by several crashes; trying them apart from the others", "runs", len(attempts), "first", ids[0])
+	patient, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var cleared sync.WaitGroup
+	for _, s := range group {
+		if attempt, mine := attempts[s.RunID]; mine {
+			cleared.Go(func() { r.try(ctx, patient, s, attempt) })
+		}
+	}
+	cleared.Wait()
+	return nil
+}
+
+// try works on a suspect and returns once it is cleared or patient ends.
+func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64) {
+	w := r.hub.watch(s.RunID)
+	defer r.hub.leave(s.RunID, w)
+	done := make(chan struct{})
+	r.trials.Go(func() {
+		defer close(done)
+		r.work(ctx, flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})
+	})
+	for {
+		select {
+		case <-w.changes:
+			if run, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.RunID); err != nil || run.Crashes == 0 {
+				return
+			}
+		case <-done:
+			return
+		case <-patient.Done():
+			return
+		case <-r.hold:
+			return
+		}
+	}
+}
+
+// poison ends a run that takes the process down with it.
+func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
+	attempts, err := r.store.TrySuspects(ctx, []string{s.RunID})
+	attempt, mine := attempts[s.RunID]
+	if err != nil || !mine {
+		return err
+	}
+	plan, err := r.prepare(ctx, nil, s.RunID, attempt)
+	if err == nil {
+		plan.Fail(flow.Errorf(flow.CodePoisoned, "Sluice stopped again and again while this run was at work, also when it was tried on its own, so it was given up."))
+		_, err = r.engine.Carry(ctx, plan, flow.Signals{})
+	}
+	if errors.Is(err, flow.ErrFenced) {
+		return nil // somebody else looks after it
+	}
+	return err
+}
+
+// waitTrials waits for the runs on trial, which the queue does not know of.
+func (r *Runner) waitTrials(ctx context.Context) {
+	r.mu.Lock() // from here on no trial begins
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		r.trials.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// saveBusy stores which runs have been at work for more than one look. What
+// takes less cannot be told by looking, and the writes of a run tell the rest.
+func (r *Runner) saveBusy() func(ctx context.Context) error {
+	seen, saved := map[string]bool{}, map[string]bool{}
+	return func(ctx context.Context) error {
+		var begun, over []string
+		now := map[string]bool{}
+		for _, id := range r.cfg.Busy.Busy() {
+			now[id] = true
+			if seen[id] && !saved[id] {
+				begun = append(begun, id)
+			}
+		}
+		for id := range saved {
+			if !now[id] {
+				over = append(over, id)
+			}
+		}
+		seen = now
+		if err := r.store.SaveBusy(ctx, begun, over); err != nil {
+			return err
+		}
+		for _, id := range begun {
+			saved[id] = true
+		}
+		for _, id := range over {
+			delete(saved, id)
+		}
+		return nil
+	}
+}
