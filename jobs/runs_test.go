@@ -276,65 +276,130 @@ func TestDiscardedRunIsErasedAtItsEnd(t *testing.T) {
 	})
 }
 
-func TestSuspectIsTriedAloneThenPoisoned(t *testing.T) {
-	t.Parallel()
-	w := open(t, sqliteConfig(t), gateFirst) // once anything is recorded, Start waits no longer
-	run := w.begin(func(s *flow.Start) { s.Given = nil })
-	for range 2 { // two crashes with the run in a worker's hands
-		if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run'`); err != nil {
+// crash recovers as after a crash of an engine that had begun with the runs and
+// was at work on them.
+func crash(t *testing.T, w *world, runIDs ...string) {
+	t.Helper()
+	marks := w.store.BusyMarks()
+	for _, id := range runIDs {
+		if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run' AND json_extract(args, '$.id') = ?`, id); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
-			t.Fatal(err)
-		}
+		marks.Open(id).Enter()
 	}
-	began := make(chan error)
-	runner := w.runner
-	go func() { began <- runner.Start(context.Background()) }()
-	<-w.gate.begun // alone: Start has not returned
-	select {
-	case err := <-began:
-		t.Fatalf("Start did not wait for the suspect: %v", err)
-	default:
-	}
-	w.gate.let <- nil
-	if err := <-began; err != nil {
+	w.store.BusyMarks() // of the next engine
+	if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
 		t.Fatal(err)
 	}
-	defer drain(runner, 5*time.Second)
-	if end := w.ended(run); end.State != flow.RunSucceeded || end.Crashes != 0 {
+}
+
+func TestSuspectIsTriedBesideNormalWork(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gateFirst)
+	suspect := w.begin(func(s *flow.Start) { s.Given = nil })
+	crash(t, w, suspect.ID)
+	crash(t, w, suspect.ID)
+	w.start() // returns although nobody lets the suspect go on
+	<-w.gate.begun
+	w.publish(passing)
+	if end := w.ended(w.begin()); end.State != flow.RunSucceeded {
+		t.Errorf("a run beside the suspect is %s: %+v", end.State, end.Error)
+	}
+	w.gate.let <- nil
+	if end := w.ended(suspect); end.State != flow.RunSucceeded || end.Crashes != 0 {
 		t.Errorf("an innocent suspect is %s with %d crashes", end.State, end.Crashes)
 	}
+}
+
+func TestNextGroupIsTriedAfterTheBound(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gateFirst)
+	begin := func() string { return w.begin(func(s *flow.Start) { s.Given = nil }).ID }
+	first, second := begin(), begin()
+	crash(t, w, first, second)
+	crash(t, w, first, second)
+	if _, err := w.store.TrySuspects(t.Context(), []string{first, second}); err != nil {
+		t.Fatal(err)
+	}
+	crash(t, w, first, second) // each is a group now
+	w.wireAs(w.store, func(c *jobs.Config) { c.Trial = 100 * time.Millisecond })
+	w.start()
+	begun := map[string]bool{<-w.gate.begun: true, <-w.gate.begun: true} // none has recorded anything
+	if len(begun) != 2 {
+		t.Errorf("begun: %v", begun)
+	}
+	w.gate.let <- nil
+	w.gate.let <- nil
+	for _, id := range []string{first, second} {
+		if end := w.ended(&flow.Run{WorkspaceID: flow.DefaultWorkspace, ID: id}); end.State != flow.RunSucceeded {
+			t.Errorf("%s is %s: %+v", id, end.State, end.Error)
+		}
+	}
+}
+
+func TestDrainHandsSuspectsBack(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), gateFirst)
+	begin := func() *flow.Run { return w.begin(func(s *flow.Start) { s.Given = nil }) }
+	tried, parked := begin(), begin()
+	crash(t, w, tried.ID, parked.ID)
+	crash(t, w, tried.ID, parked.ID)
+	if _, err := w.store.TrySuspects(t.Context(), []string{tried.ID, parked.ID}); err != nil {
+		t.Fatal(err)
+	}
+	crash(t, w, tried.ID, parked.ID)
+	before := w.find(tried).Crashes
+	w.wire()
+	w.start()
+	<-w.gate.begun
+	if err := drain(w.runner, 0); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	w.wire()
+	if _, err := w.store.Recover(t.Context(), "next"); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range []*flow.Run{tried, parked} {
+		if n := w.find(run).Crashes; n != before {
+			t.Errorf("a shutdown made %d crashes of %d", n, before)
+		}
+	}
+	w.start()
+	w.gate.let <- nil
+	w.gate.let <- nil
+	for _, run := range []*flow.Run{tried, parked} {
+		if end := w.ended(run); end.State != flow.RunSucceeded {
+			t.Errorf("handed back, a suspect is %s: %+v", end.State, end.Error)
+		}
+	}
+}
+
+func (w *world) find(run *flow.Run) *flow.Run {
+	w.t.Helper()
+	r, err := w.store.FindRun(context.Background(), run.WorkspaceID, "", run.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
 }
 
 func TestPoisonedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := open(t, sqliteConfig(t), gated)
-	run, neighbour := w.begin(), w.begin()
-	for range 2 {
-		crash(t, w, run.ID)
+	run, neighbor := w.begin(), w.begin()
+	crash(t, w, run.ID)
+	crash(t, w, run.ID)
+	if _, err := w.store.TrySuspects(t.Context(), []string{run.ID}); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := w.store.TryAlone(context.Background(), run.ID); err != nil {
-		t.Fatal(err) // and the process is gone while it is tried alone
-	}
+	crash(t, w, run.ID) // on trial
 	w.gate.let <- nil
 	w.start()
 	if end := w.ended(run); end.State != flow.RunFailed || end.Error == nil || end.Error.Code != flow.CodePoisoned {
 		t.Errorf("the poisoned run is %s: %+v", end.State, end.Error)
 	}
-	if end := w.ended(neighbour); end.State != flow.RunSucceeded {
-		t.Errorf("its neighbour is %s: %+v", end.State, end.Error)
-	}
-}
-
-// crash recovers as after a crash that cut this run alone.
-func crash(t *testing.T, w *world, runID string) {
-	t.Helper()
-	if _, err := w.store.SQLite().Exec(`UPDATE river_job SET state = 'running' WHERE kind = 'run' AND json_extract(args, '$.id') = ?`, runID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
-		t.Fatal(err)
+	if end := w.ended(neighbor); end.State != flow.RunSucceeded {
+		t.Errorf("its neighbor is %s: %+v", end.State, end.Error)
 	}
 }
 

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/db/dbtest"
+)
+
+// crashing is a server that is killed and started again. Between the two,
+// others hold it to be dead.
+type crashing struct {
+	*server
+	url string // of PostgreSQL, or ""
+}
+
+// onBothDatabases runs a test on SQLite and on PostgreSQL.
+func onBothDatabases(t *testing.T, test func(t *testing.T, s crashing)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, crashing{server: newServer(t)})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		cfg := dbtest.PostgresConfig(t)
+		test(t, crashing{newServer(t, "DATABASE_URL="+cfg.DatabaseURL, "SLUICE_MASTER_KEY="+cfg.MasterKey), cfg.DatabaseURL})
+	})
+}
+
+// crash kills the process and starts another on the same store.
+func (s crashing) crash() {
+	s.t.Helper()
+	s.kill()
+	if s.url != "" { // rather than wait until it has been silent for long enough
+		ctx := context.Background()
+		pool, err := pgxpool.New(ctx, s.url)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer pool.Close()
+		if _, err := pool.Exec(ctx, "UPDATE instances SET heartbeat_at = 1"); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.start()
+}
+
+// TestServesAfterCrashes kills the server twice while 64 calls wait for their
+// answers. Each time it must serve and accept runs while they still wait, and in
+// the end all of them succeed.
+func TestServesAfterCrashes(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, s crashing) {
+		const slow = 64
+		up := newSlowUpstream(t)
+		greet, call := s.publish(greeting()), s.publish(calling(up.URL))
+		key := s.key()
+		var runs []*run
+		for range slow {
+			runs = append(runs, s.client(key).start(call, object{"n": "1"}))
+		}
+		for crashes := range 3 {
+			s.waitUntil("the calls hang", func() bool { return up.calls.Load() >= int64(slow*(crashes+1)) })
+			if crashes == 2 {
+				break
+			}
+			s.crash()
+			c := s.client(key)
+			for _, path := range []string{"/livez", "/readyz"} {
+				c.want(200, "GET", path, nil)
+			}
+			c.succeed(greet, object{"name": "Ada"}) // no call has been answered
+		}
+		up.letGo()
+		c := s.client(key)
+		for _, r := range runs {
+			if r = c.await(r); r.Status != "succeeded" {
+				t.Errorf("a run that was in flight is %s: %+v", r.Status, r.Error)
+			}
+		}
+	})
+}
+
+// TestPoisonedAfterCrashes kills the server whenever it is at work on a certain
+// run, as if that run did it. The run is given up, and those beside it are not.
+func TestPoisonedAfterCrashes(t *testing.T) {
+	onBothDatabases(t, func(t *testing.T, s crashing) {
+		up := newSlowUpstream(t)
+		call := s.publish(calling(up.URL))
+		// This takes a core some ten seconds.
+		deadly := s.publish(document("Deadly", []object{input("text"), node("sum", "summarize", object{}), output("summary")},
+			"text.value > sum.text", "sum.summary > out_summary.value"))
+		long := strings.Repeat("The museum opens a new wing in May, and shows what the rivers brought. ", 200_000/72)
+		key := s.key()
+		c := s.client(key)
+		var beside []*run
+		for range 4 {
+			beside = append(beside, c.start(call, object{"n": "1"}))
+		}
+		victim := c.start(deadly, object{"text": long})
+		for crashes := range 3 {
+			c := s.client(key)
+			s.waitUntil("the deadly run is at work and the others wait", func() bool {
+				sum := c.steps(victim)["sum"]
+				return up.calls.Load() >= int64(len(beside)*(crashes+1)) && sum.State == "running" && sum.Attempts == crashes+1
+			})
+			s.crash()
+		}
+		c = s.client(key)
+		if r := c.await(victim); r.Status != "failed" || r.Error == nil || r.Error.Code != "poisoned" {
+			t.Errorf("the deadly run is %s: %+v", r.Status, r.Error)
+		}
+		up.letGo()
+		for _, r := range beside {
+			if r = c.await(r); r.Status != "succeeded" {
+				t.Errorf("a run beside it is %s: %+v", r.Status, r.Error)
+			}
+		}
+	})
+}
