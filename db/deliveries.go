@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,10 +9,11 @@ import (
 	"sluice/flow"
 )
 
-// ListDeliveries returns deliveries of a flow with their attempts, newest first.
-func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error) {
+// ListDeliveries returns deliveries of a flow with their attempts, newest first,
+// continuing below a flow.Delivery.Position.
+func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
 	rows, err := s.read.ListDeliveries(ctx, gen.ListDeliveriesParams{
-		WorkspaceID: ws, FlowID: flowID, BeforeID: before(beforeID), MaxRows: int32(limit),
+		WorkspaceID: ws, FlowID: flowID, Before: before(position), MaxRows: int32(limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -19,8 +21,8 @@ func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, beforeID string,
 	return s.withAttempts(ctx, rows)
 }
 
-// ListDeliveriesOfRun returns the deliveries of a run with their attempts, by
-// ID.
+// ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
+// oldest first.
 func (s *Store) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
 	rows, err := s.read.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
@@ -62,8 +64,8 @@ func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Del
 			return flow.Errorf(flow.Code(row.Erased), "The content of this delivery has been erased.")
 		}
 		d = deliveryOf(&row)
-		_, err = tx.handDelivery(deliveryID)
-		return err
+		tx.batch.deliveries = true
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -103,29 +105,9 @@ func (s *Store) ReadDelivery(ctx context.Context, ws, id string) (*flow.Delivery
 	return &list[0], nil
 }
 
-// handDelivery makes a job for a delivery that is due, if there is a queue.
-func (tx *Tx) handDelivery(id string) (bool, error) {
-	if tx.s.queueOrNil() == nil {
-		return false, nil
-	}
-	fence, err := tx.HandDelivery(tx.ctx, id)
-	if isNoRows(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("hand over %s: %w", id, err)
-	}
-	tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: id, Attempt: fence})
-	return true, nil
-}
-
-// addDelivery inserts a delivery that is due now.
+// addDelivery puts a new delivery in the line of its endpoint.
 func (tx *Tx) addDelivery(d gen.InsertDeliveryParams) error {
-	d.DueAt = d.CreatedAt
-	if tx.s.queueOrNil() != nil {
-		d.DueAt, d.Fence = 0, 1
-		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: d.ID, Attempt: d.Fence})
-	}
+	tx.batch.deliveries = true
 	var err error
 	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
 		return err
@@ -138,9 +120,10 @@ func (tx *Tx) addDelivery(d gen.InsertDeliveryParams) error {
 
 // deliveryRow is the row of a new delivery of a run.
 func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (gen.InsertDeliveryParams, error) {
-	id := s.ids.New(flow.PrefixDelivery)
+	position := s.ids.New(flow.PrefixDelivery)
+	id := cmp.Or(n.ID, position)
 	row := gen.InsertDeliveryParams{
-		ID: id, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
+		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
 		Url: clean(n.URL), Header: clean(n.Header), CreatedAt: s.now(), Body: string(n.Body),
 	}
 	var err error
@@ -153,7 +136,7 @@ func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (gen.InsertDeliver
 
 func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
+		ID: r.ID, Position: r.Position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
 		Body: []byte(r.Body), Header: r.Header, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
 		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt), EndpointID: r.EndpointID, Erased: flow.Code(r.Erased),
 	}

@@ -12,7 +12,7 @@ func (w *world) failed(url string) string {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Durable: true, Deliveries: []flow.NewDelivery{{Node: "hook", URL: url, Body: []byte(`{}`)}}}))
-	ids := w.queue.ids(flow.JobDelivery)
+	ids := w.handed()
 	id := ids[len(ids)-1]
 	w.deliver(id, flow.DeliveryFailed)
 	return id
@@ -143,6 +143,7 @@ func TestEndpoint_fails_and_works(t *testing.T) {
 		wantEqual(t, "counted", failing, 1)
 		_, err = w.Redeliver(w.ctx, ws, id)
 		w.must(err)
+		w.handDue()
 		j, _ := w.queue.last(id)
 		w.must(w.RecordAttempt(w.ctx, flow.DeliveryAttempt{DeliveryID: id, StartedAt: w.clock.Now(), Status: 204}, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryDelivered}))
 		e, err := w.FindEndpoint(w.ctx, ws, list[0].ID)

@@ -20,12 +20,12 @@ type sought struct {
 	ws, flow, endpoint, host string
 	failing                  bool // endpoints that fail alone
 	states                   []string
-	low, high                string // IDs from low to below high
+	low, high                string // positions from low to below high
 	oldest                   bool   // the oldest come first, to walk back to newer pages
 }
 
 // head is the first delivery of an endpoint in one state.
-type head struct{ endpoint, state, id string }
+type head struct{ endpoint, state, position string }
 
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
@@ -55,14 +55,14 @@ func (k *sought) order() string {
 	return "DESC"
 }
 
-// seekDeliveries gives the IDs of the first n deliveries, in order.
+// seekDeliveries gives the positions of the first n deliveries, in order.
 func (s *Store) seekDeliveries(ctx context.Context, k *sought, n int) ([]string, error) {
 	ids, all, err := s.glanceDeliveries(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
 	heads, err := collect(ctx, s.reads(), k.headsQuery(n), func(rows *sql.Rows) (h head, err error) {
-		return h, rows.Scan(&h.endpoint, &h.state, &h.id)
+		return h, rows.Scan(&h.endpoint, &h.state, &h.position)
 	})
 	if err != nil || len(heads) == 0 {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Store) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []s
 // glanceQuery reads the first deliveries of all and marks those that are sought.
 func (k *sought) glanceQuery(size int) *query {
 	q := &query{}
-	q.add("SELECT id, CASE WHEN workspace_id = ", q.arg(k.ws), " AND state IN ", q.list(k.states))
+	q.add("SELECT position, CASE WHEN workspace_id = ", q.arg(k.ws), " AND state IN ", q.list(k.states))
 	if k.flow != "" {
 		q.add(" AND flow_id = ", q.arg(k.flow))
 	}
@@ -99,12 +99,12 @@ func (k *sought) glanceQuery(size int) *query {
 	if k.host != "" {
 		q.add(" AND endpoint_id IN (SELECT e.id FROM endpoints e WHERE e.workspace_id = ", q.arg(k.ws), " AND e.host = ", q.arg(k.host), ")")
 	}
-	q.add(" THEN 1 ELSE 0 END FROM deliveries WHERE ", k.span(q, ""), " ORDER BY id ", k.order(), " LIMIT ", q.arg(size))
+	q.add(" THEN 1 ELSE 0 END FROM deliveries WHERE ", k.span(q, ""), " ORDER BY position ", k.order(), " LIMIT ", q.arg(size))
 	return q
 }
 
 func (k *sought) span(q *query, table string) string {
-	return table + "id >= " + q.arg(k.low) + " AND " + table + "id < " + q.arg(k.high)
+	return table + "position >= " + q.arg(k.low) + " AND " + table + "position < " + q.arg(k.high)
 }
 
 // which narrows the endpoints.
@@ -129,8 +129,8 @@ func (k *sought) heads(q *query) {
 		if i > 0 {
 			q.add(" UNION ALL ")
 		}
-		q.add("SELECT e.id AS endpoint, CAST(", q.arg(state), " AS TEXT) AS state, (SELECT d.id FROM deliveries d WHERE d.endpoint_id = e.id AND d.state = ", q.arg(state), " AND ", k.span(q, "d."),
-			" ORDER BY d.id ", k.order(), " LIMIT 1) AS head FROM endpoints e WHERE ", k.which(q))
+		q.add("SELECT e.id AS endpoint, CAST(", q.arg(state), " AS TEXT) AS state, (SELECT d.position FROM deliveries d WHERE d.endpoint_id = e.id AND d.state = ", q.arg(state), " AND ", k.span(q, "d."),
+			" ORDER BY d.position ", k.order(), " LIMIT 1) AS head FROM endpoints e WHERE ", k.which(q))
 	}
 	q.add(")")
 }
@@ -156,14 +156,14 @@ func (k *sought) endpointsQuery(n int) *query {
 func (k *sought) armsQuery(heads []head, n int) *query {
 	q := &query{}
 	span, limit := k.span(q, ""), q.arg(n)
-	q.add("SELECT id FROM (")
+	q.add("SELECT position FROM (")
 	for i, h := range heads {
 		if i > 0 {
 			q.add(" UNION ALL ")
 		}
-		q.add("SELECT id FROM (SELECT id FROM deliveries WHERE endpoint_id = ", q.arg(h.endpoint), " AND state = ", q.arg(h.state),
-			" AND ", span, " ORDER BY id ", k.order(), " LIMIT ", limit, ") AS a", strconv.Itoa(i))
+		q.add("SELECT position FROM (SELECT position FROM deliveries WHERE endpoint_id = ", q.arg(h.endpoint), " AND state = ", q.arg(h.state),
+			" AND ", span, " ORDER BY position ", k.order(), " LIMIT ", limit, ") AS a", strconv.Itoa(i))
 	}
-	q.add(") AS arms ORDER BY id ", k.order(), " LIMIT ", limit)
+	q.add(") AS arms ORDER BY position ", k.order(), " LIMIT ", limit)
 	return q
 }

@@ -69,14 +69,14 @@ func (f *sent) workspace(endpoint int) string {
 func (f *sent) write(t testing.TB, s *db.Store, random *rand.Rand, from, until, n int) {
 	t.Helper()
 	var rows, attempts bytes.Buffer
-	rows.WriteString("INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body) VALUES ")
+	rows.WriteString("INSERT INTO deliveries (id, position, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body) VALUES ")
 	attempts.WriteString("INSERT INTO delivery_attempts (delivery_id, number, workspace_id, started_at, latency, status, error, response) VALUES ")
 	for i := from; i < until; i++ {
 		at := f.start.Add(30 * 24 * time.Hour / time.Duration(n) * time.Duration(i)).Truncate(time.Millisecond)
 		ids := flow.IDs{Now: func() time.Time { return at }, Random: randomBytes{random}}
 		e := min(random.IntN(30), random.IntN(30))
 		r := flow.DeliveryRow{
-			ID: ids.New(flow.PrefixDelivery), FlowID: fmt.Sprintf("flow_%02d", e%10), EndpointID: fmt.Sprintf("end_%02d", e), Node: "hook",
+			ID: flow.DeliveryID("run_x", "hook", i), Position: ids.New(flow.PrefixDelivery), FlowID: fmt.Sprintf("flow_%02d", e%10), EndpointID: fmt.Sprintf("end_%02d", e), Node: "hook",
 			URL: fmt.Sprintf("https://h%d.test/in/%d", e%7, i%5), State: flow.DeliveryDelivered, CreatedAt: at, RunID: "run_x",
 		}
 		switch p := random.IntN(1000); {
@@ -89,8 +89,8 @@ func (f *sent) write(t testing.TB, s *db.Store, random *rand.Rand, from, until, 
 		if r.State == flow.DeliveryPending {
 			ended = 0
 		}
-		fmt.Fprintf(&rows, "%s('%s', '%s', '%s', 'run_x', 'hook', '%s', '%s', '', '', '', '%s', 1, 1, 1, %d, 0, %d, %d, '', '{\"answer\":\"It comes on Tuesday.\"}')",
-			comma(i-from), r.ID, f.workspace(e), r.FlowID, r.EndpointID, r.URL, r.State, at.UnixMicro(), at.UnixMicro(), ended)
+		fmt.Fprintf(&rows, "%s('%s', '%s', '%s', '%s', 'run_x', 'hook', '%s', '%s', '', '', '', '%s', 1, 1, 1, %d, 0, %d, %d, '', '{\"answer\":\"It comes on Tuesday.\"}')",
+			comma(i-from), r.ID, r.Position, f.workspace(e), r.FlowID, r.EndpointID, r.URL, r.State, at.UnixMicro(), at.UnixMicro(), ended)
 		fmt.Fprintf(&attempts, "%s('%s', 1, '%s', %d, 12000, 200, '', 'ok')", comma(i-from), r.ID, f.workspace(e), at.UnixMicro())
 		f.rows, f.hosts = append(f.rows, r), append(f.hosts, fmt.Sprintf("h%d.test", e%7))
 	}

@@ -29,23 +29,23 @@ func (s *Store) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (fl
 	}
 	at := cursors{before: c.Before, after: c.After, more: more, reached: found.reached}
 	if n := len(p.Rows); n > 0 {
-		at.newest, at.oldest = p.Rows[0].ID, p.Rows[n-1].ID
+		at.newest, at.oldest = p.Rows[0].Position, p.Rows[n-1].Position
 	}
 	p.Newer, p.Older = at.beside()
 	return p, nil
 }
 
-// deliveryRows reads rows by their IDs, and gives them newest first.
+// deliveryRows reads rows by their positions, and gives them newest first.
 func (s *Store) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	q := &query{}
-	q.add("SELECT d.id, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
+	q.add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
-		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.id IN ", q.list(ids))
+		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.list(ids))
 	rows, err := collect(ctx, s.reads(), q, readDeliveryRow)
-	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return compareTexts(b.ID, a.ID) })
+	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return compareTexts(b.Position, a.Position) })
 	return rows, err
 }
 
@@ -53,10 +53,10 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 	var r gen.Delivery
 	var number, started, latency, status sql.NullInt64
 	var cause, failure sql.NullString
-	err := rows.Scan(&r.ID, &r.FlowID, &r.RunID, &r.Node, &r.EndpointID, &r.Url, &r.State, &r.Tries, &r.CreatedAt, &r.NextAt, &r.EndedAt, &r.Erased,
+	err := rows.Scan(&r.ID, &r.Position, &r.FlowID, &r.RunID, &r.Node, &r.EndpointID, &r.Url, &r.State, &r.Tries, &r.CreatedAt, &r.NextAt, &r.EndedAt, &r.Erased,
 		&number, &started, &latency, &status, &cause, &failure)
 	row := flow.DeliveryRow{
-		ID: r.ID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, EndpointID: r.EndpointID, URL: r.Url, State: flow.DeliveryState(r.State), Tries: r.Tries,
+		ID: r.ID, Position: r.Position, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, EndpointID: r.EndpointID, URL: r.Url, State: flow.DeliveryState(r.State), Tries: r.Tries,
 		CreatedAt: timeOf(r.CreatedAt), EndedAt: timeOf(r.EndedAt), Erased: flow.Code(r.Erased),
 	}
 	if row.EndedAt.IsZero() {
@@ -124,7 +124,7 @@ func (f *urlSearch) pass(id string) {
 // having gives those that were sent to the URL, in the same order.
 func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
 	q := &query{}
-	q.add("SELECT id FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND id IN ", q.list(ids))
+	q.add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND position IN ", q.list(ids))
 	found, err = collect(ctx, f.reads(), q, readText)
 	slices.Sort(found)
 	if !f.oldest {

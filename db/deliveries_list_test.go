@@ -17,8 +17,8 @@ func (f *sent) choices() map[string]flow.DeliveryChoice {
 	day := 24 * time.Hour
 	return map[string]flow.DeliveryChoice{
 		"all":                      {},
-		"older":                    {Before: f.rows[len(f.rows)/3].ID},
-		"newer":                    {After: f.rows[len(f.rows)/3].ID},
+		"older":                    {Before: f.rows[len(f.rows)/3].Position},
+		"newer":                    {After: f.rows[len(f.rows)/3].Position},
 		"flow":                     {FlowID: "flow_09"},
 		"failed":                   {States: states(flow.DeliveryFailed)},
 		"failed_of_a_flow":         {FlowID: "flow_07", States: states(flow.DeliveryFailed)},
@@ -77,7 +77,7 @@ func TestListDeliveryRows_pages(t *testing.T) {
 			c.After = last.Newer
 			p, err := w.ListDeliveryRows(w.ctx, c)
 			w.must(err)
-			if len(p.Rows) != 7 || p.Rows[6].ID <= last.Newer {
+			if len(p.Rows) != 7 || p.Rows[6].Position <= last.Newer {
 				t.Errorf("%q up from %s: %v", url, last.Newer, deliveryIDs(p.Rows))
 			}
 		}
@@ -135,7 +135,7 @@ func (f *sent) first(c *flow.DeliveryChoice) (ids []string) {
 		r := &f.rows[i]
 		if (r.EndpointID == "end_29") == (c.WorkspaceID == otherWS) && (c.FlowID == "" || c.FlowID == r.FlowID) && (c.EndpointID == "" || c.EndpointID == r.EndpointID) &&
 			(c.Host == "" || c.Host == f.hosts[i]) && strings.HasPrefix(r.URL, c.URL) && (len(c.States) == 0 || slices.Contains(c.States, r.State)) &&
-			!r.CreatedAt.Before(c.From) && (c.Until.IsZero() || r.CreatedAt.Before(c.Until)) && (c.Before == "" || r.ID < c.Before) && (c.After == "" || r.ID > c.After) {
+			!r.CreatedAt.Before(c.From) && (c.Until.IsZero() || r.CreatedAt.Before(c.Until)) && (c.Before == "" || r.Position < c.Before) && (c.After == "" || r.Position > c.After) {
 			ids = append(ids, r.ID)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -23,6 +22,9 @@ func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*fl
 	}
 	d := deliveryOf(&row)
 	d.Attempt++
+	if d.EndpointFailures, err = s.read.EndpointFailures(ctx, row.EndpointID); err != nil && !isNoRows(err) {
+		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
+	}
 	if d.Secret, err = s.openValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
 		return nil, err
 	}
@@ -32,9 +34,9 @@ func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*fl
 
 // RecordAttempt records an attempt and what follows. The store numbers it.
 func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
-	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State)}
+	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: placeEnded}
 	if next.State == flow.DeliveryPending {
-		row.DueAt, row.NextAt = micros(next.NextAt), micros(next.NextAt)
+		row.Place, row.DueAt, row.NextAt = placeWaiting, micros(next.NextAt), micros(next.NextAt)
 	} else {
 		row.EndedAt = s.now()
 	}
@@ -54,7 +56,8 @@ func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next 
 		if err != nil {
 			return fmt.Errorf("insert attempt of %s: %w", a.DeliveryID, err)
 		}
-		return tx.judge(done.EndpointID, &a)
+		tx.batch.deliveries = true // a slot is free
+		return tx.judge(done.EndpointID, &a, next.PausedUntil)
 	})
 }
 
@@ -62,32 +65,9 @@ func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next 
 // is due at once.
 func (s *Store) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		tx.batch.deliveries = true
 		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.now()})
 	})
-}
-
-// DueDeliveries hands deliveries that are due to the queue; next as in DueWakes.
-func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
-	due := gen.ListDueDeliveriesParams{Now: micros(now), MaxRows: int32(limit)}
-	n, err = s.handDue(ctx, func(tx *Tx) (n int, err error) {
-		ids, err := tx.ListDueDeliveries(tx.ctx, due)
-		for _, id := range ids {
-			ok, err := tx.handDelivery(id)
-			if err != nil {
-				return 0, err
-			}
-			n += int(flag(ok))
-		}
-		return n, err
-	}, func() (bool, error) {
-		ids, err := s.read.ListDueDeliveries(ctx, gen.ListDueDeliveriesParams{Now: due.Now, MaxRows: 1})
-		return len(ids) > 0, err
-	})
-	if err != nil {
-		return n, next, fmt.Errorf("hand over deliveries: %w", err)
-	}
-	next, err = earliest(s.read.NextDelivery(ctx))
-	return n, next, err
 }
 
 // runWebhook is the sealed form of a per-run webhook.
@@ -116,7 +96,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 		return err
 	}
 	row, err := tx.s.deliveryRow(r, &flow.NewDelivery{
-		URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),
+		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),
 	})
 	if err != nil {
 		return err

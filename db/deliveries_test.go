@@ -14,6 +14,7 @@ import (
 // deliver makes one attempt, with the job that was made for it.
 func (w *world) deliver(id string, state flow.DeliveryState) *flow.Delivery {
 	w.t.Helper()
+	w.handDue()
 	j, _ := w.queue.last(id)
 	d, err := w.FindDelivery(w.ctx, id, j.Attempt)
 	w.must(err)
@@ -34,7 +35,7 @@ func (w *world) withDelivery() (*flow.Run, string) {
 		Node: "hook", URL: "https://example.com", Body: []byte(`{"answer":"42"}`),
 		Secret: map[string]any{"credential": "c"}, Header: "X-Signature", Signature: "let me in",
 	}}}))
-	return r, w.queue.ids(flow.JobDelivery)[0]
+	return r, w.handed()[0]
 }
 
 func TestDeliveries(t *testing.T) {
@@ -111,8 +112,9 @@ func TestRedeliver_twice(t *testing.T) {
 			d, err := w.Redeliver(w.ctx, ws, id)
 			w.must(err)
 			wantEqual(t, "state", d.State, flow.DeliveryPending)
+			w.handDue()
 		}
-		wantEqual(t, "jobs", len(w.queue.ids(flow.JobDelivery)), 2)
+		wantEqual(t, "jobs", len(w.handed()), 2)
 		w.deliver(id, flow.DeliveryPending)
 		_, err := w.Redeliver(w.ctx, ws, id)
 		w.must(err)
@@ -141,7 +143,7 @@ func TestRunWebhook(t *testing.T) {
 			return "run." + string(r.State), []byte(`{"run_id":"` + r.ID + `"}`)
 		}
 		r := w.startAndFinish(withWebhook)
-		ids := w.queue.ids(flow.JobDelivery)
+		ids := w.handed()
 		wantEqual(t, "deliveries", len(ids), 1)
 		d := w.deliver(ids[0], flow.DeliveryDelivered)
 		wantEqual(t, "node", d.Node, "")

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -30,13 +31,14 @@ func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
 	return id, nil
 }
 
-// judge notes when an endpoint begins to fail and when it works again. Nothing
-// is written in between, so that a busy endpoint is nobody's bottleneck.
-func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt) error {
+// judge notes how an endpoint answered, for the slots that it gets from now on.
+// An endpoint that goes on working is not written, so that its row is no
+// bottleneck.
+func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
-		return tx.EndpointWorks(tx.ctx, endpoint)
+		return tx.EndpointWorks(tx.ctx, gen.EndpointWorksParams{ID: endpoint, Slow: flag(a.Latency > flow.SlowAnswer)})
 	}
-	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: micros(a.StartedAt)})
+	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: micros(a.StartedAt), PausedUntil: micros(pausedUntil)})
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
@@ -107,7 +109,7 @@ func (s *Store) describe(ctx context.Context, e *flow.Endpoint) error {
 		e.URL, e.LastAt = rows[0].URL, rows[0].CreatedAt
 	}
 	q := &query{}
-	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN ", q.list(ids))
+	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.list(ids), ")")
 	e.Attempts, err = collect(ctx, s.reads(), q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), compareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))

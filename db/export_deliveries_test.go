@@ -16,7 +16,7 @@ func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]C
 	add("glance", k.glanceQuery(glance))
 	add("heads", k.headsQuery(c.Limit+1))
 	heads, err := collect(ctx, s.reads(), k.headsQuery(c.Limit+1), func(rows *sql.Rows) (h head, err error) {
-		return h, rows.Scan(&h.endpoint, &h.state, &h.id)
+		return h, rows.Scan(&h.endpoint, &h.state, &h.position)
 	})
 	if len(heads) > 0 {
 		add("arms", k.armsQuery(heads, c.Limit+1))

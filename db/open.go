@@ -87,6 +87,7 @@ type Store struct {
 	turn       turn
 	self       atomic.Pointer[string] // the ID of this instance, once it is known
 	source     string                 // names this store in what it tells others
+	lines      lineTurns
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.

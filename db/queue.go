@@ -11,6 +11,9 @@ import (
 type Queue interface {
 	InsertTx(ctx context.Context, tx any, jobs []flow.Job) error
 	Wake(jobs []flow.Job)
+	// WakeDeliveries tells, after a commit, that calling DueDeliveries is worth
+	// while.
+	WakeDeliveries()
 }
 
 // UseQueue makes this process hand out jobs. Without a queue rows wait for the

@@ -47,7 +47,7 @@ func TestEraseRun(t *testing.T) {
 func TestEraseRun_keeps_the_log_of_what_was_sent(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		r := w.startAndFinish(withWebhook)
-		d := w.deliver(w.queue.ids(flow.JobDelivery)[0], flow.DeliveryDelivered)
+		d := w.deliver(w.handed()[0], flow.DeliveryDelivered)
 		w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
 		list, err := w.ListDeliveries(w.ctx, ws, r.FlowID, "", 10)
 		w.must(err)
@@ -100,7 +100,7 @@ func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
 		n, err := w.EraseUnsaved(w.ctx, 10)
 		w.must(err)
 		wantEqual(t, "while it is sent", n, 0)
-		w.deliver(w.queue.ids(flow.JobDelivery)[0], flow.DeliveryDelivered)
+		w.deliver(w.handed()[0], flow.DeliveryDelivered)
 		n, err = w.EraseUnsaved(w.ctx, 10)
 		w.must(err)
 		wantEqual(t, "erased", n, 1)
@@ -111,7 +111,7 @@ func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
 func TestDropTombstones(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		erased, kept := w.startAndFinish(withWebhook), w.startAndFinish()
-		w.deliver(w.queue.ids(flow.JobDelivery)[0], flow.DeliveryDelivered)
+		w.deliver(w.handed()[0], flow.DeliveryDelivered)
 		w.must(w.EraseRun(w.ctx, ws, erased.FlowID, erased.ID, flow.CodeResultNotSaved))
 		n, err := w.DropTombstones(w.ctx, erased.EndedAt, 10)
 		w.must(err)

@@ -205,6 +205,9 @@ type sealedColumn struct {
 var sealedColumns = []sealedColumn{
 	{"flows", "signing", "workspace_id", "id", "signing"},
 	{"flows", "signing_before", "workspace_id", "id", "signing_before"},
+	{"webhook_secrets", "signing", "workspace_id", "id", "signing"},
+	{"webhook_secrets", "signing_before", "workspace_id", "id", "signing_before"},
+	{"keys", "webhook_secret", "workspace_id", "id", "webhook"},
 	{"credentials", "value", "workspace_id", "name", "secret"},
 	{"credentials", "signing_before", "workspace_id", "name", "signing_before"},
 	{"runs", "webhook", "workspace_id", "id", "webhook"},

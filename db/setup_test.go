@@ -198,6 +198,23 @@ func (q *queue) Wake(jobs []flow.Job) {
 	q.jobs = append(q.jobs, jobs...)
 }
 
+func (q *queue) WakeDeliveries() {}
+
+// handDue hands out the deliveries that are due, as a Runner does after each commit.
+func (w *world) handDue() {
+	w.t.Helper()
+	_, _, err := w.DueDeliveries(w.ctx, w.clock.Now(), 100)
+	w.must(err)
+}
+
+// handed returns the deliveries that got a job, one for each job, after those
+// that are due got theirs.
+func (w *world) handed() []string {
+	w.t.Helper()
+	w.handDue()
+	return w.queue.ids(flow.JobDelivery)
+}
+
 // last is the newest job for a run or delivery.
 func (q *queue) last(id string) (flow.Job, bool) {
 	q.mu.Lock()

@@ -44,6 +44,9 @@ type batch struct {
 	moves []move
 	told  []string
 	room  room
+	// deliveries is set when a delivery joined a line or a slot became free. A
+	// member that fails may leave it set, which is harmless.
+	deliveries bool
 }
 
 // mark remembers how far a batch was filled before a member.
@@ -88,8 +91,12 @@ func (tx *Tx) flush(handle any) error {
 
 // wake tells the queue about the jobs of a committed batch.
 func (s *Store) wake(b *batch) {
-	if q := s.queueOrNil(); q != nil && len(b.jobs) > 0 {
+	q := s.queueOrNil()
+	if q != nil && len(b.jobs) > 0 {
 		q.Wake(b.jobs)
+	}
+	if q != nil && b.deliveries {
+		q.WakeDeliveries()
 	}
 }
 

@@ -18,9 +18,11 @@ const (
 // webhook-id header, the same on every attempt.
 type Delivery struct {
 	ID, WorkspaceID, FlowID string
+	Position                string // orders deliveries by when they were made
 	RunID                   string // empty for a test, which belongs to no run
 	Node                    string // empty for the per-run webhook
 	EndpointID              string
+	EndpointFailures        int64 // failed attempts at its endpoint since the last success; set for workers only
 	URL                     string
 	Body                    []byte
 	Secret                  any    // secret value; nil for the flow's own signing secret

@@ -13,7 +13,7 @@ type DeliveryChoice struct {
 	States      []DeliveryState
 	From, Until time.Time // made at From or later, and before Until; by the millisecond
 
-	// Before continues with deliveries older than this ID, After with newer ones.
+	// Before continues with deliveries older than this position, After with newer ones.
 	Before, After string
 	Limit         int
 }
@@ -21,6 +21,7 @@ type DeliveryChoice struct {
 // DeliveryRow is a delivery as a list shows it, without what is large.
 type DeliveryRow struct {
 	ID, FlowID, RunID, Node, EndpointID, URL string
+	Position                                 string // as of Delivery
 	State                                    DeliveryState
 	Tries                                    int64 // attempts over all series
 	CreatedAt                                time.Time
@@ -34,7 +35,7 @@ type DeliveryRow struct {
 // DeliveryPage is a page of a list, newest first.
 type DeliveryPage struct {
 	Rows []DeliveryRow
-	// Older and Newer are the IDs where the pages beside it go on; empty where
+	// Older and Newer are the positions where the pages beside it go on; empty where
 	// there is none.
 	Older, Newer string
 	// Looked is how many deliveries were compared with the URL, and More that

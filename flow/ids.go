@@ -2,6 +2,8 @@ package flow
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -39,6 +41,23 @@ func NewIDs() IDs { return IDs{Now: time.Now, Random: rand.Reader} }
 func (g IDs) New(prefix string) string {
 	id := ulid.MustNew(ulid.Timestamp(g.Now()), g.Random)
 	return prefix + strings.ToLower(id.String())
+}
+
+// DeliveryID derives the ID of a webhook message from its run and the path of
+// the step that sends it, so that a step that is carried out once more, as after
+// a restore, sends the same message and receivers can deduplicate it. n tells
+// messages of one step apart. The webhook of the run itself has no path. The
+// time in the ID is that of the run's ID.
+func DeliveryID(runID, path string, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "delivery\x00%s\x00%s\x00%d", runID, path, n))
+	var id ulid.ULID
+	copy(id[:], sum[:])
+	if run, err := ulid.Parse(strings.TrimPrefix(runID, PrefixRun)); err == nil {
+		_ = id.SetTime(run.Time())
+	} else {
+		_ = id.SetTime(0) // a hash would be a time that does not fit
+	}
+	return PrefixDelivery + strings.ToLower(id.String())
 }
 
 // ValidID tells whether s has the form of an ID with this prefix. It is

@@ -25,7 +25,10 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 	case out.Suspend != nil:
 		p.suspended(i, out.Suspend, now)
 	default:
-		p.deliveries = append(p.deliveries, out.Deliveries...)
+		for j, d := range out.Deliveries {
+			d.ID = DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
+			p.deliveries = append(p.deliveries, d)
+		}
 		p.end(i, StepSucceeded, out.Outputs, now)
 	}
 }

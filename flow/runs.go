@@ -188,6 +188,7 @@ type RunWrite struct {
 
 // NewDelivery is a webhook message to be sent once its transaction is durable.
 type NewDelivery struct {
+	ID        string // the same each time the step is carried out; empty: a fresh one
 	Node      string // the webhook node; empty for the per-run webhook
 	URL       string
 	Body      []byte

@@ -64,6 +64,9 @@ type DeliveryOutcome struct {
 	Attempt int64         // of the job, as given to FindDelivery
 	State   DeliveryState // pending when it is to be tried again
 	NextAt  time.Time     // when, if pending
+	// PausedUntil is when the endpoint may be tried again with any message, after
+	// an attempt that failed.
+	PausedUntil time.Time
 }
 
 // DeliveryRecord is a delivery of the log with all its attempts.

@@ -54,7 +54,7 @@ func (s *Server) listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	records, next := page(records, limit, func(d *flow.DeliveryRecord) string { return d.ID })
+	records, next := page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
 	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
 	for i := range records {
 		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))

@@ -18,6 +18,25 @@ const (
 	longestPause    = 24 * time.Hour
 )
 
+// sendDue hands deliveries to the queue as slots become free, until ctx ends:
+// at once when a commit here put one in line or freed a slot, and four times a
+// second for retries and for what other instances wrote.
+func (r *Runner) sendDue(ctx context.Context) {
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.cfg.Queue.due:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if _, _, err := r.store.DueDeliveries(ctx, r.now(), dueBatch); err != nil && ctx.Err() == nil {
+			r.log.Error("background work", "error", err)
+		}
+	}
+}
+
 // deliver makes one attempt at a delivery and records it.
 func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 	var d *flow.Delivery
@@ -151,9 +170,9 @@ func (r *Runner) outcome(d *flow.Delivery, a *flow.DeliveryAttempt, after time.D
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}
-	pause, more := r.cfg.Pause(d.Attempt, r.cfg.Jitter())
-	if !more || a.Cause == flow.CauseGone || d.Test() {
-		return flow.DeliveryOutcome{State: flow.DeliveryFailed}
+	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.now().Add(r.cfg.EndpointPause(d.EndpointFailures + 1))}
+	if pause, more := r.cfg.Pause(d.Attempt, r.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
+		next.State, next.NextAt = flow.DeliveryPending, r.now().Add(max(pause, min(after, longestPause)))
 	}
-	return flow.DeliveryOutcome{State: flow.DeliveryPending, NextAt: r.now().Add(max(pause, min(after, longestPause)))}
+	return next
 }

@@ -94,7 +94,7 @@ func (r *badReceiver) heal() {
 // patience is how long an answer may take in these tests instead of 15 s, and
 // perRun how many webhooks one run sends.
 const (
-	patience = 500 * time.Millisecond
+	patience = 150 * time.Millisecond
 	perRun   = 50
 )
 
@@ -109,6 +109,7 @@ func flood(t *testing.T, cfg db.Config, r *badReceiver, n int) *world {
 			_, more := flow.DeliveryPause(failed, jitter)
 			return 0, more
 		}
+		c.EndpointPause = func(int64) time.Duration { return 0 }
 	})
 	secret, err := w.store.SigningSecret(t.Context(), flow.DefaultWorkspace, w.flowID)
 	if err != nil {

@@ -17,11 +17,10 @@ import (
 	"sluice/flow"
 )
 
-// Names of the queues and how many deliveries go out at once.
+// Names of the queues.
 const (
 	queueRuns       = "runs"
 	queueDeliveries = "deliveries"
-	deliveryWorkers = 64
 )
 
 // runArgs and deliveryArgs are what River keeps of a flow.Job.
@@ -44,6 +43,7 @@ type Queue struct {
 	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
 	wake   func(queue string)
 	work   func(ctx context.Context, j flow.Job)
+	due    chan struct{} // holds at most one notification that deliveries wait for slots
 }
 
 // client is what both instantiations of River's client share.
@@ -67,7 +67,7 @@ type QueueConfig struct {
 
 // NewQueue makes a queue that is not started yet; jobs can be inserted.
 func NewQueue(cfg QueueConfig) (*Queue, error) {
-	q := &Queue{wake: func(string) {}}
+	q := &Queue{wake: func(string) {}, due: make(chan struct{}, 1)}
 	if cfg.Postgres != nil {
 		return q, q.usePostgres(cfg)
 	}
@@ -127,7 +127,7 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			queueRuns:       {MaxWorkers: cfg.Workers},
-			queueDeliveries: {MaxWorkers: deliveryWorkers},
+			queueDeliveries: {MaxWorkers: flow.DeliverySlots},
 		},
 		// The inserting client's cooldown throttles its notifications as well.
 		FetchCooldown:               time.Millisecond,
@@ -161,6 +161,9 @@ func (q *Queue) Wake(jobs []flow.Job) {
 		q.wake(queueDeliveries)
 	}
 }
+
+// WakeDeliveries makes the Runner share out the slots for webhook attempts.
+func (q *Queue) WakeDeliveries() { poke(q.due) }
 
 func split(jobs []flow.Job) (runs, deliveries []flow.Job) {
 	for _, j := range jobs {

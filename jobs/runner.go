@@ -54,6 +54,9 @@ type Config struct {
 	// Trial bounds the trials of all suspects together; default 30 s.
 	Trial   time.Duration
 	Observe func(Observation)
+	// EndpointPause is the wait before the next attempt at an endpoint after so
+	// many failures in a row; default flow.EndpointPause.
+	EndpointPause func(failures int64) time.Duration
 }
 
 // Observation is one thing worth counting: a run or a delivery attempt that
@@ -82,16 +85,16 @@ type Runner struct {
 	fresh    map[string]*flow.Run // accepted here a moment ago; a cache, the truth is in the store
 	handBack map[string]int64
 
-	draining atomic.Bool
-	hold     chan struct{}
-	stop     context.CancelFunc
-	loops    sync.WaitGroup
-	trials   sync.WaitGroup             // suspects on trial, and those who wait for them
-	recovered bool // by begin, which may be repeated
-	trying   bool                       // suspects are being tried; guarded by mu
-	blocked  atomic.Pointer[flow.Error] // why nothing can be accepted yet
-	unsaved  atomic.Bool                // a run with save: false ended since the last look
-	swept    time.Time                  // when what crashes left of files was last looked for; of tidy alone
+	draining  atomic.Bool
+	hold      chan struct{}
+	stop      context.CancelFunc
+	loops     sync.WaitGroup
+	trials    sync.WaitGroup             // suspects on trial, and those who wait for them
+	recovered bool                       // by begin, which may be repeated
+	trying    bool                       // suspects are being tried; guarded by mu
+	blocked   atomic.Pointer[flow.Error] // why nothing can be accepted yet
+	unsaved   atomic.Bool                // a run with save: false ended since the last look
+	swept     time.Time                  // when what crashes left of files was last looked for; of tidy alone
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -111,6 +114,9 @@ func New(cfg Config) *Runner {
 	}
 	if cfg.Pause == nil {
 		cfg.Pause = flow.DeliveryPause
+	}
+	if cfg.EndpointPause == nil {
+		cfg.EndpointPause = flow.EndpointPause
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}
@@ -171,6 +177,7 @@ func (r *Runner) begin(ctx context.Context) error {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
 	r.loop(ctx, 250*time.Millisecond, r.takeDue)
+	r.loops.Go(func() { r.sendDue(ctx) })
 	r.loop(ctx, time.Second, r.tidy)
 	if r.shared {
 		r.loop(ctx, recoverEvery, r.recover)

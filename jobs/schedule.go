@@ -13,19 +13,15 @@ const (
 	tombstoneAge = 400 * 24 * time.Hour
 )
 
-// takeDue hands waiting runs and deliveries whose time has come to the queue.
+// takeDue hands waiting runs whose time has come to the queue.
 func (r *Runner) takeDue(ctx context.Context) error {
 	for {
 		wakes, _, err := r.store.DueWakes(ctx, r.now(), dueBatch)
 		if err != nil {
 			return err
 		}
-		deliveries, _, err := r.store.DueDeliveries(ctx, r.now(), dueBatch)
-		if err != nil {
-			return err
-		}
 		admitted, err := r.store.AdmitRuns(ctx, dueBatch)
-		if err != nil || wakes+deliveries+admitted < dueBatch {
+		if err != nil || wakes+admitted < dueBatch {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (q *Queries) DeleteDelivery(ctx context.Context, id string) error {
 }
 
 const findDelivery = `-- name: FindDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE id = $1 AND workspace_id = $2
 `
 
 type FindDeliveryParams struct {
@@ -71,12 +71,15 @@ func (q *Queries) FindDelivery(ctx context.Context, arg FindDeliveryParams) (Del
 		&i.Erased,
 		&i.Body,
 		&i.EndpointID,
+		&i.Place,
+		&i.Position,
+		&i.Signer,
 	)
 	return i, err
 }
 
 const findHeldDelivery = `-- name: FindHeldDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE id = $1 AND fence = $2 AND ended_at = 0
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE id = $1 AND fence = $2 AND place = 2
 `
 
 type FindHeldDeliveryParams struct {
@@ -108,19 +111,23 @@ func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryPara
 		&i.Erased,
 		&i.Body,
 		&i.EndpointID,
+		&i.Place,
+		&i.Position,
+		&i.Signer,
 	)
 	return i, err
 }
 
 const finishAttempt = `-- name: FinishAttempt :one
 UPDATE deliveries SET state = $1, attempt = attempt + 1, tries = tries + 1,
-    due_at = $2, next_at = $3, ended_at = $4
-WHERE id = $5 AND fence = $6 AND ended_at = 0
+    place = $2, due_at = $3, next_at = $4, ended_at = $5
+WHERE id = $6 AND fence = $7 AND place = 2
 RETURNING tries, workspace_id, endpoint_id
 `
 
 type FinishAttemptParams struct {
 	State   string
+	Place   int64
 	DueAt   int64
 	NextAt  int64
 	EndedAt int64
@@ -137,6 +144,7 @@ type FinishAttemptRow struct {
 func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (FinishAttemptRow, error) {
 	row := q.db.QueryRowContext(ctx, finishAttempt,
 		arg.State,
+		arg.Place,
 		arg.DueAt,
 		arg.NextAt,
 		arg.EndedAt,
@@ -148,16 +156,45 @@ func (q *Queries) FinishAttempt(ctx context.Context, arg FinishAttemptParams) (F
 	return i, err
 }
 
-const handDelivery = `-- name: HandDelivery :one
-UPDATE deliveries SET due_at = 0, fence = fence + 1 WHERE id = $1 AND ended_at = 0 AND due_at > 0
-RETURNING fence
+const handDeliveries = `-- name: HandDeliveries :many
+UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
+    SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = $1 AND d.endpoint_id = $2
+    ORDER BY d.position LIMIT $3)
+RETURNING id, fence
 `
 
-func (q *Queries) HandDelivery(ctx context.Context, id string) (int64, error) {
-	row := q.db.QueryRowContext(ctx, handDelivery, id)
-	var fence int64
-	err := row.Scan(&fence)
-	return fence, err
+type HandDeliveriesParams struct {
+	WorkspaceID string
+	EndpointID  string
+	MaxRows     int32
+}
+
+type HandDeliveriesRow struct {
+	ID    string
+	Fence int64
+}
+
+func (q *Queries) HandDeliveries(ctx context.Context, arg HandDeliveriesParams) ([]HandDeliveriesRow, error) {
+	rows, err := q.db.QueryContext(ctx, handDeliveries, arg.WorkspaceID, arg.EndpointID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HandDeliveriesRow
+	for rows.Next() {
+		var i HandDeliveriesRow
+		if err := rows.Scan(&i.ID, &i.Fence); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const insertAttempt = `-- name: InsertAttempt :exec
@@ -195,14 +232,16 @@ func (q *Queries) InsertAttempt(ctx context.Context, arg InsertAttemptParams) er
 }
 
 const insertDelivery = `-- name: InsertDelivery :exec
-INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence,
-    created_at, due_at, next_at, ended_at, erased, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', 0, 0, $11,
-    $12, $13, $12, 0, '', $14)
+INSERT INTO deliveries (id, position, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, signer, state, place, attempt,
+    tries, fence, created_at, due_at, next_at, ended_at, erased, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'pending', 1, 0,
+    0, 0, $13, 0, $13, 0, '', $14)
+ON CONFLICT (id) DO NOTHING
 `
 
 type InsertDeliveryParams struct {
 	ID          string
+	Position    string
 	WorkspaceID string
 	FlowID      string
 	RunID       string
@@ -212,15 +251,15 @@ type InsertDeliveryParams struct {
 	Header      string
 	Secret      []byte
 	Signature   []byte
-	Fence       int64
+	Signer      string
 	CreatedAt   int64
-	DueAt       int64
 	Body        string
 }
 
 func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) error {
 	_, err := q.db.ExecContext(ctx, insertDelivery,
 		arg.ID,
+		arg.Position,
 		arg.WorkspaceID,
 		arg.FlowID,
 		arg.RunID,
@@ -230,9 +269,8 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 		arg.Header,
 		arg.Secret,
 		arg.Signature,
-		arg.Fence,
+		arg.Signer,
 		arg.CreatedAt,
-		arg.DueAt,
 		arg.Body,
 	)
 	return err
@@ -277,15 +315,15 @@ func (q *Queries) ListAttempts(ctx context.Context, deliveryID string) ([]Delive
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries
-WHERE workspace_id = $1 AND flow_id = $2 AND id < $3
-ORDER BY id DESC LIMIT $4
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries
+WHERE workspace_id = $1 AND flow_id = $2 AND position < $3
+ORDER BY position DESC LIMIT $4
 `
 
 type ListDeliveriesParams struct {
 	WorkspaceID string
 	FlowID      string
-	BeforeID    string
+	Before      string
 	MaxRows     int32
 }
 
@@ -293,7 +331,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 	rows, err := q.db.QueryContext(ctx, listDeliveries,
 		arg.WorkspaceID,
 		arg.FlowID,
-		arg.BeforeID,
+		arg.Before,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -324,6 +362,9 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 			&i.Erased,
 			&i.Body,
 			&i.EndpointID,
+			&i.Place,
+			&i.Position,
+			&i.Signer,
 		); err != nil {
 			return nil, err
 		}
@@ -339,7 +380,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, arg ListDeliveriesParams) 
 }
 
 const listDeliveriesOfRun = `-- name: ListDeliveriesOfRun :many
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id FROM deliveries WHERE run_id = $1 AND workspace_id = $2 ORDER BY id
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE run_id = $1 AND workspace_id = $2 ORDER BY position
 `
 
 type ListDeliveriesOfRunParams struct {
@@ -377,6 +418,9 @@ func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfR
 			&i.Erased,
 			&i.Body,
 			&i.EndpointID,
+			&i.Place,
+			&i.Position,
+			&i.Signer,
 		); err != nil {
 			return nil, err
 		}
@@ -391,28 +435,44 @@ func (q *Queries) ListDeliveriesOfRun(ctx context.Context, arg ListDeliveriesOfR
 	return items, nil
 }
 
-const listDueDeliveries = `-- name: ListDueDeliveries :many
-SELECT id FROM deliveries WHERE due_at > 0 AND due_at <= $1 ORDER BY due_at LIMIT $2
+const listEndpointsInFlight = `-- name: ListEndpointsInFlight :many
+SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
+    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
+FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
+WHERE d.place = 2 AND d.place > 0 GROUP BY d.workspace_id, d.endpoint_id
 `
 
-type ListDueDeliveriesParams struct {
-	Now     int64
-	MaxRows int32
+type ListEndpointsInFlightRow struct {
+	WorkspaceID string
+	EndpointID  string
+	Attempts    int64
+	Failures    int64
+	Proven      int64
+	Slow        int64
+	PausedUntil int64
 }
 
-func (q *Queries) ListDueDeliveries(ctx context.Context, arg ListDueDeliveriesParams) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, listDueDeliveries, arg.Now, arg.MaxRows)
+func (q *Queries) ListEndpointsInFlight(ctx context.Context) ([]ListEndpointsInFlightRow, error) {
+	rows, err := q.db.QueryContext(ctx, listEndpointsInFlight)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []ListEndpointsInFlightRow
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i ListEndpointsInFlightRow
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.EndpointID,
+			&i.Attempts,
+			&i.Failures,
+			&i.Proven,
+			&i.Slow,
+			&i.PausedUntil,
+		); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -466,8 +526,37 @@ func (q *Queries) NextDelivery(ctx context.Context) (int64, error) {
 	return due_at, err
 }
 
+const nextDeliveryWorkspace = `-- name: NextDeliveryWorkspace :one
+SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_id > $1 ORDER BY workspace_id LIMIT 1
+`
+
+func (q *Queries) NextDeliveryWorkspace(ctx context.Context, after string) (string, error) {
+	row := q.db.QueryRowContext(ctx, nextDeliveryWorkspace, after)
+	var workspace_id string
+	err := row.Scan(&workspace_id)
+	return workspace_id, err
+}
+
+const queueDue = `-- name: QueueDue :execrows
+UPDATE deliveries SET place = 1, due_at = 0 WHERE id IN (
+    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= $1 ORDER BY d.due_at LIMIT $2)
+`
+
+type QueueDueParams struct {
+	Now     int64
+	MaxRows int32
+}
+
+func (q *Queries) QueueDue(ctx context.Context, arg QueueDueParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, queueDue, arg.Now, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const releaseDeliveries = `-- name: ReleaseDeliveries :execrows
-UPDATE deliveries SET due_at = CASE WHEN next_at > 0 THEN next_at ELSE $1 END WHERE ended_at = 0 AND due_at = 0
+UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE $1 END WHERE place = 2 AND place > 0
 `
 
 func (q *Queries) ReleaseDeliveries(ctx context.Context, now int64) (int64, error) {
@@ -479,7 +568,7 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, now int64) (int64, erro
 }
 
 const releaseDelivery = `-- name: ReleaseDelivery :execrows
-UPDATE deliveries SET due_at = $1 WHERE id = $2 AND ended_at = 0 AND due_at = 0
+UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND place = 2
 `
 
 type ReleaseDeliveryParams struct {
@@ -496,12 +585,11 @@ func (q *Queries) ReleaseDelivery(ctx context.Context, arg ReleaseDeliveryParams
 }
 
 const restartDelivery = `-- name: RestartDelivery :one
-UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0,
-    due_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN 0 ELSE CAST($1 AS BIGINT) END,
-    next_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST($1 AS BIGINT) END,
-    fence = CASE WHEN ended_at = 0 AND due_at = 0 THEN fence ELSE fence + 1 END
+UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0, due_at = 0,
+    next_at = CASE WHEN place = 2 THEN next_at ELSE CAST($1 AS BIGINT) END,
+    place = CASE WHEN place = 2 THEN place ELSE 1 END
 WHERE id = $2 AND workspace_id = $3
-RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id
+RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer
 `
 
 type RestartDeliveryParams struct {
@@ -534,12 +622,15 @@ func (q *Queries) RestartDelivery(ctx context.Context, arg RestartDeliveryParams
 		&i.Erased,
 		&i.Body,
 		&i.EndpointID,
+		&i.Place,
+		&i.Position,
+		&i.Signer,
 	)
 	return i, err
 }
 
 const restartFailed = `-- name: RestartFailed :execrows
-UPDATE deliveries SET state = 'pending', attempt = 0, due_at = $1, next_at = $1, ended_at = 0, fence = fence + 1
+UPDATE deliveries SET state = 'pending', place = 1, attempt = 0, due_at = 0, next_at = $1, ended_at = 0
 WHERE id = $2 AND state = 'failed' AND erased = '' AND ended_at <= $3
 `
 
@@ -558,7 +649,7 @@ func (q *Queries) RestartFailed(ctx context.Context, arg RestartFailedParams) (i
 }
 
 const returnDelivery = `-- name: ReturnDelivery :exec
-UPDATE deliveries SET due_at = $1 WHERE id = $2 AND fence = $3 AND ended_at = 0 AND due_at = 0
+UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND fence = $3 AND place = 2
 `
 
 type ReturnDeliveryParams struct {

@@ -20,26 +20,56 @@ func (q *Queries) CountFailing(ctx context.Context, workspaceID string) (int64, 
 	return count, err
 }
 
+const countInstances = `-- name: CountInstances :one
+SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND workers > 0
+`
+
+func (q *Queries) CountInstances(ctx context.Context, since int64) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countInstances, since)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const endpointFails = `-- name: EndpointFails :exec
-UPDATE endpoints SET failing_since = $1 WHERE id = $2 AND failing_since = 0
+UPDATE endpoints SET failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END, failures = failures + 1, paused_until = $2
+WHERE id = $3
 `
 
 type EndpointFailsParams struct {
-	At int64
-	ID string
+	At          int64
+	PausedUntil int64
+	ID          string
 }
 
 func (q *Queries) EndpointFails(ctx context.Context, arg EndpointFailsParams) error {
-	_, err := q.db.ExecContext(ctx, endpointFails, arg.At, arg.ID)
+	_, err := q.db.ExecContext(ctx, endpointFails, arg.At, arg.PausedUntil, arg.ID)
 	return err
 }
 
-const endpointWorks = `-- name: EndpointWorks :exec
-UPDATE endpoints SET failing_since = 0 WHERE id = $1 AND failing_since > 0
+const endpointFailures = `-- name: EndpointFailures :one
+SELECT failures FROM endpoints WHERE id = $1
 `
 
-func (q *Queries) EndpointWorks(ctx context.Context, id string) error {
-	_, err := q.db.ExecContext(ctx, endpointWorks, id)
+func (q *Queries) EndpointFailures(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, endpointFailures, id)
+	var failures int64
+	err := row.Scan(&failures)
+	return failures, err
+}
+
+const endpointWorks = `-- name: EndpointWorks :exec
+UPDATE endpoints SET failing_since = 0, failures = 0, paused_until = 0, proven = 1, slow = $1
+WHERE id = $2 AND (failures > 0 OR failing_since > 0 OR proven = 0 OR slow <> $1)
+`
+
+type EndpointWorksParams struct {
+	Slow int64
+	ID   string
+}
+
+func (q *Queries) EndpointWorks(ctx context.Context, arg EndpointWorksParams) error {
+	_, err := q.db.ExecContext(ctx, endpointWorks, arg.Slow, arg.ID)
 	return err
 }
 
@@ -67,7 +97,7 @@ func (q *Queries) FindEndpoint(ctx context.Context, arg FindEndpointParams) (str
 }
 
 const getEndpoint = `-- name: GetEndpoint :one
-SELECT id, workspace_id, flow_id, node, host, failing_since, created_at FROM endpoints WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, flow_id, node, host, failing_since, created_at, failures, proven, slow, paused_until FROM endpoints WHERE id = $1 AND workspace_id = $2
 `
 
 type GetEndpointParams struct {
@@ -86,6 +116,10 @@ func (q *Queries) GetEndpoint(ctx context.Context, arg GetEndpointParams) (Endpo
 		&i.Host,
 		&i.FailingSince,
 		&i.CreatedAt,
+		&i.Failures,
+		&i.Proven,
+		&i.Slow,
+		&i.PausedUntil,
 	)
 	return i, err
 }

@@ -29,7 +29,7 @@ func (q *Queries) EndPreviousKeyText(ctx context.Context, arg EndPreviousKeyText
 }
 
 const findKey = `-- name: FindKey :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE id = $1 AND workspace_id = $2
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE id = $1 AND workspace_id = $2
 `
 
 type FindKeyParams struct {
@@ -67,12 +67,13 @@ func (q *Queries) FindKey(ctx context.Context, arg FindKeyParams) (Key, error) {
 		&i.PreviousUsedAt,
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
+		&i.WebhookSecret,
 	)
 	return i, err
 }
 
 const findKeyByHash = `-- name: FindKeyByHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE hash = $1
 `
 
 func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
@@ -105,12 +106,13 @@ func (q *Queries) FindKeyByHash(ctx context.Context, hash string) (Key, error) {
 		&i.PreviousUsedAt,
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
+		&i.WebhookSecret,
 	)
 	return i, err
 }
 
 const findKeyByPreviousHash = `-- name: FindKeyByPreviousHash :one
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE previous_hash = $1
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE previous_hash = $1
 `
 
 func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, error) {
@@ -143,6 +145,7 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 		&i.PreviousUsedAt,
 		&i.PreviousUsedIp,
 		&i.PreviousUses,
+		&i.WebhookSecret,
 	)
 	return i, err
 }
@@ -233,7 +236,7 @@ func (q *Queries) ListKeyMakers(ctx context.Context, workspaceID string) ([]List
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE workspace_id = $1 ORDER BY id
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE workspace_id = $1 ORDER BY id
 `
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, error) {
@@ -272,6 +275,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, erro
 			&i.PreviousUsedAt,
 			&i.PreviousUsedIp,
 			&i.PreviousUses,
+			&i.WebhookSecret,
 		); err != nil {
 			return nil, err
 		}
@@ -287,7 +291,7 @@ func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, erro
 }
 
 const listKeysEnding = `-- name: ListKeysEnding :many
-SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE expires_at > $1 AND expires_at <= $2 AND revoked_at = 0 ORDER BY expires_at
 `
 
 type ListKeysEndingParams struct {
@@ -331,6 +335,7 @@ func (q *Queries) ListKeysEnding(ctx context.Context, arg ListKeysEndingParams) 
 			&i.PreviousUsedAt,
 			&i.PreviousUsedIp,
 			&i.PreviousUses,
+			&i.WebhookSecret,
 		); err != nil {
 			return nil, err
 		}

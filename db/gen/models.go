@@ -45,6 +45,9 @@ type Delivery struct {
 	Erased      string
 	Body        string
 	EndpointID  string
+	Place       int64
+	Position    string
+	Signer      string
 }
 
 type DeliveryAttempt struct {
@@ -81,6 +84,10 @@ type Endpoint struct {
 	Host         string
 	FailingSince int64
 	CreatedAt    int64
+	Failures     int64
+	Proven       int64
+	Slow         int64
+	PausedUntil  int64
 }
 
 type File struct {
@@ -141,6 +148,7 @@ type Key struct {
 	PreviousUsedAt int64
 	PreviousUsedIp string
 	PreviousUses   int64
+	WebhookSecret  []byte
 }
 
 type Pin struct {

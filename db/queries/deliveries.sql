@@ -1,27 +1,28 @@
 -- name: InsertDelivery :exec
-INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, state, attempt, tries, fence,
-    created_at, due_at, next_at, ended_at, erased, body)
-VALUES (@id, @workspace_id, @flow_id, @run_id, @node, @endpoint_id, @url, @header, @secret, @signature, 'pending', 0, 0, @fence,
-    @created_at, @due_at, @created_at, 0, '', @body);
+INSERT INTO deliveries (id, position, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, signer, state, place, attempt,
+    tries, fence, created_at, due_at, next_at, ended_at, erased, body)
+VALUES (@id, @position, @workspace_id, @flow_id, @run_id, @node, @endpoint_id, @url, @header, @secret, @signature, @signer, 'pending', 1, 0,
+    0, 0, @created_at, 0, @created_at, 0, '', @body)
+ON CONFLICT (id) DO NOTHING;
 
 -- name: FindDelivery :one
 SELECT * FROM deliveries WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindHeldDelivery :one
-SELECT * FROM deliveries WHERE id = @id AND fence = @fence AND ended_at = 0;
+SELECT * FROM deliveries WHERE id = @id AND fence = @fence AND place = 2;
 
 -- name: ListDeliveries :many
 SELECT * FROM deliveries
-WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND id < @before_id
-ORDER BY id DESC LIMIT @max_rows;
+WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND position < @before
+ORDER BY position DESC LIMIT @max_rows;
 
 -- name: ListDeliveriesOfRun :many
-SELECT * FROM deliveries WHERE run_id = @run_id AND workspace_id = @workspace_id ORDER BY id;
+SELECT * FROM deliveries WHERE run_id = @run_id AND workspace_id = @workspace_id ORDER BY position;
 
 -- name: FinishAttempt :one
 UPDATE deliveries SET state = @state, attempt = attempt + 1, tries = tries + 1,
-    due_at = @due_at, next_at = @next_at, ended_at = @ended_at
-WHERE id = @id AND fence = @fence AND ended_at = 0
+    place = @place, due_at = @due_at, next_at = @next_at, ended_at = @ended_at
+WHERE id = @id AND fence = @fence AND place = 2
 RETURNING tries, workspace_id, endpoint_id;
 
 -- name: InsertAttempt :exec
@@ -31,38 +32,49 @@ VALUES (@delivery_id, @number, @workspace_id, @started_at, @latency, @status, @c
 -- name: ListAttempts :many
 SELECT * FROM delivery_attempts WHERE delivery_id = @delivery_id ORDER BY number;
 
--- name: ListDueDeliveries :many
-SELECT id FROM deliveries WHERE due_at > 0 AND due_at <= @now ORDER BY due_at LIMIT @max_rows;
+-- name: QueueDue :execrows
+UPDATE deliveries SET place = 1, due_at = 0 WHERE id IN (
+    SELECT d.id FROM deliveries d WHERE d.due_at > 0 AND d.due_at <= @now ORDER BY d.due_at LIMIT @max_rows);
 
 -- name: NextDelivery :one
 SELECT due_at FROM deliveries WHERE due_at > 0 ORDER BY due_at LIMIT 1;
 
--- name: HandDelivery :one
-UPDATE deliveries SET due_at = 0, fence = fence + 1 WHERE id = @id AND ended_at = 0 AND due_at > 0
-RETURNING fence;
+-- name: NextDeliveryWorkspace :one
+SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_id > @after ORDER BY workspace_id LIMIT 1;
+
+-- name: ListEndpointsInFlight :many
+SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
+    CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
+FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
+WHERE d.place = 2 AND d.place > 0 GROUP BY d.workspace_id, d.endpoint_id;
+
+-- name: HandDeliveries :many
+UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
+    SELECT d.id FROM deliveries d WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = @workspace_id AND d.endpoint_id = @endpoint_id
+    ORDER BY d.position LIMIT @max_rows)
+RETURNING id, fence;
 
 -- name: RestartDelivery :one
-UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0,
-    due_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN 0 ELSE CAST(@now AS BIGINT) END,
-    next_at = CASE WHEN ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST(@now AS BIGINT) END,
-    fence = CASE WHEN ended_at = 0 AND due_at = 0 THEN fence ELSE fence + 1 END
+UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0, due_at = 0,
+    next_at = CASE WHEN place = 2 THEN next_at ELSE CAST(@now AS BIGINT) END,
+    place = CASE WHEN place = 2 THEN place ELSE 1 END
 WHERE id = @id AND workspace_id = @workspace_id
 RETURNING *;
 
 -- name: ReleaseDelivery :execrows
-UPDATE deliveries SET due_at = @now WHERE id = @id AND ended_at = 0 AND due_at = 0;
+UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND place = 2;
 
 -- name: ReturnDelivery :exec
-UPDATE deliveries SET due_at = @now WHERE id = @id AND fence = @fence AND ended_at = 0 AND due_at = 0;
+UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND fence = @fence AND place = 2;
 
 -- name: ReleaseDeliveries :execrows
-UPDATE deliveries SET due_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE ended_at = 0 AND due_at = 0;
+UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE place = 2 AND place > 0;
 
 -- name: CountPendingOfRun :one
 SELECT count(*) FROM deliveries WHERE run_id = @run_id AND ended_at = 0;
 
 -- name: RestartFailed :execrows
-UPDATE deliveries SET state = 'pending', attempt = 0, due_at = @now, next_at = @now, ended_at = 0, fence = fence + 1
+UPDATE deliveries SET state = 'pending', place = 1, attempt = 0, due_at = 0, next_at = @now, ended_at = 0
 WHERE id = @id AND state = 'failed' AND erased = '' AND ended_at <= @asked_at;
 
 -- name: ListStaleTests :many

@@ -7,10 +7,18 @@ VALUES (@id, @workspace_id, @flow_id, @node, @host, 0, @created_at)
 ON CONFLICT (workspace_id, flow_id, node, host) DO NOTHING;
 
 -- name: EndpointFails :exec
-UPDATE endpoints SET failing_since = @at WHERE id = @id AND failing_since = 0;
+UPDATE endpoints SET failing_since = CASE WHEN failing_since = 0 THEN @at ELSE failing_since END, failures = failures + 1, paused_until = @paused_until
+WHERE id = @id;
 
 -- name: EndpointWorks :exec
-UPDATE endpoints SET failing_since = 0 WHERE id = @id AND failing_since > 0;
+UPDATE endpoints SET failing_since = 0, failures = 0, paused_until = 0, proven = 1, slow = @slow
+WHERE id = @id AND (failures > 0 OR failing_since > 0 OR proven = 0 OR slow <> @slow);
+
+-- name: EndpointFailures :one
+SELECT failures FROM endpoints WHERE id = @id;
+
+-- name: CountInstances :one
+SELECT count(*) FROM instances WHERE heartbeat_at > @since AND workers > 0;
 
 -- name: GetEndpoint :one
 SELECT * FROM endpoints WHERE id = @id AND workspace_id = @workspace_id;

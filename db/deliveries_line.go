@@ -1,0 +1,250 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// Deliveries that are due wait in the line of their endpoint until a slot is
+// free. The slots are shared out here, in one transaction at a time over all
+// instances, so the bounds of flow.DeliveryShares are exact. What a transaction
+// costs depends on the attempts under way and on the endpoints that wait, up to
+// lineWindow of a workspace, and not on how many deliveries wait.
+
+const (
+	// deliveryLock is held by the PostgreSQL transaction that shares out slots.
+	deliveryLock = 0x536c7764
+	// lineWindow is how many endpoints of a workspace are looked at in one go.
+	lineWindow = 64
+)
+
+// lineTurns remembers where each workspace's next turn begins: after the
+// endpoint that was served last.
+type lineTurns struct {
+	mu    sync.Mutex
+	after map[string]string
+}
+
+func (t *lineTurns) of(ws string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.after[ws]
+}
+
+// keep replaces all turns, so that workspaces without a line are forgotten.
+func (t *lineTurns) keep(after map[string]string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.after = after
+}
+
+// DueDeliveries puts up to limit deliveries whose time has come in line and
+// hands as many to the queue as there are free slots. It returns how many were
+// handed over; next is as in DueWakes. The writes need not be synced: a delivery
+// whose job is lost with the machine is still in line.
+func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+	due := gen.QueueDueParams{Now: micros(now), MaxRows: int32(limit)}
+	for s.queueOrNil() != nil && ctx.Err() == nil {
+		queued := int64(0)
+		if any, err := s.anyDue(ctx, now); err != nil || !any {
+			if err != nil {
+				return n, next, fmt.Errorf("look for due deliveries: %w", err)
+			}
+			break
+		}
+		handed := 0
+		err = s.write(ctx, relaxed, func(tx *Tx) error {
+			if err := tx.lockDeliveries(); err != nil {
+				return err
+			}
+			if queued, err = tx.QueueDue(tx.ctx, due); err != nil {
+				return err
+			}
+			handed, err = tx.shareSlots(now)
+			return err
+		})
+		if n += handed; err != nil {
+			return n, next, fmt.Errorf("hand over deliveries: %w", err)
+		}
+		if handed == 0 && queued < int64(limit) {
+			break
+		}
+	}
+	next, err = earliest(s.read.NextDelivery(ctx))
+	return n, next, err
+}
+
+// anyDue reports whether a delivery waits for a slot or is due.
+func (s *Store) anyDue(ctx context.Context, now time.Time) (bool, error) {
+	_, err := s.read.NextDeliveryWorkspace(ctx, "")
+	if !isNoRows(err) {
+		return err == nil, err
+	}
+	next, err := earliest(s.read.NextDelivery(ctx))
+	return err == nil && !next.IsZero() && !next.After(now), err
+}
+
+func (tx *Tx) lockDeliveries() error {
+	if tx.s.pool == nil {
+		return nil
+	}
+	if _, err := tx.db.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
+		return fmt.Errorf("lock deliveries: %w", err)
+	}
+	return nil
+}
+
+// shareSlots hands deliveries to the queue while there are free slots.
+func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
+	loads, err := tx.endpointsInFlight()
+	if err != nil {
+		return 0, err
+	}
+	capacity, err := tx.deliveryCapacity()
+	if err != nil {
+		return 0, err
+	}
+	inFlight := make([]flow.EndpointLoad, 0, len(loads))
+	for _, e := range loads {
+		inFlight = append(inFlight, e)
+	}
+	shares := flow.NewDeliveryShares(now, capacity, inFlight)
+	waiting, turns, err := tx.lines(shares, loads)
+	if err != nil {
+		return 0, err
+	}
+	got := shares.Share(waiting)
+	for _, line := range waiting {
+		for i := range line {
+			e := &line[i]
+			if got[e.EndpointID] == 0 {
+				continue
+			}
+			turns[e.WorkspaceID] = e.EndpointID
+			handed, err := tx.handEndpoint(e, got[e.EndpointID])
+			if n += handed; err != nil {
+				return n, err
+			}
+		}
+	}
+	tx.s.lines.keep(turns)
+	return n, nil
+}
+
+// endpointsInFlight returns the endpoints with attempts under way, by ID.
+func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
+	rows, err := tx.ListEndpointsInFlight(tx.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count attempts under way: %w", err)
+	}
+	loads := make(map[string]flow.EndpointLoad, len(rows))
+	for _, r := range rows {
+		loads[r.EndpointID] = flow.EndpointLoad{
+			WorkspaceID: r.WorkspaceID, EndpointID: r.EndpointID, InFlight: int(r.Attempts),
+			Failures: r.Failures, Proven: r.Proven != 0, Slow: r.Slow != 0, PausedUntil: timeOf(r.PausedUntil),
+		}
+	}
+	return loads, nil
+}
+
+// deliveryCapacity is the number of slots of all living instances.
+func (tx *Tx) deliveryCapacity() (int, error) {
+	if tx.s.pool == nil {
+		return flow.DeliverySlots, nil
+	}
+	since, err := tx.s.silentSince(tx.ctx, tx.db)
+	if err != nil {
+		return 0, err
+	}
+	n, err := tx.CountInstances(tx.ctx, since)
+	return flow.DeliverySlots * max(int(n), 1), err
+}
+
+// lines reads the waiting endpoints of every workspace that can get a slot.
+// turns is where their next turns begin if none of them gets one.
+func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointLoad) (waiting [][]flow.EndpointLoad, turns map[string]string, err error) {
+	turns = map[string]string{}
+	for ws := ""; ; {
+		ws, err = tx.NextDeliveryWorkspace(tx.ctx, ws)
+		if isNoRows(err) {
+			return waiting, turns, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("find deliveries in line: %w", err)
+		}
+		turns[ws] = tx.s.lines.of(ws)
+		if shares.Full(ws) {
+			continue
+		}
+		line, err := tx.line(ws, turns[ws])
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range line {
+			line[i].InFlight = loads[line[i].EndpointID].InFlight
+		}
+		if len(line) >= lineWindow {
+			turns[ws] = line[len(line)-1].EndpointID
+		}
+		waiting = append(waiting, line)
+	}
+}
+
+// line returns the next endpoints of a workspace that have deliveries in line,
+// beginning after one and going round.
+func (tx *Tx) line(ws, after string) ([]flow.EndpointLoad, error) {
+	list, err := tx.lineAfter(ws, after, lastID)
+	if err != nil || after == "" || len(list) >= lineWindow {
+		return list, err
+	}
+	first, err := tx.lineAfter(ws, "", after+"0")
+	return append(list, first...), err
+}
+
+// lineQuery steps from endpoint to endpoint in the index deliveries_line: $1 is
+// the workspace, and endpoints come after $2 and before $3, $4 of them at most.
+const lineQuery = `
+WITH RECURSIVE line(endpoint, n) AS (
+	SELECT f.endpoint_id, 1 FROM (
+		SELECT endpoint_id FROM deliveries
+		WHERE place = 1 AND place > 0 AND workspace_id = $1 AND endpoint_id > $2 ORDER BY endpoint_id LIMIT 1) AS f
+	UNION ALL
+	SELECT (SELECT d.endpoint_id FROM deliveries d
+		WHERE d.place = 1 AND d.place > 0 AND d.workspace_id = $1 AND d.endpoint_id > line.endpoint ORDER BY d.endpoint_id LIMIT 1), line.n + 1
+	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
+SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
+
+func (tx *Tx) lineAfter(ws, after, before string) (list []flow.EndpointLoad, err error) {
+	rows, err := tx.db.QueryContext(tx.ctx, lineQuery, ws, after, before, lineWindow)
+	if err != nil {
+		return nil, fmt.Errorf("read endpoints in line: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var proven, slow, paused int64
+		e := flow.EndpointLoad{WorkspaceID: ws}
+		if err := rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused); err != nil {
+			return nil, err
+		}
+		e.Proven, e.Slow, e.PausedUntil = proven != 0, slow != 0, timeOf(paused)
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
+
+// handEndpoint makes jobs for the first deliveries of an endpoint.
+func (tx *Tx) handEndpoint(e *flow.EndpointLoad, n int) (int, error) {
+	rows, err := tx.HandDeliveries(tx.ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
+	if err != nil {
+		return 0, fmt.Errorf("hand over deliveries of %s: %w", e.EndpointID, err)
+	}
+	for _, r := range rows {
+		tx.Enqueue(flow.Job{Kind: flow.JobDelivery, ID: r.ID, Attempt: r.Fence})
+	}
+	return len(rows), nil
+}

@@ -1,0 +1,168 @@
+package jobs_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// hangingReceiver answers nothing until it is let go, and notes how many
+// requests it held at once.
+type hangingReceiver struct {
+	*httptest.Server
+	mu        sync.Mutex
+	held      int
+	most      int
+	requests  map[string]int // by webhook-id
+	arrived   chan struct{}
+	letGo     chan struct{}
+	releasing sync.Once
+}
+
+func newHangingReceiver(t *testing.T) *hangingReceiver {
+	r := &hangingReceiver{requests: map[string]int{}, arrived: make(chan struct{}, 1000), letGo: make(chan struct{})}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		r.mu.Lock()
+		r.held++
+		r.most = max(r.most, r.held)
+		r.requests[req.Header.Get("Webhook-Id")]++
+		r.mu.Unlock()
+		r.arrived <- struct{}{}
+		select {
+		case <-r.letGo:
+		case <-req.Context().Done():
+		}
+		r.mu.Lock()
+		r.held--
+		r.mu.Unlock()
+	}))
+	t.Cleanup(func() {
+		r.release()
+		r.Close()
+	})
+	return r
+}
+
+func (r *hangingReceiver) release() { r.releasing.Do(func() { close(r.letGo) }) }
+
+func (r *hangingReceiver) atMost() (most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.most
+}
+
+// send puts n webhooks of a workspace in line without a run. The flow is made
+// with the first.
+func (w *world) send(ws string, url string, n int) {
+	w.t.Helper()
+	ctx := context.Background()
+	f := &flow.Flow{WorkspaceID: ws, Name: "Send", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
+	err := w.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: ws})
+	if err == nil {
+		err = w.store.CreateFlow(ctx, f)
+	}
+	for range n {
+		if err == nil {
+			_, err = w.store.AddTest(ctx, ws, f.ID, &flow.NewDelivery{Node: "hook", URL: url, Body: []byte(`{}`)})
+		}
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestHangingReceiver_delays_nobody_else queues 400 webhooks to a receiver that
+// holds every request: the webhooks of another workspace all arrive while it
+// still does.
+func TestHangingReceiver_delays_nobody_else(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		hanging := newHangingReceiver(t)
+		url, got := receiver(t, status(204))
+		w := open(t, cfg, passing).start()
+		w.send("ws_hanging", hanging.URL, 400)
+		for range flow.EndpointSlots {
+			<-hanging.arrived
+		}
+		w.send("ws_healthy", url, 50)
+		for range 50 {
+			<-got
+		}
+		if most := hanging.atMost(); most != flow.EndpointSlots {
+			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
+		}
+		hanging.mu.Lock()
+		defer hanging.mu.Unlock()
+		if hanging.held != flow.EndpointSlots {
+			t.Errorf("%d requests are held: the others did not arrive beside them", hanging.held)
+		}
+	})
+}
+
+// TestHangingReceivers_of_one_workspace has 100 of them: together they hold a
+// part of the slots.
+func TestHangingReceivers_of_one_workspace(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		const unproven = flow.DeliverySlots / 16
+		hanging := newHangingReceiver(t)
+		url, got := receiver(t, status(204))
+		w := open(t, cfg, passing).start()
+		for range 100 { // a flow of its own each, so an endpoint of its own
+			w.send("ws_hanging", hanging.URL, 1)
+		}
+		for range unproven {
+			<-hanging.arrived
+		}
+		w.send("ws_healthy", url, 50)
+		for range 50 {
+			<-got
+		}
+		if most := hanging.atMost(); most != unproven {
+			t.Errorf("%d attempts at once, wanted %d", most, unproven)
+		}
+		hanging.release() // all are sent in the end
+		w.settled()
+		hanging.mu.Lock()
+		defer hanging.mu.Unlock()
+		if len(hanging.requests) != 100 {
+			t.Errorf("%d of 100 messages arrived", len(hanging.requests))
+		}
+	})
+}
+
+// TestHangingReceiver_of_many_instances counts the attempts of all instances
+// that share a database.
+func TestHangingReceiver_of_many_instances(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		cfg := dbtest.PostgresConfig(t)
+		hanging := newHangingReceiver(t)
+		w := open(t, cfg, passing)
+		for range 3 {
+			w.wire()
+			w.start()
+		}
+		w.send("ws_hanging", hanging.URL, 50)
+		for range flow.EndpointSlots {
+			<-hanging.arrived
+		}
+		url, got := receiver(t, status(204))
+		w.send("ws_healthy", url, 50)
+		for range 50 {
+			<-got
+		}
+		if most := hanging.atMost(); most != flow.EndpointSlots {
+			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
+		}
+	})
+}
