@@ -130,7 +130,9 @@ func TestHangingReceivers_of_one_workspace(t *testing.T) {
 			t.Errorf("%d attempts at once, wanted %d", most, unproven)
 		}
 		hanging.release() // all are sent in the end
-		w.settled()
+		for range 100 - unproven {
+			<-hanging.arrived
+		}
 		hanging.mu.Lock()
 		defer hanging.mu.Unlock()
 		if len(hanging.requests) != 100 {
