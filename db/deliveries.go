@@ -106,23 +106,34 @@ func (s *Store) ReadDelivery(ctx context.Context, ws, id string) (*flow.Delivery
 }
 
 // addDelivery puts a new delivery in the line of its endpoint.
-func (tx *Tx) addDelivery(d gen.InsertDeliveryParams) error {
+func (tx *Tx) addDelivery(d newDelivery) error {
 	tx.batch.deliveries = true
 	var err error
+	if d.Signer, err = tx.signer(&d); err != nil {
+		return fmt.Errorf("find what signs the delivery: %w", err)
+	}
 	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
 		return err
 	}
-	if err := tx.InsertDelivery(tx.ctx, d); err != nil {
+	if err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams); err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
 	return nil
 }
 
+// newDelivery is the row of a new delivery and what decides who signs it.
+type newDelivery struct {
+	gen.InsertDeliveryParams
+	host string // as of flow.WebhookOwner
+	key  string // that started the run
+}
+
 // deliveryRow is the row of a new delivery of a run.
-func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (gen.InsertDeliveryParams, error) {
+func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
 	position := s.ids.New(flow.PrefixDelivery)
 	id := cmp.Or(n.ID, position)
-	row := gen.InsertDeliveryParams{
+	row := newDelivery{key: r.KeyID, host: n.Host}
+	row.InsertDeliveryParams = gen.InsertDeliveryParams{
 		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
 		Url: clean(n.URL), Header: clean(n.Header), CreatedAt: s.now(), Body: string(n.Body),
 	}
@@ -137,7 +148,7 @@ func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (gen.InsertDeliver
 func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
 		ID: r.ID, Position: r.Position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
-		Body: []byte(r.Body), Header: r.Header, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
+		Body: []byte(r.Body), Header: r.Header, Signer: r.Signer, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
 		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt), EndpointID: r.EndpointID, Erased: flow.Code(r.Erased),
 	}
 }

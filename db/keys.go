@@ -19,11 +19,15 @@ func (s *Store) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = timeOf(s.now())
 	}
+	secret, err := s.newKeySecret(k.WorkspaceID, k.ID)
+	if err != nil {
+		return err
+	}
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.InsertKey(tx.ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Prefix: k.Prefix, Hash: k.Hash,
 			Scopes: encodeList(k.Scopes), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
-			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt),
+			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt), WebhookSecret: secret,
 		})
 		if err == nil && n == 0 {
 			err = flow.ErrKeyTaken

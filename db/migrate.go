@@ -28,6 +28,9 @@ func migrateSQLite(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	if err := migrateOwn(ctx, goose.DialectSQLite3, db); err != nil {
 		return err
 	}
+	if err := inheritSigning(ctx, goose.DialectSQLite3, db); err != nil {
+		return err
+	}
 	return migrateRiver(ctx, riversqlite.New(db), log)
 }
 
@@ -44,6 +47,9 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) 
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
 	if err := migrateOwn(ctx, goose.DialectPostgres, db); err != nil {
+		return err
+	}
+	if err := inheritSigning(ctx, goose.DialectPostgres, db); err != nil {
 		return err
 	}
 	return migrateRiver(ctx, riverpgxv5.New(pool), log)

@@ -37,7 +37,7 @@ type runWrite struct {
 	run        flow.Run // as it shall be
 	row        gen.UpdateRunParams
 	steps      []any
-	deliveries []gen.InsertDeliveryParams
+	deliveries []newDelivery
 }
 
 func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {

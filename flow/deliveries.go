@@ -25,7 +25,8 @@ type Delivery struct {
 	EndpointFailures        int64 // failed attempts at its endpoint since the last success; set for workers only
 	URL                     string
 	Body                    []byte
-	Secret                  any    // secret value; nil for the flow's own signing secret
+	Secret                  any    // secret value; nil for that of the signer
+	Signer                  string // ID of the key or of the webhook secret that signs it; empty for the flow
 	Header                  string // custom signature header
 	Signature               any    // its value: secret reference or text
 	State                   DeliveryState

@@ -13,11 +13,14 @@ import (
 
 // Prefixes of public IDs.
 const (
-	PrefixFlow       = "flow_"
-	PrefixRun        = "run_"
-	PrefixKey        = "key_"
-	PrefixDelivery   = "whd_"
-	PrefixEndpoint   = "end_"
+	PrefixFlow     = "flow_"
+	PrefixRun      = "run_"
+	PrefixKey      = "key_"
+	PrefixDelivery = "whd_"
+	PrefixEndpoint = "end_"
+	// PrefixWebhookSecret begins the IDs of signing secrets of webhook nodes.
+	PrefixWebhookSecret = "whs_"
+
 	PrefixFile       = "file_"
 	PrefixWorkspace  = "ws_"
 	PrefixUser       = "user_"

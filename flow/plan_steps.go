@@ -27,6 +27,9 @@ func (p *Plan) Finish(i int, out Out, err error, now time.Time) {
 	default:
 		for j, d := range out.Deliveries {
 			d.ID = DeliveryID(p.run.ID, p.nodes[i].step.Path, j)
+			if p.g.nodes[i].fixedURL() {
+				d.Host = HostOf(d.URL)
+			}
 			p.deliveries = append(p.deliveries, d)
 		}
 		p.end(i, StepSucceeded, out.Outputs, now)

@@ -191,8 +191,9 @@ type NewDelivery struct {
 	ID        string // the same each time the step is carried out; empty: a fresh one
 	Node      string // the webhook node; empty for the per-run webhook
 	URL       string
+	Host      string // as of WebhookOwner: of a URL that is typed in the node, else empty
 	Body      []byte
-	Secret    any    // secret value; nil for the flow's own signing secret
+	Secret    any    // secret value; nil for the secret of the node, or of the key that started the run
 	Header    string // custom signature header
 	Signature any    // its value: secret reference or text
 }

@@ -131,7 +131,7 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.Delivery
 }
 
 // signingSecrets are what a delivery is signed with, the present one first: that
-// of its node, or else the flow's own.
+// which its node or its run names, or else that of its signer.
 func (r *Runner) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string, error) {
 	name, isRef := flow.SecretRef(d.Secret)
 	text := ""
@@ -147,7 +147,7 @@ func (r *Runner) signingSecrets(ctx context.Context, d *flow.Delivery) ([]string
 		list = []flow.SigningSecret{{Secret: text}}
 	}
 	if err == nil && (len(list) == 0 || list[0].Secret == "") {
-		list, err = r.store.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+		list, err = r.store.DeliverySecrets(ctx, d)
 	}
 	secrets := make([]string, len(list))
 	for i := range list {

@@ -49,7 +49,7 @@ type Store interface {
 	FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error)
 	ReturnDelivery(ctx context.Context, id string, attempt int64) error
 	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
-	SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error)
+	DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error)
 
 	Listen(ctx context.Context, told func(runID string)) error
 }

@@ -152,28 +152,29 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 
 const insertKey = `-- name: InsertKey :execrows
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
-    created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
+    created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, 0, 0, '', 0)
+    $14, $15, 0, 0, '', 0, $16)
 ON CONFLICT (id) DO NOTHING
 `
 
 type InsertKeyParams struct {
-	ID          string
-	WorkspaceID string
-	Name        string
-	Prefix      string
-	Hash        string
-	Scopes      string
-	Flows       string
-	Rpm         int64
-	Concurrency int64
-	UsdPerDay   int64
-	RunsPerDay  int64
-	RunTrigger  string
-	CreatedBy   string
-	CreatedAt   int64
-	ExpiresAt   int64
+	ID            string
+	WorkspaceID   string
+	Name          string
+	Prefix        string
+	Hash          string
+	Scopes        string
+	Flows         string
+	Rpm           int64
+	Concurrency   int64
+	UsdPerDay     int64
+	RunsPerDay    int64
+	RunTrigger    string
+	CreatedBy     string
+	CreatedAt     int64
+	ExpiresAt     int64
+	WebhookSecret []byte
 }
 
 func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (int64, error) {
@@ -193,6 +194,7 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (int64, er
 		arg.CreatedBy,
 		arg.CreatedAt,
 		arg.ExpiresAt,
+		arg.WebhookSecret,
 	)
 	if err != nil {
 		return 0, err

@@ -1,8 +1,8 @@
 -- name: InsertKey :execrows
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
-    created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
+    created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
 VALUES (@id, @workspace_id, @name, @prefix, @hash, @scopes, @flows, @rpm, @concurrency, @usd_per_day, @runs_per_day, @run_trigger, @created_by,
-    @created_at, @expires_at, 0, 0, '', 0)
+    @created_at, @expires_at, 0, 0, '', 0, @webhook_secret)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: FindKeyByHash :one

@@ -1,0 +1,202 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// WebhookSecret returns what the webhooks of an owner are signed with, and makes
+// a secret if there is none yet.
+func (s *Store) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
+	if isNoRows(err) {
+		err = s.write(ctx, durable, func(tx *Tx) error {
+			if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
+				return missing(err, "flow")
+			}
+			row, err = tx.webhookSecret(o)
+			return err
+		})
+	}
+	if err != nil {
+		return w, fmt.Errorf("find webhook secret: %w", err)
+	}
+	return s.openWebhookSecret(ctx, s.read, &row)
+}
+
+// PeekWebhookSecret returns what WebhookSecret does, without making a secret:
+// where there is none yet, Secrets is empty.
+func (s *Store) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
+	if isNoRows(err) {
+		return w, nil
+	}
+	if err != nil {
+		return w, fmt.Errorf("find webhook secret: %w", err)
+	}
+	return s.openWebhookSecret(ctx, s.read, &row)
+}
+
+type ownerParams = gen.FindWebhookSecretParams
+
+func ownerOf(o flow.WebhookOwner) ownerParams {
+	return ownerParams{WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host)}
+}
+
+// webhookSecret finds the row of an owner, or makes it. Another transaction may
+// make it at the same moment.
+func (tx *Tx) webhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err error) {
+	row, err = tx.FindWebhookSecret(tx.ctx, ownerOf(o))
+	if !isNoRows(err) {
+		return row, err
+	}
+	id := tx.s.ids.New(flow.PrefixWebhookSecret)
+	sealed, err := tx.s.seal([]byte(newSigningSecret()), o.WorkspaceID, id, "signing")
+	if err != nil {
+		return row, err
+	}
+	err = tx.InsertWebhookSecret(tx.ctx, gen.InsertWebhookSecretParams{
+		ID: id, WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host), Signing: sealed, SigningBefore: []byte{}, CreatedAt: tx.s.now(),
+	})
+	if err != nil {
+		return row, fmt.Errorf("insert webhook secret: %w", err)
+	}
+	return tx.FindWebhookSecret(tx.ctx, ownerOf(o))
+}
+
+func (s *Store) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
+	w = flow.WebhookSecret{ID: row.ID, Inherits: row.Inherits != 0}
+	if w.Inherits {
+		signing, err := q.FindSigning(ctx, gen.FindSigningParams{ID: row.FlowID, WorkspaceID: row.WorkspaceID})
+		if err != nil {
+			return w, missing(err, "flow")
+		}
+		w.Secrets, err = s.openSigning(row.WorkspaceID, row.FlowID, signing)
+		return w, err
+	}
+	text, err := s.open(row.Signing, row.WorkspaceID, row.ID, "signing")
+	if err != nil {
+		return w, err
+	}
+	before, err := s.openBefore(row.SigningBefore, row.WorkspaceID, row.ID)
+	w.Secrets = append([]flow.SigningSecret{{Secret: string(text)}}, before...)
+	return w, err
+}
+
+// RotateWebhookSecret gives an owner a new secret of its own. The one before, be
+// it the flow's, signs beside it for the overlap.
+func (s *Store) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
+	if _, err := s.WebhookSecret(ctx, o); err != nil {
+		return "", err
+	}
+	secret = newSigningSecret()
+	return secret, s.write(ctx, durable, func(tx *Tx) error {
+		row, err := tx.webhookSecret(o)
+		if err != nil {
+			return err
+		}
+		w, err := s.openWebhookSecret(tx.ctx, tx.Queries, &row)
+		if err != nil {
+			return err
+		}
+		list, err := flow.Succeed(w.Secrets, overlap, timeOf(s.now()))
+		if err != nil {
+			return err
+		}
+		next := gen.ReplaceWebhookSecretParams{ID: row.ID, Inherited: row.Inherits, SigningWas: row.Signing}
+		if next.Signing, err = s.seal([]byte(secret), o.WorkspaceID, row.ID, "signing"); err != nil {
+			return err
+		}
+		if next.SigningBefore, err = s.sealBefore(list, o.WorkspaceID, row.ID); err != nil {
+			return err
+		}
+		n, err := tx.ReplaceWebhookSecret(tx.ctx, next)
+		if err == nil && n == 0 {
+			return flow.Errorf(flow.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
+		}
+		return err
+	})
+}
+
+// EndWebhookSecret ends the replaced secrets of an owner before their time.
+func (s *Store) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
+	w, err := s.WebhookSecret(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.EndWebhookSecret(tx.ctx, gen.EndWebhookSecretParams{ID: w.ID, None: []byte{}})
+	})
+}
+
+// KeyWebhookSecret returns the secret that signs the webhooks of runs which a
+// key starts, and makes it if there is none yet. It stays when the key is rotated.
+func (s *Store) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
+	secret, err := s.keySecret(ctx, s.read, ws, keyID)
+	if err != nil || secret != "" {
+		return secret, err
+	}
+	sealed, err := s.newKeySecret(ws, keyID)
+	if err != nil {
+		return "", err
+	}
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		if err := tx.SaveKeySecret(tx.ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
+			return fmt.Errorf("save the webhook secret of %s: %w", keyID, err)
+		}
+		secret, err = s.keySecret(tx.ctx, tx.Queries, ws, keyID) // another request may have been faster
+		return err
+	})
+	return secret, err
+}
+
+func (s *Store) newKeySecret(ws, keyID string) ([]byte, error) {
+	return s.seal([]byte(newSigningSecret()), ws, keyID, "webhook")
+}
+
+// keySecret returns "" for a key that has no webhook secret yet.
+func (s *Store) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string) (string, error) {
+	sealed, err := q.FindKeySecret(ctx, gen.FindKeySecretParams{ID: keyID, WorkspaceID: ws})
+	if err != nil || len(sealed) == 0 {
+		return "", missing(err, "key")
+	}
+	text, err := s.open(sealed, ws, keyID, "webhook")
+	return string(text), err
+}
+
+// signer returns the ID of what a delivery is signed with where its node or its
+// run brings no secret: the key that started the run, or the secret of the node.
+func (tx *Tx) signer(d *newDelivery) (string, error) {
+	if d.Node == "" && d.key != "" {
+		_, err := tx.FindKeySecret(tx.ctx, gen.FindKeySecretParams{ID: d.key, WorkspaceID: d.WorkspaceID})
+		if !isNoRows(err) {
+			return d.key, err
+		}
+	}
+	row, err := tx.webhookSecret(flow.WebhookOwner{WorkspaceID: d.WorkspaceID, FlowID: d.FlowID, Node: d.Node, Host: d.host})
+	return row.ID, err
+}
+
+// DeliverySecrets returns what a delivery is signed with, the present secret
+// first. Deliveries of before nodes and keys had secrets use the flow's.
+func (s *Store) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
+	if d.Signer == "" {
+		return s.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+	}
+	if strings.HasPrefix(d.Signer, flow.PrefixKey) {
+		secret, err := s.KeyWebhookSecret(ctx, d.WorkspaceID, d.Signer)
+		return []flow.SigningSecret{{Secret: secret}}, err
+	}
+	row, err := s.read.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("find the signing secret of %s", d.ID), missing(err, "signing secret"))
+	}
+	w, err := s.openWebhookSecret(ctx, s.read, &row)
+	return w.Secrets, err
+}

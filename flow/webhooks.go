@@ -1,0 +1,44 @@
+package flow
+
+import "slices"
+
+// webhookURL is the field of a webhook node that says where to send.
+const webhookURL = "url"
+
+// WebhookNode is the kind of the nodes that send webhooks.
+const WebhookNode = "webhook"
+
+// WebhookSecret is what the webhooks of one node are signed with.
+type WebhookSecret struct {
+	ID string
+	// Inherits tells that the node has no secret of its own and uses the flow's, as
+	// all nodes did once. Replacing the secret ends that.
+	Inherits bool
+	// Secrets sign every message, the present one first. It is empty in lists of
+	// secrets that nobody asked to see.
+	Secrets []SigningSecret
+}
+
+// WebhookOwner names what has a signing secret of its own: a webhook node and
+// the host of its URL. Host is empty where the URL comes with the run, and both
+// are empty for the webhooks of runs that no key started.
+type WebhookOwner struct{ WorkspaceID, FlowID, Node, Host string }
+
+// FixedURL returns the URL that is typed in a webhook node, or "" when an edge or
+// a template makes it, so that a caller may decide where the webhook goes.
+func (d *Document) FixedURL(n *Node) string {
+	arrives := func(e Edge) bool { return e.To == n.ID+"."+webhookURL }
+	if len(TemplateNames(n.Config[webhookURL])) > 0 || slices.ContainsFunc(d.Edges, arrives) {
+		return ""
+	}
+	return Text(n.Config[webhookURL])
+}
+
+// WebhookHost returns the host that a webhook node sends to, as of WebhookOwner.
+func (d *Document) WebhookHost(n *Node) string { return HostOf(d.FixedURL(n)) }
+
+// fixedURL is Document.FixedURL for a node of a compiled document.
+func (n *graphNode) fixedURL() bool {
+	arrives := func(e graphEdge) bool { return e.toPort == webhookURL }
+	return len(TemplateNames(n.Config[webhookURL])) == 0 && !slices.ContainsFunc(n.in, arrives)
+}
