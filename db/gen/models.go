@@ -296,6 +296,18 @@ type Version struct {
 	CreatedAt    int64
 }
 
+type WebhookSecret struct {
+	ID            string
+	WorkspaceID   string
+	FlowID        string
+	Node          string
+	Host          string
+	Inherits      int64
+	Signing       []byte
+	SigningBefore []byte
+	CreatedAt     int64
+}
+
 type Workspace struct {
 	ID         string
 	Name       string
