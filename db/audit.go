@@ -15,11 +15,11 @@ func (s *Store) Audit(ctx context.Context, ws, actor, action, target, detail str
 
 // AddAudit adds a line to the audit log. ID and time are filled in.
 func (s *Store) AddAudit(ctx context.Context, e flow.AuditEntry) error {
-	row := gen.InsertAuditParams{
+	row := gen.Audit{
 		ID: s.ids.New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: clean(e.Actor), Action: e.Action,
 		Target: clean(e.Target), Detail: clean(e.Detail), Ip: clean(e.IP), CreatedAt: s.now(),
 	}
-	return s.write(ctx, durable, func(tx *Tx) error { return tx.InsertAudit(tx.ctx, row) })
+	return s.write(ctx, durable, func(tx *Tx) error { return tx.appendAudit(row) })
 }
 
 // ListAudit returns the audit log before an ID, newest first.

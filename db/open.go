@@ -32,6 +32,7 @@ type Config struct {
 	MasterKeyFile string // a file with the same; default master.key in DataDir
 
 	Retention       time.Duration // how long an ended run keeps its content; default 30 days
+	AuditRetention  time.Duration // how long entries of the audit log are kept; 0 keeps them forever
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
@@ -68,6 +69,8 @@ type Store struct {
 	cfg  Config
 	ids  flow.IDs
 	aead tink.AEAD
+
+	audit auditKeys
 
 	ownClock bool // the machine's clock, which other machines need not share
 
@@ -153,6 +156,9 @@ func (c Config) prepareDir() error {
 // prepare brings a connected database to where the store can be used.
 func (s *Store) prepare(ctx context.Context) error {
 	if err := s.unlock(ctx); err != nil {
+		return err
+	}
+	if err := s.openAudit(ctx); err != nil {
 		return err
 	}
 	return s.write(ctx, durable, func(tx *Tx) error {

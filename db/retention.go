@@ -163,7 +163,11 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 		if err != nil {
 			return fmt.Errorf("drop tests of webhooks: %w", err)
 		}
-		n = max(int(max(dropped, edits)), tests)
+		audit, err := tx.pruneAudit(now, limit)
+		if err != nil {
+			return fmt.Errorf("prune audit logs: %w", err)
+		}
+		n = max(int(max(dropped, edits)), tests, audit)
 		if err := tx.DropFlowHours(tx.ctx, hourOf(now.Add(-hoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}

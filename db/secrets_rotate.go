@@ -317,6 +317,9 @@ func (to sealing) finish(ctx context.Context) error {
 				return fmt.Errorf("seal %s anew: %w", name, err)
 			}
 		}
+		if err := to.audit(tx); err != nil {
+			return fmt.Errorf("seal %s anew: %w", auditKey, err)
+		}
 		mark, err := tx.FindMeta(tx.ctx, rotationMark)
 		if err != nil {
 			return fmt.Errorf("end the rotation: %w", err)

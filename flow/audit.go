@@ -12,3 +12,23 @@ type AuditEntry struct {
 	IP              string // where it came from; empty for the command line
 	CreatedAt       time.Time
 }
+
+// AuditChain is the result of verifying a workspace's audit log.
+type AuditChain struct {
+	WorkspaceID string
+	Entries     int64     // entries that were verified
+	BeganAt     time.Time // when the chain was started
+	Adopted     int64     // the first entries, which existed before the chain
+	Pruned      int64     // entries that were deleted when their retention ended
+	PrunedAt    time.Time // when the last of those was deleted
+	LastSeq     int64     // number of the newest entry
+	Break       *AuditBreak
+}
+
+// AuditBreak is the first place at which an audit log differs from what was
+// written.
+type AuditBreak struct {
+	Seq    int64  // number of the entry; 0 where the entry has none
+	ID     string // of the entry; empty when it is missing or the chain itself is wrong
+	Reason string // a sentence for people
+}

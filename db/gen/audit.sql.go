@@ -9,9 +9,107 @@ import (
 	"context"
 )
 
+const chainAudit = `-- name: ChainAudit :exec
+UPDATE audit SET seq = $1, mac = $2, key_no = $3 WHERE id = $4
+`
+
+type ChainAuditParams struct {
+	Seq   int64
+	Mac   string
+	KeyNo int64
+	ID    string
+}
+
+func (q *Queries) ChainAudit(ctx context.Context, arg ChainAuditParams) error {
+	_, err := q.db.ExecContext(ctx, chainAudit,
+		arg.Seq,
+		arg.Mac,
+		arg.KeyNo,
+		arg.ID,
+	)
+	return err
+}
+
+const countAuditChain = `-- name: CountAuditChain :one
+SELECT count(*) FROM audit WHERE workspace_id = $1 AND seq > $2
+`
+
+type CountAuditChainParams struct {
+	WorkspaceID string
+	AfterSeq    int64
+}
+
+func (q *Queries) CountAuditChain(ctx context.Context, arg CountAuditChainParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countAuditChain, arg.WorkspaceID, arg.AfterSeq)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const deleteAudit = `-- name: DeleteAudit :exec
+DELETE FROM audit WHERE workspace_id = $1 AND seq > 0 AND seq <= $2
+`
+
+type DeleteAuditParams struct {
+	WorkspaceID string
+	UpToSeq     int64
+}
+
+func (q *Queries) DeleteAudit(ctx context.Context, arg DeleteAuditParams) error {
+	_, err := q.db.ExecContext(ctx, deleteAudit, arg.WorkspaceID, arg.UpToSeq)
+	return err
+}
+
+const holdAuditChain = `-- name: HoldAuditChain :one
+UPDATE audit_chains SET last_seq = last_seq + 1 WHERE workspace_id = $1 RETURNING workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac
+`
+
+// HoldAuditChain takes the next number of a chain and keeps other writers of the
+// same chain waiting until the transaction ends.
+func (q *Queries) HoldAuditChain(ctx context.Context, workspaceID string) (AuditChain, error) {
+	row := q.db.QueryRowContext(ctx, holdAuditChain, workspaceID)
+	var i AuditChain
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.BeganAt,
+		&i.Adopted,
+		&i.StartSeq,
+		&i.StartMac,
+		&i.PrunedAt,
+		&i.LastSeq,
+		&i.LastMac,
+		&i.KeyNo,
+		&i.Mac,
+	)
+	return i, err
+}
+
+const holdAuditStart = `-- name: HoldAuditStart :one
+UPDATE audit_chains SET start_seq = start_seq WHERE workspace_id = $1 RETURNING workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac
+`
+
+// HoldAuditStart keeps writers of a chain waiting until the transaction ends.
+func (q *Queries) HoldAuditStart(ctx context.Context, workspaceID string) (AuditChain, error) {
+	row := q.db.QueryRowContext(ctx, holdAuditStart, workspaceID)
+	var i AuditChain
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.BeganAt,
+		&i.Adopted,
+		&i.StartSeq,
+		&i.StartMac,
+		&i.PrunedAt,
+		&i.LastSeq,
+		&i.LastMac,
+		&i.KeyNo,
+		&i.Mac,
+	)
+	return i, err
+}
+
 const insertAudit = `-- name: InsertAudit :exec
-INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac, key_no)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 `
 
 type InsertAuditParams struct {
@@ -23,6 +121,9 @@ type InsertAuditParams struct {
 	Detail      string
 	Ip          string
 	CreatedAt   int64
+	Seq         int64
+	Mac         string
+	KeyNo       int64
 }
 
 func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error {
@@ -35,12 +136,41 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error 
 		arg.Detail,
 		arg.Ip,
 		arg.CreatedAt,
+		arg.Seq,
+		arg.Mac,
+		arg.KeyNo,
 	)
 	return err
 }
 
+const insertAuditChain = `-- name: InsertAuditChain :execrows
+INSERT INTO audit_chains (workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac)
+VALUES ($1, $2, 0, 0, '', 0, 0, '', $3, $4)
+ON CONFLICT (workspace_id) DO NOTHING
+`
+
+type InsertAuditChainParams struct {
+	WorkspaceID string
+	BeganAt     int64
+	KeyNo       int64
+	Mac         string
+}
+
+func (q *Queries) InsertAuditChain(ctx context.Context, arg InsertAuditChainParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertAuditChain,
+		arg.WorkspaceID,
+		arg.BeganAt,
+		arg.KeyNo,
+		arg.Mac,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const listAudit = `-- name: ListAudit :many
-SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
 WHERE a.workspace_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3
 `
@@ -60,6 +190,9 @@ type ListAuditRow struct {
 	Detail      string
 	Ip          string
 	CreatedAt   int64
+	Seq         int64
+	Mac         string
+	KeyNo       int64
 	Person      string
 }
 
@@ -81,6 +214,9 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]ListAud
 			&i.Detail,
 			&i.Ip,
 			&i.CreatedAt,
+			&i.Seq,
+			&i.Mac,
+			&i.KeyNo,
 			&i.Person,
 		); err != nil {
 			return nil, err
@@ -97,7 +233,7 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]ListAud
 }
 
 const listAuditAfter = `-- name: ListAuditAfter :many
-SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
+SELECT a.id, a.workspace_id, a.actor, a.action, a.target, a.detail, a.ip, a.created_at, a.seq, a.mac, a.key_no, CAST(COALESCE(u.name, '') AS TEXT) AS person FROM audit a
 LEFT JOIN users u ON u.id = a.actor
 WHERE a.workspace_id = $1 AND a.id > $2 ORDER BY a.id LIMIT $3
 `
@@ -117,6 +253,9 @@ type ListAuditAfterRow struct {
 	Detail      string
 	Ip          string
 	CreatedAt   int64
+	Seq         int64
+	Mac         string
+	KeyNo       int64
 	Person      string
 }
 
@@ -138,6 +277,9 @@ func (q *Queries) ListAuditAfter(ctx context.Context, arg ListAuditAfterParams) 
 			&i.Detail,
 			&i.Ip,
 			&i.CreatedAt,
+			&i.Seq,
+			&i.Mac,
+			&i.KeyNo,
 			&i.Person,
 		); err != nil {
 			return nil, err
@@ -151,4 +293,229 @@ func (q *Queries) ListAuditAfter(ctx context.Context, arg ListAuditAfterParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const listAuditChain = `-- name: ListAuditChain :many
+SELECT id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac, key_no FROM audit WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+`
+
+type ListAuditChainParams struct {
+	WorkspaceID string
+	AfterSeq    int64
+	MaxRows     int32
+}
+
+func (q *Queries) ListAuditChain(ctx context.Context, arg ListAuditChainParams) ([]Audit, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditChain, arg.WorkspaceID, arg.AfterSeq, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Audit
+	for rows.Next() {
+		var i Audit
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Actor,
+			&i.Action,
+			&i.Target,
+			&i.Detail,
+			&i.Ip,
+			&i.CreatedAt,
+			&i.Seq,
+			&i.Mac,
+			&i.KeyNo,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditChains = `-- name: ListAuditChains :many
+SELECT workspace_id, began_at, adopted, start_seq, start_mac, pruned_at, last_seq, last_mac, key_no, mac FROM audit_chains ORDER BY workspace_id
+`
+
+func (q *Queries) ListAuditChains(ctx context.Context) ([]AuditChain, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditChains)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditChain
+	for rows.Next() {
+		var i AuditChain
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.BeganAt,
+			&i.Adopted,
+			&i.StartSeq,
+			&i.StartMac,
+			&i.PrunedAt,
+			&i.LastSeq,
+			&i.LastMac,
+			&i.KeyNo,
+			&i.Mac,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditDue = `-- name: ListAuditDue :many
+SELECT c.workspace_id FROM audit_chains c
+WHERE EXISTS (SELECT 1 FROM audit a WHERE a.workspace_id = c.workspace_id AND a.seq = c.start_seq + 1 AND a.created_at < $1)
+ORDER BY c.workspace_id LIMIT $2
+`
+
+type ListAuditDueParams struct {
+	MadeBefore int64
+	MaxRows    int32
+}
+
+// ListAuditDue lists the workspaces whose oldest entry is too old.
+func (q *Queries) ListAuditDue(ctx context.Context, arg ListAuditDueParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditDue, arg.MadeBefore, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var workspace_id string
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditUnchained = `-- name: ListAuditUnchained :many
+SELECT id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac, key_no FROM audit WHERE workspace_id = $1 AND seq = 0 AND id > $2 ORDER BY id LIMIT $3
+`
+
+type ListAuditUnchainedParams struct {
+	WorkspaceID string
+	AfterID     string
+	MaxRows     int32
+}
+
+// ListAuditUnchained lists entries that are in no chain, in the order in which
+// they were made.
+func (q *Queries) ListAuditUnchained(ctx context.Context, arg ListAuditUnchainedParams) ([]Audit, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditUnchained, arg.WorkspaceID, arg.AfterID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Audit
+	for rows.Next() {
+		var i Audit
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Actor,
+			&i.Action,
+			&i.Target,
+			&i.Detail,
+			&i.Ip,
+			&i.CreatedAt,
+			&i.Seq,
+			&i.Mac,
+			&i.KeyNo,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditWorkspaces = `-- name: ListAuditWorkspaces :many
+SELECT DISTINCT workspace_id FROM audit ORDER BY workspace_id
+`
+
+func (q *Queries) ListAuditWorkspaces(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listAuditWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var workspace_id string
+		if err := rows.Scan(&workspace_id); err != nil {
+			return nil, err
+		}
+		items = append(items, workspace_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const saveAuditChain = `-- name: SaveAuditChain :exec
+UPDATE audit_chains SET adopted = $1, start_seq = $2, start_mac = $3, pruned_at = $4,
+    last_seq = $5, last_mac = $6, key_no = $7, mac = $8
+WHERE workspace_id = $9
+`
+
+type SaveAuditChainParams struct {
+	Adopted     int64
+	StartSeq    int64
+	StartMac    string
+	PrunedAt    int64
+	LastSeq     int64
+	LastMac     string
+	KeyNo       int64
+	Mac         string
+	WorkspaceID string
+}
+
+func (q *Queries) SaveAuditChain(ctx context.Context, arg SaveAuditChainParams) error {
+	_, err := q.db.ExecContext(ctx, saveAuditChain,
+		arg.Adopted,
+		arg.StartSeq,
+		arg.StartMac,
+		arg.PrunedAt,
+		arg.LastSeq,
+		arg.LastMac,
+		arg.KeyNo,
+		arg.Mac,
+		arg.WorkspaceID,
+	)
+	return err
 }

@@ -1,0 +1,301 @@
+package db
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/db/gen"
+)
+
+// The audit log of a workspace is a chain: each entry carries an HMAC over its
+// own content and the HMAC of the entry before it, so changing, inserting,
+// reordering or deleting an entry breaks every HMAC after it. The row in
+// audit_chains authenticates where the chain starts and ends, so that deleting
+// the first or the last entries is found too. Without the master key nobody can
+// compute these HMACs.
+
+// auditKey is the row of meta that holds the keys of the chains, sealed under
+// the master key.
+const auditKey = "audit_key"
+
+// auditKeySize is the length of one key in bytes.
+const auditKeySize = sha256.Size
+
+// auditKeys authenticate the chains: key number 1 first, the newest last. Each
+// rotation of the master key adds one. An older key only verifies: whoever
+// learned it with the old master key cannot change entries unnoticed, since the
+// chain goes on under the newer key.
+type auditKeys [][]byte
+
+func parseAuditKeys(text []byte) (auditKeys, error) {
+	if len(text) == 0 || len(text)%auditKeySize != 0 {
+		return nil, errors.New("the keys of the audit log are damaged")
+	}
+	var keys auditKeys
+	for ; len(text) > 0; text = text[auditKeySize:] {
+		keys = append(keys, text[:auditKeySize])
+	}
+	return keys, nil
+}
+
+func newAuditKey() []byte {
+	key := make([]byte, auditKeySize)
+	_, _ = rand.Read(key) // never fails
+	return key
+}
+
+// newest is the number of the key that signs.
+func (k auditKeys) newest() int64 { return int64(len(k)) }
+
+// sum is the HMAC of the fields under a key; "" if there is no such key. Each
+// field is preceded by its length, so that no two lists of fields look alike.
+func (k auditKeys) sum(no int64, fields ...string) string {
+	if no < 1 || no > k.newest() {
+		return ""
+	}
+	mac := hmac.New(sha256.New, k[no-1])
+	for _, f := range fields {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
+		mac.Write([]byte(f))
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// entry is the MAC of an entry that follows one with the MAC previous.
+func (k auditKeys) entry(previous string, r gen.Audit) string {
+	return k.sum(r.KeyNo, "entry", r.WorkspaceID, fmt.Sprint(r.Seq), previous,
+		r.ID, r.Actor, r.Action, r.Target, r.Detail, r.Ip, fmt.Sprint(r.CreatedAt))
+}
+
+// chain is the MAC of the row that says where a chain starts and ends.
+func (k auditKeys) chain(c gen.AuditChain) string {
+	return k.sum(c.KeyNo, "chain", c.WorkspaceID, fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
+		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
+}
+
+// holds reports whether a chain's row is as it was written.
+func (k auditKeys) holds(c gen.AuditChain) bool {
+	want := k.chain(c)
+	return want != "" && hmac.Equal([]byte(want), []byte(c.Mac))
+}
+
+// openAudit reads the keys of the chains. The first time it makes one and takes
+// the entries that exist already into chains.
+func (s *Store) openAudit(ctx context.Context) error {
+	sealed, err := s.read.FindMeta(ctx, auditKey)
+	if isNoRows(err) {
+		if err := s.startAudit(ctx); err != nil {
+			return fmt.Errorf("start the chain of the audit log: %w", err)
+		}
+		sealed, err = s.read.FindMeta(ctx, auditKey)
+	}
+	if err != nil {
+		return fmt.Errorf("read the keys of the audit log: %w", err)
+	}
+	text, err := s.open(sealed, "meta", "audit", "key")
+	if err != nil {
+		return err
+	}
+	s.audit, err = parseAuditKeys(text)
+	return err
+}
+
+// startAudit makes the first key and adopts older entries, in one transaction:
+// of several instances that start at once, one does.
+func (s *Store) startAudit(ctx context.Context) error {
+	key := newAuditKey()
+	sealed, err := s.seal(key, "meta", "audit", "key")
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.InsertMeta(tx.ctx, gen.InsertMetaParams{Name: auditKey, Value: sealed})
+		if err != nil || n == 0 {
+			return err
+		}
+		list, err := tx.ListAuditWorkspaces(tx.ctx)
+		for _, ws := range list {
+			if err := tx.adoptAudit(auditKeys{key}, ws); err != nil {
+				return fmt.Errorf("adopt the entries of %s: %w", ws, err)
+			}
+		}
+		return err
+	})
+}
+
+// auditPage is how many entries are read at once.
+const auditPage = 500
+
+// adoptAudit starts a workspace's chain with the entries that it has already.
+func (tx *Tx) adoptAudit(keys auditKeys, ws string) error {
+	c := gen.AuditChain{WorkspaceID: ws, BeganAt: tx.s.now(), KeyNo: keys.newest()}
+	n, err := tx.InsertAuditChain(tx.ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
+	if err != nil || n == 0 { // a chain without its key stays broken
+		return err
+	}
+	for after := ""; ; {
+		rows, err := tx.ListAuditUnchained(tx.ctx, gen.ListAuditUnchainedParams{WorkspaceID: ws, AfterID: after, MaxRows: auditPage})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			after = r.ID
+			c.Adopted, c.LastSeq = c.Adopted+1, c.LastSeq+1
+			r.Seq, r.KeyNo = c.LastSeq, c.KeyNo
+			c.LastMac = keys.entry(c.LastMac, r)
+			if err := tx.ChainAudit(tx.ctx, gen.ChainAuditParams{ID: r.ID, Seq: r.Seq, Mac: c.LastMac, KeyNo: r.KeyNo}); err != nil {
+				return err
+			}
+		}
+		if len(rows) < auditPage {
+			return tx.saveAuditChain(keys, c)
+		}
+	}
+}
+
+func (tx *Tx) saveAuditChain(keys auditKeys, c gen.AuditChain) error {
+	return tx.storeAuditChain(c, keys.chain(c))
+}
+
+func (tx *Tx) storeAuditChain(c gen.AuditChain, mac string) error {
+	return tx.SaveAuditChain(tx.ctx, gen.SaveAuditChainParams{
+		WorkspaceID: c.WorkspaceID, Adopted: c.Adopted, StartSeq: c.StartSeq, StartMac: c.StartMac, PrunedAt: c.PrunedAt,
+		LastSeq: c.LastSeq, LastMac: c.LastMac, KeyNo: c.KeyNo, Mac: mac,
+	})
+}
+
+// errAuditRotated refuses an entry from a process that does not have the newest
+// key, because the master key was rotated after it started.
+var errAuditRotated = errors.New("the master key was rotated after this process started; start it again")
+
+// appendAudit adds an entry to its workspace's chain. The chain's row is locked
+// until the transaction ends, so that entries of several instances follow each
+// other. A chain whose row was changed by somebody else is continued but not
+// signed again: what was done to it stays visible.
+func (tx *Tx) appendAudit(r gen.Audit) error {
+	keys := tx.s.audit
+	c, err := tx.holdAuditChain(r.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if c.KeyNo > keys.newest() {
+		return errAuditRotated
+	}
+	was := c
+	was.LastSeq--
+	intact := keys.holds(was)
+	r.Seq, r.KeyNo = c.LastSeq, keys.newest()
+	r.Mac = keys.entry(c.LastMac, r)
+	if err := tx.InsertAudit(tx.ctx, gen.InsertAuditParams(r)); err != nil {
+		return err
+	}
+	c.LastMac, c.KeyNo = r.Mac, r.KeyNo
+	if !intact {
+		tx.s.cfg.Log.Error("the audit log of a workspace was changed outside of Sluice; 'sluice audit verify' says where", "workspace", r.WorkspaceID)
+		return tx.storeAuditChain(c, "")
+	}
+	return tx.saveAuditChain(keys, c)
+}
+
+// holdAuditChain locks a workspace's chain, started if there was none, with the
+// number of the next entry in LastSeq.
+func (tx *Tx) holdAuditChain(ws string) (gen.AuditChain, error) {
+	c, err := tx.HoldAuditChain(tx.ctx, ws)
+	if !isNoRows(err) {
+		return c, err
+	}
+	c = gen.AuditChain{WorkspaceID: ws, BeganAt: tx.s.now(), KeyNo: tx.s.audit.newest()}
+	_, err = tx.InsertAuditChain(tx.ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo, Mac: tx.s.audit.chain(c)})
+	if err != nil {
+		return c, err
+	}
+	return tx.HoldAuditChain(tx.ctx, ws)
+}
+
+// pruneAudit deletes about limit entries that are older than the retention and
+// returns how many.
+func (tx *Tx) pruneAudit(now time.Time, limit int) (deleted int, err error) {
+	if tx.s.cfg.AuditRetention <= 0 {
+		return 0, nil
+	}
+	cutoff := micros(now.Add(-tx.s.cfg.AuditRetention))
+	due, err := tx.ListAuditDue(tx.ctx, gen.ListAuditDueParams{MadeBefore: cutoff, MaxRows: int32(limit)})
+	for _, ws := range due {
+		n, err := tx.pruneAuditOf(ws, cutoff, limit)
+		if err != nil {
+			return 0, fmt.Errorf("delete old entries of %s: %w", ws, err)
+		}
+		if deleted += n; deleted >= limit {
+			break
+		}
+	}
+	return deleted, err
+}
+
+// pruneAuditOf moves the start of a chain past its old entries. The signed start
+// is the checkpoint that the rest is verified from. A chain whose row was
+// changed is left as it is.
+func (tx *Tx) pruneAuditOf(ws string, cutoff int64, limit int) (deleted int, err error) {
+	keys := tx.s.audit
+	c, err := tx.HoldAuditStart(tx.ctx, ws)
+	if err != nil || !keys.holds(c) {
+		return 0, err
+	}
+	rows, err := tx.ListAuditChain(tx.ctx, gen.ListAuditChainParams{WorkspaceID: ws, AfterSeq: c.StartSeq, MaxRows: int32(limit)})
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if r.CreatedAt >= cutoff || r.Seq != c.StartSeq+1 {
+			break
+		}
+		c.StartSeq, c.StartMac = r.Seq, r.Mac
+		deleted++
+	}
+	if err := tx.DeleteAudit(tx.ctx, gen.DeleteAuditParams{WorkspaceID: ws, UpToSeq: c.StartSeq}); err != nil {
+		return 0, err
+	}
+	c.PrunedAt, c.KeyNo = tx.s.now(), keys.newest()
+	return deleted, tx.saveAuditChain(keys, c)
+}
+
+// audit seals the keys of the chains with the new master key and adds a key. The
+// rows of intact chains are signed with it.
+func (to sealing) audit(tx *Tx) error {
+	sealed, err := tx.FindMeta(tx.ctx, auditKey)
+	if err != nil {
+		return err
+	}
+	text, err := to.s.open(sealed, "meta", "audit", "key")
+	if err != nil {
+		return err
+	}
+	keys, err := parseAuditKeys(append(text, newAuditKey()...))
+	if err != nil {
+		return err
+	}
+	if sealed, err = to.aead.Encrypt(append(text, keys[len(keys)-1]...), associated("meta", "audit", "key")); err != nil {
+		return fmt.Errorf("seal the keys of the audit log: %w", err)
+	}
+	if err := tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: auditKey, Value: sealed}); err != nil {
+		return err
+	}
+	chains, err := tx.ListAuditChains(tx.ctx)
+	for _, c := range chains {
+		if !keys.holds(c) {
+			continue
+		}
+		c.KeyNo = keys.newest()
+		if err := tx.saveAuditChain(keys, c); err != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,335 @@
+package db_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// audited writes entries of a workspace, a second apart.
+func (w *world) audited(ws string, actions ...string) {
+	w.t.Helper()
+	for _, action := range actions {
+		w.clock.move(time.Second)
+		w.must(w.Audit(w.ctx, ws, "cli", action, "target", "detail"))
+	}
+}
+
+// verified is the result for one workspace.
+func verified(t *testing.T, s *db.Store, ws string) flow.AuditChain {
+	t.Helper()
+	list, err := s.VerifyAudit(t.Context(), ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 1 {
+		t.Fatalf("%d chains of %s", len(list), ws)
+	}
+	return list[0]
+}
+
+func wantIntact(t *testing.T, c flow.AuditChain, entries int64) {
+	t.Helper()
+	if c.Break != nil {
+		t.Fatalf("broken at %d %s: %s", c.Break.Seq, c.Break.ID, c.Break.Reason)
+	}
+	wantEqual(t, "entries", c.Entries, entries)
+}
+
+// tamper changes the database as somebody without the master key could.
+func (w *world) tamper(statement string, args ...any) {
+	w.t.Helper()
+	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
+		_, err := tx.DB().ExecContext(context.Background(), statement, args...)
+		return err
+	}))
+}
+
+func TestVerifyAudit(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.audited(ws, "a", "b", "c")
+		w.audited("ws_other", "x")
+		wantIntact(t, verified(t, w.Store, ws), 3)
+		all, err := w.VerifyAudit(w.ctx, "")
+		w.must(err)
+		wantEqual(t, "workspaces", len(all), 2)
+		wantEqual(t, "last", verified(t, w.Store, ws).LastSeq, 3)
+	})
+}
+
+func TestVerifyAudit_finds(t *testing.T) {
+	for name, test := range map[string]struct {
+		tamper []string
+		seq    int64
+		says   string
+	}{
+		"a changed entry":               {[]string{"UPDATE audit SET detail = 'nothing' WHERE seq = 2"}, 2, "changed"},
+		"a changed time":                {[]string{"UPDATE audit SET created_at = created_at + 1 WHERE seq = 4"}, 4, "changed"},
+		"an entry of another workspace": {[]string{"DELETE FROM audit WHERE workspace_id = 'default' AND seq = 1", "UPDATE audit SET workspace_id = 'default' WHERE workspace_id = 'ws_other'"}, 1, "changed"},
+		"a deleted entry":               {[]string{"DELETE FROM audit WHERE seq = 2"}, 2, "missing between 1 and 3"},
+		"a deleted entry, renumbered":   {[]string{"DELETE FROM audit WHERE seq = 2", "UPDATE audit SET seq = seq - 1 WHERE seq > 2"}, 2, "changed"},
+		"a deleted start":               {[]string{"DELETE FROM audit WHERE seq = 1"}, 1, "missing between 0 and 2"},
+		"a deleted end":                 {[]string{"DELETE FROM audit WHERE seq > 3"}, 4, "last 2 entries are missing: 4 to 5"},
+		"a deleted end, hidden": {[]string{
+			"DELETE FROM audit WHERE seq > 3",
+			"UPDATE audit_chains SET last_seq = 3, last_mac = (SELECT mac FROM audit WHERE workspace_id = 'default' AND seq = 3) WHERE workspace_id = 'default'",
+		}, 0, "starts and ends was changed"},
+		"a deleted start, hidden": {[]string{
+			"UPDATE audit_chains SET start_seq = 2, start_mac = (SELECT mac FROM audit WHERE workspace_id = 'default' AND seq = 2) WHERE workspace_id = 'default'",
+			"DELETE FROM audit WHERE seq < 3",
+		}, 0, "starts and ends was changed"},
+		"everything deleted": {[]string{"DELETE FROM audit"}, 1, "last 5 entries are missing"},
+		"two entries exchanged": {[]string{
+			"UPDATE audit SET seq = 99 WHERE seq = 2", "UPDATE audit SET seq = 2 WHERE seq = 3", "UPDATE audit SET seq = 3 WHERE seq = 99",
+		}, 2, "changed"},
+		"an inserted entry": {[]string{
+			"INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES ('aud_x', 'default', '', 'a', '', '', '', 0)",
+		}, 0, "not in the chain"},
+		"an appended entry": {[]string{
+			"INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac, key_no) VALUES ('aud_x', 'default', '', 'a', '', '', '', 0, 6, 'ab', 1)",
+		}, 6, "after the end"},
+		"a deleted chain": {[]string{"DELETE FROM audit_chains"}, 2, "after the end"},
+		"a later date":    {[]string{"UPDATE audit_chains SET began_at = began_at + 1"}, 0, "starts and ends was changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setup(t, func(t *testing.T, w *world) {
+				w.audited("ws_other", "x")
+				w.audited(ws, "a", "b", "c", "d", "e")
+				for _, statement := range test.tamper {
+					if strings.Contains(statement, "WHERE seq") {
+						statement = strings.Replace(statement, "WHERE seq", "WHERE workspace_id = 'default' AND seq", 1)
+					}
+					w.tamper(statement)
+				}
+				for range 2 { // later entries hide nothing
+					c := verified(t, w.Store, ws)
+					if c.Break == nil || !strings.Contains(c.Break.Reason, test.says) && c.Break.Seq != test.seq {
+						t.Fatalf("found %+v, want %d: %s", c.Break, test.seq, test.says)
+					}
+					w.audited(ws, "f")
+				}
+			})
+		})
+	}
+}
+
+// Entries that many instances write at once follow each other.
+func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t)
+			var stores []*db.Store
+			for range 3 {
+				s, err := db.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				stores = append(stores, s)
+			}
+			var all sync.WaitGroup
+			for i := range 60 {
+				all.Go(func() {
+					if err := stores[i%3].Audit(t.Context(), []string{ws, "ws_other"}[i%2], "cli", "key.create", "", ""); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			wantIntact(t, verified(t, stores[0], ws), 30)
+			wantIntact(t, verified(t, stores[1], "ws_other"), 30)
+		})
+	}
+}
+
+func TestVerifyAudit_after_pruning(t *testing.T) {
+	retention := func(cfg *db.Config) { cfg.AuditRetention = 24 * time.Hour }
+	setup(t, func(t *testing.T, w *world) {
+		w.audited(ws, "a", "b", "c")
+		w.clock.move(25 * time.Hour)
+		w.audited(ws, "d", "e")
+		for range 3 {
+			_, err := w.DropStale(w.ctx, w.clock.Now(), 2)
+			w.must(err)
+		}
+		c := verified(t, w.Store, ws)
+		wantIntact(t, c, 2)
+		wantEqual(t, "pruned", c.Pruned, 3)
+		left, err := w.ListAudit(w.ctx, ws, "", 10)
+		w.must(err)
+		wantEqual(t, "left", len(left), 2)
+		w.audited(ws, "f")
+		wantIntact(t, verified(t, w.Store, ws), 3)
+
+		w.clock.move(25 * time.Hour)
+		for range 3 {
+			_, err = w.DropStale(w.ctx, w.clock.Now(), 2)
+			w.must(err)
+		}
+		wantIntact(t, verified(t, w.Store, ws), 0)
+		w.audited(ws, "g")
+		wantIntact(t, verified(t, w.Store, ws), 1)
+		w.tamper("INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at, seq, mac, key_no) VALUES ('aud_x', 'default', '', 'a', '', '', '', 0, 1, 'ab', 1)")
+		if c := verified(t, w.Store, ws); c.Break == nil || !strings.Contains(c.Break.Reason, "before the start") {
+			t.Errorf("an entry before the start: %+v", c.Break)
+		}
+	}, retention)
+}
+
+func TestAudit_is_kept_without_a_retention(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.audited(ws, "a")
+		w.clock.move(20 * 365 * 24 * time.Hour)
+		_, err := w.DropStale(w.ctx, w.clock.Now(), 10)
+		w.must(err)
+		wantIntact(t, verified(t, w.Store, ws), 1)
+	})
+}
+
+// Entries that are older than chains become the first of theirs.
+func TestVerifyAudit_adopts_older_entries(t *testing.T) {
+	t.Parallel()
+	cfg := db.Config{DataDir: t.TempDir()}
+	insert := "INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES "
+	if err := db.MigrateTo(t.Context(), cfg, 5,
+		insert+"('aud_1', 'default', '', 'a', '', '', '', 1), ('aud_2', 'default', '', 'b', '', '', '', 2), ('aud_3', 'ws_other', '', 'c', '', '', '', 3)",
+		"INSERT INTO invites (id, token_hash, workspace_id, email, role, user_id, created_by, created_at, expires_at) VALUES ('inv_1', 'h', 'default', 'a@example.com', '', 'user_1', '', 1, 604800000001), ('inv_2', 'i', 'default', 'a@example.com', 'viewer', '', '', 1, 604800000001)",
+	); err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{now: time.UnixMicro(3600000000)}
+	cfg.Now = c.Now
+	for range 2 {
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := verified(t, s, ws)
+		wantIntact(t, one, 2)
+		wantEqual(t, "adopted", one.Adopted, 2)
+		wantIntact(t, verified(t, s, "ws_other"), 1)
+		if _, err := s.FindInvite(t.Context(), "h"); err != nil {
+			t.Errorf("a link to a password within its hour: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.move(time.Second)
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Audit(t.Context(), ws, "cli", "d", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	wantIntact(t, verified(t, s, ws), 3)
+	_, err = s.FindInvite(t.Context(), "h")
+	wantCode(t, err, flow.CodeNotFound)
+	if _, err := s.FindInvite(t.Context(), "i"); err != nil {
+		t.Errorf("an invitation ended with the links to passwords: %v", err)
+	}
+}
+
+// testRotatedAudit writes, rotates, verifies and writes on.
+func TestVerifyAudit_after_rotation(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t)
+			write := func(cfg db.Config, want int64) {
+				t.Helper()
+				s, err := db.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				if want > 1 {
+					wantIntact(t, verified(t, s, ws), want-1)
+				}
+				if err := s.Audit(t.Context(), ws, "cli", "a", "", ""); err != nil {
+					t.Fatal(err)
+				}
+				wantIntact(t, verified(t, s, ws), want)
+			}
+			write(cfg, 1)
+			write(cfg, 2)
+			stale, err := db.Open(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stale.Close()
+			file := filepath.Join(t.TempDir(), "new.key")
+			if _, err := db.RotateMasterKey(t.Context(), cfg, file); err != nil {
+				t.Fatal(err)
+			}
+			if err := stale.Audit(t.Context(), ws, "cli", "a", "", ""); err == nil {
+				t.Error("a process with the old key wrote to the chain")
+			}
+			rotated := cfg
+			rotated.MasterKey, rotated.MasterKeyFile = "", file
+			write(rotated, 3)
+			// A database of a test is used by others with the key that it had.
+			first := filepath.Join(cfg.DataDir, db.KeyFile)
+			if cfg.MasterKey != "" {
+				first = filepath.Join(t.TempDir(), "first.key")
+				writeFile(t, first, cfg.MasterKey)
+			}
+			if _, err := db.RotateMasterKey(t.Context(), rotated, first); err != nil {
+				t.Fatal(err)
+			}
+			write(cfg, 4)
+		})
+	}
+}
+
+// A backup carries the chain with it.
+func TestVerifyAudit_after_restore(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.SQLiteConfig(t)
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Audit(t.Context(), ws, "cli", "a", "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backup := filepath.Join(t.TempDir(), "a.backup")
+	if _, err := s.BackUp(t.Context(), backup, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	into := db.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, db.KeyFile)}
+	if _, err := db.Restore(t.Context(), into, backup, false); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := db.Open(t.Context(), into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	wantIntact(t, verified(t, restored, ws), 3)
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

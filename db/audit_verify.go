@@ -1,0 +1,148 @@
+package db
+
+import (
+	"context"
+	"crypto/hmac"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// VerifyAudit walks the audit log of a workspace, or of all if ws is empty, and
+// compares it with its chain. It reads one snapshot, so entries may be written
+// meanwhile. A break is no error: each result says what was found.
+func (s *Store) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
+	options := &sql.TxOptions{ReadOnly: s.pool != nil}
+	if s.pool != nil {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	t, err := s.reader.BeginTx(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	defer t.Rollback()
+	read := gen.New(t)
+	if s.pool == nil {
+		read = gen.New(numbered{t})
+	}
+	chains, err := read.ListAuditChains(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the chains: %w", err)
+	}
+	all, err := read.ListAuditWorkspaces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the workspaces: %w", err)
+	}
+	byWorkspace := map[string]gen.AuditChain{}
+	for _, c := range chains {
+		byWorkspace[c.WorkspaceID] = c
+		all = append(all, c.WorkspaceID)
+	}
+	slices.Sort(all)
+	for _, one := range slices.Compact(all) {
+		if ws != "" && one != ws {
+			continue
+		}
+		c, found := byWorkspace[one]
+		v := &auditVerifier{keys: s.audit, chain: c, ws: one, result: flow.AuditChain{WorkspaceID: one}}
+		if err := v.verify(ctx, read, found); err != nil {
+			return nil, fmt.Errorf("read the audit log of %s: %w", one, err)
+		}
+		list = append(list, v.result)
+	}
+	return list, nil
+}
+
+// auditVerifier walks one chain.
+type auditVerifier struct {
+	keys   auditKeys
+	chain  gen.AuditChain
+	ws     string
+	result flow.AuditChain
+	prev   gen.Audit // the entry before
+}
+
+func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found bool) error {
+	c := v.chain
+	v.result.BeganAt, v.result.Adopted = timeOf(c.BeganAt), c.Adopted
+	v.result.Pruned, v.result.PrunedAt, v.result.LastSeq = c.StartSeq, timeOf(c.PrunedAt), c.LastSeq
+	v.prev = gen.Audit{Seq: c.StartSeq, Mac: c.StartMac}
+	for v.result.Break == nil {
+		rows, err := read.ListAuditChain(ctx, gen.ListAuditChainParams{WorkspaceID: v.ws, AfterSeq: v.prev.Seq, MaxRows: auditPage})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if v.entry(r); v.result.Break != nil {
+				break
+			}
+		}
+		if len(rows) < auditPage {
+			break
+		}
+	}
+	if v.result.Break != nil {
+		return nil
+	}
+	switch {
+	case !found:
+		v.found(0, "", "The record of where the chain starts and ends is missing.")
+	case v.prev.Seq < c.LastSeq:
+		v.found(v.prev.Seq+1, "", "The last %d entries are missing: %d to %d.", c.LastSeq-v.prev.Seq, v.prev.Seq+1, c.LastSeq)
+	case !v.keys.holds(c) || !hmac.Equal([]byte(v.prev.Mac), []byte(c.LastMac)) || c.KeyNo < v.keys.newest():
+		v.found(0, "", "The record of where the chain starts and ends was changed.")
+	default:
+		return v.outside(ctx, read)
+	}
+	return nil
+}
+
+// entry verifies the entry that follows prev.
+func (v *auditVerifier) entry(r gen.Audit) {
+	switch {
+	case r.Seq > v.chain.LastSeq:
+		v.found(r.Seq, r.ID, "This entry was added after the end of the chain.")
+	case r.Seq == v.prev.Seq:
+		v.found(r.Seq, r.ID, "Two entries have the number %d.", r.Seq)
+	case r.Seq != v.prev.Seq+1:
+		v.found(v.prev.Seq+1, "", "Entries are missing between %d and %d.", v.prev.Seq, r.Seq)
+	case r.KeyNo < v.prev.KeyNo || !hmac.Equal([]byte(v.keys.entry(v.prev.Mac, r)), []byte(r.Mac)):
+		v.found(r.Seq, r.ID, "This entry was changed, or the one before it.")
+	default:
+		v.result.Entries++
+		v.prev = r
+	}
+}
+
+// outside looks for entries that are in no chain: without a number, before its
+// start, or with a number that another entry has.
+func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
+	rows, err := read.ListAuditUnchained(ctx, gen.ListAuditUnchainedParams{WorkspaceID: v.ws, MaxRows: 1})
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		v.found(0, rows[0].ID, "This entry is not in the chain.")
+		return nil
+	}
+	rows, err = read.ListAuditChain(ctx, gen.ListAuditChainParams{WorkspaceID: v.ws, MaxRows: 1})
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 && rows[0].Seq <= v.chain.StartSeq {
+		v.found(rows[0].Seq, rows[0].ID, "This entry was added before the start of the chain.")
+		return nil
+	}
+	n, err := read.CountAuditChain(ctx, gen.CountAuditChainParams{WorkspaceID: v.ws, AfterSeq: v.chain.StartSeq})
+	if err == nil && n != v.result.Entries {
+		v.found(0, "", "%d entries have a number that another entry has.", n-v.result.Entries)
+	}
+	return err
+}
+
+func (v *auditVerifier) found(seq int64, id, format string, args ...any) {
+	v.result.Break = &flow.AuditBreak{Seq: seq, ID: id, Reason: fmt.Sprintf(format, args...)}
+}
