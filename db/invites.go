@@ -10,7 +10,7 @@ import (
 // CreateInvite adds a link that works once. ID and times are filled in.
 func (s *Store) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
 	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), timeOf(s.now())
-	i.ExpiresAt = i.CreatedAt.Add(flow.InviteLife)
+	i.ExpiresAt = i.CreatedAt.Add(i.Life())
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if i.UserID != "" { // an older link to the same password is void
 			if err := tx.DeletePasswordLinks(tx.ctx, i.UserID); err != nil {

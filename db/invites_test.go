@@ -109,22 +109,22 @@ func TestInvites_void_with_their_maker(t *testing.T) {
 		}
 		hand(ada, "kept ")
 		hand(bob, "")
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyFate{}))
 		_, err := w.FindInvite(w.ctx, "invite")
 		w.must(err) // still an owner
 
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberViewer, flow.KeyFate{}))
 		void("invite")
 		void("password")
 
-		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner))
+		w.must(w.SetRole(w.ctx, ws, bob.ID, flow.MemberOwner, flow.KeyFate{}))
 		hand(bob, "again ")
-		w.must(w.RemoveMember(w.ctx, ws, bob.ID))
+		w.must(w.RemoveMember(w.ctx, ws, bob.ID, flow.KeyFate{}))
 		void("again invite")
 		void("again password")
 
 		hand(ada, "own ")
-		w.must(w.RemoveMember(w.ctx, ws, lin.ID))
+		w.must(w.RemoveMember(w.ctx, ws, lin.ID, flow.KeyFate{}))
 		void("own password") // there is nobody any more whom it could be for
 		_, err = w.FindInvite(w.ctx, "kept invite")
 		w.must(err)

@@ -161,7 +161,7 @@ func TestListKeyMakers(t *testing.T) {
 		makers, err := w.ListKeyMakers(w.ctx, ws)
 		w.must(err)
 		wantEqual(t, "member", makers[u.ID], flow.KeyMaker{Name: "Ada", Member: true})
-		w.must(w.RemoveMember(w.ctx, ws, u.ID))
+		w.must(w.RemoveMember(w.ctx, ws, u.ID, flow.KeyFate{}))
 		makers, err = w.ListKeyMakers(w.ctx, ws)
 		w.must(err)
 		wantEqual(t, "no longer", makers[u.ID], flow.KeyMaker{Name: "Ada"})

@@ -59,8 +59,9 @@ func (tx *Tx) addMember(ws, userID string, role flow.MemberRole) error {
 }
 
 // SetRole changes what a member may do. The last owner stays one. Links that
-// somebody made as an owner are void once they are none.
-func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole) error {
+// somebody made as an owner are void once they are none. A viewer has no keys, so
+// those of a member who becomes one are revoked or handed over.
+func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.mayLose(ws, userID, role == flow.MemberOwner); err != nil {
 			return err
@@ -69,12 +70,18 @@ func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.Member
 		if err := touched(n, err, "member"); err != nil || role == flow.MemberOwner {
 			return err
 		}
+		if role == flow.MemberViewer {
+			if err := tx.settleKeys(ws, userID, keys); err != nil {
+				return err
+			}
+		}
 		return tx.voidLinks(ws, userID)
 	})
 }
 
-// RemoveMember takes a person out of a workspace. The last owner stays.
-func (s *Store) RemoveMember(ctx context.Context, ws, userID string) error {
+// RemoveMember takes a person out of a workspace and revokes their keys or hands
+// them over. The last owner stays.
+func (s *Store) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.mayLose(ws, userID, false); err != nil {
 			return err
@@ -86,8 +93,57 @@ func (s *Store) RemoveMember(ctx context.Context, ws, userID string) error {
 		if err := tx.DeletePasswordLinks(tx.ctx, userID); err != nil {
 			return err
 		}
+		if err := tx.settleKeys(ws, userID, keys); err != nil {
+			return err
+		}
 		return tx.voidLinks(ws, userID)
 	})
+}
+
+// settleKeys revokes the keys that a person made, or makes them those of another
+// member who may make keys. Each is an entry of the audit log.
+func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
+	list, err := tx.ListKeysBy(tx.ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	action, words := "key.revoke", "revoked with its maker's membership"
+	if fate.HeirID != "" {
+		heir, err := tx.heir(ws, userID, fate.HeirID)
+		if err != nil {
+			return err
+		}
+		action, words = "key.handover", "to "+heir.Email
+	}
+	for _, k := range list {
+		if fate.HeirID != "" {
+			err = tx.HandOverKey(tx.ctx, gen.HandOverKeyParams{ID: k.ID, WorkspaceID: ws, CreatedBy: fate.HeirID})
+		} else {
+			_, err = tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: k.ID, WorkspaceID: ws, RevokedAt: tx.s.now()})
+		}
+		if err == nil {
+			err = tx.appendAudit(gen.Audit{
+				ID: tx.s.ids.New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
+				Target: k.Name, Detail: k.ID + " · " + words, Ip: clean(fate.By.IP), CreatedAt: tx.s.now(),
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("settle the key %s: %w", k.ID, err)
+		}
+	}
+	return nil
+}
+
+// heir returns the member who takes keys over.
+func (tx *Tx) heir(ws, userID, heirID string) (*gen.FindMemberRow, error) {
+	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
+	if err != nil && !isNoRows(err) {
+		return nil, err
+	}
+	if err != nil || heirID == userID || !flow.MemberRole(m.Role).AtLeast(flow.MemberEditor) {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "Choose an editor or owner of this workspace to hand the keys over to.")
+	}
+	return &m, nil
 }
 
 // voidLinks takes back what somebody who is no owner any more had handed out:

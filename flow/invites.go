@@ -5,8 +5,20 @@ import (
 	"time"
 )
 
-// InviteLife is how long the link of an invitation or a new password works.
-const InviteLife = 7 * 24 * time.Hour
+// How long links work: that of an invitation, and that of a new password, which
+// lets whoever finds it act as somebody else.
+const (
+	InviteLife = 7 * 24 * time.Hour
+	ResetLife  = time.Hour
+)
+
+// Life is how long the invite's link works.
+func (i *Invite) Life() time.Duration {
+	if i.UserID != "" {
+		return ResetLife
+	}
+	return InviteLife
+}
 
 // Invite is a link that works once. It lets somebody become a member, or, with
 // a UserID, lets that member set a new password.

@@ -63,6 +63,13 @@ type KeyMaker struct {
 	Member bool
 }
 
+// KeyFate is what happens to the keys of a person who leaves a workspace or may
+// not make keys any more. The zero value revokes them.
+type KeyFate struct {
+	HeirID string // the member they are handed over to; they keep their secrets
+	By     Actor  // who decided, for the audit log
+}
+
 // KeyState is where a key stands.
 type KeyState string
 

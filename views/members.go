@@ -1,6 +1,11 @@
 package views
 
-import "time"
+import (
+	"strconv"
+	"time"
+
+	"sluice/flow"
+)
 
 // MemberRow is one person of a workspace.
 type MemberRow struct {
@@ -8,12 +13,41 @@ type MemberRow struct {
 	JoinedAt                  time.Time
 	// You marks the row of who looks; Last that no other owner is there.
 	You, Last bool
+	// Keys are those that the person made and that are not revoked. They are
+	// filled in where they matter to who looks.
+	Keys []MemberKey
 	// MayReset tells that the person's password is in the hands of who looks.
 	MayReset bool
 }
 
 // dialog names the dialog of a row that does something.
 func (m MemberRow) dialog(what string) string { return what + "-" + m.UserID }
+
+// MemberKey is a key that a member made.
+type MemberKey struct {
+	Name, Prefix string
+	LastUsedAt   time.Time
+}
+
+// heirs are the other members who may have keys.
+func (m MembersPage) heirs(of MemberRow) (list []Option) {
+	for _, one := range m.Members {
+		if one.UserID != of.UserID && flow.MemberRole(one.Role).AtLeast(flow.MemberEditor) {
+			list = append(list, Option{Value: one.UserID, Label: one.Name})
+		}
+	}
+	return list
+}
+
+// asked is the member that Ask names.
+func (m MembersPage) asked() (one MemberRow, ok bool) {
+	for _, one := range m.Members {
+		if one.UserID == m.Ask && m.Ask != "" {
+			return one, true
+		}
+	}
+	return one, false
+}
 
 // InviteRow is one open invitation.
 type InviteRow struct {
@@ -41,6 +75,8 @@ type MembersPage struct {
 	Invites []InviteRow
 	Form    InviteMember
 	Link    *Link
+	// Ask is the ID of a member who is to become a viewer and has keys.
+	Ask string
 	// Error is about what was just tried with a member.
 	Error string
 	Now   time.Time
@@ -63,4 +99,28 @@ type AuditRow struct {
 	Target, Detail, From string
 	// Alarm marks what an owner should look at.
 	Alarm bool
+}
+
+// SessionsPage lists the browsers in which a person is signed in.
+type SessionsPage struct {
+	Rows []SessionRow
+	// How long a session lasts: unused, and at all.
+	Idle, Max time.Duration
+	Now       time.Time
+}
+
+// span writes a whole number of days, hours or minutes in words.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	n, unit := int64(d/time.Minute), "minute"
+	switch {
+	case d%day == 0:
+		n, unit = int64(d/day), "day"
+	case d%time.Hour == 0:
+		n, unit = int64(d/time.Hour), "hour"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + unit
 }

@@ -35,8 +35,9 @@ func peopleSamples(theme Theme) map[string]templ.Component {
 		"members-invited":           Members(as("owner"), invited),
 		"members-refused":           Members(as("owner"), refused),
 		"members-reset":             Members(as("owner"), reset),
+		"members-ask":               Members(as("owner"), MembersPage{Members: sampleMembers(), Now: noon, Ask: "user_2"}),
 		"members-viewer":            Members(as("viewer"), mine),
-		"sessions":                  Sessions(as("editor"), sampleSessions(), noon),
+		"sessions":                  Sessions(as("editor"), SessionsPage{Rows: sampleSessions(), Idle: 7 * 24 * time.Hour, Max: 30 * 24 * time.Hour, Now: noon}),
 		"audit":                     Audit(as("owner"), sampleAudit(), Pages{Path: "/settings/audit", Before: "aud_1", After: "aud_2"}),
 		"audit-empty":               Audit(as("owner"), nil, Pages{}),
 		"workspace-new":             NewWorkspace(as("owner"), WorkspaceForm{Errors: Errors{"name": "Give the workspace a name."}}),
@@ -56,7 +57,7 @@ func peopleSamples(theme Theme) map[string]templ.Component {
 func sampleMembers() []MemberRow {
 	return []MemberRow{
 		{UserID: "user_1", Name: "Ada Kowalski", Email: "ada@example.com", Role: "owner", JoinedAt: noon.Add(-90 * 24 * time.Hour), You: true, Last: true},
-		{UserID: "user_2", Name: "Lin Chen", Email: "lin@example.com", Role: "editor", JoinedAt: noon.Add(-26 * time.Hour), MayReset: true},
+		{UserID: "user_2", Name: "Lin Chen", Email: "lin@example.com", Role: "editor", JoinedAt: noon.Add(-26 * time.Hour), MayReset: true, Keys: []MemberKey{{"Website", "slu_ab12cd", noon.Add(-time.Hour)}, {"Nightly report", "slu_ef34gh", time.Time{}}}},
 		{UserID: "user_3", Name: "maximilian.mustermann-schmidt@a-rather-long-company-name.example", Email: "maximilian.mustermann-schmidt@a-rather-long-company-name.example", Role: "viewer", JoinedAt: noon.Add(-3 * time.Minute)},
 	}
 }

@@ -23,24 +23,27 @@ import (
 
 // Config is what is in force: flags over environment over defaults.
 type Config struct {
-	Addr          string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
-	DataDir       string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
-	DatabaseURL   string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
-	PublicURL     string        `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
-	MasterKey     string        `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
-	MasterKeyFile string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
-	AllowPrivate  string        `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
-	Proxies       string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
-	ClientHeader  string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
-	MetricsAddr   string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
-	Workers       int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
-	Retention     days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
-	MaxFile       size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
-	DrainDelay    time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz says that the server shuts down; load balancers need it to notice. 0 for none." placeholder:"2s"`
-	Log           logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
-	LocalModels   string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
-	ReplicateURL  string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
-	Signup        string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
+	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
+	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
+	DatabaseURL    string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
+	PublicURL      string        `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
+	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
+	MasterKeyFile  string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
+	AllowPrivate   string        `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
+	Proxies        string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
+	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
+	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
+	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
+	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
+	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
+	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz says that the server shuts down; load balancers need it to notice. 0 for none." placeholder:"2s"`
+	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
+	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
+	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
+	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
+	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long entries of the audit log are kept; forever when empty." placeholder:"400d"`
+	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a session in the dashboard lasts without being used." placeholder:"7d"`
+	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"How long a session lasts at most, used or not." placeholder:"30d"`
 }
 
 // maxDrainDelay is more than any load balancer takes to notice.
@@ -118,6 +121,9 @@ func (c *Config) check() error {
 	if c.Workers < 1 {
 		return usageError("SLUICE_WORKERS is the number of runs worked on at once, so at least 1")
 	}
+	if err := c.checkSessions(); err != nil {
+		return err
+	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
 		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com, without a path", c.PublicURL))
 	}
@@ -131,6 +137,27 @@ func (c *Config) check() error {
 		return usageError("SLUICE_TRUSTED_PROXIES: " + err.Error())
 	}
 	return checkEnvironment()
+}
+
+// Bounds of sessions. The use of a session is recorded once a minute, so shorter
+// ones would end while they are used; browsers keep no cookie longer than 400
+// days.
+const (
+	shortestSession = 5 * time.Minute
+	longestSession  = 400 * 24 * time.Hour
+)
+
+func (c *Config) checkSessions() error {
+	idle, most := time.Duration(c.SessionIdle), time.Duration(c.SessionMax)
+	switch {
+	case idle > 0 && idle < shortestSession:
+		return usageError("SLUICE_SESSION_IDLE is too short; write at least 5m")
+	case most > longestSession:
+		return usageError("SLUICE_SESSION_MAX is too long; write at most 400d")
+	case most > 0 && most < idle:
+		return usageError("SLUICE_SESSION_MAX is shorter than SLUICE_SESSION_IDLE; write at least as long a time")
+	}
+	return nil
 }
 
 // openStore opens the configured database, which must exist: a mistyped
@@ -158,7 +185,7 @@ func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
-		Retention: time.Duration(c.Retention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Log: log,
+		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Log: log,
 	}
 }
 

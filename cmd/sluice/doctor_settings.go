@@ -54,6 +54,9 @@ func isDefault(text string, value any) bool {
 func shown(name string, value any) string {
 	switch v := value.(type) {
 	case days:
+		if v == 0 {
+			return ""
+		}
 		if d := time.Duration(v); d%(24*time.Hour) == 0 {
 			return fmt.Sprintf("%dd", d/(24*time.Hour))
 		}

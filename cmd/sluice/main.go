@@ -42,6 +42,7 @@ type cli struct {
 	Doctor     doctorCmd     `cmd:"" help:"Show what is in force and find what is wrong."`
 	Ready      readyCmd      `cmd:"" help:"Ask the running server whether it wants requests; exit code 0 says yes. For health checks of containers."`
 	Secrets    secretsCmd    `cmd:"" help:"The master key that secrets are sealed with: rotate."`
+	Audit      auditCmd      `cmd:"" help:"The audit logs of workspaces: verify."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 

@@ -21,6 +21,12 @@ SELECT * FROM keys WHERE workspace_id = @workspace_id ORDER BY id;
 UPDATE keys SET revoked_at = CASE WHEN revoked_at = 0 THEN @revoked_at ELSE revoked_at END
 WHERE id = @id AND workspace_id = @workspace_id;
 
+-- name: ListKeysBy :many
+SELECT * FROM keys WHERE workspace_id = @workspace_id AND created_by = @created_by AND revoked_at = 0 ORDER BY id;
+
+-- name: HandOverKey :exec
+UPDATE keys SET created_by = @created_by WHERE id = @id AND workspace_id = @workspace_id;
+
 -- name: UpdateKey :execrows
 UPDATE keys SET name = @name, flows = @flows, rpm = @rpm, concurrency = @concurrency, usd_per_day = @usd_per_day,
     runs_per_day = @runs_per_day, expires_at = @expires_at

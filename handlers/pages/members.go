@@ -1,10 +1,12 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"sluice/flow"
 	"sluice/views"
@@ -15,8 +17,8 @@ type memberStore interface {
 	FindMember(ctx context.Context, ws, userID string) (*flow.Member, error)
 	ListMembers(ctx context.Context, ws string) ([]flow.Member, error)
 	ListMemberships(ctx context.Context, userID string) ([]flow.Member, error)
-	SetRole(ctx context.Context, ws, userID string, role flow.MemberRole) error
-	RemoveMember(ctx context.Context, ws, userID string) error
+	SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error
+	RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error
 }
 
 func (s *Server) memberRoutes() []route {
@@ -41,6 +43,9 @@ func (c *call) renderMembers(status int, m views.MembersPage) error {
 		return fmt.Errorf("list members: %w", err)
 	}
 	if m.Members, err = c.memberRows(members); err != nil {
+		return err
+	}
+	if err := c.addKeys(m.Members); err != nil {
 		return err
 	}
 	if c.member.Role.AtLeast(flow.MemberOwner) {
@@ -73,6 +78,46 @@ func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err er
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// addKeys fills in the keys that members made: of all for an owner, who may remove
+// them, and of who looks, who may leave.
+func (c *call) addKeys(rows []views.MemberRow) error {
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	if err != nil {
+		return fmt.Errorf("list keys: %w", err)
+	}
+	for i := range rows {
+		row := &rows[i]
+		if !row.You && c.member.Role != flow.MemberOwner {
+			continue
+		}
+		for _, k := range keys {
+			if k.CreatedBy == row.UserID && k.RevokedAt.IsZero() {
+				row.Keys = append(row.Keys, views.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
+			}
+		}
+	}
+	return nil
+}
+
+// keyFate is what the form says about the keys of somebody who loses the right
+// to make them. Where it says nothing they are revoked.
+func (c *call) keyFate() flow.KeyFate {
+	fate := flow.KeyFate{By: c.actor()}
+	if c.FormValue("keys") == "handover" {
+		fate.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
+	}
+	return fate
+}
+
+// mustAsk reports whether the form has to say what happens to a member's keys.
+func (c *call) mustAsk(userID string, role flow.MemberRole) (bool, error) {
+	if role != flow.MemberViewer || c.FormValue("keys") != "" {
+		return false, nil
+	}
+	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
+	return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.CreatedBy == userID && k.RevokedAt.IsZero() }), err
 }
 
 // mayReset tells whether who asks may hand out a new password for another.
@@ -114,7 +159,14 @@ func (s *Server) setRole(c *call) error {
 	if sentence := checkRole(role); sentence != "" {
 		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: sentence})
 	}
-	if err := s.Store.SetRole(c.ctx(), c.ws(), m.UserID, flow.MemberRole(role)); err != nil {
+	ask, err := c.mustAsk(m.UserID, flow.MemberRole(role))
+	if err != nil {
+		return fmt.Errorf("list keys: %w", err)
+	}
+	if ask {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Ask: m.UserID})
+	}
+	if err := s.Store.SetRole(c.ctx(), c.ws(), m.UserID, flow.MemberRole(role), c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
 	c.toast(views.ToneOK, m.Name+" is now "+role+".")
@@ -130,11 +182,14 @@ func (c *call) refuseMember(err error) error {
 }
 
 func (s *Server) removeMember(c *call) error {
+	if err := c.form(); err != nil {
+		return err
+	}
 	m, err := c.other()
 	if err != nil {
 		return err
 	}
-	if err := s.Store.RemoveMember(c.ctx(), c.ws(), m.UserID); err != nil {
+	if err := s.Store.RemoveMember(c.ctx(), c.ws(), m.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
 	c.toast(views.ToneOK, m.Name+" is no longer a member.")
@@ -142,7 +197,10 @@ func (s *Server) removeMember(c *call) error {
 }
 
 func (s *Server) leaveWorkspace(c *call) error {
-	if err := s.Store.RemoveMember(c.ctx(), c.ws(), c.member.UserID); err != nil {
+	if err := c.form(); err != nil {
+		return err
+	}
+	if err := s.Store.RemoveMember(c.ctx(), c.ws(), c.member.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
 	c.toast(views.ToneOK, "You have left "+c.member.Workspace+".")

@@ -153,7 +153,7 @@ func TestInvites(t *testing.T) {
 		kim := h.add("kim@example.com", flow.DefaultWorkspace, flow.MemberViewer)
 		own := h.found("Kim's", kim)
 		max := h.add("max@example.com", own, flow.MemberOwner)
-		if err := h.store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID); err != nil {
+		if err := h.store.RemoveMember(t.Context(), flow.DefaultWorkspace, kim.ID, flow.KeyFate{}); err != nil {
 			t.Fatal(err)
 		}
 		link := invite("kim@example.com", "viewer")

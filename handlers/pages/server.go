@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -75,6 +76,9 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // strangers may make an account with a workspace of their own
 
+	// How long a session lasts, unused and at all; default 7 and 30 days.
+	SessionIdle, SessionMax time.Duration
+
 	// Welcome gives a workspace its first flows, unless it had some, and tells
 	// which to show first; empty when there is none.
 	Welcome func(ctx context.Context, ws string) (flowID string, err error)
@@ -133,6 +137,8 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.SessionIdle = cmp.Or(c.SessionIdle, 7*24*time.Hour)
+	c.SessionMax = cmp.Or(c.SessionMax, 30*24*time.Hour)
 	return c
 }
 

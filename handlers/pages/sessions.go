@@ -16,13 +16,9 @@ import (
 	"sluice/views"
 )
 
-// How long a session lasts: unused, and at all. Its use is written down once a
-// minute at most, since each write goes to disk.
-const (
-	sessionIdle     = 7 * 24 * time.Hour
-	sessionLifetime = 30 * 24 * time.Hour
-	sessionTouch    = time.Minute
-)
+// sessionTouch is how often the use of a session is recorded at most, since each
+// write goes to disk.
+const sessionTouch = time.Minute
 
 // What a session holds.
 const (
@@ -54,9 +50,9 @@ type sessionStore interface {
 // write at every request, so the keeper holds ours.
 func (s *Server) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = sessionKeeper{s.Store, s.Now}
+	m.Store = sessionKeeper{s.Store, s.Now, s.SessionIdle, s.SessionMax}
 	m.HashTokenInStore = true
-	m.Lifetime = sessionLifetime
+	m.Lifetime = s.SessionMax
 	m.Cookie.SameSite, m.Cookie.HttpOnly, m.Cookie.Path = http.SameSiteLaxMode, true, "/"
 	m.Cookie.Name = "sluice_session"
 	if s.encrypted() {
@@ -176,23 +172,31 @@ func (c *call) goElsewhere(user string) error {
 
 // sessionKeeper keeps the manager's sessions in our store.
 type sessionKeeper struct {
-	store sessionStore
-	now   func() time.Time
+	store     sessionStore
+	now       func() time.Time
+	idle, max time.Duration // how long a session lasts: unused, and at all
 }
 
 // until is when a session that is used now ends.
 func (k sessionKeeper) until(began time.Time) time.Time {
-	idle, end := k.now().Add(sessionIdle), began.Add(sessionLifetime)
+	idle, end := k.now().Add(k.idle), began.Add(k.max)
 	if end.Before(idle) {
 		return end
 	}
 	return idle
 }
 
+// over reports whether a session has ended. The time stored with it was computed
+// when it was last used, perhaps with longer settings than those of now.
+func (k sessionKeeper) over(one *flow.Session) bool {
+	now := k.now()
+	return one.UserID != "" && (!now.Before(one.SeenAt.Add(k.idle)) || !now.Before(one.SignedInAt.Add(k.max)))
+}
+
 // FindCtx returns the data of a session that is not over, and notes its use.
 func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	one, err := k.store.FindSession(ctx, token)
-	if one == nil || err != nil {
+	if one == nil || err != nil || k.over(one) {
 		return nil, false, err
 	}
 	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouch {

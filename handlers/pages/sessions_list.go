@@ -26,7 +26,7 @@ func (s *Server) showSessions(c *call) error {
 			ID: one.ID, Device: one.Agent, IP: one.IP, SignedInAt: one.SignedInAt, SeenAt: one.SeenAt, This: one.ID == c.sessionID(),
 		})
 	}
-	return c.render(http.StatusOK, views.Sessions(c.page("Sessions", views.SectionSettings), rows, s.Now()))
+	return c.render(http.StatusOK, views.Sessions(c.page("Sessions", views.SectionSettings), views.SessionsPage{Rows: rows, Idle: s.SessionIdle, Max: s.SessionMax, Now: s.Now()}))
 }
 
 func (s *Server) endSession(c *call) error {

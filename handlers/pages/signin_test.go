@@ -332,3 +332,48 @@ func TestHasher(t *testing.T) {
 		t.Errorf("a full house: %v", err)
 	}
 }
+
+func TestSession_ends_as_configured(t *testing.T) {
+	t.Parallel()
+	h, c := setupAt(t, func(cfg *Config) { cfg.SessionIdle, cfg.SessionMax = time.Hour, 90*time.Minute })
+	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	idle, busy := h.signIn("ada@example.com"), h.signIn("ada@example.com")
+	busy.get("/settings/sessions").is(http.StatusOK).has("after 1 hour without use", "after 90 minutes in any case")
+	c.move(59 * time.Minute)
+	busy.get("/settings/sessions").is(http.StatusOK)
+	c.move(time.Minute)
+	idle.get("/settings/sessions").is(http.StatusSeeOther)
+	busy.get("/settings/sessions").is(http.StatusOK)
+	c.move(30 * time.Minute)
+	busy.get("/settings/sessions").is(http.StatusSeeOther)
+}
+
+// Sessions that began under longer settings end by those of now.
+func TestSession_follows_shorter_settings(t *testing.T) {
+	t.Parallel()
+	h, c := setupAt(t)
+	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	b := h.signIn("ada@example.com")
+	short := New(Config{Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: h.server.PublicURL, Links: h.server.Links, Now: c.Now, SessionIdle: time.Hour, SessionMax: time.Hour})
+	t.Cleanup(short.Drain)
+	c.move(2 * time.Hour)
+	h.http.Config.Handler = short
+	b.get("/settings/sessions").is(http.StatusSeeOther)
+}
+
+func TestPasswordLink_works_for_an_hour(t *testing.T) {
+	t.Parallel()
+	h, c := setupAt(t)
+	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	lin := h.add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
+	ada := h.signIn("ada@example.com")
+	offer := func() string {
+		return h.link(ada.post("/settings/members/"+lin.ID+"/password", nil).is(http.StatusOK).has("works once, for 1 hour"))
+	}
+	link := offer()
+	c.move(flow.ResetLife - time.Second)
+	h.stranger().get(link).is(http.StatusOK)
+	c.move(time.Second)
+	h.stranger().get(link).is(http.StatusNotFound).has("links to a new password for 1 hour")
+	h.stranger().post("/password/reset", url.Values{"token": {token(link)}, "password": {password}}).is(http.StatusNotFound)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sluice/flow"
+)
+
+type auditCmd struct {
+	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written."`
+}
+
+type auditVerifyCmd struct {
+	Workspace string `help:"ID of one workspace; default is all." placeholder:"ID"`
+	JSON      bool   `help:"Print as JSON."`
+}
+
+// errAuditBroken has been shown, workspace by workspace.
+var errAuditBroken = errors.New("an audit log does not match its chain; see above")
+
+// Run verifies the audit logs, also beside a running server.
+func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	if err := cfg.needDatabase(); err != nil {
+		return err
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	chains, err := store.VerifyAudit(ctx, c.Workspace)
+	if err != nil {
+		return err
+	}
+	if len(chains) == 0 && c.Workspace != "" {
+		return fmt.Errorf("there is no audit log of a workspace %s", c.Workspace)
+	}
+	broken := false
+	for _, one := range chains {
+		broken = broken || one.Break != nil
+	}
+	if c.JSON {
+		err = printJSON(s.out, auditObject(chains, !broken))
+	} else {
+		err = printChains(s.out, chains)
+	}
+	if err == nil && broken {
+		err = errAuditBroken
+	}
+	return err
+}
+
+func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
+	list := make([]map[string]any, 0, len(chains))
+	for _, c := range chains {
+		one := map[string]any{
+			"workspace_id": c.WorkspaceID, "intact": c.Break == nil, "entries": c.Entries, "last_entry": c.LastSeq,
+			"began_at": stampOrNull(c.BeganAt), "adopted": c.Adopted, "pruned": c.Pruned, "pruned_at": stampOrNull(c.PrunedAt), "break": nil,
+		}
+		if b := c.Break; b != nil {
+			one["break"] = map[string]any{"entry": b.Seq, "id": b.ID, "reason": b.Reason}
+		}
+		list = append(list, one)
+	}
+	return map[string]any{"intact": intact, "workspaces": list}
+}
+
+func stampOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func printChains(w io.Writer, chains []flow.AuditChain) error {
+	for _, c := range chains {
+		line := fmt.Sprintf("%s: intact, %s", c.WorkspaceID, count(c.Entries, "entry", "entries"))
+		if c.Break == nil && c.LastSeq > 0 {
+			line += fmt.Sprintf(", last is number %d", c.LastSeq)
+		}
+		if b := c.Break; b != nil {
+			line = fmt.Sprintf("%s: BROKEN", c.WorkspaceID)
+			if b.Seq > 0 {
+				line += fmt.Sprintf(" at entry %d", b.Seq)
+			}
+			if b.ID != "" {
+				line += " (" + b.ID + ")"
+			}
+			line += ". " + b.Reason
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+		if c.BeganAt.IsZero() {
+			continue
+		}
+		fmt.Fprintf(w, "  The chain began %s.", c.BeganAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
+		if c.Adopted > 0 {
+			fmt.Fprintf(w, " %s older: nothing proves what happened to them before.", count(c.Adopted, "entry was", "entries were"))
+		}
+		if c.Pruned > 0 {
+			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last of them %s.", c.Pruned, c.PrunedAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
+		}
+		fmt.Fprintln(w)
+	}
+	if len(chains) == 0 {
+		fmt.Fprintln(w, "There are no entries yet.")
+	}
+	return nil
+}
