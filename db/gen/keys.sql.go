@@ -150,6 +150,21 @@ func (q *Queries) FindKeyByPreviousHash(ctx context.Context, hash string) (Key, 
 	return i, err
 }
 
+const handOverKey = `-- name: HandOverKey :exec
+UPDATE keys SET created_by = $1 WHERE id = $2 AND workspace_id = $3
+`
+
+type HandOverKeyParams struct {
+	CreatedBy   string
+	ID          string
+	WorkspaceID string
+}
+
+func (q *Queries) HandOverKey(ctx context.Context, arg HandOverKeyParams) error {
+	_, err := q.db.ExecContext(ctx, handOverKey, arg.CreatedBy, arg.ID, arg.WorkspaceID)
+	return err
+}
+
 const insertKey = `-- name: InsertKey :execrows
 INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, runs_per_day, run_trigger, created_by,
     created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, webhook_secret)
@@ -243,6 +258,66 @@ SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, us
 
 func (q *Queries) ListKeys(ctx context.Context, workspaceID string) ([]Key, error) {
 	rows, err := q.db.QueryContext(ctx, listKeys, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Key
+	for rows.Next() {
+		var i Key
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Prefix,
+			&i.Hash,
+			&i.Scopes,
+			&i.Flows,
+			&i.Rpm,
+			&i.Concurrency,
+			&i.UsdPerDay,
+			&i.RunTrigger,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.ExpiresAt,
+			&i.RevokedAt,
+			&i.LastUsedAt,
+			&i.LastUsedIp,
+			&i.Uses,
+			&i.RunsPerDay,
+			&i.RolledAt,
+			&i.PreviousPrefix,
+			&i.PreviousHash,
+			&i.PreviousUntil,
+			&i.PreviousUsedAt,
+			&i.PreviousUsedIp,
+			&i.PreviousUses,
+			&i.WebhookSecret,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeysBy = `-- name: ListKeysBy :many
+SELECT id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until, previous_used_at, previous_used_ip, previous_uses, webhook_secret FROM keys WHERE workspace_id = $1 AND created_by = $2 AND revoked_at = 0 ORDER BY id
+`
+
+type ListKeysByParams struct {
+	WorkspaceID string
+	CreatedBy   string
+}
+
+func (q *Queries) ListKeysBy(ctx context.Context, arg ListKeysByParams) ([]Key, error) {
+	rows, err := q.db.QueryContext(ctx, listKeysBy, arg.WorkspaceID, arg.CreatedBy)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,33 @@
 
 package gen
 
+type Audit struct {
+	ID          string
+	WorkspaceID string
+	Actor       string
+	Action      string
+	Target      string
+	Detail      string
+	Ip          string
+	CreatedAt   int64
+	Seq         int64
+	Mac         string
+	KeyNo       int64
+}
+
+type AuditChain struct {
+	WorkspaceID string
+	BeganAt     int64
+	Adopted     int64
+	StartSeq    int64
+	StartMac    string
+	PrunedAt    int64
+	LastSeq     int64
+	LastMac     string
+	KeyNo       int64
+	Mac         string
+}
+
 type Blob struct {
 	Hash     string
 	UploadID string
