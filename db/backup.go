@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"sluice/flow"
 )
 
 // Names in the archive that a backup is: a gzipped tar.
@@ -175,6 +177,11 @@ func (s *Store) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *
 			b.Missing = append(b.Missing, hash)
 			continue
 		} else if !isNoRows(err) {
+			return err
+		}
+		const subtract = `UPDATE storage SET bytes = bytes - (SELECT COALESCE(sum(f.size + ?1), 0) FROM files f
+			WHERE f.workspace_id = storage.workspace_id AND f.hash = ?2 AND f.erased_at = 0)`
+		if _, err := snapshot.ExecContext(ctx, subtract, flow.StorageItem, hash); err != nil {
 			return err
 		}
 		if _, err := snapshot.ExecContext(ctx, "UPDATE files SET erased_at = ?, name = '' WHERE hash = ?", micros(b.MadeAt), hash); err != nil {

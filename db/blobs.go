@@ -41,6 +41,8 @@ const headSize = 4096
 type meter struct {
 	content io.Reader
 	limit   int64 // bytes
+	room    int64 // bytes left in the workspace; used with refusal
+	refusal error // what to answer beyond room; nil means unlimited
 	size    int64
 	hash    hash.Hash
 	head    []byte
@@ -56,6 +58,9 @@ func (m *meter) Read(p []byte) (int, error) {
 	m.size += int64(n)
 	if m.size > m.limit {
 		return 0, flow.Errorf(flow.CodeBodyTooLarge, "The file is larger than %s, the most that is kept. Send a smaller one, or let the operator raise SLUICE_MAX_FILE.", flow.Size(m.limit))
+	}
+	if m.refusal != nil && m.size > m.room {
+		return 0, m.refusal
 	}
 	m.hash.Write(p[:n])
 	if room := headSize - len(m.head); room > 0 {

@@ -83,7 +83,10 @@ func (s *Store) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDeliv
 		if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
 			return missing(err, "flow")
 		}
-		return tx.addDelivery(row)
+		if err := tx.addDelivery(row); err != nil {
+			return err
+		}
+		return tx.checkQuota(ws, flow.Storage{Bytes: int64(len(row.Body))})
 	})
 	if err != nil {
 		return nil, err
@@ -118,6 +121,7 @@ func (tx *Tx) addDelivery(d newDelivery) error {
 	if err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams); err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
+	tx.storeBytes(d.WorkspaceID, int64(len(d.Body)))
 	return nil
 }
 

@@ -22,8 +22,16 @@ func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err e
 		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: clean(e.Tx.UserID),
 		Ops: string(flow.EncodeJSON(e.Tx.Ops)), Inverse: string(flow.EncodeJSON(e.Tx.Inverse)), Skipped: string(flow.EncodeJSON(e.Tx.Skipped)),
 	}
+	logged := int64(len(row.Ops) + len(row.Inverse) + len(row.Skipped))
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		row.CreatedAt = s.now()
+		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
+		if saved = err == nil && held.Rev == e.Base; !saved {
+			if isNoRows(err) {
+				err = nil
+			}
+			return err
+		}
 		n, err := tx.EditDraft(tx.ctx, gen.EditDraftParams{
 			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: clean(e.Name), Description: clean(e.Description),
 			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
@@ -36,10 +44,16 @@ func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err e
 		return firstError(
 			func() error { return tx.InsertEdit(tx.ctx, row) },
 			func() error {
-				return tx.ShortenEdits(tx.ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
+				dropped, err := tx.ShortenEdits(tx.ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
+				tx.storeBytes(e.WorkspaceID, logged-sum(dropped))
+				return err
 			},
 			func() error { return tx.keepFiles(e.WorkspaceID, files) },
 			func() error { return tx.notifyEdited(e.WorkspaceID, e.FlowID, row.Rev) },
+			// The log alone is no reason to refuse, or nobody could make a draft smaller.
+			func() error {
+				return tx.storeChecked(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
+			},
 		)
 	})
 	if saved = saved && err == nil; saved {
@@ -81,11 +95,22 @@ func (s *Store) ListEdits(ctx context.Context, ws, flowID string, afterRev int64
 }
 
 // forgetEdits removes what only serves the editing of a flow.
-func (tx *Tx) forgetEdits(flowID string) error {
-	return firstError(
-		func() error { return tx.DeleteEditsOfFlow(tx.ctx, flowID) },
-		func() error { return tx.DeletePinsOfFlow(tx.ctx, flowID) },
-	)
+func (tx *Tx) forgetEdits(ws, flowID string) error {
+	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
+		sizes, err := forget(tx.ctx, flowID)
+		if err != nil {
+			return err
+		}
+		tx.storeBytes(ws, -sum(sizes))
+	}
+	return nil
+}
+
+func sum(list []int64) (n int64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
 }
 
 // edited tells this process that a draft has reached a revision.

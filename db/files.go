@@ -23,6 +23,11 @@ func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader)
 		limit = min(limit, n.MaxSize)
 	}
 	m := newMeter(content, limit)
+	if n.RunID == "" {
+		if err := s.limitUpload(ctx, n.WorkspaceID, m); err != nil {
+			return nil, err
+		}
+	}
 	d, err := s.bucket.put(ctx, m)
 	if err != nil {
 		return nil, err
@@ -39,14 +44,37 @@ func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader)
 	return f, nil
 }
 
+// limitUpload stops an upload as soon as it exceeds what the workspace may
+// store, rather than once all of it has been read.
+func (s *Store) limitUpload(ctx context.Context, ws string, m *meter) error {
+	limit, err := s.findQuota(ctx, s.read, ws)
+	if err != nil || limit.Bytes == 0 {
+		return err
+	}
+	used, err := s.read.FindStorage(ctx, ws)
+	if err != nil {
+		return fmt.Errorf("read the storage of %s: %w", ws, err)
+	}
+	m.refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: limit.Bytes, Used: used.Bytes}.Refusal()
+	if m.room = limit.Bytes - used.Bytes - flow.StorageItem; m.room < 0 {
+		return m.refusal
+	}
+	return nil
+}
+
 func (tx *Tx) addFile(f *flow.File, runID string) error {
 	err := tx.InsertFile(tx.ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
 		KeyID: f.KeyID, CreatedAt: micros(f.CreatedAt),
 	})
-	if err != nil || runID == "" {
+	if err != nil {
 		return err
 	}
+	kept := flow.Storage{Bytes: f.Size + flow.StorageItem}
+	if runID == "" {
+		return tx.storeChecked(f.WorkspaceID, kept)
+	}
+	tx.storeMore(f.WorkspaceID, kept) // a run that was accepted may keep what its steps make
 	// A worker that was cut off may still save: a run whose content is gone
 	// would never take the file with it.
 	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})

@@ -14,8 +14,12 @@ import (
 // EraseFile makes a file gone for everybody; its content follows.
 func (s *Store) EraseFile(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
-		return touched(n, err, "file")
+		size, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
+		if err != nil {
+			return missing(err, "file")
+		}
+		tx.storeBytes(ws, -size-flow.StorageItem)
+		return nil
 	})
 }
 
@@ -26,7 +30,11 @@ func (tx *Tx) eraseFiles(runID string) error {
 	return firstError(
 		func() error { return tx.HoldFilesOfRun(tx.ctx, runID) },
 		func() error {
-			return tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
+			erased, err := tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
+			for _, f := range erased {
+				tx.storeBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+			}
+			return err
 		},
 		func() error { return tx.UnlinkFiles(tx.ctx, runID) },
 	)
@@ -54,7 +62,13 @@ func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
 	if n, err := tx.HoldFile(tx.ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
 		return err
 	}
-	_, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})
+	f, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})
+	if isNoRows(err) {
+		return nil // a run or a flow has it now
+	}
+	if err == nil {
+		tx.storeBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+	}
 	return err
 }
 

@@ -30,10 +30,14 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		if err := tx.keepFiles(f.WorkspaceID, files); err != nil {
 			return err
 		}
-		return tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
+		err := tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
 			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Tags: encodeList(f.Tags), Draft: string(f.Draft),
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: micros(f.CreatedAt),
 		})
+		if err != nil {
+			return err
+		}
+		return tx.storeChecked(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
 	})
 }
 
@@ -42,6 +46,10 @@ func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description s
 	files := documentFiles(draft)
 	var rev int64
 	err := s.write(ctx, durable, func(tx *Tx) (err error) {
+		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+		if err != nil {
+			return missing(err, "flow")
+		}
 		if err := tx.keepFiles(ws, files); err != nil {
 			return err
 		}
@@ -51,7 +59,10 @@ func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description s
 		if err != nil {
 			return missing(err, "flow")
 		}
-		return tx.notifyEdited(ws, flowID, rev)
+		if err := tx.notifyEdited(ws, flowID, rev); err != nil {
+			return err
+		}
+		return tx.storeChecked(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
 	})
 	if err == nil {
 		s.afterCommit(ctx, func() { s.edited(ws, flowID, rev) })
@@ -91,11 +102,16 @@ func (s *Store) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, 
 // its editing goes.
 func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+		if err != nil {
+			return missing(err, "flow")
+		}
 		n, err := tx.ArchiveFlow(tx.ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.now()})
 		if err := touched(n, err, "flow"); err != nil {
 			return err
 		}
-		return tx.forgetEdits(flowID)
+		tx.storeMore(ws, flow.Storage{Flows: -flag(held.ArchivedAt == 0)})
+		return tx.forgetEdits(ws, flowID)
 	})
 }
 

@@ -48,7 +48,14 @@ func (s *Store) TagFlow(ctx context.Context, ws, flowID string, tags []string) e
 // again.
 func (s *Store) RestoreFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+		if err != nil {
+			return missing(err, "flow")
+		}
 		n, err := tx.RestoreFlow(tx.ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.now()})
-		return touched(n, err, "flow")
+		if err := touched(n, err, "flow"); err != nil {
+			return err
+		}
+		return tx.storeChecked(ws, flow.Storage{Flows: flag(held.ArchivedAt != 0)})
 	})
 }

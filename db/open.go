@@ -36,6 +36,7 @@ type Config struct {
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
+	Quota           flow.Storage  // what a workspace may keep, but for the default workspace; 0 is unlimited
 
 	MustExist bool // Open refuses with ErrNoDatabase to create a database
 
@@ -91,6 +92,7 @@ type Store struct {
 	self       atomic.Pointer[string] // the ID of this instance, once it is known
 	source     string                 // names this store in what it tells others
 	lines      lineTurns
+	shards  atomic.Uint64          // counts transactions, to spread them over storageShards
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.

@@ -17,13 +17,23 @@ func (s *Store) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) erro
 	outputs := flow.EncodeJSON(p.Outputs)
 	files := documentFiles(outputs)
 	return s.write(ctx, durable, func(tx *Tx) error {
+		if _, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
+			return missing(err, "flow")
+		}
+		before, err := tx.SizePin(tx.ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
+		if err != nil && !isNoRows(err) {
+			return fmt.Errorf("size of the pin of %s: %w", p.Node, err)
+		}
 		n, err := tx.SavePin(tx.ctx, gen.SavePinParams{
 			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.now(),
 		})
 		if err := touched(n, err, "flow"); err != nil {
 			return err
 		}
-		return tx.keepFiles(ws, files)
+		if err := tx.keepFiles(ws, files); err != nil {
+			return err
+		}
+		return tx.storeChecked(ws, flow.Storage{Bytes: int64(len(outputs)) - before})
 	})
 }
 
@@ -47,7 +57,11 @@ func (s *Store) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, er
 // RemovePin takes the sample outputs off a node.
 func (s *Store) RemovePin(ctx context.Context, ws, flowID, node string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.DeletePin(tx.ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
-		return touched(n, err, "pin")
+		size, err := tx.DeletePin(tx.ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
+		if err != nil {
+			return missing(err, "pin")
+		}
+		tx.storeBytes(ws, -size)
+		return nil
 	})
 }

@@ -20,13 +20,23 @@ func (s *Store) EraseRun(ctx context.Context, ws, flowID, runID string, code flo
 		if !run.State.Ended() {
 			return flow.Errorf(flow.CodeRunNotEnded, "This run has not ended. Cancel it first.")
 		}
-		return tx.erase(runID, encodeError(run.Error), code)
+		return tx.erase(ws, runID, encodeError(run.Error), code)
 	})
 }
 
 // erase removes what a run has taken in and given out. IDs, status, times,
 // error code, usage and cost stay.
-func (tx *Tx) erase(runID, failure string, code flow.Code) error {
+func (tx *Tx) erase(ws, runID, failure string, code flow.Code) error {
+	// Two that erase the same run at once must not both count it.
+	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
+	if err != nil || held == 0 {
+		return err
+	}
+	size, err := tx.SizeRun(tx.ctx, runID)
+	if err != nil {
+		return fmt.Errorf("size of %s: %w", runID, err)
+	}
+	tx.storeMore(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
 	reason, err := decode[*flow.Error](failure)
 	if err != nil {
 		return err
@@ -71,7 +81,7 @@ func (s *Store) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int
 		}
 		n = len(rows)
 		for _, r := range rows {
-			if err := tx.erase(r.ID, r.Error, flow.CodeRunExpired); err != nil {
+			if err := tx.erase(r.WorkspaceID, r.ID, r.Error, flow.CodeRunExpired); err != nil {
 				return fmt.Errorf("expire %s: %w", r.ID, err)
 			}
 		}
@@ -93,7 +103,7 @@ func (s *Store) EraseUnsaved(ctx context.Context, limit int) (n int, err error) 
 		}
 		n = len(rows)
 		for _, r := range rows {
-			if err := tx.erase(r.ID, r.Error, flow.CodeResultNotSaved); err != nil {
+			if err := tx.erase(r.WorkspaceID, r.ID, r.Error, flow.CodeResultNotSaved); err != nil {
 				return fmt.Errorf("erase %s: %w", r.ID, err)
 			}
 		}
@@ -136,7 +146,14 @@ func (tx *Tx) dropTests(now time.Time, limit int) (int, error) {
 	for _, id := range ids {
 		err = firstError(
 			func() error { return tx.DeleteAttempts(tx.ctx, id) },
-			func() error { return tx.DeleteDelivery(tx.ctx, id) },
+			func() error {
+				d, err := tx.DeleteDelivery(tx.ctx, id)
+				if isNoRows(err) {
+					return nil
+				}
+				tx.storeBytes(d.WorkspaceID, -d.Bytes)
+				return err
+			},
 		)
 		if err != nil {
 			return 0, err
@@ -163,11 +180,14 @@ func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int,
 		if err != nil {
 			return fmt.Errorf("drop tests of webhooks: %w", err)
 		}
+		for _, e := range edits {
+			tx.storeBytes(e.WorkspaceID, -e.Bytes)
+		}
 		audit, err := tx.pruneAudit(now, limit)
 		if err != nil {
 			return fmt.Errorf("prune audit logs: %w", err)
 		}
-		n = max(int(max(dropped, edits)), tests, audit)
+		n = max(int(dropped), len(edits), tests, audit)
 		if err := tx.DropFlowHours(tx.ctx, hourOf(now.Add(-hoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}

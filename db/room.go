@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 // Places of a run: who holds it.
@@ -36,7 +37,9 @@ type room struct {
 	queued    map[flowKey]int64 // as stored
 	joined    map[flowKey]int64 // more than stored, by moves of this transaction
 	limits    map[flowKey]flowLimits
-	lineEmpty bool // known to be; false means unknown
+	quotas    map[string]flow.Storage // by workspace
+	stored    map[string]flow.Storage // by workspace, as committed
+	lineEmpty bool                    // known to be; false means unknown
 	locked    bool
 }
 
@@ -44,6 +47,7 @@ func newRoom() room {
 	return room{
 		admitted: map[flowKey]int64{}, queued: map[flowKey]int64{},
 		joined: map[flowKey]int64{}, limits: map[flowKey]flowLimits{},
+		quotas: map[string]flow.Storage{}, stored: map[string]flow.Storage{},
 	}
 }
 
@@ -110,6 +114,7 @@ func (tx *Tx) flowLimits(k flowKey) (flowLimits, error) {
 		return l, missing(err, "flow")
 	}
 	tx.batch.room.limits[k] = l
+	tx.batch.room.quotas[k.ws] = tx.s.quotaOf(k.ws, flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns})
 	return l, nil
 }
 

@@ -55,11 +55,13 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (e
 	if err := tx.checkKey(row.WorkspaceID, n.Key); err != nil {
 		return err
 	}
+	kept := flow.Storage{Bytes: flow.StorageItem + sizeOfStart(row) + sizeOfSteps(steps), Runs: 1}
 	if len(n.Document) > 0 {
-		doc := gen.PinDocumentParams{WorkspaceID: row.WorkspaceID, Hash: row.DocumentHash, Body: string(n.Document)}
-		if err := tx.PinDocument(tx.ctx, doc); err != nil {
-			return fmt.Errorf("pin document: %w", err)
+		pinned, err := tx.pinDocument(row.WorkspaceID, row.DocumentHash, n.Document)
+		if err != nil {
+			return err
 		}
+		kept.Bytes += pinned
 	}
 	if row.Place, err = tx.decide(flowKey{row.WorkspaceID, row.FlowID}); err != nil {
 		return err
@@ -81,7 +83,7 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (e
 	if row.Place == placeWorker {
 		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: row.ID, Attempt: row.Attempt})
 	}
-	return nil
+	return tx.storeChecked(row.WorkspaceID, kept)
 }
 
 // claimIdempotency takes the key for this run, or returns the run that an

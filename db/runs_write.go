@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -26,6 +27,9 @@ func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
 		return err
 	}
 	w.Run.ExpiresAt = p.run.ExpiresAt
+	if w.Run.Sizes != nil {
+		maps.Copy(w.Run.Sizes, p.sizes)
+	}
 	return nil
 }
 
@@ -38,6 +42,7 @@ type runWrite struct {
 	row        gen.UpdateRunParams
 	steps      []any
 	deliveries []newDelivery
+	sizes      map[string]int64 // of Run.Sizes, as this write leaves them
 }
 
 func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
@@ -54,6 +59,8 @@ func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
 	}
 	p.row = updateRow(r, placeOf(r.State), w)
 	p.steps = stepRows(r, w.Steps)
+	p.sizes = stepSizes(p.steps)
+	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
 		d, err := s.deliveryRow(r, &w.Deliveries[i])
 		if err != nil {
@@ -97,6 +104,13 @@ func (p *runWrite) repeated(tx *Tx) error {
 }
 
 func (p *runWrite) apply(tx *Tx) error {
+	before := p.run.Sizes
+	if before == nil {
+		var err error
+		if before, err = sizesOf(tx.ctx, tx.Queries, p.run.ID); err != nil {
+			return err
+		}
+	}
 	n, err := tx.UpdateRun(tx.ctx, p.row)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", p.run.ID, err)
@@ -114,12 +128,22 @@ func (p *runWrite) apply(tx *Tx) error {
 			return err
 		}
 	}
+	tx.storeBytes(p.run.WorkspaceID, p.grown(before))
 	tx.batch.consumed(&p.run, p.Steps, p.s.cfg.Now())
 	tx.tell(p.run.ID)
 	if p.row.Place == placeWorker {
 		return nil
 	}
 	return p.letGo(tx)
+}
+
+// grown returns by how many bytes this write changes what the run keeps. It may
+// exceed a quota: a run that was accepted may always end.
+func (p *runWrite) grown(before map[string]int64) (n int64) {
+	for path, size := range p.sizes {
+		n += size - before[path]
+	}
+	return n
 }
 
 // letGo does what follows when no worker holds the run any more. What others

@@ -19,6 +19,10 @@ var stepColumns = []string{
 	"error", "saved", "input", "outputs", "attempts",
 }
 
+// stepContent is the first of the last columns of stepColumns, which hold text
+// that counts towards a quota: error, saved, input, outputs and attempts.
+const stepContent = 18
+
 // maxStepRows bounds the rows of one statement, well below the 32,766
 // parameters that SQLite takes.
 const maxStepRows = 64
@@ -70,6 +74,28 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 	return args
 }
 
+// stepSizes returns the bytes of flattened steps that count towards a quota, by
+// path.
+func stepSizes(args []any) map[string]int64 {
+	sizes := make(map[string]int64, len(args)/len(stepColumns)+1)
+	for row := range slices.Chunk(args, len(stepColumns)) {
+		var n int
+		for _, text := range row[stepContent:] {
+			n += len(text.(string))
+		}
+		sizes[row[1].(string)] = int64(n)
+	}
+	return sizes
+}
+
+// sizeOfSteps returns the sum of stepSizes.
+func sizeOfSteps(args []any) (n int64) {
+	for _, size := range stepSizes(args) {
+		n += size
+	}
+	return n
+}
+
 // writeSteps upserts flattened steps.
 func (tx *Tx) writeSteps(args []any) error {
 	for chunk := range slices.Chunk(args, maxStepRows*len(stepColumns)) {
@@ -82,13 +108,20 @@ func (tx *Tx) writeSteps(args []any) error {
 
 // FindSteps returns the steps of a run, by path.
 func (s *Store) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error) {
+	return s.findSteps(ctx, ws, runID, map[string]int64{})
+}
+
+// findSteps also adds the size of each step to sizes.
+func (s *Store) findSteps(ctx context.Context, ws, runID string, sizes map[string]int64) ([]flow.Step, error) {
 	rows, err := s.read.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list steps of %s: %w", runID, err)
 	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
-		if steps[i], err = stepOf(&rows[i]); err != nil {
+		r := &rows[i]
+		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
+		if steps[i], err = stepOf(r); err != nil {
 			return nil, fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err)
 		}
 	}

@@ -42,14 +42,24 @@ func (s *Store) PublishFlow(ctx context.Context, ws, flowID string, document []b
 }
 
 func (tx *Tx) addVersion(v gen.Version, document []byte) error {
-	doc := gen.PinDocumentParams{WorkspaceID: v.WorkspaceID, Hash: v.DocumentHash, Body: string(document)}
-	if err := tx.PinDocument(tx.ctx, doc); err != nil {
-		return fmt.Errorf("pin document: %w", err)
+	pinned, err := tx.pinDocument(v.WorkspaceID, v.DocumentHash, document)
+	if err != nil {
+		return err
 	}
 	if err := tx.InsertVersion(tx.ctx, gen.InsertVersionParams(v)); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	return nil
+	return tx.storeChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
+}
+
+// pinDocument stores a document under its hash, unless the workspace has it,
+// and returns how many bytes that adds.
+func (tx *Tx) pinDocument(ws, hash string, document []byte) (added int64, err error) {
+	n, err := tx.PinDocument(tx.ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
+	if err != nil {
+		return 0, fmt.Errorf("pin document: %w", err)
+	}
+	return n * int64(len(document)), nil
 }
 
 func (tx *Tx) goLive(ws, flowID string, n int64) error {

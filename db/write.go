@@ -47,15 +47,17 @@ type batch struct {
 	// deliveries is set when a delivery joined a line or a slot became free. A
 	// member that fails may leave it set, which is harmless.
 	deliveries bool
+
+	storage []storageEntry
 }
 
 // mark remembers how far a batch was filled before a member.
-type mark struct{ jobs, usage, hours, moves, told int }
+type mark struct{ jobs, usage, hours, moves, told, storage int }
 
 func newBatch() *batch { return &batch{room: newRoom()} }
 
 func (b *batch) mark() mark {
-	return mark{len(b.jobs), len(b.usage), len(b.hours), len(b.moves), len(b.told)}
+	return mark{len(b.jobs), len(b.usage), len(b.hours), len(b.moves), len(b.told), len(b.storage)}
 }
 
 // undo forgets what was gathered since the mark, for a member that failed.
@@ -65,7 +67,7 @@ func (b *batch) undo(m mark) {
 	}
 	b.room.forgetLine()
 	b.jobs, b.usage, b.hours = b.jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
-	b.moves, b.told = b.moves[:m.moves], b.told[:m.told]
+	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]
 }
 
 // flush writes what was gathered. handle is the transaction as the queue knows it.
@@ -86,7 +88,10 @@ func (tx *Tx) flush(handle any) error {
 	if err := tx.flushUsage(); err != nil {
 		return fmt.Errorf("write usage: %w", err)
 	}
-	return nil
+	if tx.s.pool != nil {
+		return nil // postgresWriter sends storage with its notifications
+	}
+	return tx.flushStorage()
 }
 
 // wake tells the queue about the jobs of a committed batch.

@@ -76,16 +76,23 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) e
 	if err := tx.flush(t); err != nil {
 		return err
 	}
-	return tx.notify(t)
+	return tx.finish(t)
 }
 
-// notify tells the other instances which runs this transaction has written.
-func (tx *Tx) notify(t pgx.Tx) error {
+// finish stores what workspaces keep more or less than before and tells the
+// other instances which runs this transaction has written, in one round trip.
+func (tx *Tx) finish(t pgx.Tx) error {
+	b := &pgx.Batch{}
+	tx.queueStorage(b)
 	slices.Sort(tx.batch.told)
 	for _, id := range slices.Compact(tx.batch.told) {
-		if _, err := t.Exec(tx.ctx, "SELECT pg_notify($1, $2)", runChannel, id); err != nil {
-			return fmt.Errorf("notify: %w", err)
-		}
+		b.Queue("SELECT pg_notify($1, $2)", runChannel, id)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if err := t.SendBatch(tx.ctx, b).Close(); err != nil {
+		return fmt.Errorf("write storage and notify: %w", err)
 	}
 	return nil
 }

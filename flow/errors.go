@@ -66,6 +66,7 @@ const (
 	CodeOverloaded            Code = "overloaded"
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
+	CodeQuotaExceeded         Code = "quota_exceeded"
 	// CodeDocumentInvalid refuses a flow document on import or publish.
 	CodeDocumentInvalid Code = "document_invalid"
 )
@@ -80,6 +81,7 @@ type Error struct {
 	Fields    []Problem     `json:"-"` // every problem of the input, each with its place
 	After     time.Duration `json:"-"` // do not try again sooner; zero when unknown
 	Budget    *Budget       `json:"-"` // of CodeBudgetExceeded: which one
+	Quota     *Quota        `json:"-"` // of CodeQuotaExceeded: which one
 }
 
 // Error returns the sentence, followed by the places when there are any.

@@ -149,6 +149,10 @@ type Run struct {
 	DeadlineAt              time.Time
 	WaitingSince            time.Time
 	Erased                  Code // why the content is gone (result_not_saved, run_expired); empty while it is there
+	// Sizes are the bytes that the store keeps of what a worker writes: of each
+	// step by its path, and of outputs and error by "". The store maintains them
+	// while the run is worked on; nil means that nobody has looked.
+	Sizes map[string]int64
 }
 
 // Step is what one node did in one run.

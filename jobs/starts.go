@@ -158,6 +158,7 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 		defer r.hub.leave(run.ID, w)
 	}
 	if fresh := run; len(n.Steps) == 0 {
+		fresh.Sizes = map[string]int64{} // nothing is written yet
 		r.keepFresh(&fresh)
 	}
 	started, err := r.store.StartRun(ctx, n)

@@ -9,18 +9,38 @@ import (
 	"context"
 )
 
-const deleteEditsOfFlow = `-- name: DeleteEditsOfFlow :exec
+const deleteEditsOfFlow = `-- name: DeleteEditsOfFlow :many
 DELETE FROM edits WHERE flow_id = $1
+RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes
 `
 
-func (q *Queries) DeleteEditsOfFlow(ctx context.Context, flowID string) error {
-	_, err := q.db.ExecContext(ctx, deleteEditsOfFlow, flowID)
-	return err
+func (q *Queries) DeleteEditsOfFlow(ctx context.Context, flowID string) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, deleteEditsOfFlow, flowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var bytes int64
+		if err := rows.Scan(&bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, bytes)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
-const dropEdits = `-- name: DropEdits :execrows
+const dropEdits = `-- name: DropEdits :many
 DELETE FROM edits WHERE (flow_id, rev) IN (
     SELECT e.flow_id, e.rev FROM edits e WHERE e.created_at <= $1 ORDER BY e.created_at LIMIT $2)
+RETURNING workspace_id, CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes
 `
 
 type DropEditsParams struct {
@@ -28,12 +48,32 @@ type DropEditsParams struct {
 	MaxRows     int32
 }
 
-func (q *Queries) DropEdits(ctx context.Context, arg DropEditsParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, dropEdits, arg.StaleBefore, arg.MaxRows)
+type DropEditsRow struct {
+	WorkspaceID string
+	Bytes       int64
+}
+
+func (q *Queries) DropEdits(ctx context.Context, arg DropEditsParams) ([]DropEditsRow, error) {
+	rows, err := q.db.QueryContext(ctx, dropEdits, arg.StaleBefore, arg.MaxRows)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected()
+	defer rows.Close()
+	var items []DropEditsRow
+	for rows.Next() {
+		var i DropEditsRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const findEdit = `-- name: FindEdit :one
@@ -155,8 +195,9 @@ func (q *Queries) ListEdits(ctx context.Context, arg ListEditsParams) ([]ListEdi
 	return items, nil
 }
 
-const shortenEdits = `-- name: ShortenEdits :exec
+const shortenEdits = `-- name: ShortenEdits :many
 DELETE FROM edits WHERE flow_id = $1 AND rev <= $2
+RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes
 `
 
 type ShortenEditsParams struct {
@@ -164,7 +205,25 @@ type ShortenEditsParams struct {
 	LastRev int64
 }
 
-func (q *Queries) ShortenEdits(ctx context.Context, arg ShortenEditsParams) error {
-	_, err := q.db.ExecContext(ctx, shortenEdits, arg.FlowID, arg.LastRev)
-	return err
+func (q *Queries) ShortenEdits(ctx context.Context, arg ShortenEditsParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, shortenEdits, arg.FlowID, arg.LastRev)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var bytes int64
+		if err := rows.Scan(&bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, bytes)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

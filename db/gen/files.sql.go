@@ -68,8 +68,9 @@ func (q *Queries) DropFile(ctx context.Context, id string) error {
 	return err
 }
 
-const eraseFile = `-- name: EraseFile :execrows
+const eraseFile = `-- name: EraseFile :one
 UPDATE files SET erased_at = $1, name = '' WHERE id = $2 AND workspace_id = $3 AND erased_at = 0
+RETURNING size
 `
 
 type EraseFileParams struct {
@@ -79,17 +80,17 @@ type EraseFileParams struct {
 }
 
 func (q *Queries) EraseFile(ctx context.Context, arg EraseFileParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, eraseFile, arg.ErasedAt, arg.ID, arg.WorkspaceID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	row := q.db.QueryRowContext(ctx, eraseFile, arg.ErasedAt, arg.ID, arg.WorkspaceID)
+	var size int64
+	err := row.Scan(&size)
+	return size, err
 }
 
-const eraseFilesOfRun = `-- name: EraseFilesOfRun :exec
+const eraseFilesOfRun = `-- name: EraseFilesOfRun :many
 UPDATE files SET erased_at = $1, name = ''
 WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = $2)
     AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> $2)
+RETURNING workspace_id, size
 `
 
 type EraseFilesOfRunParams struct {
@@ -97,14 +98,38 @@ type EraseFilesOfRunParams struct {
 	RunID    string
 }
 
-func (q *Queries) EraseFilesOfRun(ctx context.Context, arg EraseFilesOfRunParams) error {
-	_, err := q.db.ExecContext(ctx, eraseFilesOfRun, arg.ErasedAt, arg.RunID)
-	return err
+type EraseFilesOfRunRow struct {
+	WorkspaceID string
+	Size        int64
 }
 
-const eraseLooseFile = `-- name: EraseLooseFile :execrows
+func (q *Queries) EraseFilesOfRun(ctx context.Context, arg EraseFilesOfRunParams) ([]EraseFilesOfRunRow, error) {
+	rows, err := q.db.QueryContext(ctx, eraseFilesOfRun, arg.ErasedAt, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EraseFilesOfRunRow
+	for rows.Next() {
+		var i EraseFilesOfRunRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eraseLooseFile = `-- name: EraseLooseFile :one
 UPDATE files SET erased_at = $1, name = ''
 WHERE id = $2 AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
+RETURNING workspace_id, size
 `
 
 type EraseLooseFileParams struct {
@@ -112,12 +137,16 @@ type EraseLooseFileParams struct {
 	ID       string
 }
 
-func (q *Queries) EraseLooseFile(ctx context.Context, arg EraseLooseFileParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, eraseLooseFile, arg.ErasedAt, arg.ID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+type EraseLooseFileRow struct {
+	WorkspaceID string
+	Size        int64
+}
+
+func (q *Queries) EraseLooseFile(ctx context.Context, arg EraseLooseFileParams) (EraseLooseFileRow, error) {
+	row := q.db.QueryRowContext(ctx, eraseLooseFile, arg.ErasedAt, arg.ID)
+	var i EraseLooseFileRow
+	err := row.Scan(&i.WorkspaceID, &i.Size)
+	return i, err
 }
 
 const findBlob = `-- name: FindBlob :one

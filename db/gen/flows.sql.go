@@ -144,7 +144,8 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 }
 
 const findFlowLimits = `-- name: FindFlowLimits :one
-SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued
+SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued,
+    w.quota_bytes, w.quota_flows, w.quota_runs
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -161,6 +162,9 @@ type FindFlowLimitsRow struct {
 	UsdPerDay  int64
 	AllRunning int64
 	AllQueued  int64
+	QuotaBytes int64
+	QuotaFlows int64
+	QuotaRuns  int64
 }
 
 func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) (FindFlowLimitsRow, error) {
@@ -173,6 +177,9 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 		&i.UsdPerDay,
 		&i.AllRunning,
 		&i.AllQueued,
+		&i.QuotaBytes,
+		&i.QuotaFlows,
+		&i.QuotaRuns,
 	)
 	return i, err
 }

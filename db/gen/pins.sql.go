@@ -9,8 +9,9 @@ import (
 	"context"
 )
 
-const deletePin = `-- name: DeletePin :execrows
+const deletePin = `-- name: DeletePin :one
 DELETE FROM pins WHERE flow_id = $1 AND node_id = $2 AND workspace_id = $3
+RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes
 `
 
 type DeletePinParams struct {
@@ -20,20 +21,38 @@ type DeletePinParams struct {
 }
 
 func (q *Queries) DeletePin(ctx context.Context, arg DeletePinParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, deletePin, arg.FlowID, arg.NodeID, arg.WorkspaceID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	row := q.db.QueryRowContext(ctx, deletePin, arg.FlowID, arg.NodeID, arg.WorkspaceID)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }
 
-const deletePinsOfFlow = `-- name: DeletePinsOfFlow :exec
+const deletePinsOfFlow = `-- name: DeletePinsOfFlow :many
 DELETE FROM pins WHERE flow_id = $1
+RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes
 `
 
-func (q *Queries) DeletePinsOfFlow(ctx context.Context, flowID string) error {
-	_, err := q.db.ExecContext(ctx, deletePinsOfFlow, flowID)
-	return err
+func (q *Queries) DeletePinsOfFlow(ctx context.Context, flowID string) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, deletePinsOfFlow, flowID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var bytes int64
+		if err := rows.Scan(&bytes); err != nil {
+			return nil, err
+		}
+		items = append(items, bytes)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listPins = `-- name: ListPins :many

@@ -249,7 +249,7 @@ func (q *Queries) ListVersions(ctx context.Context, arg ListVersionsParams) ([]V
 	return items, nil
 }
 
-const pinDocument = `-- name: PinDocument :exec
+const pinDocument = `-- name: PinDocument :execrows
 INSERT INTO documents (workspace_id, hash, body) VALUES ($1, $2, $3)
 ON CONFLICT (workspace_id, hash) DO NOTHING
 `
@@ -260,9 +260,12 @@ type PinDocumentParams struct {
 	Body        string
 }
 
-func (q *Queries) PinDocument(ctx context.Context, arg PinDocumentParams) error {
-	_, err := q.db.ExecContext(ctx, pinDocument, arg.WorkspaceID, arg.Hash, arg.Body)
-	return err
+func (q *Queries) PinDocument(ctx context.Context, arg PinDocumentParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, pinDocument, arg.WorkspaceID, arg.Hash, arg.Body)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setLiveVersion = `-- name: SetLiveVersion :execrows

@@ -21,7 +21,7 @@ func (q *Queries) FindMeta(ctx context.Context, name string) ([]byte, error) {
 }
 
 const findWorkspace = `-- name: FindWorkspace :one
-SELECT id, name, max_running, max_queued, created_at FROM workspaces WHERE id = $1
+SELECT id, name, max_running, max_queued, created_at, quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
 `
 
 func (q *Queries) FindWorkspace(ctx context.Context, id string) (Workspace, error) {
@@ -33,6 +33,9 @@ func (q *Queries) FindWorkspace(ctx context.Context, id string) (Workspace, erro
 		&i.MaxRunning,
 		&i.MaxQueued,
 		&i.CreatedAt,
+		&i.QuotaBytes,
+		&i.QuotaFlows,
+		&i.QuotaRuns,
 	)
 	return i, err
 }

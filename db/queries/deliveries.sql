@@ -83,5 +83,6 @@ SELECT id FROM deliveries WHERE run_id = '' AND ended_at > 0 AND created_at < @s
 -- name: DeleteAttempts :exec
 DELETE FROM delivery_attempts WHERE delivery_id = @delivery_id;
 
--- name: DeleteDelivery :exec
-DELETE FROM deliveries WHERE id = @id;
+-- name: DeleteDelivery :one
+DELETE FROM deliveries WHERE id = @id
+RETURNING workspace_id, CAST(octet_length(body) AS BIGINT) AS bytes;

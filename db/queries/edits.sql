@@ -10,12 +10,15 @@ SELECT rev, tx_id, tab, user_id, created_at, ops FROM edits
 WHERE flow_id = @flow_id AND workspace_id = @workspace_id AND rev > @after_rev
 ORDER BY rev LIMIT @max_rows;
 
--- name: ShortenEdits :exec
-DELETE FROM edits WHERE flow_id = @flow_id AND rev <= @last_rev;
+-- name: ShortenEdits :many
+DELETE FROM edits WHERE flow_id = @flow_id AND rev <= @last_rev
+RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;
 
--- name: DropEdits :execrows
+-- name: DropEdits :many
 DELETE FROM edits WHERE (flow_id, rev) IN (
-    SELECT e.flow_id, e.rev FROM edits e WHERE e.created_at <= @stale_before ORDER BY e.created_at LIMIT @max_rows);
+    SELECT e.flow_id, e.rev FROM edits e WHERE e.created_at <= @stale_before ORDER BY e.created_at LIMIT @max_rows)
+RETURNING workspace_id, CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;
 
--- name: DeleteEditsOfFlow :exec
-DELETE FROM edits WHERE flow_id = @flow_id;
+-- name: DeleteEditsOfFlow :many
+DELETE FROM edits WHERE flow_id = @flow_id
+RETURNING CAST(octet_length(ops) + octet_length(inverse) + octet_length(skipped) AS BIGINT) AS bytes;

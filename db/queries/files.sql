@@ -23,8 +23,9 @@ UPDATE files SET kept = kept WHERE erased_at = 0 AND id IN (SELECT l.file_id FRO
 -- name: HoldRunContent :execrows
 UPDATE runs SET erased = erased WHERE id = @id AND workspace_id = @workspace_id AND erased = '';
 
--- name: EraseFile :execrows
-UPDATE files SET erased_at = @erased_at, name = '' WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0;
+-- name: EraseFile :one
+UPDATE files SET erased_at = @erased_at, name = '' WHERE id = @id AND workspace_id = @workspace_id AND erased_at = 0
+RETURNING size;
 
 -- name: LinkFile :exec
 INSERT INTO run_files (run_id, file_id, workspace_id) VALUES (@run_id, @file_id, @workspace_id)
@@ -36,10 +37,11 @@ SELECT CAST(@run_id AS TEXT), l.file_id, l.workspace_id FROM run_files l
 WHERE l.run_id = @parent_run_id AND l.workspace_id = @workspace_id
 ON CONFLICT (run_id, file_id) DO NOTHING;
 
--- name: EraseFilesOfRun :exec
+-- name: EraseFilesOfRun :many
 UPDATE files SET erased_at = @erased_at, name = ''
 WHERE erased_at = 0 AND kept = 0 AND id IN (SELECT l.file_id FROM run_files l WHERE l.run_id = @run_id)
-    AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> @run_id);
+    AND NOT EXISTS (SELECT 1 FROM run_files o WHERE o.file_id = files.id AND o.run_id <> @run_id)
+RETURNING workspace_id, size;
 
 -- name: UnlinkFiles :exec
 DELETE FROM run_files WHERE run_id = @run_id;
@@ -55,9 +57,10 @@ WHERE erased_at = 0 AND kept = 0 AND created_at <= @created_before
     AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
 ORDER BY created_at LIMIT @max_rows;
 
--- name: EraseLooseFile :execrows
+-- name: EraseLooseFile :one
 UPDATE files SET erased_at = @erased_at, name = ''
-WHERE id = @id AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id);
+WHERE id = @id AND erased_at = 0 AND kept = 0 AND NOT EXISTS (SELECT 1 FROM run_files l WHERE l.file_id = files.id)
+RETURNING workspace_id, size;
 
 -- name: ListErasedFiles :many
 SELECT * FROM files WHERE erased_at > 0 ORDER BY id LIMIT @max_rows;

@@ -59,7 +59,8 @@ WHERE id = @id AND workspace_id = @workspace_id AND signing = @signing_was;
 UPDATE flows SET signing_before = @none WHERE id = @id AND workspace_id = @workspace_id;
 
 -- name: FindFlowLimits :one
-SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued
+SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued,
+    w.quota_bytes, w.quota_flows, w.quota_runs
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = @id AND f.workspace_id = @workspace_id;
 

@@ -7,8 +7,10 @@ ON CONFLICT (flow_id, node_id) DO UPDATE SET outputs = excluded.outputs, created
 -- name: ListPins :many
 SELECT * FROM pins WHERE flow_id = @flow_id AND workspace_id = @workspace_id ORDER BY node_id;
 
--- name: DeletePin :execrows
-DELETE FROM pins WHERE flow_id = @flow_id AND node_id = @node_id AND workspace_id = @workspace_id;
+-- name: DeletePin :one
+DELETE FROM pins WHERE flow_id = @flow_id AND node_id = @node_id AND workspace_id = @workspace_id
+RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes;
 
--- name: DeletePinsOfFlow :exec
-DELETE FROM pins WHERE flow_id = @flow_id;
+-- name: DeletePinsOfFlow :many
+DELETE FROM pins WHERE flow_id = @flow_id
+RETURNING CAST(octet_length(outputs) AS BIGINT) AS bytes;

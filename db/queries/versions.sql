@@ -1,4 +1,4 @@
--- name: PinDocument :exec
+-- name: PinDocument :execrows
 INSERT INTO documents (workspace_id, hash, body) VALUES (@workspace_id, @hash, @body)
 ON CONFLICT (workspace_id, hash) DO NOTHING;
 

@@ -1,0 +1,247 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// storageShards is over how many rows the transactions of PostgreSQL spread
+// what they add to the storage of one workspace. SQLite has one writer and
+// needs one row.
+const storageShards = 16
+
+// quotaLock is the class of the PostgreSQL advisory locks, one for each
+// workspace, under which a quota is checked.
+const quotaLock = 0x536c7571
+
+// storageEntry is a change to what a workspace keeps.
+type storageEntry struct {
+	ws string
+	flow.Storage
+}
+
+// storeMore counts what this member adds to a workspace, or removes from it
+// when negative.
+func (tx *Tx) storeMore(ws string, d flow.Storage) {
+	if d != (flow.Storage{}) {
+		tx.batch.storage = append(tx.batch.storage, storageEntry{ws, d})
+	}
+}
+
+// storeBytes is storeMore for bytes only.
+func (tx *Tx) storeBytes(ws string, n int64) { tx.storeMore(ws, flow.Storage{Bytes: n}) }
+
+// storeChecked is storeMore for what a quota may refuse. It comes last in a
+// write function: on PostgreSQL a workspace with a quota is locked from here to
+// the commit, so that writes that come together cannot exceed it. Workspaces
+// without a quota are not locked.
+func (tx *Tx) storeChecked(ws string, d flow.Storage) error {
+	tx.storeMore(ws, d)
+	return tx.checkQuota(ws, d)
+}
+
+// checkQuota refuses growth that has been counted with storeMore and exceeds
+// the quota of the workspace.
+func (tx *Tx) checkQuota(ws string, growth flow.Storage) error {
+	limit, err := tx.quota(ws)
+	if err != nil || limit == (flow.Storage{}) {
+		return err
+	}
+	used, err := tx.stored(ws)
+	if err != nil {
+		return err
+	}
+	for _, e := range tx.batch.storage {
+		if e.ws == ws {
+			used = used.Add(e.Storage)
+		}
+	}
+	if refusal := limit.Exceeded(used, growth); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// quota returns what the workspace may keep.
+func (tx *Tx) quota(ws string) (flow.Storage, error) {
+	r := &tx.batch.room
+	if limit, ok := r.quotas[ws]; ok {
+		return limit, nil
+	}
+	limit, err := tx.s.findQuota(tx.ctx, tx.Queries, ws)
+	if err == nil {
+		r.quotas[ws] = limit
+	}
+	return limit, err
+}
+
+func (s *Store) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.Storage, error) {
+	own, err := q.FindQuota(ctx, ws)
+	if err != nil {
+		return flow.Storage{}, missing(err, "workspace")
+	}
+	return s.quotaOf(ws, flow.Storage{Bytes: own.QuotaBytes, Flows: own.QuotaFlows, Runs: own.QuotaRuns}), nil
+}
+
+// quotaOf fills in the server's default for each number that the operator did
+// not set. The default workspace is the operator's and has no default quota.
+func (s *Store) quotaOf(ws string, own flow.Storage) flow.Storage {
+	for _, k := range flow.QuotaKinds {
+		if own.Get(k) != flow.DefaultQuota {
+			continue
+		}
+		limit := s.cfg.Quota.Get(k)
+		if ws == flow.DefaultWorkspace {
+			limit = 0
+		}
+		own.Set(k, limit)
+	}
+	return own
+}
+
+// stored returns what the workspace keeps as committed. On PostgreSQL it waits
+// until no other transaction checks the quota of this workspace.
+func (tx *Tx) stored(ws string) (flow.Storage, error) {
+	r := &tx.batch.room
+	if used, ok := r.stored[ws]; ok {
+		return used, nil
+	}
+	if tx.s.pool != nil {
+		if _, err := tx.db.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock($1, hashtext($2))", quotaLock, ws); err != nil {
+			return flow.Storage{}, fmt.Errorf("lock quota: %w", err)
+		}
+	}
+	row, err := tx.FindStorage(tx.ctx, ws)
+	if err != nil {
+		return flow.Storage{}, fmt.Errorf("read storage: %w", err)
+	}
+	r.stored[ws] = flow.Storage(row)
+	return r.stored[ws], nil
+}
+
+// storageSums adds up the changes of all members by workspace, in one order
+// everywhere, so that transactions cannot wait in a circle.
+func (b *batch) storageSums() (sums []storageEntry) {
+	slices.SortStableFunc(b.storage, func(a, b storageEntry) int { return strings.Compare(a.ws, b.ws) })
+	for _, e := range b.storage {
+		if n := len(sums); n > 0 && sums[n-1].ws == e.ws {
+			sums[n-1].Storage = sums[n-1].Add(e.Storage)
+		} else {
+			sums = append(sums, e)
+		}
+	}
+	return slices.DeleteFunc(sums, func(e storageEntry) bool { return e.Storage == flow.Storage{} })
+}
+
+// addStorage is the query AddStorage, which PostgreSQL runs in one round trip
+// with its notifications.
+const addStorage = `INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (workspace_id, shard) DO UPDATE
+SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs`
+
+// flushStorage stores the sums on SQLite.
+func (tx *Tx) flushStorage() error {
+	for _, e := range tx.batch.storageSums() {
+		if _, err := tx.db.ExecContext(tx.ctx, addStorage, e.ws, 0, e.Bytes, e.Flows, e.Runs); err != nil {
+			return fmt.Errorf("write storage: %w", err)
+		}
+	}
+	return nil
+}
+
+// queueStorage stores the sums on PostgreSQL, with whatever else is in b.
+func (tx *Tx) queueStorage(b *pgx.Batch) {
+	shard := tx.s.shards.Add(1) % storageShards
+	for _, e := range tx.batch.storageSums() {
+		b.Queue(addStorage, e.ws, int64(shard), e.Bytes, e.Flows, e.Runs)
+	}
+}
+
+// FindStorage returns what a workspace keeps and may keep.
+func (s *Store) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
+	w, err := s.read.FindWorkspace(ctx, ws)
+	if err != nil {
+		return nil, missing(err, "workspace")
+	}
+	used, err := s.read.FindStorage(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("read the storage of %s: %w", ws, err)
+	}
+	return s.workspaceStorage(gen.ListQuotasRow{
+		ID: w.ID, Name: w.Name, QuotaBytes: w.QuotaBytes, QuotaFlows: w.QuotaFlows, QuotaRuns: w.QuotaRuns,
+		Bytes: used.Bytes, Flows: used.Flows, Runs: used.Runs,
+	}), nil
+}
+
+// ListStorage returns what workspaces after an ID keep and may keep, by ID.
+func (s *Store) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
+	rows, err := s.read.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, fmt.Errorf("list quotas: %w", err)
+	}
+	return mapRows(rows, func(r gen.ListQuotasRow) flow.WorkspaceStorage { return *s.workspaceStorage(r) }), nil
+}
+
+func (s *Store) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
+	own := flow.Storage{Bytes: r.QuotaBytes, Flows: r.QuotaFlows, Runs: r.QuotaRuns}
+	return &flow.WorkspaceStorage{
+		ID: r.ID, Name: r.Name, Own: own, Limit: s.quotaOf(r.ID, own),
+		Used: flow.Storage{Bytes: max(0, r.Bytes), Flows: max(0, r.Flows), Runs: max(0, r.Runs)},
+	}
+}
+
+// SetQuota sets what a workspace may keep: 0 is unlimited and
+// flow.DefaultQuota the server's default. A workspace that keeps more already
+// loses nothing, but cannot add anything.
+func (s *Store) SetQuota(ctx context.Context, ws string, own flow.Storage) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.SetQuota(tx.ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
+		delete(tx.batch.room.quotas, ws)
+		clear(tx.batch.room.limits)
+		return touched(n, err, "workspace")
+	})
+}
+
+// CountStorage counts what each workspace keeps row by row. It reads the whole
+// database, so it is for tests and checks.
+func (s *Store) CountStorage(ctx context.Context) (map[string]flow.Storage, error) {
+	rows, err := s.read.CountStorage(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count storage: %w", err)
+	}
+	counted := make(map[string]flow.Storage, len(rows))
+	for _, r := range rows {
+		counted[r.WorkspaceID] = flow.Storage{Bytes: r.Bytes, Flows: r.Flows, Runs: r.Runs}
+	}
+	return counted, nil
+}
+
+// sizesOf reads Run.Sizes of a run as stored.
+func sizesOf(ctx context.Context, q *gen.Queries, runID string) (map[string]int64, error) {
+	result, err := q.SizeResult(ctx, runID)
+	if err != nil && !isNoRows(err) {
+		return nil, fmt.Errorf("size of %s: %w", runID, err)
+	}
+	steps, err := q.SizeSteps(ctx, runID)
+	if err != nil {
+		return nil, fmt.Errorf("size of the steps of %s: %w", runID, err)
+	}
+	sizes := make(map[string]int64, len(steps)+1)
+	sizes[""] = result
+	for _, st := range steps {
+		sizes[st.Path] = st.Bytes
+	}
+	return sizes, nil
+}
+
+// sizeOfStart returns the bytes of a new run that count towards a quota.
+func sizeOfStart(r *gen.InsertRunParams) int64 {
+	return int64(len(r.Gist) + len(r.Metadata) + len(r.Inputs))
+}

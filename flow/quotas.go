@@ -1,0 +1,134 @@
+package flow
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Storage counts what a workspace keeps. As a quota, each number is the most
+// that it may keep, and 0 means unlimited.
+//
+// Bytes are the sizes of files in full, whether or not another file has the
+// same content, and what runs, flow documents, edits, pinned outputs and
+// webhook messages hold as text. Each file, run, flow and version counts
+// StorageItem bytes more. Flows are those that are not archived. Runs are those
+// that still have their content, open ones included.
+type Storage struct{ Bytes, Flows, Runs int64 }
+
+// StorageItem is what each file, run, flow and version counts, in bytes, in
+// addition to its content, so that many empty ones are not free.
+const StorageItem = 512
+
+// SignupQuota is the default quota of workspaces while strangers may sign up.
+var SignupQuota = Storage{Bytes: 1 << 30, Flows: 100, Runs: 10_000}
+
+// Add returns the sum of both.
+func (s Storage) Add(o Storage) Storage {
+	return Storage{s.Bytes + o.Bytes, s.Flows + o.Flows, s.Runs + o.Runs}
+}
+
+// QuotaKind names one of the numbers of a Storage.
+type QuotaKind string
+
+// The numbers of a Storage.
+const (
+	QuotaBytes QuotaKind = "bytes"
+	QuotaFlows QuotaKind = "flows"
+	QuotaRuns  QuotaKind = "runs"
+)
+
+// QuotaKinds are all numbers of a Storage, in the order they are shown.
+var QuotaKinds = []QuotaKind{QuotaBytes, QuotaFlows, QuotaRuns}
+
+// Get returns one of the numbers.
+func (s Storage) Get(k QuotaKind) int64 {
+	switch k {
+	case QuotaFlows:
+		return s.Flows
+	case QuotaRuns:
+		return s.Runs
+	}
+	return s.Bytes
+}
+
+// Set changes one of the numbers.
+func (s *Storage) Set(k QuotaKind, n int64) {
+	switch k {
+	case QuotaFlows:
+		s.Flows = n
+	case QuotaRuns:
+		s.Runs = n
+	default:
+		s.Bytes = n
+	}
+}
+
+// Quota is one number that a workspace may not exceed, and how much of it is used.
+type Quota struct {
+	Kind        QuotaKind
+	Limit, Used int64
+}
+
+// Refusal returns the error for whatever would exceed the quota. Used is what
+// is kept without it.
+func (q Quota) Refusal() *Error {
+	used := ""
+	switch q.Kind {
+	case QuotaFlows:
+		used = fmt.Sprintf("This workspace has %s of at most %s flows. Archive flows that you no longer need", thousands(q.Used), thousands(q.Limit))
+	case QuotaRuns:
+		used = fmt.Sprintf("This workspace keeps %s of at most %s runs. Delete runs, start runs with \"save\": false", thousands(q.Used), thousands(q.Limit))
+	default:
+		used = fmt.Sprintf("This workspace stores %s of at most %s, and this does not fit. Delete runs or files", Size(q.Used), Size(q.Limit))
+	}
+	tail := ", or ask the operator of this server to raise the quota."
+	if q.Kind != QuotaFlows {
+		tail = ", or ask the operator of this server to raise the quota or shorten the retention."
+	}
+	return &Error{Code: CodeQuotaExceeded, Message: used + tail, Quota: &q}
+}
+
+// thousands formats a count with commas.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Exceeded returns the Refusal of the first quota that is exceeded, or nil.
+// Only numbers that grow are checked: used is what is kept, growth included.
+func (limit Storage) Exceeded(used, growth Storage) *Error {
+	for _, k := range QuotaKinds {
+		most, more := limit.Get(k), growth.Get(k)
+		if most > 0 && more > 0 && used.Get(k) > most {
+			return Quota{Kind: k, Limit: most, Used: used.Get(k) - more}.Refusal()
+		}
+	}
+	return nil
+}
+
+// DefaultQuota marks a number of WorkspaceStorage.Own that is not set, so that
+// the server's default applies.
+const DefaultQuota = -1
+
+// WorkspaceStorage is what a workspace keeps and may keep.
+type WorkspaceStorage struct {
+	ID, Name    string  // of the workspace
+	Used, Limit Storage // a Limit of 0 is unlimited
+	Own         Storage // what the operator set for this workspace; DefaultQuota where nothing is set
+}
+
+// Share returns how much of the fullest quota is used, where 1 is all of it,
+// and which one that is. It is 0 without any quota.
+func (w *WorkspaceStorage) Share() (share float64, kind QuotaKind) {
+	for _, k := range QuotaKinds {
+		if limit := w.Limit.Get(k); limit > 0 {
+			if s := float64(w.Used.Get(k)) / float64(limit); s > share || kind == "" {
+				share, kind = s, k
+			}
+		}
+	}
+	return share, kind
+}
