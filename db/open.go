@@ -92,7 +92,7 @@ type Store struct {
 	self       atomic.Pointer[string] // the ID of this instance, once it is known
 	source     string                 // names this store in what it tells others
 	lines      lineTurns
-	shards  atomic.Uint64          // counts transactions, to spread them over storageShards
+	shards     atomic.Uint64 // counts transactions, to spread them over storageShards
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.

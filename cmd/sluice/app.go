@@ -168,7 +168,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	a.pages = pages.New(pages.Config{
 		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Version: version(), Log: a.log,
 		Files: a.store, Starters: first, MaxFile: int64(a.cfg.MaxFile), Providers: &pageProviders{a.models, a.store}, Models: newPageModels(a.models, a.servers, a.store, directory),
-		API:     func(key *flow.Key, w http.ResponseWriter, r *http.Request) { a.api.ServeAs(key, w, r) },
+		API:         func(key *flow.Key, w http.ResponseWriter, r *http.Request) { a.api.ServeAs(key, w, r) },
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax),
 		Exposed: exposed(bound), SignUp: a.cfg.Signup == "open", Welcome: a.addStarters,
 	})

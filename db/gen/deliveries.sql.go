@@ -29,13 +29,21 @@ func (q *Queries) DeleteAttempts(ctx context.Context, deliveryID string) error {
 	return err
 }
 
-const deleteDelivery = `-- name: DeleteDelivery :exec
+const deleteDelivery = `-- name: DeleteDelivery :one
 DELETE FROM deliveries WHERE id = $1
+RETURNING workspace_id, CAST(octet_length(body) AS BIGINT) AS bytes
 `
 
-func (q *Queries) DeleteDelivery(ctx context.Context, id string) error {
-	_, err := q.db.ExecContext(ctx, deleteDelivery, id)
-	return err
+type DeleteDeliveryRow struct {
+	WorkspaceID string
+	Bytes       int64
+}
+
+func (q *Queries) DeleteDelivery(ctx context.Context, id string) (DeleteDeliveryRow, error) {
+	row := q.db.QueryRowContext(ctx, deleteDelivery, id)
+	var i DeleteDeliveryRow
+	err := row.Scan(&i.WorkspaceID, &i.Bytes)
+	return i, err
 }
 
 const findDelivery = `-- name: FindDelivery :one

@@ -341,4 +341,7 @@ type Workspace struct {
 	MaxRunning int64
 	MaxQueued  int64
 	CreatedAt  int64
+	QuotaBytes int64
+	QuotaFlows int64
+	QuotaRuns  int64
 }
