@@ -182,3 +182,9 @@ func (l *listener) QueryRowContext(ctx context.Context, query string, args ...an
 	l.note(query)
 	return l.DBTX.QueryRowContext(ctx, query, args...)
 }
+
+// Forget erases content in a snapshot, as a backup does with what was erased
+// since.
+func (s *Store) Forget(ctx context.Context, snapshot *sql.DB, hash string) error {
+	return s.forget(ctx, snapshot, []string{hash}, &Backup{})
+}

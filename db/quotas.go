@@ -140,8 +140,8 @@ func (b *batch) storageSums() (sums []storageEntry) {
 	return slices.DeleteFunc(sums, func(e storageEntry) bool { return e.Storage == flow.Storage{} })
 }
 
-// addStorage is the query AddStorage, which PostgreSQL runs in one round trip
-// with its notifications.
+// addStorage is no query of db/queries because PostgreSQL sends it in one round
+// trip with notifications, which generated code cannot do.
 const addStorage = `INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (workspace_id, shard) DO UPDATE
 SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs`
@@ -207,20 +207,6 @@ func (s *Store) SetQuota(ctx context.Context, ws string, own flow.Storage) error
 		clear(tx.batch.room.limits)
 		return touched(n, err, "workspace")
 	})
-}
-
-// CountStorage counts what each workspace keeps row by row. It reads the whole
-// database, so it is for tests and checks.
-func (s *Store) CountStorage(ctx context.Context) (map[string]flow.Storage, error) {
-	rows, err := s.read.CountStorage(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count storage: %w", err)
-	}
-	counted := make(map[string]flow.Storage, len(rows))
-	for _, r := range rows {
-		counted[r.WorkspaceID] = flow.Storage{Bytes: r.Bytes, Flows: r.Flows, Runs: r.Runs}
-	}
-	return counted, nil
 }
 
 // sizesOf reads Run.Sizes of a run as stored.

@@ -135,7 +135,7 @@ func TestRequestID(t *testing.T) {
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
 	contract := map[int]string{
-		400: "invalid_json, invalid_header, key_in_url", 401: "key_missing, key_invalid, key_expired, key_revoked", 402: "budget_exceeded",
+		400: "invalid_json, invalid_header, key_in_url", 401: "key_missing, key_invalid, key_expired, key_revoked", 402: "budget_exceeded, quota_exceeded",
 		403: "scope_missing, flow_not_allowed", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable", 415: "unsupported_media_type", 413: "body_too_large",
 		409: "idempotency_in_progress, not_published, run_not_ended", 410: "result_not_saved, run_expired", 422: "input_invalid, idempotency_mismatch",
 		424: "run_failed, run_canceled", 429: "rate_limited, concurrency_limited, queue_full", 500: "internal", 503: "draining, storage_full, overloaded",

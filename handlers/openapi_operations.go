@@ -42,7 +42,7 @@ var (
 
 	startCodes = []flow.Code{
 		flow.CodeInvalidJSON, flow.CodeInvalidHeader, flow.CodeUnsupportedMediaType, flow.CodeBodyTooLarge, flow.CodeInputInvalid,
-		flow.CodeBudgetExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,
+		flow.CodeBudgetExceeded, flow.CodeQuotaExceeded, flow.CodeIdempotencyInProgress, flow.CodeIdempotencyMismatch, flow.CodeResultNotSaved, flow.CodeRunExpired,
 		flow.CodeConcurrencyLimited, flow.CodeQueueFull, flow.CodeDraining, flow.CodeStorageFull,
 	}
 	startParams  = []string{"Prefer", "Idempotency-Key", "Last-Event-ID"}
@@ -137,7 +137,7 @@ var (
 
 	docCreateFile = operation{id: "createFile", tag: "Files", summary: "Upload a file for an input of type file",
 		text: "One part, called file. The answer can be given to a run as the value of the input. With curl: -F file=@cat.png.",
-		body: "Upload", bodyType: typeForm, problems: []flow.Code{flow.CodeUnsupportedMediaType, flow.CodeInputInvalid, flow.CodeBodyTooLarge, flow.CodeDraining, flow.CodeStorageFull},
+		body: "Upload", bodyType: typeForm, problems: []flow.Code{flow.CodeUnsupportedMediaType, flow.CodeInputInvalid, flow.CodeBodyTooLarge, flow.CodeQuotaExceeded, flow.CodeDraining, flow.CodeStorageFull},
 		answers: []answer{{status: 201, text: "The file is on disk.", json: reflect.TypeFor[fileObject](), headers: []string{"Location"}}}}
 
 	docShowFile = operation{id: "showFile", tag: "Files", summary: "Download a file",

@@ -35,6 +35,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[problem]():          "Problem",
 	reflect.TypeFor[problemField]():     "ProblemField",
 	reflect.TypeFor[budgetObject]():     "Budget",
+	reflect.TypeFor[quotaObject]():      "Quota",
 	reflect.TypeFor[flow.Usage]():       "Usage",
 	reflect.TypeFor[flow.Progress]():    "Progress",
 }

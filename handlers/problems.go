@@ -26,6 +26,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeKeyExpired:            {401, "Key expired", 0},
 	flow.CodeKeyRevoked:            {401, "Key revoked", 0},
 	flow.CodeBudgetExceeded:        {402, "Budget exceeded", 0},
+	flow.CodeQuotaExceeded:         {402, "Quota exceeded", 0},
 	flow.CodeScopeMissing:          {403, "Scope missing", 0},
 	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
 	flow.CodeOriginNotAllowed:      {403, "Origin not allowed", 0},
@@ -76,6 +77,21 @@ type problem struct {
 	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
 	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
 	Budget    *budgetObject  `json:"budget,omitempty" doc:"Of budget_exceeded: which budget is used up."`
+	Quota     *quotaObject   `json:"quota,omitempty" doc:"Of quota_exceeded: which quota of the workspace is used up."`
+}
+
+// quotaObject is a quota of the workspace that does not allow the request.
+type quotaObject struct {
+	Unit  string `json:"unit" doc:"What it counts: bytes stored, flows, or runs kept, as bytes, flows or runs."`
+	Limit int64  `json:"limit" doc:"How much the workspace may keep."`
+	Used  int64  `json:"used" doc:"How much it keeps."`
+}
+
+func newQuotaObject(q *flow.Quota) *quotaObject {
+	if q == nil {
+		return nil
+	}
+	return &quotaObject{Unit: string(q.Kind), Limit: q.Limit, Used: q.Used}
 }
 
 // budgetObject is a budget that is used up.

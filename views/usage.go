@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+
+	"sluice/flow"
 )
 
 // UsagePage is what was used in a range of days, beside the range before it.
@@ -19,6 +21,7 @@ type UsagePage struct {
 	Total, Previous              UsageSum
 	TopFlows, TopKeys, TopModels []UsagePart
 	Budgets                      []UsageBudget
+	Quotas                       []UsageQuota
 }
 
 // UsageFilter is what the address of the page says.
@@ -57,6 +60,12 @@ type UsageBudget struct {
 	Key           bool // or else a flow
 	Runs          bool // it counts runs, or else millionths of a US dollar
 	Used, Allowed int64
+}
+
+// UsageQuota is what the workspace keeps of one kind and may keep.
+type UsageQuota struct {
+	Kind        flow.QuotaKind
+	Used, Limit int64 // a Limit of 0 is unlimited
 }
 
 var usageRanges = []Option{{"7", "7 days"}, {"30", "30 days"}, {"90", "90 days"}, {"custom", "From … until …"}}
@@ -281,6 +290,70 @@ func (b UsageBudget) share() Share {
 		tone = ToneWait
 	}
 	return Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s, %s: %s today", b.Name, b.whose(), b.label())}
+}
+
+func (q UsageQuota) title() string {
+	switch q.Kind {
+	case flow.QuotaFlows:
+		return "Flows"
+	case flow.QuotaRuns:
+		return "Runs kept"
+	}
+	return "Files, runs and flows"
+}
+
+func (q UsageQuota) amount(n int64) string {
+	if q.Kind == flow.QuotaBytes {
+		return flow.Size(n)
+	}
+	return Count(int(n))
+}
+
+func (q UsageQuota) label() string {
+	if q.Limit == 0 {
+		return q.amount(q.Used)
+	}
+	return q.amount(q.Used) + " of " + q.amount(q.Limit)
+}
+
+// part is how much of the quota is used, where 1 is all of it.
+func (q UsageQuota) part() float64 {
+	if q.Limit == 0 {
+		return 0
+	}
+	return float64(q.Used) / float64(q.Limit)
+}
+
+func (q UsageQuota) share() Share {
+	tone := ToneNone
+	switch part := q.part(); {
+	case part >= 1:
+		tone = ToneBad
+	case part >= 0.8:
+		tone = ToneWait
+	}
+	return Share{Part: q.part(), Tone: tone, Label: q.title() + ": " + q.label()}
+}
+
+// advice says what is refused, or soon will be, and what to do; empty while
+// there is room.
+func (q UsageQuota) advice() string {
+	if q.part() < 0.8 {
+		return ""
+	}
+	state, refused, remedy := "Almost full.", "", ""
+	switch q.Kind {
+	case flow.QuotaFlows:
+		refused, remedy = "New flows are refused.", "Archive flows that you no longer need"
+	case flow.QuotaRuns:
+		refused, remedy = "New runs are refused.", "Delete runs that you no longer need"
+	default:
+		refused, remedy = "Uploads, new runs and larger drafts are refused.", "Delete runs or files that you no longer need"
+	}
+	if q.part() >= 1 {
+		state = "Full. " + refused
+	}
+	return state + " " + remedy + ", or ask the operator of this server to raise the quota."
 }
 
 func (b UsageBudget) whose() string {

@@ -44,6 +44,10 @@ type Config struct {
 	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long entries of the audit log are kept; forever when empty." placeholder:"400d"`
 	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a session in the dashboard lasts without being used." placeholder:"7d"`
 	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"How long a session lasts at most, used or not." placeholder:"30d"`
+
+	QuotaBytes quotaBytes `env:"SLUICE_QUOTA_BYTES" help:"Bytes that a workspace may store, such as 1GiB or unlimited. Default: 1GiB with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"1GiB"`
+	QuotaFlows quotaCount `env:"SLUICE_QUOTA_FLOWS" help:"Flows that a workspace may have. Default: 100 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
+	QuotaRuns  quotaCount `env:"SLUICE_QUOTA_RUNS" help:"Runs that a workspace may keep. Default: 10,000 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
 }
 
 // maxDrainDelay is more than any load balancer takes to notice.
@@ -185,7 +189,7 @@ func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{
 		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
 		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
-		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Log: log,
+		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Quota: c.quota(), Log: log,
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +66,31 @@ func (c *Config) examine(ctx context.Context) findings {
 	}
 	f.database(e)
 	f.work(e, running)
+	f.quotas(ctx, store)
 	return f
+}
+
+// almostFull is the share of a quota from which the operator is told.
+const almostFull = 0.9
+
+// quotas names the workspaces that have used most of a quota, the fullest first.
+func (f *findings) quotas(ctx context.Context, store *db.Store) {
+	list, err := allStorage(ctx, store)
+	if err != nil {
+		f.add("quotas", wrong, "", "%v", err)
+		return
+	}
+	share := func(ws *flow.WorkspaceStorage) float64 { s, _ := ws.Share(); return s }
+	list = slices.DeleteFunc(list, func(ws flow.WorkspaceStorage) bool { return share(&ws) < almostFull })
+	slices.SortStableFunc(list, func(a, b flow.WorkspaceStorage) int { return cmp.Compare(share(&b), share(&a)) })
+	for i := range list[:min(len(list), 5)] {
+		_, kind := list[i].Share()
+		unit := map[flow.QuotaKind]string{flow.QuotaBytes: "", flow.QuotaFlows: " flows", flow.QuotaRuns: " kept runs"}[kind]
+		f.add("quotas", notice, "sluice workspace limits set "+list[i].ID+" --"+string(kind)+" …", "%s (%s) uses %s%s.", list[i].Name, list[i].ID, usedOf(&list[i], kind), unit)
+	}
+	if more := len(list) - 5; more > 0 {
+		f.add("quotas", notice, "'sluice workspace limits list' shows all.", "%s.", count(int64(more), "more workspace has used 90 % of a quota", "more workspaces have used 90 % of a quota"))
+	}
 }
 
 func (c *Config) examineKeyFile(f *findings) {

@@ -29,6 +29,7 @@ type cli struct {
 
 	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
+	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: what they store and may store."`
 	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
 	Key        keyCmd        `cmd:"" help:"API keys: create, list, roll, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`

@@ -9,96 +9,6 @@ import (
 	"context"
 )
 
-const addStorage = `-- name: AddStorage :exec
-INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (workspace_id, shard) DO UPDATE
-SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs
-`
-
-type AddStorageParams struct {
-	WorkspaceID string
-	Shard       int64
-	Bytes       int64
-	Flows       int64
-	Runs        int64
-}
-
-func (q *Queries) AddStorage(ctx context.Context, arg AddStorageParams) error {
-	_, err := q.db.ExecContext(ctx, addStorage,
-		arg.WorkspaceID,
-		arg.Shard,
-		arg.Bytes,
-		arg.Flows,
-		arg.Runs,
-	)
-	return err
-}
-
-const countStorage = `-- name: CountStorage :many
-SELECT c.workspace_id, CAST(sum(c.bytes) AS BIGINT) AS bytes, CAST(sum(c.flows) AS BIGINT) AS flows, CAST(sum(c.runs) AS BIGINT) AS runs
-FROM (
-    SELECT workspace_id, sum(size + 512) AS bytes, 0 AS flows, 0 AS runs
-    FROM files WHERE erased_at = 0 GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(gist) + octet_length(error) + octet_length(metadata) + octet_length(inputs) + octet_length(outputs) + 512), 0, count(*)
-    FROM runs WHERE erased = '' GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(error) + octet_length(saved) + octet_length(input) + octet_length(outputs) + octet_length(attempts)), 0, 0
-    FROM steps GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(body)), 0, 0 FROM deliveries GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(draft) + 512), sum(CASE WHEN archived_at = 0 THEN 1 ELSE 0 END), 0
-    FROM flows GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(ops) + octet_length(inverse) + octet_length(skipped)), 0, 0 FROM edits GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(outputs)), 0, 0 FROM pins GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, 512 * count(*), 0, 0 FROM versions GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(body)), 0, 0 FROM documents GROUP BY workspace_id
-) c
-GROUP BY c.workspace_id ORDER BY c.workspace_id
-`
-
-type CountStorageRow struct {
-	WorkspaceID string
-	Bytes       int64
-	Flows       int64
-	Runs        int64
-}
-
-// Counts what is kept row by row. It reads everything, so only tests and
-// "sluice doctor" use it; migration 00008 counts the same.
-func (q *Queries) CountStorage(ctx context.Context) ([]CountStorageRow, error) {
-	rows, err := q.db.QueryContext(ctx, countStorage)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountStorageRow
-	for rows.Next() {
-		var i CountStorageRow
-		if err := rows.Scan(
-			&i.WorkspaceID,
-			&i.Bytes,
-			&i.Flows,
-			&i.Runs,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const findQuota = `-- name: FindQuota :one
 SELECT quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
 `
@@ -162,11 +72,10 @@ func (q *Queries) HoldFlow(ctx context.Context, arg HoldFlowParams) (HoldFlowRow
 
 const listQuotas = `-- name: ListQuotas :many
 SELECT w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs,
-    CAST(COALESCE(sum(s.bytes), 0) AS BIGINT) AS bytes, CAST(COALESCE(sum(s.flows), 0) AS BIGINT) AS flows,
-    CAST(COALESCE(sum(s.runs), 0) AS BIGINT) AS runs
-FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id
-WHERE w.id > $1
-GROUP BY w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs
+    CAST((SELECT COALESCE(sum(s.bytes), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS bytes,
+    CAST((SELECT COALESCE(sum(s.flows), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS flows,
+    CAST((SELECT COALESCE(sum(s.runs), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS runs
+FROM workspaces w WHERE w.id > $1
 ORDER BY w.id LIMIT $2
 `
 
@@ -279,7 +188,7 @@ SELECT CAST(octet_length(r.gist) + octet_length(r.error) + octet_length(r.metada
 FROM runs r WHERE r.id = $1
 `
 
-// The content of a run that is kept, as CountStorage counts it.
+// The content of a run, as migration 00008 counts it.
 func (q *Queries) SizeRun(ctx context.Context, id string) (int64, error) {
 	row := q.db.QueryRowContext(ctx, sizeRun, id)
 	var bytes int64

@@ -18,7 +18,7 @@ CREATE TABLE storage (
     PRIMARY KEY (workspace_id, shard)
 );
 
--- Count what exists. CountStorage in db/queries/quotas.sql counts the same.
+-- Count what exists. Tests compare the counters with this.
 INSERT INTO storage (workspace_id, shard, bytes, flows, runs)
 SELECT c.workspace_id, 0, CAST(sum(c.bytes) AS BIGINT), CAST(sum(c.flows) AS BIGINT), CAST(sum(c.runs) AS BIGINT)
 FROM (

@@ -6,11 +6,10 @@ UPDATE workspaces SET quota_bytes = @quota_bytes, quota_flows = @quota_flows, qu
 
 -- name: ListQuotas :many
 SELECT w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs,
-    CAST(COALESCE(sum(s.bytes), 0) AS BIGINT) AS bytes, CAST(COALESCE(sum(s.flows), 0) AS BIGINT) AS flows,
-    CAST(COALESCE(sum(s.runs), 0) AS BIGINT) AS runs
-FROM workspaces w LEFT JOIN storage s ON s.workspace_id = w.id
-WHERE w.id > @after_id
-GROUP BY w.id, w.name, w.quota_bytes, w.quota_flows, w.quota_runs
+    CAST((SELECT COALESCE(sum(s.bytes), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS bytes,
+    CAST((SELECT COALESCE(sum(s.flows), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS flows,
+    CAST((SELECT COALESCE(sum(s.runs), 0) FROM storage s WHERE s.workspace_id = w.id) AS BIGINT) AS runs
+FROM workspaces w WHERE w.id > @after_id
 ORDER BY w.id LIMIT @max_rows;
 
 -- name: FindStorage :one
@@ -18,41 +17,7 @@ SELECT CAST(COALESCE(sum(bytes), 0) AS BIGINT) AS bytes, CAST(COALESCE(sum(flows
     CAST(COALESCE(sum(runs), 0) AS BIGINT) AS runs
 FROM storage WHERE workspace_id = @workspace_id;
 
--- name: AddStorage :exec
-INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES (@workspace_id, @shard, @bytes, @flows, @runs)
-ON CONFLICT (workspace_id, shard) DO UPDATE
-SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs;
-
--- Counts what is kept row by row. It reads everything, so only tests and
--- "sluice doctor" use it; migration 00008 counts the same.
--- name: CountStorage :many
-SELECT c.workspace_id, CAST(sum(c.bytes) AS BIGINT) AS bytes, CAST(sum(c.flows) AS BIGINT) AS flows, CAST(sum(c.runs) AS BIGINT) AS runs
-FROM (
-    SELECT workspace_id, sum(size + 512) AS bytes, 0 AS flows, 0 AS runs
-    FROM files WHERE erased_at = 0 GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(gist) + octet_length(error) + octet_length(metadata) + octet_length(inputs) + octet_length(outputs) + 512), 0, count(*)
-    FROM runs WHERE erased = '' GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(error) + octet_length(saved) + octet_length(input) + octet_length(outputs) + octet_length(attempts)), 0, 0
-    FROM steps GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(body)), 0, 0 FROM deliveries GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(draft) + 512), sum(CASE WHEN archived_at = 0 THEN 1 ELSE 0 END), 0
-    FROM flows GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(ops) + octet_length(inverse) + octet_length(skipped)), 0, 0 FROM edits GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(outputs)), 0, 0 FROM pins GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, 512 * count(*), 0, 0 FROM versions GROUP BY workspace_id
-    UNION ALL
-    SELECT workspace_id, sum(octet_length(body)), 0, 0 FROM documents GROUP BY workspace_id
-) c
-GROUP BY c.workspace_id ORDER BY c.workspace_id;
-
--- The content of a run that is kept, as CountStorage counts it.
+-- The content of a run, as migration 00008 counts it.
 -- name: SizeRun :one
 SELECT CAST(octet_length(r.gist) + octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
     + (SELECT COALESCE(sum(octet_length(s.error) + octet_length(s.saved) + octet_length(s.input) + octet_length(s.outputs) + octet_length(s.attempts)), 0)

@@ -90,7 +90,7 @@ var auditWords = map[string]string{
 	"password.change": "changed their password", "password.offer": "made a link to a new password for", "password.reset": "set a new password by a link",
 	"member.add": "added the member", "member.invite": "invited", "member.revoke": "revoked the invitation", "member.join": "joined as",
 	"member.role": "changed the role of", "member.remove": "removed the member", "member.leave": "left the workspace",
-	"workspace.setup": "set up the workspace", "workspace.create": "made the workspace", "workspace.rename": "renamed the workspace to",
+	"workspace.setup": "set up the workspace", "workspace.create": "made the workspace", "workspace.rename": "renamed the workspace to", "workspace.limits": "changed what may be stored in",
 	"key.create": "made the key", "key.change": "changed the key", "key.roll": "rolled the key", "key.revoke": "revoked the key", "key.handover": "handed over the key",
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
 	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",

@@ -45,6 +45,7 @@ var statuses = map[flow.Code]int{
 	flow.CodeNotFound:           http.StatusNotFound,
 	flow.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
 	flow.CodeBodyTooLarge:       http.StatusRequestEntityTooLarge,
+	flow.CodeQuotaExceeded:      http.StatusPaymentRequired,
 	flow.CodeNotPublished:       http.StatusConflict,
 	flow.CodeRunNotEnded:        http.StatusConflict,
 	flow.CodeEditsMissed:        http.StatusConflict,

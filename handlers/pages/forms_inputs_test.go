@@ -118,6 +118,7 @@ func TestFormLimits(t *testing.T) {
 			says   string
 		}{
 			flow.CodeBudgetExceeded: {http.StatusPaymentRequired, "The budget of this form is used up."},
+			flow.CodeQuotaExceeded:  {http.StatusPaymentRequired, "its storage is full"},
 			flow.CodeQueueFull:      {http.StatusTooManyRequests, "in great demand"},
 			flow.CodeStorageFull:    {http.StatusServiceUnavailable, "can take nothing right now"},
 			flow.CodeDraining:       {http.StatusServiceUnavailable, "pauses for a moment"},

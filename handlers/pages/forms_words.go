@@ -29,6 +29,7 @@ var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has answ
 // refusals are the answers to what keeps a run from starting, by code.
 var refusals = map[flow.Code]formRefusal{
 	flow.CodeBudgetExceeded:     {http.StatusPaymentRequired, "The budget of this form is used up. Try again later, or tell whoever gave you its address.", 0},
+	flow.CodeQuotaExceeded:      {http.StatusPaymentRequired, "This form cannot accept anything right now because its storage is full. Tell the person who gave you the link; what you typed is still here.", 0},
 	flow.CodeRateLimited:        {http.StatusTooManyRequests, "This form is in great demand right now. Wait a moment and send it again; what you typed is still here.", 0},
 	flow.CodeConcurrencyLimited: {http.StatusTooManyRequests, "This form is in great demand right now. Wait a moment and send it again; what you typed is still here.", 0},
 	flow.CodeQueueFull:          {http.StatusTooManyRequests, "This form is in great demand right now. Wait a moment and send it again; what you typed is still here.", 0},

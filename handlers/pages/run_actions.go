@@ -29,6 +29,7 @@ var advice = map[flow.Code]string{
 	flow.CodeBudgetExceeded:      "The budget of the key or the flow is used up. Raise it, or wait until it begins anew.",
 	flow.CodePoisoned:            "Carrying this run out stopped the server several times, so it is not tried again. The log says what happened.",
 	flow.CodeInternal:            "This is a fault of Sluice. The log has the details; a rerun may do.",
+	flow.CodeQuotaExceeded:       "The Usage page shows what this workspace stores. Delete runs or files, or ask the operator to raise the quota.",
 	flow.CodeQueueFull:           "Too many runs wait already. Try again later, or raise the limit of the flow.",
 }
 

@@ -18,6 +18,7 @@ type usageStore interface {
 	Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error)
 	KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error)
 	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
+	FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error)
 	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
 	ListKeys(ctx context.Context, ws string) ([]flow.Key, error)
 }
@@ -57,6 +58,9 @@ func (c *call) showUsage() error {
 	}
 	page.Flows, page.Keys = list.Flows, list.Keys
 	if page.Budgets, err = c.budgets(); err != nil {
+		return err
+	}
+	if page.Quotas, err = c.quotas(); err != nil {
 		return err
 	}
 	if len(page.Filter.Errors) > 0 {
@@ -138,6 +142,18 @@ func (c *call) budgets() (list []views.UsageBudget, err error) {
 			return nil, err
 		}
 		list = append(list, shownBudgets(budgets)...)
+	}
+	return list, nil
+}
+
+// quotas returns what the workspace stores and may store.
+func (c *call) quotas() (list []views.UsageQuota, err error) {
+	w, err := c.s.Store.FindStorage(c.ctx(), c.ws())
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range flow.QuotaKinds {
+		list = append(list, views.UsageQuota{Kind: k, Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
 	}
 	return list, nil
 }

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"sluice/db"
+	"sluice/flow"
+)
+
+type workspaceCmd struct {
+	Limits workspaceLimitsCmd `cmd:"" help:"What workspaces store and may store: list, show, set."`
+}
+
+type workspaceLimitsCmd struct {
+	List workspaceLimitsListCmd `cmd:"" help:"List what each workspace stores and may store."`
+	Show workspaceLimitsShowCmd `cmd:"" help:"Show what a workspace stores and may store."`
+	Set  workspaceLimitsSetCmd  `cmd:"" help:"Set what a workspace may store, instead of the server's defaults."`
+}
+
+type workspaceLimitsListCmd struct {
+	JSON bool `help:"Print as JSON."`
+}
+
+// workspacesPage is how many workspaces are read at a time.
+const workspacesPage = 500
+
+// Run lists all workspaces.
+func (c workspaceLimitsListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := allStorage(ctx, store)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		out := make([]storageObject, len(list))
+		for i := range list {
+			out[i] = newStorageObject(&list[i])
+		}
+		return printJSON(s.out, out)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTORED\tFLOWS\tRUNS\tNAME")
+	for i := range list {
+		ws := &list[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
+	}
+	return w.Flush()
+}
+
+// allStorage returns what every workspace keeps and may keep, by ID.
+func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStorage, err error) {
+	for after := ""; ; after = all[len(all)-1].ID {
+		page, err := store.ListStorage(ctx, after, workspacesPage)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(page) < workspacesPage {
+			return all, nil
+		}
+	}
+}
+
+type workspaceLimitsShowCmd struct {
+	Workspace string `arg:"" help:"ID of the workspace, as its settings show it."`
+	JSON      bool   `help:"Print as JSON."`
+}
+
+// Run shows one workspace.
+func (c workspaceLimitsShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return showStorage(ctx, store, s, c.Workspace, c.JSON)
+}
+
+func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
+	ws, err := store.FindStorage(ctx, id)
+	if err != nil {
+		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
+	}
+	if asJSON {
+		return printJSON(s.out, newStorageObject(ws))
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "Workspace\t%s\t%s\n", ws.ID, ws.Name)
+	for _, k := range flow.QuotaKinds {
+		note := "server's default"
+		if ws.Own.Get(k) != flow.DefaultQuota {
+			note = "set for this workspace"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", map[flow.QuotaKind]string{flow.QuotaBytes: "Stored", flow.QuotaFlows: "Flows", flow.QuotaRuns: "Runs kept"}[k], usedOf(ws, k), note)
+	}
+	return w.Flush()
+}
+
+// usedOf returns "used of limit".
+func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
+	amount := func(n int64) string {
+		if k == flow.QuotaBytes {
+			return flow.Size(n)
+		}
+		return fmt.Sprint(n)
+	}
+	limit := "unlimited"
+	if n := ws.Limit.Get(k); n > 0 {
+		limit = amount(n)
+	}
+	return amount(ws.Used.Get(k)) + " of " + limit
+}
+
+type workspaceLimitsSetCmd struct {
+	Workspace string     `arg:"" help:"ID of the workspace, as its settings show it."`
+	Bytes     quotaBytes `help:"Bytes it may store: a size such as 5GiB, unlimited, or default for the server's default." placeholder:"SIZE"`
+	Flows     quotaCount `help:"Flows it may have: a number, unlimited or default." placeholder:"N"`
+	Runs      quotaCount `help:"Runs it may keep: a number, unlimited or default." placeholder:"N"`
+	JSON      bool       `help:"Print as JSON."`
+}
+
+// Run sets what is given, keeps the rest and shows the result.
+func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	given := map[flow.QuotaKind]int64{flow.QuotaBytes: int64(c.Bytes), flow.QuotaFlows: int64(c.Flows), flow.QuotaRuns: int64(c.Runs)}
+	if given[flow.QuotaBytes] == quotaUnset && given[flow.QuotaFlows] == quotaUnset && given[flow.QuotaRuns] == quotaUnset {
+		return usageError("give at least one of --bytes, --flows and --runs")
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	ws, err := store.FindStorage(ctx, c.Workspace)
+	if err != nil {
+		return notFound(err, "there is no such workspace; 'sluice workspace limits list' lists them")
+	}
+	own, changes := ws.Own, []string(nil)
+	for _, k := range flow.QuotaKinds {
+		switch given[k] {
+		case quotaUnset:
+			continue
+		case quotaUnlimited:
+			own.Set(k, 0)
+		case quotaDefault:
+			own.Set(k, flow.DefaultQuota)
+		default:
+			own.Set(k, given[k])
+		}
+		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownOf(ws.Own, k), ownOf(own, k)))
+	}
+	if err := store.SetQuota(ctx, ws.ID, own); err != nil {
+		return err
+	}
+	err = store.Audit(ctx, ws.ID, "cli", "workspace.limits", ws.ID, strings.Join(changes, ", "))
+	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
+}
+
+// ownOf returns what the operator set for a workspace.
+func ownOf(own flow.Storage, k flow.QuotaKind) string {
+	switch n := own.Get(k); {
+	case n == flow.DefaultQuota:
+		return "default"
+	case n == 0:
+		return "unlimited"
+	case k == flow.QuotaBytes:
+		return flow.Size(n)
+	default:
+		return fmt.Sprint(n)
+	}
+}
+
+// storageObject is a workspace's storage as JSON. A limit of null is unlimited.
+type storageObject struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	Bytes quotaObject `json:"bytes"`
+	Flows quotaObject `json:"flows"`
+	Runs  quotaObject `json:"runs"`
+}
+
+type quotaObject struct {
+	Used    int64  `json:"used"`
+	Limit   *int64 `json:"limit"`
+	Default bool   `json:"default"` // the server's default applies
+}
+
+func newStorageObject(ws *flow.WorkspaceStorage) storageObject {
+	quota := func(k flow.QuotaKind) quotaObject {
+		o := quotaObject{Used: ws.Used.Get(k), Default: ws.Own.Get(k) == flow.DefaultQuota}
+		if n := ws.Limit.Get(k); n > 0 {
+			o.Limit = &n
+		}
+		return o
+	}
+	return storageObject{ID: ws.ID, Name: ws.Name, Bytes: quota(flow.QuotaBytes), Flows: quota(flow.QuotaFlows), Runs: quota(flow.QuotaRuns)}
+}
