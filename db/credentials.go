@@ -43,7 +43,55 @@ func (s *Store) OpenCredential(ctx context.Context, ws, name string) (flow.Crede
 		return flow.Credential{}, "", missing(err, "credential")
 	}
 	text, err := s.open(r.Value, ws, name, "secret")
+	if err != nil {
+		err = flow.SealedError(name)
+	}
 	return credentialOf(r), string(text), err
+}
+
+// SetCredentialHosts says where a credential may be sent.
+func (s *Store) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
+		return touched(n, err, "credential")
+	})
+}
+
+// ListUndecidedCredentials returns the credentials of all workspaces whose hosts
+// nobody has decided on: they are older than that question.
+func (s *Store) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
+	rows, err := s.read.ListUndecidedCredentials(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list undecided credentials: %w", err)
+	}
+	return mapRows(rows, credentialOf), nil
+}
+
+// BindCredential decides on the hosts of a credential unless that was done
+// meanwhile.
+func (s *Store) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
+	})
+}
+
+// ExamineCredentials finds the credentials of all workspaces that do not open
+// with the master key, and those that can be sent anywhere.
+func (s *Store) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
+	rows, err := s.read.ListAllCredentials(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list credentials: %w", err)
+	}
+	for _, r := range rows {
+		c := credentialOf(r)
+		if _, err := s.open(r.Value, r.WorkspaceID, r.Name, "secret"); err != nil {
+			sealed = append(sealed, c)
+		}
+		if c.Unbound() {
+			unbound = append(unbound, c)
+		}
+	}
+	return sealed, unbound, nil
 }
 
 // ListCredentials returns the credentials of a workspace, by name.

@@ -116,7 +116,11 @@ func (s *Store) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.Si
 	if err != nil {
 		return nil, missing(err, "credential")
 	}
-	return s.openBefore(r.SigningBefore, ws, name)
+	list, err := s.openBefore(r.SigningBefore, ws, name)
+	if err != nil {
+		err = flow.SealedError(name)
+	}
+	return list, err
 }
 
 // succeedCredential gives what goes on signing when a credential is saved: the
@@ -132,7 +136,7 @@ func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, erro
 	}
 	text, err := tx.s.open(old.Value, c.WorkspaceID, c.Name, "secret")
 	if err != nil {
-		return nil, err
+		return []byte{}, nil // sealed with another master key: it is entered again, and the old one is lost
 	}
 	if string(text) == secret {
 		return old.SigningBefore, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -15,13 +14,23 @@ type Credential struct {
 	ID, WorkspaceID, Name string
 	Provider              string   // openai, anthropic …; empty for a plain secret
 	BaseURL               string   // where the provider is reached; empty: its own address
-	Hosts                 []string // hosts it may be sent to; empty: any
+	Hosts                 []string // hosts it may be sent to, as ParseHost returns them; empty: any
 	Trusted               bool     // the operator entered the base URL, so it may be private
 	// Overlap is for how long a plain secret that is replaced signs webhooks
 	// beside the new one. It is of the saving alone and not kept.
 	Overlap              time.Duration
 	CreatedAt, UpdatedAt time.Time
 }
+
+// Plain reports whether the secret was not made for a provider: one for headers
+// and the like, or one that was typed into a node.
+func (c *Credential) Plain() bool {
+	return c.Provider == "" || strings.HasPrefix(c.Provider, liftedPrefix)
+}
+
+// Unbound reports whether the secret can be sent anywhere: nobody said which
+// hosts it is for. The address of a provider binds a secret made for it.
+func (c *Credential) Unbound() bool { return c.Plain() && len(c.Hosts) == 0 }
 
 // Access is what lets a step in at a provider.
 type Access struct {
@@ -31,22 +40,45 @@ type Access struct {
 	BaseURL  string   // empty: the provider's own
 	Hosts    []string // that the secret may be sent to; empty: any
 	Trusted  bool     // the base URL may be private
+	// RefuseUnbound keeps a secret without hosts from being sent anywhere.
+	RefuseUnbound bool
 }
 
 // Plain tells whether the secret was not made for a provider: one for headers
 // and the like, or one that was typed into a node.
 func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, liftedPrefix) }
 
-// May tells whether the secret may be sent to a host.
+// May reports whether the secret may be sent to a host, given with its port as
+// HostPort returns it.
 func (a *Access) May(host string) bool {
-	return len(a.Hosts) == 0 || slices.ContainsFunc(a.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	if len(a.Hosts) == 0 {
+		return !a.RefuseUnbound
+	}
+	return hostAllowed(a.Hosts, host)
+}
+
+// Refusal is the error of sending the secret to a host that it may not go to.
+func (a *Access) Refusal(host string) *Error {
+	if len(a.Hosts) == 0 {
+		return Errorf(CodeProviderAuth, "The credential %q is bound to no host, and this server does not send such credentials (SLUICE_UNBOUND_CREDENTIALS). Enter the hosts it may be sent to under Credentials, such as %s.",
+			a.Name, shownHost(host))
+	}
+	return Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. It is for %s. Add the host under Credentials, or choose another credential.",
+		a.Name, shownHost(host), strings.Join(a.Hosts, ", "))
 }
 
 // ErrNoAccess says that there is no credential for a provider. Whoever asked
 // knows what the provider is called and words it.
 var ErrNoAccess = errors.New("there is no credential for this provider")
 
-// CredentialStore keeps credentials.
+// SealedError says that a stored credential does not open: it was sealed with
+// another master key.
+func SealedError(name string) *Error {
+	return Errorf(CodeProviderAuth, "The credential %q cannot be opened with this server's master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart, or enter the secret again under Credentials.", name)
+}
+
+// CredentialStore keeps credentials. Opening one whose seal does not fit the
+// master key is a SealedError.
 type CredentialStore interface {
 	ListCredentials(ctx context.Context, ws string) ([]Credential, error)
 	OpenCredential(ctx context.Context, ws, name string) (c Credential, secret string, err error)
@@ -61,17 +93,19 @@ type Resolver struct {
 	// Reach is told of a base URL that the operator entered, right before it is
 	// used, so that a private address is let through. It may be nil.
 	Reach func(ctx context.Context, baseURL string) error
+	// RefuseUnbound keeps plain credentials without hosts from being sent.
+	RefuseUnbound bool
 }
 
-// Secret opens a credential for use against a host it is bound to; an empty
-// host stands for use that sends it nowhere, such as signing.
+// Secret opens a credential to be sent to host, given as HostPort returns it. An
+// empty host stands for use that sends it nowhere, such as signing.
 func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, error) {
 	a, err := r.open(ctx, ws, name)
 	if err != nil {
 		return "", err
 	}
 	if host != "" && !a.May(host) {
-		return "", Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", name, host)
+		return "", a.Refusal(host)
 	}
 	return a.Secret, nil
 }
@@ -165,5 +199,8 @@ func (r *Resolver) open(ctx context.Context, ws, name string) (Access, error) {
 	if err != nil {
 		return Access{}, fmt.Errorf("read credential %q: %w", name, err)
 	}
-	return Access{Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted}, nil
+	return Access{
+		Provider: c.Provider, Name: c.Name, Secret: secret, BaseURL: c.BaseURL, Hosts: c.Hosts, Trusted: c.Trusted,
+		RefuseUnbound: r.RefuseUnbound && c.Unbound(),
+	}, nil
 }

@@ -32,21 +32,8 @@ func CredentialUses(ctx context.Context, store DocumentStore, ws string, provide
 		return nil, fmt.Errorf("list the credentials of %s: %w", ws, err)
 	}
 	u := &credentialUses{store: store, list: list, provider: provider, uses: map[string][]CredentialUse{}}
-	for after := ""; ; {
-		flows, err := store.ListFlows(ctx, ws, after, usesPage)
-		if err != nil {
-			return nil, fmt.Errorf("list the flows of %s: %w", ws, err)
-		}
-		for i := range flows {
-			if err := u.ofFlow(ctx, &flows[i]); err != nil {
-				return nil, err
-			}
-			after = flows[i].ID
-		}
-		if len(flows) < usesPage {
-			return u.uses, nil
-		}
-	}
+	err = eachDocument(ctx, store, ws, u.ofDocument)
+	return u.uses, err
 }
 
 type credentialUses struct {
@@ -56,21 +43,7 @@ type credentialUses struct {
 	uses     map[string][]CredentialUse
 }
 
-func (u *credentialUses) ofFlow(ctx context.Context, f *Flow) error {
-	u.ofDocument(f, f.Draft, false)
-	if f.LiveHash == "" {
-		return nil
-	}
-	document, err := u.store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
-	if err != nil {
-		return fmt.Errorf("find the live document of %s: %w", f.ID, err)
-	}
-	u.ofDocument(f, document, true)
-	return nil
-}
-
-func (u *credentialUses) ofDocument(f *Flow, document []byte, live bool) {
-	d, _ := ParseDocument(document)
+func (u *credentialUses) ofDocument(f *Flow, d *Document, live bool) {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		names := credentialsIn(n.Config)
@@ -95,6 +68,8 @@ func credentialsIn(v any) []string {
 	}
 	var list []string
 	switch v := v.(type) {
+	case string:
+		list = textCredentials(v)
 	case map[string]any:
 		for _, field := range sortedNames(v) {
 			list = append(list, credentialsIn(v[field])...)

@@ -32,7 +32,10 @@ func ApplyEdits(d *Document, ops []Edit) (*Edited, error) {
 // editor carries out edits one after the other.
 type editor struct {
 	d       *Document
+	before  *Document       // as it was
 	kinds   *Registry       // when known, literal secrets are lifted
+	lifter  *lifter         // nil unless kinds are known
+	moved   []Lifted        // secrets that were taken out of the document
 	index   map[string]int  // node ID to place; nil while it is out of date
 	owned   map[string]bool // nodes whose config is a copy already
 	apart   map[string]bool // nodes that could not be put back: their IDs are somebody else's now
@@ -41,7 +44,6 @@ type editor struct {
 	undo    [][]Edit // what takes back each thing done, in the order they were done
 	skipped []Skipped
 	refused *Problem
-	lifted  []liftedField
 }
 
 func newEditor(d *Document) *editor {
@@ -50,7 +52,7 @@ func newEditor(d *Document) *editor {
 	for i := range copied.Groups {
 		copied.Groups[i].Nodes = slices.Clone(d.Groups[i].Nodes)
 	}
-	return &editor{d: &copied, owned: map[string]bool{}, apart: map[string]bool{}, done: []Edit{}, skipped: []Skipped{}}
+	return &editor{d: &copied, before: d, owned: map[string]bool{}, apart: map[string]bool{}, done: []Edit{}, skipped: []Skipped{}}
 }
 
 // carriers carry out each operation.

@@ -136,17 +136,13 @@ func (l *Library) editDraft(ctx context.Context, f *Flow, ops []Edit) (*Edited, 
 	if d == nil || d.Schema != Schema {
 		return nil, Errorf(CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
 	}
-	out, lifted, err := applyAndLift(d, ops, l.Kinds)
+	// Always names of their own: the ones before may be in a published version.
+	names := &secretNamer{library: l, flow: f, title: d.Name}
+	out, lifted, err := applyAndLift(d, ops, l.Kinds, names.of(ctx))
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range lifted {
-		// Always a name of its own: the one before may be in a published version.
-		if err := l.keepSecret(ctx, f, credentialName(out.Document.Name, s.Lifted), s.Lifted, false); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, names.keep(ctx, lifted)
 }
 
 func (l *Library) saveEdit(ctx context.Context, f *Flow, user string, r *EditRequest, out *Edited) (*EditResult, error) {

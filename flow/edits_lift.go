@@ -1,90 +1,121 @@
 package flow
 
-import (
-	"maps"
-	"strings"
-)
+import "maps"
 
 // applyAndLift is ApplyEdits for edits that come from outside: literal secrets
 // are taken out of the new document, of what was carried out and of what takes
-// it back. Each leaves a reference there that the caller must name. The edits
-// and the old document are used up.
-func applyAndLift(d *Document, ops []Edit, kinds *Registry) (*Edited, []liftedField, error) {
+// it back. name chooses the credentials that they move to.
+func applyAndLift(d *Document, ops []Edit, kinds *Registry, name func(l *Lifted) string) (*Edited, []*Lifted, error) {
 	b := newEditor(d)
 	b.kinds = kinds
+	b.lifter = &lifter{kinds: kinds, name: name, fed: b.d.isFed}
 	if err := b.all(ops); err != nil {
 		return nil, nil, err
 	}
 	out := b.result()
-	for _, l := range b.lifted {
-		for i := range out.Ops {
-			out.Ops[i].scrub(l)
-		}
-		for i := range out.Inverse {
-			out.Inverse[i].scrub(l)
-		}
+	for i := range out.Ops {
+		b.clean(&out.Ops[i])
 	}
-	return out, b.lifted, nil
+	for i := range out.Inverse {
+		b.clean(&out.Inverse[i])
+	}
+	return out, b.lifter.list, nil
 }
 
 // lift takes the literal secrets out of a node whose config was written to.
 // One change can make a secret of another field, whose literal stood there
 // before; the edits that come back say so to others.
 func (b *editor) lift(n *Node, written string) (more []Edit) {
-	if b.kinds == nil {
+	if b.lifter == nil {
 		return nil
 	}
-	k := b.kinds.For(n)
-	if k == nil {
+	before := len(b.lifter.list)
+	changed := b.lifter.node(n)
+	if len(changed) == 0 {
 		return nil
 	}
-	for i := range k.Fields {
-		f := k.Fields[i].Name
-		found := n.lift(&k.Fields[i])
-		for _, l := range found {
-			b.lifted = append(b.lifted, liftedField{l, f})
-		}
-		if len(found) > 0 && f != written && written != "" {
+	b.owned[n.ID] = true // the lifter made a copy
+	for _, l := range b.lifter.list[before:] {
+		b.moved = append(b.moved, *l)
+	}
+	for _, f := range changed {
+		if f != written && written != "" {
 			more = append(more, Edit{Op: OpSet, Node: n.ID, Field: f, Value: n.Config[f]})
 		}
 	}
 	return more
 }
 
-// liftedField is a lifted secret with the config field that it was in.
-type liftedField struct {
-	*Lifted
-	config string
-}
-
-// scrub replaces a secret that the edit wrote while its field was not yet known
-// to be one.
-func (e *Edit) scrub(l liftedField) {
+// clean takes literal secrets out of an edit that is about to be stored: those
+// that it wrote, and those that were in the draft before and come back with it.
+func (b *editor) clean(e *Edit) {
 	switch {
-	case e.Op == OpSet && e.Node == l.Node && e.Field == l.config:
-		e.Value = l.scrubbed(e.Value)
-	case e.Op == OpAdd && e.New.ID == l.Node:
-		if v, ok := e.New.Config[l.config]; ok {
-			n := *e.New
-			n.Config = maps.Clone(n.Config)
-			n.Config[l.config] = l.scrubbed(v)
-			e.New = &n
+	case e.Op == OpSet && !e.Unset:
+		n := b.nodeOf(e.Node)
+		if n == nil {
+			return
 		}
+		e.Value = b.replaceMoved(n.ID, e.Field, e.Value)
+		if k := b.kinds.For(n); k != nil && k.Field(e.Field) != nil {
+			e.Value = b.lifter.field(n, k, k.Field(e.Field), e.Value)
+		}
+	case e.Op == OpAdd && e.New != nil:
+		n := *e.New
+		n.Config = maps.Clone(n.Config)
+		for name := range n.Config {
+			n.Config[name] = b.replaceMoved(n.ID, name, n.Config[name])
+		}
+		b.lifter.node(&n)
+		e.New = &n
 	}
 }
 
-// scrubbed keeps every other reference the same object: it may have no name yet.
-func (l liftedField) scrubbed(v any) any {
-	if v == any(l.Secret) {
-		return l.ref
+// nodeOf finds a node in the new document, or in the old one if it is gone.
+func (b *editor) nodeOf(id string) *Node {
+	if n := b.d.Node(id); n != nil {
+		return n
 	}
-	named, _ := v.(map[string]any)
-	for name, item := range named {
-		if item == any(l.Secret) && strings.ToLower(name) == l.Field {
-			named = maps.Clone(named)
-			named[name] = l.ref
-			return l.scrubbed(named)
+	return b.before.Node(id)
+}
+
+// replaceMoved puts references where a secret stands that moved out of another
+// value of the same node: its field may not have been known as a secret yet.
+func (b *editor) replaceMoved(node, field string, v any) any {
+	for i := range b.moved {
+		if l := &b.moved[i]; l.Node == node {
+			v = replaceLiteral(v, l.Secret, b.lifter.name(l), "")
 		}
+	}
+	return v
+}
+
+// replaceLiteral returns v with references in the place of the texts that equal
+// secret. With a name, only members of that name are replaced.
+func replaceLiteral(v any, secret, credential, name string) any {
+	switch v := v.(type) {
+	case string:
+		if v == secret && name == "" {
+			return SecretRefTo(credential)
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = replaceLiteral(v[i], secret, credential, name)
+		}
+		return out
+	case map[string]any:
+		if IsSecretRef(v) {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for member, item := range v {
+			within := name
+			if member == name {
+				within = ""
+			}
+			out[member] = replaceLiteral(item, secret, credential, within)
+		}
+		return out
 	}
 	return v
 }

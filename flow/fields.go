@@ -94,6 +94,9 @@ func (f *Field) wants() string {
 // IsSecretRef tells whether a value is {"credential": "name"}.
 func IsSecretRef(value any) bool { _, ok := SecretRef(value); return ok }
 
+// SecretRefTo is {"credential": "name"}.
+func SecretRefTo(name string) map[string]any { return map[string]any{"credential": name} }
+
 // SecretRef is the credential name inside {"credential": "name"}.
 func SecretRef(value any) (name string, ok bool) {
 	m, isMap := value.(map[string]any)

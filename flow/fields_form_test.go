@@ -44,7 +44,7 @@ func TestFormRoundTrip(t *testing.T) {
 		"lines for a list":     {Field{Type: FieldList, Value: TypeAny}, "a\nb", FieldArea},
 		"map":                  {Field{Type: FieldMap}, jsonValue(t, `{"A": "1", "B": ""}`), FieldMap},
 		"map of numbers":       {Field{Type: FieldMap}, jsonValue(t, `{"A": 1}`), FieldJSON},
-		"map with a secret":    {Field{Type: FieldMap, Secret: []string{"authorization"}}, map[string]any{"Authorization": ref, "Accept": "*/*"}, FieldMap},
+		"map with a secret":    {Field{Type: FieldMap, Secrets: SecretsByName}, map[string]any{"Authorization": ref, "Accept": "*/*"}, FieldMap},
 		"JSON":                 {Field{Type: FieldJSON}, jsonValue(t, `{"b": [1, null], "a": "é"}`), FieldJSON},
 		"text as JSON":         {Field{Type: FieldJSON}, "12", FieldJSON},
 		"template as JSON":     {Field{Type: FieldJSON, Template: true}, "12 {{x}}", FieldArea},
@@ -131,7 +131,7 @@ func TestForm_hidesSecrets(t *testing.T) {
 		value any
 	}{
 		"field":  {Field{Type: FieldSecret}, "s3cret"},
-		"header": {Field{Type: FieldMap, Secret: []string{"*-token"}}, map[string]any{"X-Token": "s3cret"}},
+		"header": {Field{Type: FieldMap, Secrets: SecretsByName}, map[string]any{"X-Token": "s3cret"}},
 	} {
 		if form := c.field.Form(c.value); slices.Contains(form.Texts, "s3cret") || slices.Contains(form.Kept, "s3cret") {
 			t.Errorf("%s: the form shows it: %#v", name, form)

@@ -216,7 +216,7 @@ func parseTemplates(n *Node, k *Kind) map[string]any {
 			v = f.Default
 		}
 		if f.Template && v != nil {
-			m[f.Name], _ = eachText(v, "", func(s, _ string) (any, error) { return ParseTemplate(s) })
+			m[f.Name], _ = eachText(v, "", func(s, _ string) (any, error) { return ParseTemplate(f.places(s)) })
 		}
 	}
 	return m

@@ -56,6 +56,9 @@ type Kind struct {
 	// means all.
 	Collects string
 	Example  Example
+	// Sends says where the node's credentials are sent; nil for kinds that send
+	// none.
+	Sends *Destination
 	// Shape declares what depends on a node's own config, such as the inputs of
 	// the model that it names. It is pure and deterministic.
 	Shape func(n *Node) Shape
@@ -84,6 +87,17 @@ type Shape struct {
 	Fields  []Field
 	Outputs []Port
 	Open    string // see Kind.Open
+}
+
+// Destination says where a node sends its credentials, as far as its config
+// tells before it runs.
+type Destination struct {
+	// Field is what decides. An edge into it leaves the destination open. It is
+	// empty when nothing that arrives by an edge can change the destination.
+	Field string
+	// Hosts returns the hosts in the form of ParseHost, or nil when the config
+	// does not fix them.
+	Hosts func(n *Node) []string
 }
 
 // FieldType is what a config field holds.
@@ -126,14 +140,15 @@ type Field struct {
 	Typed    bool // never a port: it can only be typed
 	Required bool
 	Default  any
-	Suggest  any      // what the other side takes when nothing is set: shown, but never sent
-	Options  []string // of a select
-	Values   []any    // of a select whose values are not texts: one per option
-	Task     string   // of a model: chat, embed, image, speech, transcribe, hosted
-	Accept   []string // of a file: media types such as image/*, or endings such as .csv
-	Min, Max *float64 // bounds of a number, of the characters or of the items
-	More     bool     // shown under "More" in the editor
-	Secret   []string // names in a map whose values are secrets (lower case, a leading * matches any start)
+	Suggest  any         // what the other side takes when nothing is set: shown, but never sent
+	Options  []string    // of a select
+	Values   []any       // of a select whose values are not texts: one per option
+	Task     string      // of a model: chat, embed, image, speech, transcribe, hosted
+	Accept   []string    // of a file: media types such as image/*, or endings such as .csv
+	Min, Max *float64    // bounds of a number, of the characters or of the items
+	More     bool        // shown under "More" in the editor
+	Secrets  SecretPlace // where the value may hold secrets; empty: nowhere, unless Type is FieldSecret
+	Signs    bool        // of a secret: it signs and is never sent itself
 }
 
 // Port is a named place where a node takes or gives a value.

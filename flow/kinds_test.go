@@ -167,7 +167,7 @@ var secretKind = Kind{
 	Name: "unlock", Title: "Unlock", Group: "Test", Summary: "Uses a secret.", Class: Outside,
 	Fields: []Field{
 		{Name: "secret", Type: FieldSecret, Required: true},
-		{Name: "headers", Type: FieldMap, Template: true, Secret: []string{"authorization", "*-key"}},
+		{Name: "headers", Type: FieldMap, Template: true, Secrets: SecretsByName},
 	},
 	Outputs: []Port{{Name: "text", Type: TypeText}},
 	Run: func(ctx context.Context, in *In) (Out, error) {

@@ -11,6 +11,9 @@ type Library struct {
 	Store LibraryStore
 	Kinds *Registry
 	IDs   IDs
+	// RefuseUnbound keeps flows from being published that use a credential bound
+	// to no host.
+	RefuseUnbound bool
 }
 
 // LibraryStore is what a Library needs of the database.
@@ -35,8 +38,8 @@ func (l *Library) Check(data []byte) (*Document, error) {
 	if d != nil {
 		problems = union(problems, Validate(d, l.Kinds))
 	}
-	if len(problems) > 0 {
-		return nil, &Error{Code: CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", count(len(problems), "problem")), Fields: problems}
+	if err := documentInvalid(problems); err != nil {
+		return nil, err
 	}
 	return d, nil
 }
@@ -69,17 +72,22 @@ func count(n int, noun string) string {
 // draft. Literal secrets move to encrypted storage first. Nodes without a
 // position stay where they were in the draft, or get one.
 func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*Flow, error) {
-	d, err := l.Check(data)
-	if err != nil {
-		return nil, err
+	d, problems := ParseDocument(data)
+	if d == nil {
+		return nil, documentInvalid(problems)
 	}
-	f := &Flow{ID: flowID, WorkspaceID: ws}
+	f, err := &Flow{ID: flowID, WorkspaceID: ws}, error(nil)
 	if flowID == "" {
 		f.ID = l.IDs.New(PrefixFlow)
 	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
 		return nil, err
 	}
-	if err := l.keepSecrets(ctx, f, d); err != nil {
+	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
+	lifted := d.LiftSecrets(l.Kinds, names.of(ctx))
+	if err := documentInvalid(union(problems, Validate(d, l.Kinds))); err != nil {
+		return nil, err
+	}
+	if err := names.keep(ctx, lifted); err != nil {
 		return nil, err
 	}
 	if was, _ := ParseDocument(f.Draft); was != nil {
@@ -93,32 +101,61 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
 }
 
-// keepSecrets stores what LiftSecrets took out, each under a name of its own.
+// keepSecrets stores what LiftSecrets takes out, each under a name of its own.
+// What was lifted from the flow under that name before is replaced.
 func (l *Library) keepSecrets(ctx context.Context, f *Flow, d *Document) error {
-	for _, s := range d.LiftSecrets(l.Kinds) {
-		if err := l.keepSecret(ctx, f, credentialName(d.Name, s), s, true); err != nil {
-			return err
-		}
-	}
-	return nil
+	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
+	return names.keep(ctx, d.LiftSecrets(l.Kinds, names.of(ctx)))
 }
 
-// keepSecret stores a lifted secret and names it in the document. With again,
-// it replaces what was lifted from the flow under that name before.
-func (l *Library) keepSecret(ctx context.Context, f *Flow, base string, s *Lifted, again bool) error {
-	name, err := l.freeName(ctx, f, base, again)
-	if err != nil {
-		return err
+// secretNamer chooses the names of credentials that secrets of a flow move to,
+// and stores them.
+type secretNamer struct {
+	library *Library
+	flow    *Flow
+	title   string // of the flow
+	again   bool   // take over a name that a secret of this flow has already
+	names   map[Lifted]string
+	taken   map[string]bool
+	err     error // the first that kept a name from being chosen
+}
+
+// of is the name function of a lifter. Equal secrets of a field get one name.
+func (s *secretNamer) of(ctx context.Context) func(l *Lifted) string {
+	s.names, s.taken = map[Lifted]string{}, map[string]bool{}
+	return func(l *Lifted) string {
+		key := *l
+		key.Host = ""
+		if name, known := s.names[key]; known || s.err != nil {
+			return name
+		}
+		name, err := s.free(ctx, credentialName(s.title, l))
+		s.names[key], s.taken[name], s.err = name, true, err
+		return name
 	}
-	c := Credential{WorkspaceID: f.WorkspaceID, Name: name, Provider: liftedFrom(f), Overlap: SigningOverlap}
-	if s.Host != "" {
-		c.Hosts = []string{s.Host}
+}
+
+// keep stores the secrets, those of one name once. A secret is bound to the host
+// that its node sends it to, if that is fixed.
+func (s *secretNamer) keep(ctx context.Context, list []*Lifted) error {
+	kept := map[string]bool{}
+	for _, l := range list {
+		key := *l
+		key.Host = ""
+		name := s.names[key]
+		if s.err != nil || kept[name] {
+			continue
+		}
+		kept[name] = true
+		c := Credential{WorkspaceID: s.flow.WorkspaceID, Name: name, Provider: liftedFrom(s.flow), Overlap: SigningOverlap}
+		if l.Host != "" {
+			c.Hosts = []string{l.Host}
+		}
+		if err := s.library.Store.SaveCredential(ctx, c, l.Secret); err != nil {
+			return fmt.Errorf("store the secret of %s.%s: %w", l.Node, l.Field, err)
+		}
 	}
-	if err := l.Store.SaveCredential(ctx, c, s.Secret); err != nil {
-		return fmt.Errorf("store the secret of %s.%s: %w", s.Node, s.Field, err)
-	}
-	s.Name(name)
-	return nil
+	return s.err
 }
 
 // liftedPrefix begins the provider of a credential that was typed into a node.
@@ -128,14 +165,18 @@ const liftedPrefix = "flow:"
 // importing the document again replaces it.
 func liftedFrom(f *Flow) string { return liftedPrefix + f.ID }
 
-func (l *Library) freeName(ctx context.Context, f *Flow, base string, again bool) (string, error) {
+// free finds a name that no other credential has.
+func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 	for i := 1; ; i++ {
 		name := base
 		if i > 1 {
 			name = fmt.Sprintf("%s-%d", base, i)
 		}
-		c, err := l.Store.FindCredential(ctx, f.WorkspaceID, name)
-		if errors.Is(err, &Error{Code: CodeNotFound}) || err == nil && again && c.Provider == liftedFrom(f) {
+		if s.taken[name] {
+			continue
+		}
+		c, err := s.library.Store.FindCredential(ctx, s.flow.WorkspaceID, name)
+		if errors.Is(err, &Error{Code: CodeNotFound}) || err == nil && s.again && c.Provider == liftedFrom(s.flow) {
 			return name, nil
 		}
 		if err != nil {
@@ -157,7 +198,10 @@ func (l *Library) PublishNoted(ctx context.Context, ws, flowID, by, note string)
 	if err != nil {
 		return Version{}, false, err
 	}
-	d, err := l.Check(f.Draft)
+	if f, err = l.liftDraft(ctx, f, by); err != nil {
+		return Version{}, false, err
+	}
+	d, err := l.CheckDraft(ctx, f)
 	if err != nil {
 		return Version{}, false, err
 	}

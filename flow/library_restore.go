@@ -40,6 +40,9 @@ func (l *Library) restore(ctx context.Context, ws, flowID string, to *Document, 
 	if err != nil {
 		return nil, err
 	}
+	if err := l.keepSecrets(ctx, f, to); err != nil { // it may be older than a rule that finds them
+		return nil, err
+	}
 	want := to.Canonical()
 	if bytes.Equal(f.Draft, want) {
 		return &Restored{}, nil

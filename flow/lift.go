@@ -1,83 +1,341 @@
 package flow
 
 import (
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+)
+
+// SecretPlace says where literal secrets are looked for in a field's value, and
+// that references to credentials are resolved there when the node runs.
+type SecretPlace string
+
+// The places of secrets.
+const (
+	// SecretsByName are values under names such as Authorization or password: in
+	// a map, and at any depth of a JSON value. See IsSecretName.
+	SecretsByName SecretPlace = "names"
+	// SecretsInURL are user names with passwords, and query parameters whose name
+	// says that they are secrets.
+	SecretsInURL SecretPlace = "url"
 )
 
 // Lifted is a literal secret taken out of a document.
 type Lifted struct {
-	Node, Field string
+	Node, Field string // Field is the config field, or the name that the value stood under
 	Host        string // where its node sends it, when that is typed and fixed
 	Secret      string
-	ref         map[string]any
 }
 
-// Name names the credential in the document.
-func (l *Lifted) Name(credential string) { l.ref["credential"] = credential }
+// lifter takes literal secrets out of nodes and puts references in their place.
+type lifter struct {
+	kinds *Registry
+	// name returns the credential that a secret moves to. It must give equal
+	// secrets of one field the same name.
+	name func(l *Lifted) string
+	// fed reports whether an edge arrives at a port of a node. It may be nil.
+	fed  func(node, port string) bool
+	list []*Lifted
+}
 
-// LiftSecrets takes every literal out of the document's secret fields and puts
-// {"credential": …} in its place, which the caller must give a name. Secrets
-// that are templates stay: what they show comes from the inputs of a run.
-func (d *Document) LiftSecrets(kinds *Registry) []*Lifted {
-	var list []*Lifted
+// LiftSecrets takes every literal secret out of the document and puts
+// references to credentials in its place, with the names that name chooses.
+// Secrets that are templates stay: their values come from the inputs of a run.
+func (d *Document) LiftSecrets(kinds *Registry, name func(l *Lifted) string) []*Lifted {
+	lf := &lifter{kinds: kinds, name: name, fed: d.isFed}
 	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		k := kinds.For(n)
-		if k == nil {
-			continue
-		}
-		for j := range k.Fields {
-			list = append(list, n.lift(&k.Fields[j])...)
-		}
+		lf.node(&d.Nodes[i])
 	}
-	return list
+	return lf.list
 }
 
-func (n *Node) lift(f *Field) []*Lifted {
-	take := func(v any, field string) *Lifted {
-		s, isText := v.(string)
-		if !isText || s == "" || f.Template && strings.Contains(s, "{{") {
-			return nil
-		}
-		return &Lifted{Node: n.ID, Field: field, Host: n.host(), Secret: s, ref: map[string]any{}}
-	}
-	var list []*Lifted
-	if f.Type == FieldSecret {
-		if l := take(n.Config[f.Name], f.Name); l != nil {
-			n.Config[f.Name] = l.ref
-			list = append(list, l)
-		}
-	}
-	named, _ := n.Config[f.Name].(map[string]any)
-	for _, name := range sortedNames(named) {
-		if !f.IsSecretName(name) {
-			continue
-		}
-		if l := take(named[name], strings.ToLower(name)); l != nil {
-			named[name] = l.ref
-			list = append(list, l)
-		}
-	}
-	return list
+// HasLiteralSecrets reports whether LiftSecrets would take something out.
+func (d *Document) HasLiteralSecrets(kinds *Registry) bool {
+	copied := *d
+	copied.Nodes = slices.Clone(d.Nodes)
+	return len(copied.LiftSecrets(kinds, func(*Lifted) string { return "x" })) > 0
 }
 
-// host is where the node sends its requests, when its URL is typed and fixed.
-func (n *Node) host() string {
-	s, _ := n.Config["url"].(string)
-	u, err := url.Parse(s)
-	if err != nil || strings.Contains(u.Host, "{{") {
+// isFed reports whether an edge arrives at a port.
+func (d *Document) isFed(node, port string) bool {
+	return slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == node+"."+port })
+}
+
+// node lifts the secrets of a node and returns the config fields that changed.
+// The config is replaced, not written to.
+func (lf *lifter) node(n *Node) (changed []string) {
+	k := lf.kinds.For(n)
+	if k == nil {
+		return nil
+	}
+	config := maps.Clone(n.Config)
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		value, ok := config[f.Name]
+		if !ok {
+			continue
+		}
+		before := len(lf.list)
+		if value = lf.field(n, k, f, value); len(lf.list) > before {
+			config[f.Name] = value
+			changed = append(changed, f.Name)
+		}
+	}
+	if lf.userInfo(n, k, config) {
+		changed = append(changed, "url", "headers")
+	}
+	if len(changed) > 0 {
+		n.Config = config
+	}
+	return changed
+}
+
+// field returns a field's value without literal secrets. What it changes is a
+// copy.
+func (lf *lifter) field(n *Node, k *Kind, f *Field, value any) any {
+	at := place{n: n, f: f, host: lf.host(n, k)}
+	switch {
+	case f.Type == FieldSecret:
+		if s, ok := value.(string); ok && at.isLiteral(s) {
+			return SecretRefTo(lf.take(at, f.Name, s))
+		}
+	case f.Secrets == SecretsInURL:
+		if s, ok := value.(string); ok {
+			return lf.urlText(at, s)
+		}
+	case f.Secrets == SecretsByName:
+		if s, ok := value.(string); ok {
+			return lf.bodyText(at, s)
+		}
+		return lf.members(at, value)
+	}
+	return value
+}
+
+// host is where a node sends secrets, if that is fixed: one host to bind to.
+func (lf *lifter) host(n *Node, k *Kind) string {
+	if k.Sends == nil || lf.fed != nil && k.Sends.Field != "" && lf.fed(n.ID, k.Sends.Field) {
 		return ""
 	}
-	return u.Hostname()
+	if hosts := k.Sends.Hosts(n); len(hosts) > 0 {
+		return hosts[0]
+	}
+	return ""
+}
+
+// place is where a secret was found.
+type place struct {
+	n    *Node
+	f    *Field
+	host string
+}
+
+// isLiteral reports whether a text holds a secret itself, rather than a
+// reference or a template that is filled in when the node runs.
+func (at place) isLiteral(s string) bool {
+	return strings.TrimSpace(s) != "" && !(at.f.Template && strings.Contains(s, "{{")) && len(textCredentials(s)) == 0
+}
+
+func (lf *lifter) take(at place, field, secret string) (credential string) {
+	l := &Lifted{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
+	lf.list = append(lf.list, l)
+	return lf.name(l)
+}
+
+// members lifts the secrets in a map of names, or at any depth of a JSON value.
+func (lf *lifter) members(at place, v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = lf.members(at, out[i])
+		}
+		return out
+	case map[string]any:
+		if IsSecretRef(v) {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for _, name := range sortedNames(v) {
+			out[name] = lf.member(at, v, name)
+		}
+		return out
+	}
+	return v
+}
+
+func (lf *lifter) member(at place, in map[string]any, name string) any {
+	value := in[name]
+	s, isText := value.(string)
+	secret := at.f.IsSecretName(name)
+	if at.f.Type != FieldMap {
+		secret = isSecretMember(name, value)
+		if label := pairName(in); name == "value" && label != "" && IsSecretName(label) {
+			secret, name = true, label // {"name": "Authorization", "value": …}
+		}
+	}
+	if isText && secret && at.isLiteral(s) {
+		return SecretRefTo(lf.take(at, name, s))
+	}
+	if isText {
+		return value
+	}
+	return lf.members(at, value)
+}
+
+// pairName is the name in an object that holds a name and a value.
+func pairName(m map[string]any) string {
+	for _, member := range []string{"name", "key"} {
+		if s, ok := m[member].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// urlText lifts the secret query parameters of a URL, which may be a template.
+func (lf *lifter) urlText(at place, s string) string {
+	before, query, found := strings.Cut(s, "?")
+	if !found {
+		return s
+	}
+	query, fragment, hasFragment := strings.Cut(query, "#")
+	query = lf.pairs(at, query)
+	if hasFragment {
+		query += "#" + fragment
+	}
+	return before + "?" + query
+}
+
+// pairs lifts secrets out of name=value&name=value.
+func (lf *lifter) pairs(at place, s string) string {
+	list := strings.Split(s, "&")
+	for i, pair := range list {
+		name, value, found := strings.Cut(pair, "=")
+		decodedName, errName := url.QueryUnescape(name)
+		secret, errValue := url.QueryUnescape(value)
+		if found && errName == nil && errValue == nil && IsSecretName(decodedName) && at.isLiteral(secret) && !strings.Contains(value, "{{") {
+			list[i] = name + "=" + credentialText(lf.take(at, decodedName, secret))
+		}
+	}
+	return strings.Join(list, "&")
+}
+
+// userInfo moves a user name and password in the node's URL into its header
+// Authorization, where they are sent anyway. A header that is there stays.
+func (lf *lifter) userInfo(n *Node, k *Kind, config map[string]any) bool {
+	s, _ := config["url"].(string)
+	f, headers := k.Field("url"), k.Field("headers")
+	named, isMap := config["headers"].(map[string]any)
+	if f == nil || f.Secrets != SecretsInURL || headers == nil || config["headers"] != nil && !isMap || lf.fed != nil && lf.fed(n.ID, "headers") {
+		return false
+	}
+	scheme, rest, found := strings.Cut(s, "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if !found || at < 0 || strings.Contains(rest[:at], "{{") {
+		return false
+	}
+	for name := range named {
+		if strings.EqualFold(name, "Authorization") {
+			return false
+		}
+	}
+	user, password, _ := strings.Cut(rest[:at], ":")
+	user, errUser := url.PathUnescape(user)
+	password, errPassword := url.PathUnescape(password)
+	if errUser != nil || errPassword != nil {
+		return false
+	}
+	config["url"] = scheme + "://" + rest[at+1:]
+	sent := *n
+	sent.Config = config
+	where := place{n: n, f: headers, host: lf.host(&sent, k)}
+	named = maps.Clone(named)
+	if named == nil {
+		named = map[string]any{}
+	}
+	named["Authorization"] = SecretRefTo(lf.take(where, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
+	config["headers"] = named
+	return true
+}
+
+// bodyText lifts secrets out of a body that is typed as text: JSON, which may be
+// a template, or a form.
+func (lf *lifter) bodyText(at place, s string) string {
+	switch {
+	case looksLikeJSONText(s):
+		return lf.jsonText(at, s)
+	case at.n.Config["body_type"] == "form":
+		return lf.pairs(at, s)
+	}
+	return s
+}
+
+func looksLikeJSONText(s string) bool {
+	s = strings.TrimLeft(s, " \t\r\n")
+	return s != "" && (s[0] == '{' || s[0] == '[')
+}
+
+// jsonText lifts the members of JSON text whose name is that of a secret. The
+// text may be a template, and so no JSON yet: only strings are looked at.
+func (lf *lifter) jsonText(at place, s string) string {
+	var out strings.Builder
+	name, isName, done := "", false, 0
+	references := credentialObject.FindAllStringIndex(s, -1)
+	for i := 0; i < len(s); {
+		if len(references) > 0 && i == references[0][0] {
+			i, isName, references = references[0][1], false, references[1:]
+			continue
+		}
+		if s[i] != '"' {
+			if isName && s[i] != ':' && !strings.ContainsRune(" \t\r\n", rune(s[i])) {
+				isName = false
+			}
+			i++
+			continue
+		}
+		end := stringEnd(s, i)
+		text, err := DecodeJSON([]byte(s[i:end]))
+		value, _ := text.(string)
+		if isName && err == nil && isSecretMember(name, value) && at.isLiteral(value) {
+			out.WriteString(s[done:i] + `"` + credentialText(lf.take(at, name, value)) + `"`)
+			done = end
+		}
+		rest := strings.TrimLeft(s[end:], " \t\r\n")
+		name, isName = value, err == nil && strings.HasPrefix(rest, ":")
+		i = end
+	}
+	return out.String() + s[done:]
+}
+
+// stringEnd is the place behind the JSON string that begins at start.
+func stringEnd(s string, start int) int {
+	for i := start + 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
 }
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
+func slug(s string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(s), "-"), "-")
+}
+
 // credentialName is a readable name for a lifted secret: flow, node and field.
 func credentialName(flowName string, l *Lifted) string {
-	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(flowName), "-"), "-")
-	return strings.Trim(fmt.Sprintf("%.40s-%s-%s", slug, l.Node, l.Field), "-")
+	return strings.Trim(fmt.Sprintf("%.40s-%s-%.40s", slug(flowName), l.Node, slug(l.Field)), "-_")
 }

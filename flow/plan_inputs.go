@@ -3,7 +3,7 @@ package flow
 import (
 	"fmt"
 	"maps"
-	"path"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -146,6 +146,9 @@ func (n *graphNode) configure(in *In) *Error {
 func render(v any, values map[string]any, escape Escape) (any, error) {
 	switch v := v.(type) {
 	case *Template:
+		if v.HasCredentials() {
+			return v.RenderSecret(values, escape)
+		}
 		return v.Render(values, escape)
 	case []any:
 		out := make([]any, len(v))
@@ -192,24 +195,78 @@ func (f *Field) shown(v any) any {
 		return Redacted
 	}
 	named, isMap := v.(map[string]any)
-	if !isMap || len(f.Secret) == 0 {
+	if f.Secrets == SecretsInURL {
+		return shownURL(v)
+	}
+	if f.Secrets != SecretsByName {
 		return v
+	}
+	if !isMap || f.Type != FieldMap {
+		return f.shownMembers(v)
 	}
 	out := maps.Clone(named)
 	for name, item := range named {
-		if f.IsSecretName(name) && !IsSecretRef(item) {
+		if f.IsSecretName(name) && !isReference(item) {
 			out[name] = Redacted
 		}
 	}
 	return out
 }
 
-// IsSecretName tells whether a map field keeps the value of a name secret.
-func (f *Field) IsSecretName(name string) bool {
-	for _, pattern := range f.Secret {
-		if ok, _ := path.Match(pattern, strings.ToLower(name)); ok {
-			return true
+// shownMembers leaves the secrets out of a body that arrived as data.
+func (f *Field) shownMembers(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = f.shownMembers(v[i])
+		}
+		return out
+	case map[string]any:
+		if IsSecretRef(v) {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			if s, isText := item.(string); isText && s != "" && isSecretMember(name, s) {
+				out[name] = Redacted
+			} else {
+				out[name] = f.shownMembers(item)
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// shownURL leaves secret query parameters out of a URL.
+func shownURL(v any) any {
+	s, isText := v.(string)
+	before, query, found := strings.Cut(s, "?")
+	if !isText || !found {
+		return v
+	}
+	list := strings.Split(query, "&")
+	for i, pair := range list {
+		name, value, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil && value != "" && IsSecretName(decoded) {
+			list[i] = name + "=" + Redacted
 		}
 	}
-	return false
+	return before + "?" + strings.Join(list, "&")
+}
+
+// isReference reports whether a value references credentials and holds no
+// secret itself.
+func isReference(v any) bool {
+	if _, ok := v.(SecretText); ok || IsSecretRef(v) {
+		return true
+	}
+	s, ok := v.(string)
+	return ok && len(textCredentials(s)) > 0
+}
+
+// IsSecretName reports whether a map field keeps the value of a name secret.
+func (f *Field) IsSecretName(name string) bool {
+	return f.Secrets == SecretsByName && IsSecretName(name)
 }

@@ -2,7 +2,10 @@ package flow
 
 import (
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,21 +32,21 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// Add makes a secret known, in every form in which it may be sent: as it is,
-// inside JSON, inside a URL and as basic authentication.
+// Add makes a secret known in every form in which it may come back: as it is, in
+// JSON, percent-encoded, in hexadecimal and in base64, with and without the
+// scheme of an Authorization header before it. In base64 it is found wherever it
+// begins, so also behind "Bearer " or a user name.
 func (r *Redactor) Add(secret string) {
 	if len(secret) < shortestRedacted {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	quoted := string(EncodeJSON(secret))
-	for _, form := range []string{
-		secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret),
-		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
-	} {
-		if !slices.Contains(r.forms, form) {
-			r.forms = append(r.forms, form)
+	for _, text := range spoken(secret) {
+		for _, form := range secretForms(text) {
+			if len(form) >= shortestRedacted && !slices.Contains(r.forms, form) {
+				r.forms = append(r.forms, form)
+			}
 		}
 	}
 	// The replacer prefers earlier forms where several fit.
@@ -53,6 +56,78 @@ func (r *Redactor) Add(secret string) {
 		pairs = append(pairs, form, Redacted)
 	}
 	r.replace = strings.NewReplacer(pairs...)
+}
+
+// spoken are the texts to look for: the secret, and what follows its scheme. The
+// credentials of Basic are decoded, because a service echoes the password.
+func spoken(secret string) []string {
+	list := []string{secret}
+	scheme, rest, found := strings.Cut(strings.TrimSpace(secret), " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(scheme) {
+	case "bearer", "token", "apikey", "key", "digest":
+	case "basic":
+		if pair, err := base64.StdEncoding.DecodeString(rest); err == nil {
+			_, password, _ := strings.Cut(string(pair), ":")
+			list = append(list, string(pair), password)
+		}
+	default:
+		found = false
+	}
+	if found {
+		list = append(list, rest)
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortestRedacted })
+}
+
+// secretForms are the ways in which a text is written inside others.
+func secretForms(s string) []string {
+	quoted, html := string(EncodeJSON(s)), jsonHTML(s)
+	forms := []string{s, quoted[1 : len(quoted)-1], html, strings.ReplaceAll(html, "/", `\/`), strings.ReplaceAll(quoted[1:len(quoted)-1], "/", `\/`)}
+	for _, escaped := range []string{url.QueryEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), url.PathEscape(s), EscapeURLSecret("", s)} {
+		forms = append(forms, escaped, lowerEscapes(escaped))
+	}
+	digits := hex.EncodeToString([]byte(s))
+	forms = append(forms, digits, strings.ToUpper(digits))
+	return append(append(forms, base64Forms(s)...), base64Cores(s)...)
+}
+
+// jsonHTML is s inside JSON as encoders write it that escape for HTML.
+func jsonHTML(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(b[1 : len(b)-1])
+}
+
+var percentEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+func lowerEscapes(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	return percentEscape.ReplaceAllStringFunc(s, strings.ToLower)
+}
+
+// base64Forms is s in the usual alphabet and the one for URLs, with padding and
+// without.
+func base64Forms(s string) []string {
+	standard, forURL := base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s))
+	return []string{standard, forURL, strings.TrimRight(standard, "="), strings.TrimRight(forURL, "=")}
+}
+
+// base64Cores are the characters of base64 that only depend on s, whatever stands
+// before and behind it: one text for each of the three places in a group of three
+// bytes at which s can begin. A character that s shares with its neighbors stays;
+// it tells at most four bits.
+func base64Cores(s string) (cores []string) {
+	for before := range 3 {
+		text := append(make([]byte, before), s...)
+		from, to := (before*8+5)/6, len(text)*8/6
+		cores = append(cores, base64.RawStdEncoding.EncodeToString(text)[from:to], base64.RawURLEncoding.EncodeToString(text)[from:to])
+	}
+	return cores
 }
 
 // Text is s without the secrets.

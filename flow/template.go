@@ -13,10 +13,12 @@ import (
 // only: no logic, and what is put in is never read as a template again.
 type Template struct{ parts []templatePart }
 
-// templatePart is literal text, or a place when path is not empty.
+// templatePart is literal text, a place when path is not empty, or a reference
+// to a credential.
 type templatePart struct {
-	text string
-	path []string
+	text       string
+	path       []string
+	credential string
 }
 
 var templatePath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
@@ -37,6 +39,12 @@ func ParseTemplate(s string) (*Template, error) {
 		}
 		inner, tail, closed := strings.Cut(after, "}}")
 		place := strings.TrimSpace(inner)
+		if name, ok := strings.CutPrefix(place, credentialMark); ok && closed && credentialRefName.MatchString(strings.TrimSpace(name)) {
+			t.literal(before)
+			t.parts = append(t.parts, templatePart{credential: strings.TrimSpace(name)})
+			rest = tail
+			continue
+		}
 		if !closed || !templatePath.MatchString(place) {
 			return nil, fmt.Errorf("%q at character %d is not a place: write {{name}} or {{name.path}}, or \\{{ for the two characters themselves",
 				"{{"+firstRunes(inner, 20), utf8.RuneCountInString(s[:len(s)-len(rest)+len(before)])+1)
@@ -48,12 +56,14 @@ func ParseTemplate(s string) (*Template, error) {
 }
 
 func (t *Template) literal(s string) {
-	if n := len(t.parts); n > 0 && t.parts[n-1].path == nil {
+	if n := len(t.parts); n > 0 && t.parts[n-1].isText() {
 		t.parts[n-1].text += s
 	} else if s != "" {
 		t.parts = append(t.parts, templatePart{text: s})
 	}
 }
+
+func (p *templatePart) isText() bool { return p.path == nil && p.credential == "" }
 
 // Names are the ports that the template grows, in order of appearance.
 func (t *Template) Names() []string {
@@ -69,9 +79,14 @@ func (t *Template) Names() []string {
 }
 
 // Render puts the values in, once. The error says which place has no value.
+// References to credentials stay references: see RenderSecret.
 func (t *Template) Render(values map[string]any, escape Escape) (string, error) {
-	if len(t.parts) == 1 && t.parts[0].path == nil {
+	if len(t.parts) == 1 && t.parts[0].isText() {
 		return t.parts[0].text, nil
+	}
+	if t.HasCredentials() {
+		text, err := t.RenderSecret(values, escape)
+		return text.String(), err
 	}
 	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
 	var b strings.Builder
@@ -95,7 +110,7 @@ func (t *Template) Render(values map[string]any, escape Escape) (string, error) 
 }
 
 func (t *Template) looksLikeJSON() bool {
-	if len(t.parts) == 0 || t.parts[0].path != nil {
+	if len(t.parts) == 0 || !t.parts[0].isText() {
 		return false
 	}
 	s := strings.TrimLeft(t.parts[0].text, " \t\r\n")

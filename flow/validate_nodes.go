@@ -67,10 +67,13 @@ func (v *validator) templates(n *Node, k *Kind, at string) {
 			continue
 		}
 		_, _ = eachText(n.Config[f.Name], at+Pointer(f.Name), func(s, at string) (any, error) {
-			t, err := ParseTemplate(s)
+			t, err := ParseTemplate(f.places(s))
 			if err != nil {
 				v.add(at, "template", n.ID, "%v", err)
 				return nil, nil
+			}
+			if f.Secrets == "" && t.HasCredentials() {
+				v.add(at, "credential", n.ID, "%q cannot hold a credential; use {{credential:…}} in the URL, headers, query or body of an http_request", f.Name)
 			}
 			for _, name := range t.Names() {
 				if own[name] {

@@ -34,7 +34,7 @@ func KindOf(v any) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case string:
+	case string, SecretText:
 		return "text"
 	case json.Number, float64, int, int64:
 		return "number"
@@ -166,6 +166,9 @@ func Text(v any) string {
 	}
 	if v == nil {
 		return ""
+	}
+	if s, ok := v.(SecretText); ok {
+		return s.String()
 	}
 	return string(EncodeJSON(v))
 }

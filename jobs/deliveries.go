@@ -116,7 +116,7 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.Delivery
 	if err != nil {
 		return nil, nil, err
 	}
-	custom, err := r.openSecret(ctx, d, d.Signature, req.URL.Hostname())
+	custom, err := r.openSecret(ctx, d, d.Signature, flow.HostPort(req.URL))
 	if err != nil {
 		return nil, nil, err
 	}

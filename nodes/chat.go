@@ -54,6 +54,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Ports:  map[string]any{"ticket": "My parcel has not arrived.", "tone": "friendly"},
 		},
 		Shape:  shapeChat,
+		Sends:  modelDestination,
 		Check:  func(n *flow.Node) []flow.Problem { return append(checkModel(taskChat)(n), checkSchema(n)...) },
 		Charge: chargeModel,
 		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return chat(ctx, d, in) },

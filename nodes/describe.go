@@ -46,8 +46,8 @@ type FieldDescription struct {
 	Port     flow.Type `json:"port,omitempty"` // what its port takes, unless typed
 	Template bool      `json:"template"`       // grows a port per {{name}}
 	Escape   string    `json:"escape,omitempty"`
-	More     bool      `json:"more"`             // shown under "More" in the editor
-	Secret   []string  `json:"secret,omitempty"` // names whose values are kept as credentials
+	More     bool      `json:"more"`              // shown under "More" in the editor
+	Secrets  string    `json:"secrets,omitempty"` // where literal secrets move to credentials: names or url
 }
 
 // ExampleDescription is a runnable use of a kind.
@@ -102,7 +102,7 @@ func describeField(f *flow.Field) FieldDescription {
 	d := FieldDescription{
 		Name: f.Name, Title: f.Title, Help: f.Help, Type: string(f.Type), Default: f.Default, Options: f.Options, Values: f.Values, Task: f.Task, Accept: f.Accept,
 		Min: f.Min, Max: f.Max, Required: f.Required, Typed: f.Typed, Template: f.Template,
-		Escape: escapeNames[f.Escape], More: f.More, Secret: f.Secret,
+		Escape: escapeNames[f.Escape], More: f.More, Secrets: string(f.Secrets),
 	}
 	if !f.Typed {
 		d.Port = f.PortType()

@@ -28,6 +28,7 @@ var _ = register(func(d Deps) flow.Kind {
 		},
 		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Help: "The numbers."}},
 		Example: flow.Example{Ports: map[string]any{"text": "Where is my parcel?"}},
+		Sends:   modelDestination,
 		Check:   checkModel(taskEmbed),
 		Charge:  chargeModel,
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return embed(ctx, d, in) },

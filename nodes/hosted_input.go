@@ -227,11 +227,11 @@ func (s *hostedStep) putFile(ctx context.Context, value map[string]any) (string,
 	return address, nil
 }
 
-// hostOf is the host of an address of ours.
+// hostOf is the host of an address of ours, with its port.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return u.Hostname()
+	return flow.HostPort(u)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/providers"
 	"sluice/providers/hosted"
 )
 
@@ -53,9 +54,19 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			Config: map[string]any{"model": taskHosted.example, "input.prompt": "A watercolour of a {{animal}}"},
 			Ports:  map[string]any{"animal": "fox"},
 		},
-		Open: inputPrefix, Shape: shapeHosted, Check: checkHosted,
+		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},
+		Open:  inputPrefix, Shape: shapeHosted, Check: checkHosted,
 		Run: h.run, Abandon: h.abandon, Charge: chargeHosted,
 	}
+}
+
+// hosts is where the platform is reached.
+func (h *hostedModels) hosts() []string {
+	if h.deps.Host == nil {
+		p, _ := providers.FindPreset(hostProvider)
+		return p.Hosts
+	}
+	return addressHosts(h.deps.Host.Address())
 }
 
 // hostedRef is the model that a node names, at the version that it stays with.

@@ -188,8 +188,8 @@ func TestHostedModelLiftsSecrets(t *testing.T) {
 		"without":            {"model": "acme/painter", "input.api_key": "hunter22"},
 	} {
 		doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "hosted_model", Config: config}}}
-		lifted := doc.LiftSecrets(New(Deps{}))
-		if len(lifted) != 1 || lifted[0].Secret != "hunter22" || strings.Contains(string(doc.Encode()), "hunter22") {
+		lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { return "kept" })
+		if len(lifted) != 1 || lifted[0].Secret != "hunter22" || lifted[0].Host != "api.replicate.com" || strings.Contains(string(doc.Encode()), "hunter22") {
 			t.Errorf("%s: %+v", name, lifted)
 		}
 	}

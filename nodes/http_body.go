@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"context"
 	"net/url"
 
 	"sluice/flow"
@@ -15,11 +16,17 @@ const (
 
 // setBody writes the body as body_type says. A content type of the node's own
 // headers wins.
-func (c *httpCall) setBody(in *flow.In) error {
-	value := in.Config["body"]
-	if value == nil || value == "" {
-		return nil
+func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
+	var escape func(before, secret string) string
+	if _, isText := in.Config["body"].(flow.SecretText); isText && in.Text("body_type") == "form" {
+		escape = formSecret
 	}
+	c.filler.used = false
+	value, err := c.filler.fill(ctx, in.Config["body"], c.filler.originOf("body", typedTemplate), escape)
+	if err != nil || value == nil || value == "" {
+		return err
+	}
+	c.request.SecretBody = c.filler.used
 	body, contentType, err := encodeBody(in, value)
 	if err != nil || contentType == "" {
 		return err
@@ -30,6 +37,9 @@ func (c *httpCall) setBody(in *flow.In) error {
 	}
 	return nil
 }
+
+// formSecret writes a secret into the text of a form.
+func formSecret(_, secret string) string { return url.QueryEscape(secret) }
 
 // encodeBody is empty-handed for the body type none.
 func encodeBody(in *flow.In, value any) (body []byte, contentType string, err error) {
@@ -43,7 +53,7 @@ func encodeBody(in *flow.In, value any) (body []byte, contentType string, err er
 		if isText {
 			return []byte(text), typeForm, nil
 		}
-		form, err := pairs(in, "body")
+		form, err := pairs("body", value)
 		return []byte(form.Encode()), typeForm, err
 	case "json":
 		if isText && !isJSON(text) {
@@ -79,9 +89,8 @@ func looksLikeJSON(s string) bool {
 	return false
 }
 
-// pairs reads a field as names and values of a query or a form.
-func pairs(in *flow.In, field string) (url.Values, error) {
-	value := in.Config[field]
+// pairs reads the value of a field as names and values of a query or a form.
+func pairs(field string, value any) (url.Values, error) {
 	named, ok := value.(map[string]any)
 	if !ok && value != nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "%q must be an object of names and values, got %s.", field, kindWithArticle(value))

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -11,11 +10,10 @@ import (
 	"sluice/outbound"
 )
 
-// headersField names the headers whose values never stay in a document.
+// headersField keeps the values of secret headers out of the document.
 var headersField = flow.Field{
-	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true,
-	Secret: []string{"authorization", "cookie", "proxy-authorization", "x-api-key", "api-key", "*-api-key", "*-token", "*-secret", "*-access-key", "*-auth-key", "*-subscription-key"},
-	Help:   "Headers to send. Values of Authorization and the like are kept as credentials and sent as stored, so include a scheme such as Bearer.",
+	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
+	Help: "Headers to send. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
 }
 
 var httpMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"}
@@ -30,16 +28,19 @@ var _ = register(func(d Deps) flow.Kind {
 			"A status outside of `expect` fails the step with the status and the beginning of the answer; 429, 5xx, timeouts and broken " +
 			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
 			"Private and reserved addresses are refused. An answer may have 10 MiB, or 512 MiB when it is kept as a file. Every request but GET carries an " +
-			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.",
+			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.\n\n" +
+			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` in the place of a value, or `{{credential:name}}` inside a text. " +
+			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials by themselves. A credential is only sent to the hosts it is bound to. " +
+			"It is removed when a redirect leaves the host; a redirect that would send a body with a credential to another host fails the step.",
 		Fields: []flow.Field{
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
 				Help: "What to do with what the URL names."},
-			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
-			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true,
+			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
 				Help: "Names and values added to the URL after the ?. A list gives its name several times, null none."},
 			headersField,
-			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON,
+			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON, Secrets: flow.SecretsByName,
 				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text its value is escaped as its place needs."},
 			{Name: "body_type", Title: "Body type", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "form", "text", "none"},
@@ -59,6 +60,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},
 			Ports:  map[string]any{"id": "T 17", "answer": "It arrives on \"Tuesday\"."},
 		},
+		Sends: &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check: checkRequest,
 		Run:   func(ctx context.Context, in *flow.In) (flow.Out, error) { return callService(ctx, d.HTTP, in) },
 	}
@@ -87,6 +89,7 @@ func checkRequest(n *flow.Node) []flow.Problem {
 type httpCall struct {
 	request outbound.Request
 	host    string
+	filler  *credentialFiller
 	secrets flow.Redactor // knows the values of credentials, which an answer may echo
 }
 
@@ -123,36 +126,41 @@ func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	if !slices.Contains(httpMethods, method) {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "The method %q is not one Sluice sends. Choose one of %s.", truncate(method, 20), strings.Join(httpMethods, ", "))
 	}
-	u, err := requestURL(in)
-	if err != nil {
+	call := &httpCall{request: outbound.Request{Method: method, MaxRedirects: outbound.MaxRedirects}}
+	if err := call.setURL(ctx, in); err != nil {
 		return nil, err
 	}
-	call := &httpCall{host: u.Hostname(), request: outbound.Request{Method: method, URL: u.String(), MaxRedirects: outbound.MaxRedirects}}
 	if expectsRedirect(in) {
 		call.request.MaxRedirects = 0
 	}
 	if err := call.setHeaders(ctx, in); err != nil {
 		return nil, err
 	}
-	return call, call.setBody(in)
+	return call, call.setBody(ctx, in)
 }
 
-// requestURL is the URL with the query added to what it has already.
-func requestURL(in *flow.In) (*url.URL, error) {
-	u, err := outbound.ParseURL(strings.TrimSpace(in.Text("url")))
+// setURL takes the URL, with the query added to what it has already.
+func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
+	u, filler, err := targetURL(ctx, in, c.secrets.Add)
 	if err != nil {
-		return nil, requestError(err)
+		return err
 	}
-	query, err := pairs(in, "query")
+	c.host, c.filler = u.Hostname(), filler
+	value, err := filler.fill(ctx, in.Config["query"], filler.originOf("query", typedMap), nil)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	query, err := pairs("query", value)
+	if err != nil {
+		return err
 	}
 	if more := query.Encode(); more != "" && u.RawQuery != "" {
 		u.RawQuery += "&" + more
 	} else if more != "" {
 		u.RawQuery = more
 	}
-	return u, nil
+	c.request.URL = u.String()
+	return nil
 }
 
 // setHeaders resolves credentials for the host that is called, and marks their
@@ -167,12 +175,11 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 		if value == nil {
 			continue
 		}
-		text := flow.Text(value)
-		if flow.IsSecretRef(value) || headersField.IsSecretName(name) {
-			var err error
-			if text, err = in.Secret(ctx, value, c.host); err != nil {
-				return err
-			}
+		text, secret, err := c.header(ctx, in, name, value)
+		if err != nil {
+			return err
+		}
+		if secret {
 			c.secrets.Add(text)
 			c.request.SecretHeaders = append(c.request.SecretHeaders, name)
 		}
@@ -182,4 +189,19 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 		c.request.Header.Set("Idempotency-Key", in.Key)
 	}
 	return nil
+}
+
+// header is the value of a header, and whether it is a secret.
+func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value any) (text string, secret bool, err error) {
+	c.filler.used = false
+	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedMap), nil)
+	if err != nil {
+		return "", false, err
+	}
+	text = flow.Text(filled)
+	if !c.filler.used && headersField.IsSecretName(name) {
+		text, err = in.Secret(ctx, text, c.filler.host) // so that it is redacted wherever it comes back
+		return text, true, err
+	}
+	return text, c.filler.used, nil
 }

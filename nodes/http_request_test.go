@@ -380,7 +380,8 @@ func TestSecretHeaderNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"Authorization": true, "cookie": true, "Proxy-Authorization": true, "X-API-Key": true, "X-Auth-Token": true, "My-Secret": true,
-		"Accept": false, "X-Request-Id": false, "Content-Type": false,
+		"X-RapidAPI-Key": true, "x-functions-key": true, "Token": true, "ApiKey": true, "Password": true, "X-Signature": true, "X-Session-Id": true,
+		"Accept": false, "X-Request-Id": false, "Content-Type": false, "Idempotency-Key": false, "X-Author": false, "X-Max-Tokens": false,
 	} {
 		if headersField.IsSecretName(name) != want {
 			t.Errorf("%s: got %v", name, !want)

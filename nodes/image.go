@@ -49,6 +49,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colours"},
 			Ports:  map[string]any{"event": "a summer fair"},
 		},
+		Sends:  modelDestination,
 		Check:  checkModel(taskImage),
 		Charge: chargeModel,
 		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return makeImage(ctx, d, in) },

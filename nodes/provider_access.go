@@ -105,8 +105,8 @@ func (m *target) admit() error {
 	if err != nil {
 		return flow.Errorf(flow.CodeInputInvalid, "The base URL of the credential %q cannot be read. Write it like https://example.com/v1.", m.access.Name)
 	}
-	if m.at.Secret != "" && !m.access.May(u.Hostname()) {
-		return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add the host to the credential, or choose another one.", m.access.Name, u.Hostname())
+	if m.at.Secret != "" && !m.access.May(flow.HostPort(u)) {
+		return m.access.Refusal(flow.HostPort(u))
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/gpt-4o-mini-tts", "voice": "coral"},
 			Ports:  map[string]any{"text": "Your parcel arrives on Tuesday."},
 		},
+		Sends:  modelDestination,
 		Check:  checkModel(taskSpeech),
 		Charge: chargeModel,
 		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return speech(ctx, d, in) },

@@ -33,6 +33,7 @@ var _ = register(func(d Deps) flow.Kind {
 			Config: map[string]any{"model": "openai/whisper-1", "language": "en"},
 			Ports:  map[string]any{"audio": "https://example.com/call.mp3"},
 		},
+		Sends:  modelDestination,
 		Check:  checkModel(taskTranscribe),
 		Charge: chargeModel,
 		Run:    func(ctx context.Context, in *flow.In) (flow.Out, error) { return transcribe(ctx, d, in) },

@@ -21,7 +21,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"Up to three redirects are followed; private and reserved addresses are refused. A page may have 10 MiB. Plain text and Markdown " +
 			"come as they are; for a PDF use `document`.",
 		Fields: []flow.Field{
-			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "The address of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
 			{Name: "content", Title: "Content", Type: flow.FieldSelect, Typed: true, More: true, Default: "main", Options: []string{"main", "full"},
 				Help: "What to read: main is the article, full is everything on the page."},
@@ -33,13 +33,18 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Help: "An object with what the page says about itself: byline, site, language, excerpt and published, each only if it is known."},
 		},
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
+		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   func(n *flow.Node) []flow.Problem { return checkURL(n, "url") },
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readWebPage(ctx, d.HTTP, in) },
 	}
 })
 
 func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
-	s, err := fetch(ctx, client, in.Text("url"), maxPage, "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9")
+	u, _, err := targetURL(ctx, in, func(string) {})
+	if err != nil {
+		return flow.Out{}, err
+	}
+	s, err := fetch(ctx, client, u.String(), maxPage, "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9")
 	if err != nil {
 		return flow.Out{}, err
 	}

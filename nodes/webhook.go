@@ -25,7 +25,7 @@ var _ = register(func(Deps) flow.Kind {
 				Help: "Where to send the outputs. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
 				Help: "Names of the output nodes to send. Empty sends all of them."},
-			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true,
+			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true, Signs: true,
 				Help: "The whsec_ secret that the signature is made with. Empty uses the flow's own."},
 			{Name: "signature", Title: "Custom signature", Type: flow.FieldSecret, More: true,
 				Help: "A value sent as it is in a header of its own, for receivers that expect a fixed token. It may come by an edge, so that the caller can give it."},
@@ -38,6 +38,7 @@ var _ = register(func(Deps) flow.Kind {
 			Ports:   map[string]any{"answer": "It arrives on Tuesday."},
 			Outputs: map[string]any{"outputs": map[string]any{"answer": "It arrives on Tuesday."}},
 		},
+		Sends: &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check: checkWebhook,
 		Run:   deliver,
 	}

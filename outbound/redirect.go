@@ -16,7 +16,7 @@ import (
 // them. A header dropped for nothing costs a clear refusal by the other host, a
 // header sent for nothing costs a key.
 var secretWords = []string{
-	"auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature",
+	"auth", "cookie", "token", "key", "secret", "pass", "pwd", "psw", "cred", "session", "sid", "sig", "hmac", "jwt", "otp", "bearer",
 }
 
 // checkRedirect is http.Client's CheckRedirect: called before each redirected
@@ -36,6 +36,9 @@ func (h *hop) checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	req.Header.Del("Referer") // the last URL, with whatever its query holds
 	if leftHost(req, via) {
+		if h.keepBody && req.ContentLength != 0 {
+			return redirectRefused("The server redirected to another host, and the body of the request holds a credential. Send it to that host directly.")
+		}
 		dropSecrets(req.Header, h.secret)
 	}
 	return nil

@@ -34,6 +34,9 @@ type Request struct {
 	// SecretHeaders are dropped when a redirect leaves the host, together with
 	// every header whose name tells that it is a credential.
 	SecretHeaders []string
+	// SecretBody says that the body holds a secret. A redirect that would send it
+	// again to another host is refused.
+	SecretBody bool
 	// Provider lets the request reach Config.AllowEndpoints and forbids
 	// redirects. For requests to AI providers only.
 	Provider bool
@@ -106,6 +109,7 @@ func (c *Client) newHop(req Request) *hop {
 		firstByte: cmp.Or(max(req.FirstByteTimeout, 0), DefaultFirstByteTimeout),
 		maxBody:   cmp.Or(max(req.MaxBody, 0), DefaultMaxBody),
 		secret:    req.SecretHeaders,
+		keepBody:  req.SecretBody,
 	}
 	if h.provider {
 		h.redirects = 0

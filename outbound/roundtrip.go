@@ -16,6 +16,7 @@ type hop struct {
 	firstByte time.Duration
 	maxBody   int64
 	secret    []string
+	keepBody  bool // the body must not leave the host
 }
 
 // RoundTrip judges the URL, sends the request and bounds the answer. Every

@@ -75,8 +75,5 @@ func (f *NodeField) rowHint(i int) string {
 	return f.usual()
 }
 
-// secretNames are the names whose values are secrets, for the script.
-func (f *NodeField) secretNames() string { return strings.Join(f.Secret, " ") }
-
 // accepts is what files may be chosen.
 func (f *NodeField) accepts() string { return strings.Join(f.Accept, ",") }

@@ -90,7 +90,7 @@ func fieldsPane() NodePane {
 		{flow.Field{Name: "values", Type: flow.FieldSelect, Options: []string{"1", "2"}, Values: value(`[1, 2]`).([]any)}, `2`},
 		{flow.Field{Name: "list", Type: flow.FieldList}, `["<b>", "b"]`},
 		{flow.Field{Name: "images", Type: flow.FieldList, Value: flow.TypeAny}, `[` + file + `, "https://example.com/a.png"]`},
-		{flow.Field{Name: "map", Type: flow.FieldMap, Secret: []string{"authorization"}}, `{"Accept": "*/*", "Authorization": {"credential": "hooks"}}`},
+		{flow.Field{Name: "map", Type: flow.FieldMap, Secrets: flow.SecretsByName}, `{"Accept": "*/*", "Authorization": {"credential": "hooks"}}`},
 		{flow.Field{Name: "json", Type: flow.FieldJSON}, `{"a": [1, null]}`},
 		{flow.Field{Name: "secret", Type: flow.FieldSecret}, `{"credential": "gone"}`},
 		{flow.Field{Name: "type", Type: flow.FieldKind, Default: "text"}, `"number"`},

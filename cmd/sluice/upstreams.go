@@ -80,7 +80,7 @@ func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
 // admit refuses to send a secret where it may not go.
 func admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
-	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(at.Hostname())) {
+	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
 		return nil
 	}
 	return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add its host to the credential.", a.Name, base)

@@ -9,6 +9,27 @@ import (
 	"context"
 )
 
+const bindCredential = `-- name: BindCredential :exec
+UPDATE credentials SET hosts = $1, bound_at = $2 WHERE workspace_id = $3 AND name = $4 AND bound_at = 0
+`
+
+type BindCredentialParams struct {
+	Hosts       string
+	Now         int64
+	WorkspaceID string
+	Name        string
+}
+
+func (q *Queries) BindCredential(ctx context.Context, arg BindCredentialParams) error {
+	_, err := q.db.ExecContext(ctx, bindCredential,
+		arg.Hosts,
+		arg.Now,
+		arg.WorkspaceID,
+		arg.Name,
+	)
+	return err
+}
+
 const deleteCredential = `-- name: DeleteCredential :execrows
 DELETE FROM credentials WHERE workspace_id = $1 AND name = $2
 `
@@ -27,7 +48,7 @@ func (q *Queries) DeleteCredential(ctx context.Context, arg DeleteCredentialPara
 }
 
 const findCredential = `-- name: FindCredential :one
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before FROM credentials WHERE workspace_id = $1 AND name = $2
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE workspace_id = $1 AND name = $2
 `
 
 type FindCredentialParams struct {
@@ -50,12 +71,53 @@ func (q *Queries) FindCredential(ctx context.Context, arg FindCredentialParams) 
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.SigningBefore,
+		&i.BoundAt,
 	)
 	return i, err
 }
 
+const listAllCredentials = `-- name: ListAllCredentials :many
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials ORDER BY workspace_id, name
+`
+
+func (q *Queries) ListAllCredentials(ctx context.Context) ([]Credential, error) {
+	rows, err := q.db.QueryContext(ctx, listAllCredentials)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Credential
+	for rows.Next() {
+		var i Credential
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Provider,
+			&i.BaseUrl,
+			&i.Trusted,
+			&i.Hosts,
+			&i.Value,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.SigningBefore,
+			&i.BoundAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listCredentials = `-- name: ListCredentials :many
-SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before FROM credentials WHERE workspace_id = $1 ORDER BY name
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE workspace_id = $1 ORDER BY name
 `
 
 func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Credential, error) {
@@ -79,6 +141,47 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.SigningBefore,
+			&i.BoundAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUndecidedCredentials = `-- name: ListUndecidedCredentials :many
+SELECT id, workspace_id, name, provider, base_url, trusted, hosts, value, created_at, updated_at, signing_before, bound_at FROM credentials WHERE bound_at = 0 ORDER BY workspace_id, name
+`
+
+func (q *Queries) ListUndecidedCredentials(ctx context.Context) ([]Credential, error) {
+	rows, err := q.db.QueryContext(ctx, listUndecidedCredentials)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Credential
+	for rows.Next() {
+		var i Credential
+		if err := rows.Scan(
+			&i.ID,
+			&i.WorkspaceID,
+			&i.Name,
+			&i.Provider,
+			&i.BaseUrl,
+			&i.Trusted,
+			&i.Hosts,
+			&i.Value,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.SigningBefore,
+			&i.BoundAt,
 		); err != nil {
 			return nil, err
 		}
@@ -94,10 +197,10 @@ func (q *Queries) ListCredentials(ctx context.Context, workspaceID string) ([]Cr
 }
 
 const saveCredential = `-- name: SaveCredential :exec
-INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, bound_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)
 ON CONFLICT (workspace_id, name) DO UPDATE
-SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, signing_before = excluded.signing_before, updated_at = excluded.updated_at
+SET provider = excluded.provider, base_url = excluded.base_url, trusted = excluded.trusted, hosts = excluded.hosts, value = excluded.value, signing_before = excluded.signing_before, bound_at = excluded.bound_at, updated_at = excluded.updated_at
 `
 
 type SaveCredentialParams struct {
@@ -127,4 +230,28 @@ func (q *Queries) SaveCredential(ctx context.Context, arg SaveCredentialParams) 
 		arg.Now,
 	)
 	return err
+}
+
+const setCredentialHosts = `-- name: SetCredentialHosts :execrows
+UPDATE credentials SET hosts = $1, bound_at = $2, updated_at = $2 WHERE workspace_id = $3 AND name = $4
+`
+
+type SetCredentialHostsParams struct {
+	Hosts       string
+	Now         int64
+	WorkspaceID string
+	Name        string
+}
+
+func (q *Queries) SetCredentialHosts(ctx context.Context, arg SetCredentialHostsParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, setCredentialHosts,
+		arg.Hosts,
+		arg.Now,
+		arg.WorkspaceID,
+		arg.Name,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

@@ -1,0 +1,142 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// BindStore is what BindCredentials needs of the database.
+type BindStore interface {
+	DocumentStore
+	ListUndecidedCredentials(ctx context.Context) ([]Credential, error)
+	BindCredential(ctx context.Context, ws, name string, hosts []string) error
+}
+
+// BindCredentials decides where credentials may be sent that are older than that
+// question. A plain one is bound to the hosts that the drafts and live versions
+// of its workspace send it to, if each of them fixes the host. Otherwise it stays
+// without hosts, so that nothing stops working, and is returned: it can be sent
+// anywhere until a person enters its hosts.
+//
+// It does nothing for credentials that were decided on, so it may run at every
+// start and on many instances at once.
+func BindCredentials(ctx context.Context, store BindStore, kinds *Registry) (unbound []Credential, err error) {
+	list, err := store.ListUndecidedCredentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	uses := map[string]*destinations{} // by workspace
+	for i := range list {
+		c := &list[i]
+		hosts := c.Hosts
+		if c.Unbound() {
+			if uses[c.WorkspaceID] == nil {
+				if uses[c.WorkspaceID], err = findDestinations(ctx, store, c.WorkspaceID, kinds); err != nil {
+					return nil, err
+				}
+			}
+			hosts = uses[c.WorkspaceID].fixed(c.Name)
+		}
+		if err := store.BindCredential(ctx, c.WorkspaceID, c.Name, hosts); err != nil {
+			return nil, fmt.Errorf("bind credential %q: %w", c.Name, err)
+		}
+		if c.Unbound() && len(hosts) == 0 {
+			unbound = append(unbound, *c)
+		}
+	}
+	return unbound, nil
+}
+
+// ProposeHosts returns the hosts that the flows of a workspace send its
+// credentials to, by credential, as far as the flows fix them.
+func ProposeHosts(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (map[string][]string, error) {
+	d, err := findDestinations(ctx, store, ws, kinds)
+	if err != nil {
+		return nil, err
+	}
+	return d.hosts, nil
+}
+
+// destinations are where the flows of a workspace send its credentials.
+type destinations struct {
+	hosts map[string][]string // by credential, each once
+	open  map[string]bool     // some node leaves the host to its runs
+}
+
+func findDestinations(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (*destinations, error) {
+	d := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
+	err := eachDocument(ctx, store, ws, func(_ *Flow, doc *Document, _ bool) { d.add(doc, kinds) })
+	return d, err
+}
+
+func (d *destinations) add(doc *Document, kinds *Registry) {
+	for i := range doc.Nodes {
+		n := &doc.Nodes[i]
+		k := kinds.For(n)
+		if k == nil || k.Sends == nil {
+			continue
+		}
+		hosts, open := doc.destination(n, k)
+		sent := n.sends(k)
+		for _, name := range n.Credentials() {
+			for _, host := range hosts {
+				if !slices.Contains(d.hosts[name], host) {
+					d.hosts[name] = append(d.hosts[name], host)
+				}
+			}
+			if open && slices.ContainsFunc(sent, func(s sentCredential) bool { return s.credential == name }) {
+				d.open[name] = true
+			}
+		}
+	}
+}
+
+// fixed lists the hosts of a credential if no node leaves them open.
+func (d *destinations) fixed(credential string) []string {
+	if d.open[credential] {
+		return nil
+	}
+	return d.hosts[credential]
+}
+
+// eachDocument calls visit with the draft of every flow of a workspace, and with
+// the document of its live version.
+func eachDocument(ctx context.Context, store DocumentStore, ws string, visit func(f *Flow, d *Document, live bool)) error {
+	for after := ""; ; {
+		flows, err := store.ListFlows(ctx, ws, after, usesPage)
+		if err != nil {
+			return fmt.Errorf("list the flows of %s: %w", ws, err)
+		}
+		for i := range flows {
+			f := &flows[i]
+			if d, _ := ParseDocument(f.Draft); d != nil {
+				visit(f, d, false)
+			}
+			if f.LiveHash != "" {
+				document, err := store.FindDocument(ctx, ws, f.LiveHash)
+				if err != nil {
+					return fmt.Errorf("find the live document of %s: %w", f.ID, err)
+				}
+				if d, _ := ParseDocument(document); d != nil {
+					visit(f, d, true)
+				}
+			}
+			after = f.ID
+		}
+		if len(flows) < usesPage {
+			return nil
+		}
+	}
+}
+
+// LiteralSecrets names the flows of a workspace whose draft or live version holds
+// secrets in clear: they are older than the rule that finds them.
+func LiteralSecrets(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (flows []string, err error) {
+	err = eachDocument(ctx, store, ws, func(f *Flow, d *Document, _ bool) {
+		if !slices.Contains(flows, f.Name) && d.HasLiteralSecrets(kinds) {
+			flows = append(flows, f.Name)
+		}
+	})
+	return flows, err
+}

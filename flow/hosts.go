@@ -1,0 +1,178 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// errHostForm says how a host binding is written.
+var errHostForm = errors.New("write a host such as api.example.com, api.example.com:8443 or *.example.com, without a scheme or a path")
+
+// ParseHost reads one host that a credential may be sent to and returns its
+// canonical form. There are three forms:
+//
+//	api.example.com       that host, on any port
+//	api.example.com:8443  that host, on that port only
+//	*.example.com         every host below example.com, but not example.com itself
+//
+// A port may also follow a wildcard. Names have no case, a dot at the end is
+// dropped, and international names become their DNS form (xn--…). Addresses are
+// written 192.0.2.7, 2001:db8::7 or [2001:db8::7]:8443. A wildcard above a
+// public suffix, such as *.com or *.github.io, is refused, because strangers
+// own the hosts below it.
+func ParseHost(text string) (string, error) {
+	name, port, err := splitHost(strings.ToLower(strings.TrimSpace(text)))
+	if err != nil {
+		return "", err
+	}
+	name, wildcard := strings.CutPrefix(name, "*.")
+	ip, notIP := netip.ParseAddr(name)
+	switch {
+	case notIP == nil && (wildcard || ip.Zone() != ""):
+		return "", errHostForm
+	case notIP == nil:
+		return joinHost(ip.Unmap().String(), port), nil
+	}
+	if name, err = hostName(name); err != nil {
+		return "", err
+	}
+	if !wildcard {
+		return joinHost(name, port), nil
+	}
+	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
+		return "", fmt.Errorf("*.%s would allow hosts of strangers; name a domain of your own, such as *.example.%s", name, name)
+	}
+	return joinHost("*."+name, port), nil
+}
+
+// ParseHosts reads a list of hosts and drops repeats. Empty items are skipped.
+func ParseHosts(list []string) ([]string, error) {
+	var hosts []string
+	for _, text := range list {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		host, err := ParseHost(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a host: %w", firstRunes(text, 60), err)
+		}
+		if !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts, nil
+}
+
+// splitHost separates a port. An IPv6 address has one only behind brackets.
+func splitHost(text string) (name, port string, err error) {
+	if strings.Count(text, ":") > 1 && !strings.HasPrefix(text, "[") {
+		return text, "", nil
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
+		return strings.TrimSuffix(inner, "]"), "", nil
+	}
+	name, port, found := strings.Cut(text, ":")
+	if strings.HasPrefix(text, "[") {
+		if name, port, err = net.SplitHostPort(text); err != nil {
+			return "", "", errHostForm
+		}
+		found = true
+	}
+	if !found {
+		return text, "", nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || port[0] == '0' {
+		return "", "", errHostForm
+	}
+	return name, port, nil
+}
+
+func joinHost(name, port string) string {
+	if port == "" {
+		return name
+	}
+	return net.JoinHostPort(name, port)
+}
+
+// hostName checks a DNS name. The last label must not be a number: programs
+// read such names as addresses in different ways.
+func hostName(name string) (string, error) {
+	name = strings.TrimSuffix(name, ".")
+	if strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }) {
+		ascii, err := idna.Lookup.ToASCII(name)
+		if err != nil {
+			return "", errHostForm
+		}
+		name = ascii
+	}
+	if name == "" || len(name) > 253 {
+		return "", errHostForm
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return "", errHostForm
+		}
+	}
+	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
+		return "", errHostForm
+	}
+	return name, nil
+}
+
+// HostPort returns the host of a URL with its port, the scheme's default port if
+// the URL has none, as Access.May wants it.
+func HostPort(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case strings.EqualFold(u.Scheme, "http"):
+		port = "80"
+	default:
+		port = "443"
+	}
+	return net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
+}
+
+// BoundHost returns what a credential that is used at a URL is bound to: its
+// host, and its port if the URL names one. It is empty when that is no host.
+func BoundHost(u *url.URL) string {
+	host, err := ParseHost(u.Host)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// hostAllowed reports whether one of the patterns covers host, which has a port
+// or not. A pattern with a port covers only a host with that port.
+func hostAllowed(patterns []string, host string) bool {
+	name, port, err := splitHost(strings.ToLower(host))
+	if err != nil {
+		return false
+	}
+	_, notIP := netip.ParseAddr(name)
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		wanted, wantedPort, err := splitHost(strings.ToLower(pattern))
+		if err != nil || wantedPort != "" && wantedPort != port {
+			return false
+		}
+		if domain, wildcard := strings.CutPrefix(wanted, "*."); wildcard {
+			below, ok := strings.CutSuffix(name, "."+domain)
+			return ok && below != "" && notIP != nil
+		}
+		return wanted == name
+	})
+}
+
+// shownHost leaves the default port of https out of a host for messages.
+func shownHost(host string) string { return strings.TrimSuffix(host, ":443") }

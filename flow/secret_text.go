@@ -1,0 +1,183 @@
+package flow
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// SecretText is a typed text that references credentials, with its templates
+// filled in and its secrets not. Only texts of the node's own config become one:
+// what arrives by an edge is data and references nothing.
+//
+// A text references a credential as {{credential:name}}. In JSON text,
+// {"credential": "name"} does the same in the place of a string.
+type SecretText []SecretPart
+
+// SecretPart is a piece of text, or a reference if Credential is set.
+type SecretPart struct {
+	Text       string
+	Credential string
+	inJSON     jsonPlace // how the secret is written there
+}
+
+type jsonPlace int
+
+const (
+	noJSON       jsonPlace = iota // as it is
+	inJSONString                  // between the quotes of a string
+	atJSONValue                   // as a string of its own
+)
+
+// Credentials lists the names that the text references, each once.
+func (s SecretText) Credentials() (names []string) {
+	for _, p := range s {
+		if p.Credential != "" && !slices.Contains(names, p.Credential) {
+			names = append(names, p.Credential)
+		}
+	}
+	return names
+}
+
+// Fill puts the secrets in. escape writes a secret where the text is not JSON;
+// nil leaves it as it is.
+func (s SecretText) Fill(secrets map[string]string, escape func(before, secret string) string) string {
+	var b strings.Builder
+	for _, p := range s {
+		secret := secrets[p.Credential]
+		switch {
+		case p.Credential == "":
+			b.WriteString(p.Text)
+		case p.inJSON == atJSONValue:
+			b.Write(EncodeJSON(secret))
+		case p.inJSON == inJSONString:
+			quoted := EncodeJSON(secret)
+			b.Write(quoted[1 : len(quoted)-1])
+		case escape != nil:
+			b.WriteString(escape(b.String(), secret))
+		default:
+			b.WriteString(secret)
+		}
+	}
+	return b.String()
+}
+
+// String shows the text with the names in the place of the secrets.
+func (s SecretText) String() string {
+	var b strings.Builder
+	for _, p := range s {
+		if p.Credential != "" {
+			b.WriteString(credentialText(p.Credential))
+		} else {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// MarshalJSON writes String, as the record of a step shows it.
+func (s SecretText) MarshalJSON() ([]byte, error) { return EncodeJSON(s.String()), nil }
+
+// ParseSecretText reads a text that is no template: only references count. It
+// returns nil when the text has none.
+func ParseSecretText(s string) SecretText {
+	var out SecretText
+	for rest := s; ; {
+		m := credentialPlace.FindStringSubmatchIndex(rest)
+		if m == nil {
+			if out != nil {
+				out = append(out, SecretPart{Text: rest})
+			}
+			return out
+		}
+		out = append(out, SecretPart{Text: rest[:m[0]]}, SecretPart{Credential: rest[m[2]:m[3]]})
+		rest = rest[m[1]:]
+	}
+}
+
+// credentialText references a credential in a text.
+func credentialText(name string) string { return "{{" + credentialMark + name + "}}" }
+
+// credentialMark begins a place that is a credential and not a port.
+const credentialMark = "credential:"
+
+var (
+	credentialRefName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	credentialPlace   = regexp.MustCompile(`\{\{\s*credential:\s*([A-Za-z0-9][A-Za-z0-9_.-]*)\s*\}\}`)
+	// credentialObject is a reference as JSON text has it. Inside of a JSON string
+	// its quotes would be escaped, so it stands in the place of a value.
+	credentialObject = regexp.MustCompile(`\{\s*"credential"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_.-]*)"\s*\}`)
+)
+
+// withPlaces writes the references in JSON text as places of a template.
+func withPlaces(s string) string {
+	if !looksLikeJSONText(s) {
+		return s
+	}
+	return credentialObject.ReplaceAllString(s, "{{"+credentialMark+"$1}}")
+}
+
+// textCredentials lists the credentials that a text references.
+func textCredentials(s string) (names []string) {
+	for _, m := range credentialPlace.FindAllStringSubmatch(withPlaces(s), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// HasCredentials reports whether the template references credentials.
+func (t *Template) HasCredentials() bool {
+	return slices.ContainsFunc(t.parts, func(p templatePart) bool { return p.credential != "" })
+}
+
+// RenderSecret is Render for a template that references credentials.
+func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretText, error) {
+	var out SecretText
+	position := jsonPosition{on: escape == EscapeJSON && t.looksLikeJSON()}
+	size := 0
+	for _, p := range t.parts {
+		part := SecretPart{Text: p.text, Credential: p.credential}
+		switch {
+		case p.credential != "" && position.on && position.inString:
+			part.inJSON = inJSONString
+		case p.credential != "" && position.on:
+			part.inJSON = atJSONValue
+		case p.path != nil:
+			v, err := lookUp(values, p.path)
+			if err != nil {
+				return nil, err
+			}
+			part.Text = escaped(v, escape, position)
+		default:
+			position.pass(p.text)
+		}
+		if size += len(part.Text); size > MaxTextBytes {
+			return nil, fmt.Errorf("the text grows beyond %d MiB", MaxTextBytes>>20)
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// EscapeURLSecret writes a secret into a URL: percent-encoded behind the
+// question mark, and before it with the slashes of a path left as they are.
+func EscapeURLSecret(before, secret string) string {
+	if strings.ContainsAny(before, "?#") {
+		return strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")
+	}
+	parts := strings.Split(secret, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// places prepares a text of the field to be read as a template.
+func (f *Field) places(s string) string {
+	if f.Secrets == SecretsByName && f.Escape == EscapeJSON {
+		return withPlaces(s)
+	}
+	return s
+}

@@ -1,0 +1,174 @@
+package nodes
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/outbound"
+	"sluice/providers"
+)
+
+// credentialFiller puts secrets in the place of references, all of them for one
+// host. What an edge brought is data: it may hold the text of a secret, but no
+// reference to one.
+type credentialFiller struct {
+	in      *flow.In
+	host    string // with its port, as flow.HostPort returns it
+	secrets map[string]string
+	redact  func(secret string) // is told of every secret
+	used    bool                // since it was last reset
+}
+
+func (c *credentialFiller) secret(ctx context.Context, name string) (string, error) {
+	c.used = true
+	if secret, known := c.secrets[name]; known {
+		return secret, nil
+	}
+	secret, err := c.in.Secret(ctx, flow.SecretRefTo(name), c.host)
+	if err != nil {
+		return "", err
+	}
+	if c.secrets == nil {
+		c.secrets = map[string]string{}
+	}
+	c.secrets[name] = secret
+	c.redact(secret)
+	return secret, nil
+}
+
+func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape func(before, secret string) string) (string, error) {
+	for _, name := range s.Credentials() {
+		if _, err := c.secret(ctx, name); err != nil {
+			return "", err
+		}
+	}
+	return s.Fill(c.secrets, escape), nil
+}
+
+// origin is where a value comes from, which decides how it references secrets.
+type origin int
+
+const (
+	typedMap      origin = iota // typed, and no template: references in texts are read here
+	typedTemplate               // typed: references are a flow.SecretText, other texts may hold data
+	byEdge                      // data, which references nothing
+)
+
+func (c *credentialFiller) originOf(field string, typed origin) origin {
+	if _, fed := c.in.Ports[field]; fed {
+		return byEdge
+	}
+	return typed
+}
+
+func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape func(before, secret string) string) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case flow.SecretText:
+		return c.text(ctx, v, escape)
+	case string:
+		if references := flow.ParseSecretText(v); references != nil && from == typedMap {
+			return c.text(ctx, references, escape)
+		}
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			if out[i], err = c.fill(ctx, out[i], from, escape); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		if name, isRef := flow.SecretRef(v); isRef {
+			if from == byEdge {
+				return nil, referenceAsData(name)
+			}
+			return c.secret(ctx, name)
+		}
+		out := make(map[string]any, len(v))
+		for name := range v {
+			if out[name], err = c.fill(ctx, v[name], from, escape); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// referenceAsData refuses a reference that arrived by an edge. Sent as it is, the
+// other side would get a name where it wants a secret; followed, a caller could
+// choose which secret goes out.
+func referenceAsData(name string) error {
+	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", truncate(name, 80))
+}
+
+// targetURL is the URL of a node with its credentials filled in. They are opened
+// for the host that the URL has without them, so none can change the host.
+func targetURL(ctx context.Context, in *flow.In, redact func(secret string)) (*url.URL, *credentialFiller, error) {
+	text, references := in.Config["url"].(flow.SecretText)
+	if !references {
+		u, err := parseTarget(in.Text("url"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return u, &credentialFiller{in: in, host: flow.HostPort(u), redact: redact}, nil
+	}
+	without := map[string]string{}
+	for _, name := range text.Credentials() {
+		without[name] = "x"
+	}
+	u, err := parseTarget(text.Fill(without, nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &credentialFiller{in: in, host: flow.HostPort(u), redact: redact}
+	filled, err := c.text(ctx, text, flow.EscapeURLSecret)
+	if err != nil {
+		return nil, nil, err
+	}
+	if u, err = parseTarget(filled); err != nil || flow.HostPort(u) != c.host {
+		return nil, nil, flow.Errorf(flow.CodeInputInvalid, "A credential can be in the path or the query of a URL, but not in its host. Type the host.")
+	}
+	return u, c, nil
+}
+
+func parseTarget(text string) (*url.URL, error) {
+	u, err := outbound.ParseURL(strings.TrimSpace(text))
+	if err != nil {
+		return nil, requestError(err)
+	}
+	return u, nil
+}
+
+// modelHosts are the hosts of the provider whose model a node names.
+func modelHosts(n *flow.Node) []string {
+	provider := ProviderOf(n)
+	if provider == "" {
+		return []string{"localhost"} // a model on this machine, unless an edge says otherwise
+	}
+	p, _ := providers.FindPreset(provider)
+	if len(p.Hosts) > 0 {
+		return p.Hosts
+	}
+	return addressHosts(p.BaseURL)
+}
+
+// modelDestination is where nodes with a field for a model send credentials.
+var modelDestination = &flow.Destination{Field: "model", Hosts: modelHosts}
+
+// addressHosts is the host of an address in a list, as credentials are bound to
+// it.
+func addressHosts(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	if host := flow.BoundHost(u); host != "" {
+		return []string{host}
+	}
+	return nil
+}

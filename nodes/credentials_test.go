@@ -1,0 +1,237 @@
+package nodes
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+)
+
+// boundVault has one credential, for the given hosts.
+type boundVault []string
+
+func (boundVault) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+	return nil, nil
+}
+
+func (v boundVault) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+	return flow.Credential{Name: name, Hosts: v}, `s3cret/with "quotes"&more`, nil
+}
+
+const vaultSecret = `s3cret/with "quotes"&more`
+
+func withVault(hosts ...string) *world {
+	w := newWorld()
+	w.credentials = boundVault(hosts)
+	return w
+}
+
+// TestCredentialsInARequest sends one credential from every place that can hold
+// a reference, and finds it there and nowhere else.
+func TestCredentialsInARequest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, echo)
+	host := strings.TrimPrefix(s.URL, "http://")
+	ref := map[string]any{"credential": "api"}
+	for _, c := range []struct {
+		name   string
+		config map[string]any
+		ports  map[string]any
+		at     string
+		want   string
+	}{
+		{"a header", map[string]any{"headers": map[string]any{"X-Plain": ref}}, nil, "headers.X-Plain", vaultSecret},
+		{"inside a header", map[string]any{"headers": map[string]any{"Authorization": "Bearer {{credential:api}}"}}, nil, "headers.Authorization", "Bearer " + vaultSecret},
+		{"the query", map[string]any{"query": map[string]any{"q": ref, "n": "1"}}, nil, "url", "/?n=1&q=" + url.QueryEscape(vaultSecret)},
+		{"the query of the URL", map[string]any{"url": s.URL + "/x?a={{a}}&key={{credential:api}}"}, map[string]any{"a": "{{credential:api}}"}, "url",
+			"/x?a=%7B%7Bcredential%3Aapi%7D%7D&key=" + strings.ReplaceAll(url.QueryEscape(vaultSecret), "+", "%20")},
+		{"the path of the URL", map[string]any{"url": s.URL + "/bot{{credential:api}}/send"}, nil, "url", "/bots3cret/with%20%22quotes%22&more/send"},
+		{"a JSON body", map[string]any{"method": "POST", "body": map[string]any{"auth": map[string]any{"token": ref}, "list": []any{ref}, "text": "x {{credential:api}}", "m": "{{m}}"}},
+			map[string]any{"m": "{{credential:api}}"}, "body",
+			`{"auth":{"token":"s3cret/with \"quotes\"&more"},"list":["s3cret/with \"quotes\"&more"],"m":"{{credential:api}}","text":"x s3cret/with \"quotes\"&more"}`},
+		{"a JSON text", map[string]any{"method": "POST", "body": `{"a": {"credential": "api"}, "b": "x-{{credential:api}}", "m": "{{m}}", "v": {{v}}}`},
+			map[string]any{"m": "{{credential:api}}", "v": "{{credential:api}}"}, "body",
+			`{"a": "s3cret/with \"quotes\"&more", "b": "x-s3cret/with \"quotes\"&more", "m": "{{credential:api}}", "v": "{{credential:api}}"}`},
+		{"a form", map[string]any{"method": "POST", "body_type": "form", "body": map[string]any{"client_secret": ref}}, nil, "body", "client_secret=" + url.QueryEscape(vaultSecret)},
+		{"a form as text", map[string]any{"method": "POST", "body_type": "form", "body": "a=1&client_secret={{credential:api}}"}, nil, "body", "a=1&client_secret=" + url.QueryEscape(vaultSecret)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var sent any
+			seen := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				headers := map[string]any{}
+				for name := range r.Header {
+					headers[name] = r.Header.Get(name)
+				}
+				sent = map[string]any{"url": r.URL.RequestURI(), "headers": headers, "body": string(body)}
+			})
+			if text, ok := c.config["url"].(string); ok {
+				c.config["url"] = strings.Replace(text, s.URL, seen.URL, 1)
+			}
+			r := seen.call(c.config, c.ports).carryIn(t, withVault(strings.Replace(host, host, strings.TrimPrefix(seen.URL, "http://"), 1)), seen.deps)
+			if r.State != flow.StepSucceeded {
+				t.Fatalf("%v", r.Error)
+			}
+			same(t, c.at, member(sent, c.at), c.want)
+			if record := string(flow.EncodeJSON(r.Input)); strings.Contains(record, "s3cret") {
+				t.Errorf("the record has the secret: %s", record)
+			}
+		})
+	}
+}
+
+// TestCredentialsGoToTheirHosts: a request to another host is not sent at all.
+func TestCredentialsGoToTheirHosts(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := serve(t, func(http.ResponseWriter, *http.Request) { calls++ })
+	ref := map[string]any{"credential": "api"}
+	for name, config := range map[string]map[string]any{
+		"header": {"headers": map[string]any{"X-A": ref}}, "query": {"query": map[string]any{"a": ref}}, "url": {"url": s.URL + "/{{credential:api}}"},
+		"body": {"method": "POST", "body": map[string]any{"a": ref}}, "text": {"method": "POST", "body": `{"a": "{{credential:api}}"}`},
+	} {
+		for _, hosts := range [][]string{{"api.example.com"}, {"127.0.0.1:1"}, {"*.0.0.1"}} {
+			r := s.call(config, nil).carryIn(t, withVault(hosts...), s.deps)
+			if r.Error == nil || r.Error.Code != flow.CodeProviderAuth || !strings.Contains(r.Error.Message, `"api"`) || !strings.Contains(r.Error.Message, "127.0.0.1") {
+				t.Errorf("%s bound to %v: %v", name, hosts, r.Error)
+			}
+		}
+	}
+	whole := s.call(map[string]any{"headers": map[string]any{"X-A": ref}}, map[string]any{"url": s.URL + "/x"})
+	if r := whole.carryIn(t, withVault("api.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+		t.Errorf("a URL by an edge: %v", r.Error)
+	}
+	if calls != 0 {
+		t.Errorf("%d requests arrived", calls)
+	}
+	inHost := use{kind: "http_request", config: map[string]any{"url": "http://{{credential:api}}.example.com/"}}
+	if r := inHost.carryIn(t, withVault("x.example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeInputInvalid {
+		t.Errorf("a credential in the host: %v", r.Error)
+	}
+}
+
+// TestReferencesAsData: what a caller sends chooses no credential, even one that
+// the node uses itself, and is not sent as if it were a secret.
+func TestReferencesAsData(t *testing.T) {
+	t.Parallel()
+	s := serve(t, echo)
+	ref := map[string]any{"credential": "api"}
+	own := map[string]any{"method": "POST", "headers": map[string]any{"Authorization": ref}}
+	for port, value := range map[string]any{"headers": map[string]any{"X-A": ref}, "query": map[string]any{"a": ref}, "body": map[string]any{"note": ref}} {
+		r := s.call(own, map[string]any{port: value}).carryIn(t, withVault(), s.deps)
+		if r.Error == nil || r.Error.Code != flow.CodeInputInvalid || !strings.Contains(r.Error.Message, "came as data") {
+			t.Errorf("%s: %v, %v", port, r.Error, r.Outputs)
+		}
+	}
+}
+
+// TestSecretBodyStaysOnItsHost: a redirect that sends the body again does not
+// take a credential elsewhere; without a credential in it, it is followed.
+func TestSecretBodyStaysOnItsHost(t *testing.T) {
+	t.Parallel()
+	arrived := 0
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived++ }))
+	t.Cleanup(other.Close)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	config := map[string]any{"method": "POST", "body": map[string]any{"password": map[string]any{"credential": "api"}}}
+	r := s.call(config, nil).carryIn(t, withVault("127.0.0.1"), s.deps)
+	if r.Error == nil || arrived != 0 || !strings.Contains(r.Error.Message, "another host") {
+		t.Errorf("%v, and %d requests arrived", r.Error, arrived)
+	}
+	config["body"] = map[string]any{"name": "Ada"}
+	if r := s.call(config, nil).carryIn(t, withVault("127.0.0.1"), s.deps); r.Error != nil || arrived != 1 {
+		t.Errorf("%v, and %d requests arrived", r.Error, arrived)
+	}
+}
+
+func TestWebPageUsesACredential(t *testing.T) {
+	t.Parallel()
+	u := use{kind: "web_page", config: map[string]any{"url": "https://example.com/feed?token={{credential:feed}}"}}
+	if r := u.carryIn(t, withVault("example.org"), fakes()); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+		t.Errorf("another host: %v", r.Error)
+	}
+	r := u.carryIn(t, withVault("example.com"), fakes())
+	if r.State != flow.StepSucceeded || strings.Contains(string(flow.EncodeJSON(r.Outputs)), "s3cret") {
+		t.Errorf("%v %v", r.Error, r.Outputs)
+	}
+}
+
+// TestLiftFromARequest: secrets that are typed anywhere in a request move out of
+// the document, and the request is the same after it.
+func TestLiftFromARequest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, config, want, secrets string }{
+		{"headers", `{"url": "https://api.example.com", "headers": {"X-RapidAPI-Key": "k1", "Accept": "text/plain", "Idempotency-Key": "i", "Authorization": {"credential": "mine"}, "X-Token": "Bearer {{credential:mine}}"}}`,
+			`{"headers":{"Accept":"text/plain","Authorization":{"credential":"mine"},"Idempotency-Key":"i","X-RapidAPI-Key":{"credential":"c1"},"X-Token":"Bearer {{credential:mine}}"},"url":"https://api.example.com"}`, "k1@api.example.com"},
+		{"query", `{"url": "https://api.example.com:8443/x", "query": {"api_key": "k1", "page": "2"}}`,
+			`{"query":{"api_key":{"credential":"c1"},"page":"2"},"url":"https://api.example.com:8443/x"}`, "k1@api.example.com:8443"},
+		{"URL", `{"url": "https://api.example.com/x?key=k%201&page=2&token={{t}}#f"}`,
+			`{"url":"https://api.example.com/x?key={{credential:c1}}&page=2&token={{t}}#f"}`, "k 1@api.example.com"},
+		{"user and password", `{"url": "https://ada:p%40ss@api.example.com/x"}`,
+			`{"headers":{"Authorization":{"credential":"c1"}},"url":"https://api.example.com/x"}`, "Basic YWRhOnBAc3M=@api.example.com"},
+		{"a JSON body", `{"url": "https://{{tenant}}.example.com", "body": {"login": {"user": "ada", "password": "p"}, "max_tokens": "5", "list": [{"name": "api-key", "value": "v"}], "key": "color"}}`,
+			`{"body":{"key":"color","list":[{"name":"api-key","value":{"credential":"c1"}}],"login":{"password":{"credential":"c2"},"user":"ada"},"max_tokens":"5"},"url":"https://{{tenant}}.example.com"}`, "v@ p@"},
+		{"a JSON text", `{"url": "https://api.example.com", "body": "{\"user\": \"{{u}}\", \"n\": {{n}}, \"password\" : \"a\\\"b\", \"token\": \"{{t}}\", \"secret\": {\"credential\": \"mine\"}}"}`,
+			`{"body":"{\"user\": \"{{u}}\", \"n\": {{n}}, \"password\" : \"{{credential:c1}}\", \"token\": \"{{t}}\", \"secret\": {\"credential\": \"mine\"}}","url":"https://api.example.com"}`, `a"b@api.example.com`},
+		{"a form", `{"url": "https://api.example.com", "body_type": "form", "body": "grant_type=client_credentials&client_secret=a%2Bb"}`,
+			`{"body":"grant_type=client_credentials\u0026client_secret={{credential:c1}}","body_type":"form","url":"https://api.example.com"}`, "a+b@api.example.com"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			config, err := flow.DecodeJSON([]byte(c.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "http_request", Config: config.(map[string]any)}}}
+			names := 0
+			lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { names++; return "c" + string(rune('0'+names)) })
+			var found []string
+			for _, l := range lifted {
+				found = append(found, l.Secret+"@"+l.Host)
+			}
+			if got := strings.Join(found, " "); got != c.secrets {
+				t.Errorf("found %q, want %q", got, c.secrets)
+			}
+			if got := string(flow.EncodeJSON(doc.Nodes[0].Config)); got != strings.ReplaceAll(c.want, `\u0026`, "&") {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if doc.HasLiteralSecrets(New(Deps{})) {
+				t.Error("a second look finds more")
+			}
+		})
+	}
+}
+
+// TestRedirectsDropEverySecretName: the redirect rule covers at least the names
+// whose values the document keeps out.
+func TestRedirectsDropEverySecretName(t *testing.T) {
+	t.Parallel()
+	names := []string{"Authorization", "Cookie", "X-RapidAPI-Key", "x-functions-key", "Token", "ApiKey", "Password", "X-Pass", "Pwd", "X-Sig", "X-Jwt", "X-Otp", "X-Creds", "X-Sid", "X-Hmac", "X-Session-Id", "Passphrase"}
+	var got http.Header
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Clone() }))
+	t.Cleanup(other.Close)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+	headers := map[string]any{"Accept": "text/plain"}
+	for _, name := range names {
+		if !flow.IsSecretName(name) {
+			t.Errorf("%s is no secret name", name)
+		}
+		headers[name] = "s3cret-value"
+	}
+	if r := s.call(nil, map[string]any{"headers": headers}).carry(t, s.deps); r.Error != nil || got.Get("Accept") == "" {
+		t.Fatalf("%v %v", r.Error, got)
+	}
+	for name, values := range got {
+		if strings.Contains(strings.Join(values, ""), "s3cret") {
+			t.Errorf("%s was sent to another host", name)
+		}
+	}
+}
