@@ -49,6 +49,7 @@ type Credential struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 	SigningBefore []byte
+	BoundAt       int64
 }
 
 type Delivery struct {
