@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"sluice/db":                {"sluice/flow", "sluice/db/gen"},
 	"sluice/db/gen":            {},
 	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},
-	"sluice/jobs":              {"sluice/flow"},
+	"sluice/jobs":              {"sluice/flow", "sluice/outbound"},
 	"sluice/handlers":          {"sluice/flow", "sluice/handlers/conns", "sluice/handlers/steady"},
 	"sluice/handlers/conns":    {},
 	"sluice/handlers/steady":   {},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/outbound"
 )
 
 const (
@@ -101,7 +102,7 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 	if a.Error == "" && err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 	}
-	return retryAfter(resp.Header.Get("Retry-After"), a.StartedAt)
+	return outbound.RetryAfter(resp.Header, a.StartedAt)
 }
 
 // message builds the signed request, and tells what in it is secret. The

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"sluice/flow"
 )
@@ -55,17 +53,6 @@ func connectionCause(err error) flow.Cause {
 		return flow.CauseTimeout
 	}
 	return flow.CauseConnection
-}
-
-// retryAfter reads seconds or an HTTP date; zero when there is none.
-func retryAfter(header string, now time.Time) time.Duration {
-	if s, err := strconv.Atoi(header); err == nil && s > 0 {
-		return time.Duration(min(s, int(longestPause/time.Second))) * time.Second
-	}
-	if t, err := http.ParseTime(header); err == nil && t.After(now) {
-		return t.Sub(now)
-	}
-	return 0
 }
 
 // sentence is an error as the delivery log shows it. Errors that were not made

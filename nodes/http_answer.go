@@ -112,7 +112,7 @@ func refused(host string, status int, header http.Header, text string) error {
 		e.Message += " and no text."
 	}
 	e.Retryable = status == http.StatusTooManyRequests || status >= 500
-	e.After = retryAfter(header)
+	e.After = outbound.RetryAfter(header, time.Now())
 	return e
 }
 
@@ -120,28 +120,6 @@ func refused(host string, status int, header http.Header, text string) error {
 func shown(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
-}
-
-// maxRetryAfter keeps a server from putting a step off for longer than a step
-// may be put off.
-const maxRetryAfter = flow.MaxBackoffS * time.Second
-
-// retryAfter reads seconds or a date. A date is taken against the server's own
-// clock where it gives the time.
-func retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), flow.MaxBackoffS)) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
 // expects tells whether a status succeeds.

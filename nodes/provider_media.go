@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"sluice/flow"
 	"sluice/outbound"
@@ -132,7 +133,7 @@ func (g *gatherer) fetch(ctx context.Context, u *url.URL) (providers.Media, erro
 	if answer.Status != http.StatusOK {
 		e := flow.Errorf(flow.CodeHTTPFailed, "%s answered %d %s when %q was fetched.", u.Hostname(), answer.Status, http.StatusText(answer.Status), g.field)
 		e.Retryable = answer.Status == http.StatusTooManyRequests || answer.Status >= 500
-		e.After = retryAfter(answer.Header)
+		e.After = outbound.RetryAfter(answer.Header, time.Now())
 		return providers.Media{}, e
 	}
 	g.got += int64(len(answer.Body))

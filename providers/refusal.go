@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"sluice/outbound"
 )
 
 // refused turns an answer with a bad status into an *Error and closes it.
@@ -20,7 +22,7 @@ func (s *session) refused(ctx context.Context, resp *http.Response) error {
 		return ctx.Err()
 	}
 	said := parseRefusal(data)
-	said.after = cmp.Or(retryAfter(resp.Header, time.Now()), said.after)
+	said.after = cmp.Or(outbound.RetryAfter(resp.Header, time.Now()), said.after)
 	return s.judge(resp.StatusCode, said)
 }
 

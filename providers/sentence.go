@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"sluice/outbound"
 )
 
 // refusal is what a provider says about a request it did not carry out.
@@ -164,30 +166,12 @@ func clean(text string) string {
 	return text
 }
 
-// maxWait bounds what a provider may ask for; nobody waits longer.
-const maxWait = 24 * time.Hour
-
-// retryAfter reads Retry-After, in seconds or as a date, and OpenAI's form of
-// it in milliseconds, which is more exact.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return wait(ms / 1000)
-	}
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return wait(seconds)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return wait(at.Sub(now).Seconds())
-	}
-	return 0
-}
-
+// wait is a number of seconds, bounded as Retry-After is.
 func wait(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN too
 		return 0
 	}
-	return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second))
+	return time.Duration(min(seconds, outbound.MaxRetryAfter.Seconds()) * float64(time.Second))
 }
 
 // waitText finds "Please try again in 1m12.5s", "Please retry in 34.07s" and

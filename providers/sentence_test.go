@@ -40,24 +40,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestWaitInText(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		name, value string
-		want        time.Duration
-	}{
-		{"Retry-After", "3", 3 * time.Second},
-		{"Retry-After", "0.5", 500 * time.Millisecond},
-		{"Retry-After", "Mon, 04 May 2026 10:00:20 GMT", 20 * time.Second},
-		{"Retry-After", "Mon, 04 May 2026 09:00:00 GMT", 0},
-		{"Retry-After", "-4", 0}, {"Retry-After", "NaN", 0}, {"Retry-After", "soon", 0}, {"Retry-After", "1e30", maxWait},
-		{"Retry-After-Ms", "250", 250 * time.Millisecond},
-	} {
-		if got := retryAfter(http.Header{c.name: {c.value}}, now); got != c.want {
-			t.Errorf("%s %q: got %s, wanted %s", c.name, c.value, got, c.want)
-		}
-	}
 	for text, want := range map[string]time.Duration{
 		"Rate limit reached. Please try again in 1m12.5s.":                        72*time.Second + 500*time.Millisecond,
 		"Please try again in 20ms. Visit":                                         20 * time.Millisecond,

@@ -153,15 +153,11 @@ func requestID(h http.Header) string {
 // available in 1 second.", "Your rate limit resets in ~9s."
 var inSeconds = regexp.MustCompile(`\bin ~?(\d{1,5}(?:\.\d+)?) ?s(?:ec|\b)`)
 
-// retryAfter is how long not to call again, from the header, which counts
-// seconds or names a time, or from the words; 0 when neither says.
+// retryAfter is how long not to call again, from the header or from the words; 0
+// when neither says.
 func retryAfter(h http.Header, words string, now time.Time) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 && s < 1e6 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
+	if after := outbound.RetryAfter(h, now); after > 0 {
+		return after
 	}
 	m := inSeconds.FindStringSubmatch(words)
 	if m == nil {
