@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -74,14 +75,14 @@ func gone(err error, r *http.Request) bool {
 // publicError is what the caller may know of an error.
 func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error {
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return routerError(router)
+		return routerError(router, r)
 	}
 	e, ok := errors.AsType[*flow.Error](err)
 	switch {
 	case ok && e == errLink:
 		return e
 	case ok && e.Code == flow.CodeNotFound:
-		return errNotFound // the store's own words would tell what kind of thing it is
+		return notFound(r.URL.Path) // the store's own words would tell what kind of thing it is
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
 	case gone(err, r):
@@ -92,13 +93,28 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 	return flow.AsError(nil)
 }
 
-func routerError(err *echo.HTTPError) *flow.Error {
+// idNames are the IDs that follow a word in a path.
+var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID"}
+
+// notFound is errNotFound, unless the path lacks an ID, as that of a script does
+// whose variable is not set.
+func notFound(path string) *flow.Error {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name := idNames[parts[max(i-1, 0)]]; part == "" && name != "" {
+			return flow.Errorf(flow.CodeNotFound, "The %s in the path is empty. If it comes from a variable, set that first.", name)
+		}
+	}
+	return errNotFound
+}
+
+func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	code, known := routerCodes[err.Code]
 	switch {
 	case !known:
 		return flow.AsError(nil)
 	case code == flow.CodeNotFound:
-		return errNotFound
+		return notFound(r.URL.Path)
 	case code == flow.CodeMethodNotAllowed:
 		return flow.Errorf(code, "This path does not take this method. The Allow header lists those it takes.")
 	}

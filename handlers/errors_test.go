@@ -84,7 +84,7 @@ func TestRouterDefaultsAreProblems(t *testing.T) {
 		t.Errorf("Allow %q", allow)
 	}
 	for code, want := range map[int]flow.Code{404: flow.CodeNotFound, 405: flow.CodeMethodNotAllowed, 413: flow.CodeBodyTooLarge, 415: flow.CodeUnsupportedMediaType, 418: flow.CodeInternal} {
-		if got := routerError(echo.NewHTTPError(code, "secret")); got.Code != want || strings.Contains(got.Message, "secret") {
+		if got := routerError(echo.NewHTTPError(code, "secret"), httptest.NewRequest("GET", "/", nil)); got.Code != want || strings.Contains(got.Message, "secret") {
 			t.Errorf("%d becomes %v", code, got)
 		}
 	}
@@ -145,6 +145,33 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 			if k := problemKinds[flow.Code(code)]; k.status != status || k.title == "" || (status == 429 || status == 503) && k.after == 0 {
 				t.Errorf("%s: %+v, wanted %d", code, k, status)
 			}
+		}
+	}
+}
+
+// TestEmptyID holds that a path which lacks an ID is answered with that: it comes
+// of scripts whose variable is not set.
+func TestEmptyID(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}})
+	names := map[string]string{":flow_id": "flow ID", ":run_id": "run ID", ":file_id": "file ID", ":delivery_id": "delivery ID"}
+	for _, r := range w.server.routes {
+		for param, name := range names {
+			if !strings.Contains(r.path, param) || r.method == http.MethodHead {
+				continue
+			}
+			path := strings.Replace(r.path, param, "", 1)
+			path = strings.NewReplacer(":flow_id", w.echo, ":run_id", "run_x").Replace(path)
+			a := w.send(request{method: r.method, path: path, key: key, body: `{}`})
+			if a.status != 404 || a.field("detail") != "The "+name+" in the path is empty. If it comes from a variable, set that first." {
+				t.Errorf("%s %s answers %d %s", r.method, path, a.status, a.raw)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/flow/flow_x", "/v1/nothing", "/v1//flow"} {
+		if a := w.send(request{method: "GET", path: path, key: key}); a.status != 404 || strings.Contains(flow.Text(a.field("detail")), "empty") {
+			t.Errorf("GET %s answers %d %s", path, a.status, a.raw)
 		}
 	}
 }
