@@ -16,16 +16,20 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/nodes/confine"
 	"sluice/outbound"
 )
 
 // Documents and pages come from strangers, and their readers can be led into
 // endless loops, endless memory and stack overflows, which Go does not survive.
 // So they are read in a child process of our own binary, which may fail alone.
+// A reader that is taken over must not be worth more than its document either:
+// it has no environment and, as far as the system allows, no files, no network
+// and no way to more rights (document_guard.go).
 
 const (
 	// childMark in the environment makes a process a reader.
-	childMark = "SLUICE_READS_DOCUMENT"
+	childMark = confine.Mark
 	// childMemory is what a reader may take, in bytes. The largest documents that
 	// are read at all take some 300 MiB.
 	childMemory = 512 << 20
@@ -53,6 +57,8 @@ type reading struct {
 	MaxPages        int
 	Full            bool // of a page: all of it
 	CPU             int  // seconds it may compute; zero means childCPU
+	// Attempts are tried instead of reading, to learn what the reader can do.
+	Attempts *attempts
 }
 
 // readText is what was read.
@@ -63,6 +69,7 @@ type readText struct {
 	Truncated     bool
 	Meta          map[string]any
 	Refused       string // a sentence why nothing could be read
+	Attempted     *attempted
 }
 
 // A process with the mark reads one document and ends. This is done here rather
@@ -81,6 +88,7 @@ func beReader(in io.Reader, out io.Writer) int {
 	debug.SetMemoryLimit(childMemory * 3 / 4)
 	debug.SetMaxStack(childStack)
 	time.AfterFunc(childTime, func() { os.Exit(1) })
+	held := confine.Process() // before anything of the document is read
 	content := bufio.NewReader(in)
 	line, err := content.ReadBytes('\n')
 	if err != nil {
@@ -91,6 +99,12 @@ func beReader(in io.Reader, out io.Writer) int {
 		return 1
 	}
 	limitCPU(uint64(cmp.Or(what.CPU, childCPU)))
+	if what.Attempts != nil {
+		if json.NewEncoder(out).Encode(readText{Attempted: what.Attempts.try(held)}) != nil {
+			return 1
+		}
+		return 0
+	}
 	data, err := io.ReadAll(content)
 	if err != nil {
 		return 1
@@ -124,13 +138,7 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 	}
 	defer children.give(workspace)
 	answer := &limitedBuffer{left: maxChildAnswer}
-	cmd := exec.CommandContext(ctx, ownBinary())
-	cmd.Env = []string{childMark + "=1", "GOMAXPROCS=2"}
-	cmd.Dir = os.TempDir()
-	cmd.Stdin = asked.File
-	cmd.Stdout = answer
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
+	err = runChild(ctx, asked.File, answer)
 	switch {
 	case ctx.Err() != nil:
 		return readText{}, ctx.Err()
@@ -139,6 +147,17 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 	}
 	outbound.Report(ctx, true)
 	return answer.understand()
+}
+
+// runChild runs a reader on what in holds.
+func runChild(ctx context.Context, in *os.File, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, ownBinary())
+	cmd.Env = []string{childMark + "=1", "GOMAXPROCS=2"}
+	cmd.Dir = os.TempDir()
+	cmd.Stdin = in
+	cmd.Stdout = out
+	cmd.WaitDelay = time.Second
+	return cmd.Run()
 }
 
 // childError words the end of a reader that gave no answer; seconds is how long

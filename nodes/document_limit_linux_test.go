@@ -40,6 +40,7 @@ func TestDocumentLimits(t *testing.T) {
 		}
 	}
 	has(t, about("limits"), fmt.Sprintf("Max data size %d %d bytes", childMemory*memoryFactor, childMemory*memoryFactor), "Max core file size 0 0")
+	has(t, about("status"), "NoNewPrivs: 1")
 	same(t, "oom_score_adj", about("oom_score_adj"), "1000")
 	_ = in.Close()
 	answer, err := io.ReadAll(out)
