@@ -35,6 +35,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	}
 	f.add("configuration", fine, "", "It can be read.")
 	c.examineSystem(&f)
+	f.reader(ctx)
 	c.examineAddress(ctx, &f)
 	if !c.examineDirectory(&f) {
 		return f

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"sluice/flow"
+	"sluice/nodes"
 )
 
 // What counts as little on a machine.
@@ -18,6 +21,10 @@ const (
 	littleSpace = 1 << 30 // bytes free on the disk
 	fewFiles    = 4096    // open files; each connection is one
 )
+
+// readerPatience is how long a reader of documents may take to start, on a
+// machine that is busy.
+const readerPatience = 30 * time.Second
 
 // examineDirectory tells whether there is, or can be, a database to look at.
 func (c *Config) examineDirectory(f *findings) bool {
@@ -83,6 +90,31 @@ func (c *Config) examineSystem(f *findings) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < fewFiles {
 		f.add("open files", notice, "ulimit -n 65536, or LimitNOFILE=65536 in the service.", "This process may have %d at once, and each connection is one.", limit.Cur)
+	}
+}
+
+// readerAdvice is what can make a guard hold that does not.
+var readerAdvice = map[string]string{
+	"privileges": "",
+	"files":      "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
+	"network":    "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
+}
+
+// reader says how the process that reads documents is confined.
+func (f *findings) reader(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readerPatience)
+	defer cancel()
+	guards, err := nodes.ReaderGuards(ctx)
+	if err != nil {
+		f.add("document reader", wrong, "Documents and web pages cannot be read until that is solved.", "It cannot be started: %v.", err)
+		return
+	}
+	for _, g := range guards {
+		state, advice := fine, ""
+		if !g.On {
+			state, advice = notice, readerAdvice[g.Name]
+		}
+		f.add("reader's "+g.Name, state, advice, "%s", g.Detail)
 	}
 }
 

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +90,25 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("exit %d:\n%s", code, out)
 		}
 	})
+}
+
+// TestDoctor_reader holds that each guard of the document reader is named, with
+// what to do where it does not hold.
+func TestDoctor_reader(t *testing.T) {
+	t.Parallel()
+	_, out := doctor(t, t.TempDir(), "doctor", "--json")
+	var report struct{ Findings []finding }
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for guard := range readerAdvice {
+		i := slices.IndexFunc(report.Findings, func(f finding) bool { return f.Name == "reader's "+guard })
+		if i < 0 {
+			t.Errorf("nothing is said of %s: %s", guard, out)
+		} else if f := report.Findings[i]; f.Text == "" || (f.State == fine) != (f.Advice == "") && guard != "privileges" {
+			t.Errorf("%+v", f)
+		}
+	}
 }
 
 // doctor runs a command on a data directory; the last of two equal flags holds.

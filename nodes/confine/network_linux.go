@@ -29,11 +29,20 @@ import "syscall"
 // sharedNetwork is why this process has its parent's network; empty if it has
 // none.
 func sharedNetwork() string {
-	switch errno := C.shared_network(); {
-	case errno < 0:
+	errno := C.shared_network()
+	if errno < 0 {
 		return "it was started without " + Mark
-	case errno > 0:
-		return syscall.Errno(errno).Error()
 	}
-	return ""
+	switch err := syscall.Errno(errno); err {
+	case 0:
+		return ""
+	case syscall.EPERM, syscall.EACCES:
+		return "user namespaces are not permitted here"
+	case syscall.ENOSPC, syscall.EUSERS:
+		return "user.max_user_namespaces is 0 or used up"
+	case syscall.EINVAL, syscall.ENOSYS:
+		return "the kernel has no user namespaces"
+	default:
+		return err.Error()
+	}
 }
