@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -193,5 +195,51 @@ func TestErrors_areExplained(t *testing.T) {
 		if !slices.ContainsFunc(headings, func(h Block) bool { return h.ID == m[1] }) {
 			t.Errorf("docs/errors.md has no heading `%s`", m[1])
 		}
+	}
+}
+
+// TestErrors_reserved holds that a code which no part of the program uses is
+// said to be reserved, and that no other is.
+func TestErrors_reserved(t *testing.T) {
+	t.Parallel()
+	declared, err := os.ReadFile("../flow/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := Source("errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses, name := map[string]bool{}, regexp.MustCompile(`\bCode[A-Z]\w*`)
+	for _, dir := range []string{"../cmd", "../db", "../flow", "../handlers", "../jobs", "../nodes", "../providers"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == "../flow/errors.go" || strings.HasPrefix(path, "../handlers/pages/") { // which has advice for every code
+
+				return err
+			}
+			data, err := os.ReadFile(path)
+			for _, code := range name.FindAllString(string(data), -1) {
+				uses[code] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	reserved := 0
+	for _, m := range regexp.MustCompile(`(?m)^\t(Code\w+)\s+Code = "(\w+)"`).FindAllStringSubmatch(string(declared), -1) {
+		used := uses[m[1]]
+		_, text, _ := strings.Cut(page, "### `"+m[2]+"`\n\n")
+		says := strings.HasPrefix(text, "Reserved for ")
+		if says == used {
+			t.Errorf("docs/errors.md says that %s is reserved: %v; the program uses it: %v", m[2], says, used)
+		}
+		if says {
+			reserved++
+		}
+	}
+	if reserved > 1 {
+		t.Errorf("%d codes are reserved", reserved)
 	}
 }
