@@ -18,7 +18,7 @@ func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*fl
 		return nil, ErrFenced
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find delivery %s: %w", id, err)
+		return nil, fmt.Errorf("find delivery %s: %w", id, classified(err))
 	}
 	d := deliveryOf(&row)
 	d.Attempt++
@@ -26,10 +26,12 @@ func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*fl
 		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
 	}
 	if d.Secret, err = s.openValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
-		return nil, err
+		return nil, flow.Permanent(fmt.Errorf("secret of delivery %s: %w", id, err))
 	}
-	d.Signature, err = s.openValue(row.Signature, row.WorkspaceID, id, "signature")
-	return &d, err
+	if d.Signature, err = s.openValue(row.Signature, row.WorkspaceID, id, "signature"); err != nil {
+		return nil, flow.Permanent(fmt.Errorf("signature of delivery %s: %w", id, err))
+	}
+	return &d, nil
 }
 
 // RecordAttempt records an attempt and what follows. The store numbers it.

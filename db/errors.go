@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,7 +44,7 @@ func storageError(err error) error {
 	case isBusy(err):
 		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", err)
 	}
-	return err
+	return classified(err)
 }
 
 func named(code flow.Code, sentence string, cause error) error {
@@ -73,6 +74,43 @@ func isBusy(err error) bool {
 		}
 	}
 	return false
+}
+
+// classified marks an error as permanent that comes from what is stored or was to
+// be stored rather than from the state of the database.
+func classified(err error) error {
+	if err != nil && !flow.IsPermanent(err) && isPermanent(err) {
+		return flow.Permanent(err)
+	}
+	return err
+}
+
+func isPermanent(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		switch e.Code {
+		case sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
+			return true
+		}
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class := e.Code[:2]; class {
+		case "22", "23", "54": // data, constraint, too large
+			return true
+		}
+		return e.Code == "XX001" || e.Code == "XX002" // damaged data, damaged index
+	}
+	// A column that holds another type than ever was written to it; database/sql
+	// has no type for this error.
+	return strings.Contains(err.Error(), "sql: Scan error on column")
+}
+
+// unreadable words a permanent error of a read for whoever asked for the object.
+func unreadable(err error, what, id string) error {
+	if err = classified(err); !flow.IsPermanent(err) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "What is stored of the %s %s cannot be read. The log has the details; a backup may have it whole.", what, id), err)
 }
 
 // unopened adds what an operator can do about a database that does not open.

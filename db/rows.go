@@ -66,7 +66,7 @@ func decode[T any](text string) (v T, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return v, fmt.Errorf("read stored JSON: %w", err)
+		return v, flow.Permanent(fmt.Errorf("read stored JSON: %w", err))
 	}
 	return v, nil
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sluice/db/gen"
@@ -16,9 +17,16 @@ func (s *Store) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Ru
 func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
-		return nil, missing(err, "run")
+		return nil, unreadable(missing(err, "run"), "run", runID)
 	}
-	return runOf(&r)
+	run, err := runOf(&r)
+	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
+		return run, nil // it failed because of what cannot be read, and says so
+	}
+	if err != nil {
+		return nil, unreadable(err, "run", runID)
+	}
+	return run, nil
 }
 
 // LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt
@@ -30,7 +38,7 @@ func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow
 		return nil, nil, ErrFenced
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("load %s: %w", runID, err)
+		return nil, nil, fmt.Errorf("load %s: %w", runID, classified(err))
 	}
 	run, err := runOf(&row)
 	if err != nil {
@@ -51,6 +59,8 @@ func (s *Store) claim(ctx context.Context, runID string, attempt int64) (gen.Run
 	return s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 }
 
+// runOf returns a run with the content that can be read, also when it returns an
+// error.
 func runOf(r *gen.Run) (*flow.Run, error) {
 	run := &flow.Run{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
@@ -65,17 +75,17 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 		ExpiresAt: timeOf(r.ExpiresAt), DeadlineAt: timeOf(r.DeadlineAt), WaitingSince: timeOf(r.WaitingSince),
 		Erased: flow.Code(r.Erased),
 	}
-	var err error
+	var failed, err error
 	if run.Error, err = decode[*flow.Error](r.Error); err != nil {
-		return nil, fmt.Errorf("error of %s: %w", r.ID, err)
+		failed = fmt.Errorf("error of %s: %w", r.ID, err)
 	}
 	for _, f := range []struct {
 		to   *map[string]any
 		text string
 	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
 		if *f.to, err = decode[map[string]any](f.text); err != nil {
-			return nil, fmt.Errorf("content of %s: %w", r.ID, err)
+			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
 		}
 	}
-	return run, nil
+	return run, failed
 }

@@ -115,14 +115,14 @@ func (s *Store) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, e
 func (s *Store) findSteps(ctx context.Context, ws, runID string, sizes map[string]int64) ([]flow.Step, error) {
 	rows, err := s.read.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
-		return nil, fmt.Errorf("list steps of %s: %w", runID, err)
+		return nil, unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
 		if steps[i], err = stepOf(r); err != nil {
-			return nil, fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err)
+			return nil, unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
 		}
 	}
 	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })

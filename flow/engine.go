@@ -203,15 +203,20 @@ func (c *carrier) drain() {
 	}
 }
 
-// record repeats a write that failed for a passing reason (a full disk, a busy
-// database): what was paid for must not be lost.
+// record repeats a write that failed for a transient reason (a full disk, a busy
+// database): what was paid for must not be lost. A permanent error is returned
+// after a few tries.
 func (c *carrier) record(ctx context.Context, w *RunWrite) error {
+	permanent := 0
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := c.Journal.WriteRun(ctx, *w)
 		if err == nil {
 			c.doubtful = false
 		}
-		if err == nil || errors.Is(err, ErrFenced) {
+		if IsPermanent(err) {
+			permanent++
+		}
+		if err == nil || errors.Is(err, ErrFenced) || permanent == PermanentTries {
 			return err
 		}
 		c.doubtful = true

@@ -148,3 +148,27 @@ func Pointer(tokens ...any) string {
 	}
 	return b.String()
 }
+
+// permanentError is a failure that another try cannot change.
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error { return e.error }
+
+// Permanent marks an error as one that another try cannot change, such as a
+// stored row that cannot be read. Errors without the mark are transient.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+// IsPermanent reports whether an error is marked as permanent.
+func IsPermanent(err error) bool {
+	_, ok := errors.AsType[permanentError](err)
+	return ok
+}
+
+// PermanentTries is how often something is tried that fails with a permanent
+// error, in case the mark is wrong.
+const PermanentTries = 3

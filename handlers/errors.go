@@ -89,6 +89,9 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 		s.Log.Debug("caller went away", "request_id", id, "error", err)
 	default:
 		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
+		if ok && e.Code == flow.CodeInternal {
+			return e
+		}
 	}
 	return flow.AsError(nil)
 }

@@ -48,10 +48,21 @@ func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 	if err == nil {
 		err = r.attempt(ctx, d, j)
 	}
-	if err != nil && ctx.Err() != nil { // shutting down: the attempt is made again, under the same ID
+	if flow.IsPermanent(err) {
+		return errors.Join(err, r.failDelivery(ctx, j))
+	}
+	if err != nil && !errors.Is(err, flow.ErrFenced) && (ctx.Err() != nil || r.Draining()) { // the attempt is made again, under the same ID
 		return r.store.ReturnDelivery(context.WithoutCancel(ctx), j.ID, j.Attempt)
 	}
 	return err
+}
+
+// failDelivery ends a delivery that cannot be read or recorded, without looking
+// at it.
+func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
+	a := flow.DeliveryAttempt{DeliveryID: j.ID, StartedAt: r.now(), Cause: flow.CauseOwn,
+		Error: "What is stored of this delivery cannot be read, so it was given up. The log has the details."}
+	return r.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
 }
 
 func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) error {

@@ -131,11 +131,8 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 	if err != nil || !mine {
 		return err
 	}
-	plan, err := r.prepare(ctx, nil, s.RunID, attempt)
-	if err == nil {
-		plan.Fail(flow.Errorf(flow.CodePoisoned, "Sluice stopped again and again while this run was at work, also when it was tried on its own, so it was given up."))
-		_, err = r.engine.Carry(ctx, plan, flow.Signals{})
-	}
+	err = r.carry(ctx, s.RunID, attempt, flow.Errorf(flow.CodePoisoned,
+		"Sluice stopped again and again while this run was at work, also when it was tried on its own, so it was given up."))
 	if errors.Is(err, flow.ErrFenced) {
 		return nil // somebody else looks after it
 	}

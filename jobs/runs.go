@@ -27,17 +27,39 @@ func (r *Runner) work(ctx context.Context, j flow.Job) {
 // goOn carries a run from where it stands until it ends, waits, or must be
 // handed back. A fenced job belongs to somebody else by now.
 func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
+	return r.carry(ctx, runID, attempt, nil)
+}
+
+// carry is goOn for a run that ends with an error instead, if there is one.
+func (r *Runner) carry(ctx context.Context, runID string, attempt int64, end *flow.Error) (err error) {
 	active, run := r.take(runID, attempt) // before the run is read, so that no cancel falls in between
 	defer r.letGo(runID, active)
-	plan, err := r.prepare(ctx, run, runID, attempt)
-	if err != nil {
-		return err
+	outcome, plan := flow.HandedBack, (*flow.Plan)(nil)
+	if plan, err = r.prepare(ctx, run, runID, attempt); err == nil {
+		if end != nil {
+			plan.Fail(end)
+		}
+		outcome, err = r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.hold})
 	}
-	outcome, err := r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.hold})
-	if outcome == flow.HandedBack && !errors.Is(err, flow.ErrFenced) {
+	switch {
+	case flow.IsPermanent(err):
+		return errors.Join(err, r.failRun(ctx, runID, attempt))
+	case outcome == flow.HandedBack && !errors.Is(err, flow.ErrFenced):
 		r.giveBack(runID, attempt)
 	}
 	return err
+}
+
+// failRun ends a run that cannot go on because of what is stored of it.
+func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error {
+	cause := flow.Errorf(flow.CodeInternal, "What is stored of this run cannot be read, or what it gave cannot be stored, so it was given up. The log has the details.")
+	run, err := r.store.FailRun(ctx, runID, attempt, cause)
+	if err != nil {
+		return fmt.Errorf("give up %s: %w", runID, err)
+	}
+	r.hub.recorded(&flow.RunWrite{Run: run, End: true})
+	r.ended(run)
+	return nil
 }
 
 // prepare reads a run, unless it is fresh, and plans how it goes on.
@@ -52,22 +74,28 @@ func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, att
 		plan, err = r.plan(ctx, run, steps)
 		return err
 	})
-	if err != nil && ctx.Err() != nil {
-		r.giveBack(runID, attempt)
-	}
 	return plan, err
 }
 
-// again repeats what failed for a passing reason, until ctx ends: the job that
-// asks for it is all that brings its run or delivery on.
+// again repeats what failed for a transient reason until ctx ends or the process
+// shuts down, because the job that asks for it is the only one for its run or
+// delivery. A permanent error is returned after a few tries.
 func (r *Runner) again(ctx context.Context, what string, f func() error) error {
-	for {
+	permanent := 0
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := f()
-		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil {
+		if flow.IsPermanent(err) {
+			permanent++
+		}
+		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil || r.Draining() || permanent == flow.PermanentTries {
 			return err
 		}
 		r.log.Error("trying again", "what", what, "error", err)
-		pause(ctx, time.Second)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		case <-r.hold: // one last try
+		}
 	}
 }
 
@@ -182,12 +210,16 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 		return err
 	}
 	r.hub.recorded(&w)
-	if !w.End {
-		return nil
+	if w.End {
+		r.ended(w.Run)
 	}
-	if !w.Run.Save {
+	return nil
+}
+
+// ended takes note of the end of a run.
+func (r *Runner) ended(run *flow.Run) {
+	if !run.Save {
 		r.unsaved.Store(true)
 	}
-	r.cfg.Observe(Observation{Run: w.Run, Latency: w.Run.EndedAt.Sub(w.Run.CreatedAt)})
-	return nil
+	r.cfg.Observe(Observation{Run: run, Latency: run.EndedAt.Sub(run.CreatedAt)})
 }

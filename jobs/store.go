@@ -26,6 +26,7 @@ type Store interface {
 	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	CancelRequested(ctx context.Context, instance string) ([]string, error)
 	HandBack(ctx context.Context, attempts map[string]int64) error
+	FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error)
 
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
 	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)

@@ -73,6 +73,64 @@ func (q *Queries) DeleteInstance(ctx context.Context, id string) error {
 	return err
 }
 
+const failRun = `-- name: FailRun :execrows
+UPDATE runs SET state = 'failed', place = 0, error = $1, outputs = '', ended_at = $2, expires_at = $3,
+    seq = seq + 1, run_seq = seq + 1, instance_id = '', busy = 0
+WHERE id = $4 AND attempt = $5 AND place = 2
+`
+
+type FailRunParams struct {
+	Error     string
+	EndedAt   int64
+	ExpiresAt int64
+	ID        string
+	Attempt   int64
+}
+
+// Ends a run without reading what else is stored of it.
+func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, failRun,
+		arg.Error,
+		arg.EndedAt,
+		arg.ExpiresAt,
+		arg.ID,
+		arg.Attempt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const findFailed = `-- name: FindFailed :one
+SELECT workspace_id, flow_id, key_id, created_at, started_at, seq, save FROM runs WHERE id = $1
+`
+
+type FindFailedRow struct {
+	WorkspaceID string
+	FlowID      string
+	KeyID       string
+	CreatedAt   int64
+	StartedAt   int64
+	Seq         int64
+	Save        int64
+}
+
+func (q *Queries) FindFailed(ctx context.Context, id string) (FindFailedRow, error) {
+	row := q.db.QueryRowContext(ctx, findFailed, id)
+	var i FindFailedRow
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.FlowID,
+		&i.KeyID,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.Seq,
+		&i.Save,
+	)
+	return i, err
+}
+
 const findHolder = `-- name: FindHolder :one
 SELECT id, instance_id FROM runs WHERE id = $1 AND place = 2
 `

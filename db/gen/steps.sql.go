@@ -9,6 +9,21 @@ import (
 	"context"
 )
 
+const cancelOpenSteps = `-- name: CancelOpenSteps :exec
+UPDATE steps SET state = 'canceled', ended_at = $1, wait_until = 0, saved = ''
+WHERE run_id = $2 AND state IN ('running', 'retrying', 'waiting')
+`
+
+type CancelOpenStepsParams struct {
+	EndedAt int64
+	RunID   string
+}
+
+func (q *Queries) CancelOpenSteps(ctx context.Context, arg CancelOpenStepsParams) error {
+	_, err := q.db.ExecContext(ctx, cancelOpenSteps, arg.EndedAt, arg.RunID)
+	return err
+}
+
 const deleteSteps = `-- name: DeleteSteps :exec
 DELETE FROM steps WHERE run_id = $1
 `

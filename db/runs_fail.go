@@ -1,0 +1,49 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// FailRun ends a run of which something cannot be read or written, without
+// looking at it. It returns ErrFenced like WriteRun. The run that is returned
+// has no content.
+func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
+	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
+	err := s.write(ctx, durable, func(tx *Tx) error {
+		run.EndedAt = s.cfg.Now()
+		run.ExpiresAt = run.EndedAt.Add(s.cfg.Retention)
+		n, err := tx.FailRun(tx.ctx, gen.FailRunParams{
+			ID: runID, Attempt: attempt, Error: encodeError(cause), EndedAt: micros(run.EndedAt), ExpiresAt: micros(run.ExpiresAt),
+		})
+		if err == nil && n == 0 {
+			err = ErrFenced
+		}
+		if err != nil {
+			return fmt.Errorf("fail %s: %w", runID, err)
+		}
+		if err := tx.CancelOpenSteps(tx.ctx, gen.CancelOpenStepsParams{RunID: runID, EndedAt: micros(run.EndedAt)}); err != nil {
+			return fmt.Errorf("cancel the steps of %s: %w", runID, err)
+		}
+		row, err := tx.FindFailed(tx.ctx, runID)
+		if flow.IsPermanent(classified(err)) { // not even that: it is counted nowhere
+			s.cfg.Log.Error("a failed run cannot be read", "run", runID, "error", err)
+			_, err = tx.admit(admitAtOnce)
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", runID, err)
+		}
+		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
+		run.CreatedAt, run.StartedAt, run.Seq, run.RunSeq = timeOf(row.CreatedAt), timeOf(row.StartedAt), row.Seq, row.Seq
+		tx.tell(runID)
+		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}}).letGo(tx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
