@@ -187,6 +187,9 @@ func (s *Store) Close() error {
 	return err
 }
 
+// InstanceTimeout is the silence after which others take over from an instance.
+func (s *Store) InstanceTimeout() time.Duration { return s.cfg.InstanceTimeout }
+
 // SQLite is the pool of the one writer connection, nil on PostgreSQL.
 func (s *Store) SQLite() *sql.DB { return s.sqlite }
 

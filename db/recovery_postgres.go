@@ -80,7 +80,7 @@ func (r *recovery) afterSilence(self string) error {
 		if id == self {
 			continue
 		}
-		if err := r.takeOver(id); err != nil {
+		if err := r.takeOver(id, since); err != nil {
 			return fmt.Errorf("take over from %s: %w", id, err)
 		}
 	}
@@ -88,7 +88,20 @@ func (r *recovery) afterSilence(self string) error {
 	return nil
 }
 
-func (r *recovery) takeOver(instance string) error {
+// takeOver takes everything away from an instance. Its own row goes first: an
+// instance that comes back meanwhile either is seen here, or waits for this
+// transaction with its heartbeat and then finds its runs gone.
+func (r *recovery) takeOver(instance string, since int64) error {
+	n, err := r.tx.DeleteSilent(r.tx.ctx, gen.DeleteSilentParams{ID: instance, Since: since})
+	if err == nil && n == 0 {
+		n, err = r.tx.CountInstances(r.tx.ctx, instance)
+		if n > 0 {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
 	claimed, err := r.tx.ListClaimed(r.tx.ctx, instance)
 	if err != nil {
 		return err
@@ -102,10 +115,7 @@ func (r *recovery) takeOver(instance string) error {
 			return err
 		}
 	}
-	if err := r.fetched(instance); err != nil {
-		return err
-	}
-	return r.tx.DeleteInstance(r.tx.ctx, instance)
+	return r.fetched(instance)
 }
 
 // fetched takes over jobs that the dead instance had fetched, begun or not.

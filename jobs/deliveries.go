@@ -46,6 +46,12 @@ func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 		return err
 	})
 	if err == nil {
+		err = r.confirm(ctx, "confirming delivery "+j.ID, func() error {
+			_, err := r.store.FindDelivery(ctx, j.ID, j.Attempt)
+			return err
+		})
+	}
+	if err == nil {
 		err = r.attempt(ctx, d, j)
 	}
 	if flow.IsPermanent(err) {

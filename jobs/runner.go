@@ -51,6 +51,9 @@ type Config struct {
 	Busy *flow.BusyMarks
 	// Calls is flow.Engine.Calls.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
+	// InstanceTimeout is the silence after which other processes take over from
+	// this one; default 20 s. It must be the store's.
+	InstanceTimeout time.Duration
 	// Trial bounds the trials of all suspects together; default 30 s.
 	Trial   time.Duration
 	Observe func(Observation)
@@ -93,6 +96,8 @@ type Runner struct {
 	recovered bool                       // by begin, which may be repeated
 	trying    bool                       // suspects are being tried; guarded by mu
 	blocked   atomic.Pointer[flow.Error] // why nothing can be accepted yet
+	born      time.Time                  // by which lastBeat counts
+	lastBeat  atomic.Int64               // when the last heartbeat that succeeded began, as a time.Duration since born
 	unsaved   atomic.Bool                // a run with save: false ended since the last look
 	swept     time.Time                  // when what crashes left of files was last looked for; of tidy alone
 }
@@ -124,14 +129,18 @@ func New(cfg Config) *Runner {
 	if cfg.Busy == nil {
 		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
 	}
+	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
 	cfg.Trial = cmp.Or(cfg.Trial, trialPatience)
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
-		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}),
+		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
 	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	if cfg.Shared {
+		r.engine.MayCall = r.stillHolds
+	}
 	r.unsaved.Store(true)
 	cfg.Queue.work = r.work
 	return r
@@ -220,8 +229,39 @@ func isPassing(err error) bool {
 	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded)
 }
 
+// heartbeat tells the other processes that this one lives. When it began counts,
+// since the database takes the time after that.
 func (r *Runner) heartbeat(ctx context.Context) error {
-	return r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers)
+	begun := time.Since(r.born)
+	err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers)
+	if err == nil {
+		r.lastBeat.Store(int64(begun))
+	}
+	return err
+}
+
+// stillHolds returns an error if another process may have taken the run over:
+// then this one was frozen and must not reach outside for it.
+func (r *Runner) stillHolds(ctx context.Context, runID string, attempt int64) error {
+	return r.confirm(ctx, "confirming "+runID, func() error {
+		_, _, err := r.store.LoadRun(ctx, runID, attempt)
+		return err
+	})
+}
+
+// confirm asks the store whether something is still this process's, if the last
+// heartbeat is so old that others may have taken it over. A fresh heartbeat comes
+// first: nobody takes over after it. The times are of the monotonic clock.
+func (r *Runner) confirm(ctx context.Context, what string, find func() error) error {
+	if !r.shared || time.Since(r.born)-time.Duration(r.lastBeat.Load()) < r.cfg.InstanceTimeout {
+		return nil
+	}
+	return r.again(ctx, what, func() error {
+		if err := r.heartbeat(ctx); err != nil {
+			return err
+		}
+		return find()
+	})
 }
 
 // loop calls f again and again until the Runner stops.

@@ -158,7 +158,8 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
-		Busy: a.store.BusyMarks(), Calls: outbound.WithCalls,
+		InstanceTimeout: a.store.InstanceTimeout(),
+		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,
 		Log: a.log, Observe: a.metrics.observe,
 	})
 	first, err := starters()

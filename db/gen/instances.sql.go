@@ -9,6 +9,17 @@ import (
 	"context"
 )
 
+const countInstances = `-- name: CountInstances :one
+SELECT count(*) FROM instances WHERE id = $1
+`
+
+func (q *Queries) CountInstances(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countInstances, id)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countWorkers = `-- name: CountWorkers :one
 SELECT CAST(COALESCE(sum(workers), 0) AS BIGINT) AS workers FROM instances WHERE heartbeat_at > $1
 `
@@ -64,13 +75,22 @@ func (q *Queries) CutRun(ctx context.Context, arg CutRunParams) (CutRunRow, erro
 	return i, err
 }
 
-const deleteInstance = `-- name: DeleteInstance :exec
-DELETE FROM instances WHERE id = $1
+const deleteSilent = `-- name: DeleteSilent :execrows
+DELETE FROM instances WHERE id = $1 AND heartbeat_at <= $2
 `
 
-func (q *Queries) DeleteInstance(ctx context.Context, id string) error {
-	_, err := q.db.ExecContext(ctx, deleteInstance, id)
-	return err
+type DeleteSilentParams struct {
+	ID    string
+	Since int64
+}
+
+// Takes an instance away unless it has been heard of since.
+func (q *Queries) DeleteSilent(ctx context.Context, arg DeleteSilentParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, deleteSilent, arg.ID, arg.Since)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const failRun = `-- name: FailRun :execrows

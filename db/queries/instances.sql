@@ -2,8 +2,12 @@
 INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES (@id, @workers, @now, @now)
 ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at;
 
--- name: DeleteInstance :exec
-DELETE FROM instances WHERE id = @id;
+-- Takes an instance away unless it has been heard of since.
+-- name: DeleteSilent :execrows
+DELETE FROM instances WHERE id = @id AND heartbeat_at <= @since;
+
+-- name: CountInstances :one
+SELECT count(*) FROM instances WHERE id = @id;
 
 -- name: SilenceInstance :exec
 UPDATE instances SET workers = 0, heartbeat_at = 1 WHERE id = @id;

@@ -1,0 +1,101 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+// counting is a store that counts how often a run is read back.
+type counting struct {
+	*db.Store
+	loads atomic.Int32
+}
+
+func (s *counting) LoadRun(ctx context.Context, id string, attempt int64) (*flow.Run, []flow.Step, error) {
+	s.loads.Add(1)
+	return s.Store.LoadRun(ctx, id, attempt)
+}
+
+// TestFrozenWorkerMakesNoCall asks before an outside call whether it may be made.
+func TestFrozenWorkerMakesNoCall(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		timeout time.Duration
+		taken   bool // another instance has taken over
+		asked   bool // the store was asked
+		want    error
+	}{
+		{"after a recent heartbeat", time.Hour, false, false, nil},
+		{"after an old one, still in charge", 1, false, true, nil},
+		{"after an old one, taken over", 1, true, true, flow.ErrFenced},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, dbtest.PostgresConfig(t), gated)
+			s := &counting{Store: w.store}
+			ask := make(chan func(context.Context) error, 10)
+			w.wireAs(s, func(cfg *jobs.Config) {
+				cfg.InstanceTimeout = c.timeout
+				cfg.Calls = func(ctx context.Context, before func(context.Context) error, _ func(bool)) context.Context {
+					ask <- before
+					return ctx
+				}
+			})
+			w.start()
+			run := w.begin()
+			<-w.gate.begun
+			before, loads := <-ask, s.loads.Load()
+			if c.taken {
+				w.exec(`UPDATE instances SET heartbeat_at = 1`)
+				if _, err := w.store.Recover(t.Context(), "other"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := before(t.Context()); !errors.Is(err, c.want) || err == nil != (c.want == nil) {
+				t.Errorf("asked before a call: %v, want %v", err, c.want)
+			}
+			if !c.taken && s.loads.Load() > loads != c.asked {
+				t.Errorf("the store was asked %d times", s.loads.Load()-loads)
+			}
+			w.gate.let <- nil
+			w.gate.let <- nil
+			w.ended(run)
+		})
+	}
+}
+
+// stealing hands a delivery to another worker right after it was read.
+type stealing struct {
+	*db.Store
+	stolen atomic.Bool
+}
+
+func (s *stealing) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+	d, err := s.Store.FindDelivery(ctx, id, attempt)
+	if err == nil && !s.stolen.Swap(true) {
+		_, err = s.Pool().Exec(ctx, `UPDATE deliveries SET fence = fence + 1, due_at = 1`)
+	}
+	return d, err
+}
+
+func TestFrozenWorkerSendsNoWebhook(t *testing.T) {
+	t.Parallel()
+	url, got := receiver(t, status(204))
+	w := open(t, dbtest.PostgresConfig(t), sending(url))
+	w.wireAs(&stealing{Store: w.store}, func(cfg *jobs.Config) { cfg.InstanceTimeout = 1 })
+	w.start()
+	w.ended(w.begin())
+	w.delivered(flow.DeliveryDelivered, 1)
+	if len(got) != 1 {
+		t.Errorf("the receiver got %d messages, want that of the worker that took over", len(got))
+	}
+}
