@@ -76,7 +76,7 @@ func (s *Store) BackUp(ctx context.Context, path, version string) (b Backup, err
 // snapshot copies the database as it is at one instant, without what was
 // erased, and checks the copy. A reader does it, so the server writes on.
 func (s *Store) snapshot(ctx context.Context, to string) error {
-	from := sql.OpenDB(newConnector(filepath.Join(s.cfg.DataDir, DatabaseFile), "mode=ro&_busy_timeout=10000", ""))
+	from := sql.OpenDB(newConnector(filepath.Join(s.cfg.DataDir, DatabaseFile), "mode=ro"+s.busyOption(), ""))
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("copy the database: %w", err)

@@ -34,6 +34,7 @@ type Config struct {
 	Retention       time.Duration // how long an ended run keeps its content; default 30 days
 	AuditRetention  time.Duration // how long entries of the audit log are kept; 0 keeps them forever
 	InstanceTimeout time.Duration // silence after which an instance counts as dead; default 20 s
+	BusyTimeout     time.Duration // how long to wait for a lock that another program holds on SQLite; default 5 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
 	Quota           flow.Storage  // what a workspace may keep, but for the default workspace; 0 is unlimited
@@ -51,6 +52,7 @@ func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "data")
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
 	c.InstanceTimeout = cmp.Or(c.InstanceTimeout, 20*time.Second)
+	c.BusyTimeout = cmp.Or(c.BusyTimeout, 5*time.Second)
 	c.Capacity = cmp.Or(c.Capacity, 256)
 	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
 	if c.Log == nil {

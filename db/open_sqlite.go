@@ -22,8 +22,8 @@ const DatabaseFile = "sluice.db"
 const (
 	// One writer connection, shared with the queue: with eight of them, waiting
 	// for each other's locks took a commit from 7 ms to a second.
-	writerDSN = "_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
-	readerDSN = "mode=ro&_query_only=1&_busy_timeout=10000&_stmt_cache_size=64"
+	writerDSN = "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
+	readerDSN = "mode=ro&_query_only=1&_stmt_cache_size=64"
 	// The log is folded back every 16 MiB and its file never keeps over 64 MiB.
 	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -65536;`
 )
@@ -33,14 +33,14 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	if err := makePrivate(path); err != nil {
 		return err
 	}
-	s.sqlite = sql.OpenDB(newConnector(path, writerDSN, writerPragmas))
+	s.sqlite = sql.OpenDB(newConnector(path, writerDSN+s.busyOption(), writerPragmas))
 	s.sqlite.SetMaxOpenConns(1)
 	s.sqlite.SetMaxIdleConns(1)
 	if err := s.migrateSQLite(ctx); err != nil {
 		_ = s.sqlite.Close()
 		return err
 	}
-	s.reader = sql.OpenDB(newConnector(path, readerDSN, ""))
+	s.reader = sql.OpenDB(newConnector(path, readerDSN+s.busyOption(), ""))
 	n := max(4, runtime.NumCPU())
 	s.reader.SetMaxOpenConns(n)
 	s.reader.SetMaxIdleConns(n)
@@ -48,6 +48,11 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	s.writer = newGroupWriter(s)
 	s.bucket = newDisk(s)
 	return nil
+}
+
+// busyOption is the part of a DSN that says how long to wait for a lock.
+func (s *Store) busyOption() string {
+	return fmt.Sprintf("&_busy_timeout=%d", s.cfg.BusyTimeout.Milliseconds())
 }
 
 // migrateSQLite migrates while no other process does.

@@ -38,7 +38,8 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 			return fmt.Errorf("read %s: %w", runID, err)
 		}
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
-		run.CreatedAt, run.StartedAt, run.Seq, run.RunSeq = timeOf(row.CreatedAt), timeOf(row.StartedAt), row.Seq, row.Seq
+		run.CreatedAt, run.StartedAt, run.EndedAt = timeOf(row.CreatedAt), timeOf(row.StartedAt), timeOf(row.EndedAt)
+		run.Seq, run.RunSeq = row.Seq, row.Seq
 		tx.tell(runID)
 		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}}).letGo(tx)
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sluice/db/gen"
 )
@@ -37,6 +38,7 @@ type groupWriter struct {
 type member struct {
 	fn    func(*Tx) error
 	d     durability
+	since time.Time   // when it began to wait
 	begun atomic.Bool // from then on the caller's context no longer matters
 	err   error
 	done  chan struct{}
@@ -49,7 +51,7 @@ func newGroupWriter(s *Store) *groupWriter {
 }
 
 func (w *groupWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
-	m := &member{fn: fn, d: d, done: make(chan struct{})}
+	m := &member{fn: fn, d: d, since: time.Now(), done: make(chan struct{})}
 	select {
 	case <-w.closing:
 		return ErrClosed
@@ -185,6 +187,13 @@ func (w *groupWriter) commit(group []*member) (err error) {
 		w.synced.Add(1)
 	}
 	w.groups.Add(1)
+	shortened, err := w.shortenWait(ctx, conn, group)
+	if err != nil {
+		return err
+	}
+	if shortened {
+		defer w.restore(conn)
+	}
 	t, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -251,10 +260,25 @@ func (w *groupWriter) guarded(tx *Tx, m *member) error {
 	return nil
 }
 
+// shortenWait counts the time that a group has waited for the group before it,
+// so that a lock of another program holds a caller up for one timeout and not two.
+func (w *groupWriter) shortenWait(ctx context.Context, conn *sql.Conn, group []*member) (bool, error) {
+	waited := time.Since(group[0].since)
+	if waited < w.s.cfg.BusyTimeout/10 {
+		return false, nil
+	}
+	left := max(w.s.cfg.BusyTimeout-waited, w.s.cfg.BusyTimeout/10)
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", left.Milliseconds())); err != nil {
+		return false, fmt.Errorf("shorten the wait: %w", err)
+	}
+	return true, nil
+}
+
 // restore makes the connection safe again for whoever takes it next.
 func (w *groupWriter) restore(conn *sql.Conn) {
-	if _, err := conn.ExecContext(context.Background(), "PRAGMA synchronous = FULL"); err != nil {
-		w.s.cfg.Log.Error("the writer could not return to full synchronisation", "error", err)
+	settings := fmt.Sprintf("PRAGMA synchronous = FULL; PRAGMA busy_timeout = %d", w.s.cfg.BusyTimeout.Milliseconds())
+	if _, err := conn.ExecContext(context.Background(), settings); err != nil {
+		w.s.cfg.Log.Error("the writer could not return to its settings", "error", err)
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -285,4 +287,53 @@ func TestWrite_a_panic_on_either_database(t *testing.T) {
 		w.must(w.Write(w.ctx, true, note("b")))
 		wantEqual(t, "notes", notes(t, w.Store), "b")
 	})
+}
+
+// TestWrite_gives_up_on_a_foreign_lock holds the write lock from another
+// connection: writes are refused in turn, and work again once it is released.
+func TestWrite_gives_up_on_a_foreign_lock(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.SQLiteConfig(t)
+	cfg.BusyTimeout = 50 * time.Millisecond
+	s, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	other, err := sql.Open("sqlite3", filepath.Join(cfg.DataDir, db.DatabaseFile)+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	lock, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := s.Heartbeat(t.Context(), "me", 1); !errors.Is(err, &flow.Error{Code: flow.CodeOverloaded}) {
+				t.Errorf("a write beside a lock: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if err := lock.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Heartbeat(t.Context(), "me", 1); err != nil {
+		t.Errorf("after the lock: %v", err)
+	}
+	var timeout int
+	if err := s.SQLite().QueryRow("PRAGMA busy_timeout").Scan(&timeout); err != nil || timeout != 50 {
+		t.Errorf("the timeout is %d ms, %v", timeout, err)
+	}
+}
+
+func TestOpen_waits_five_seconds_for_a_lock(t *testing.T) {
+	t.Parallel()
+	var ms int
+	if err := dbtest.SQLite(t).SQLite().QueryRow("PRAGMA busy_timeout").Scan(&ms); err != nil || ms != 5000 {
+		t.Errorf("the timeout is %d ms, %v", ms, err)
+	}
 }

@@ -188,3 +188,22 @@ func TestEngineWrites(t *testing.T) {
 		})
 	}
 }
+
+// TestRunEndsAfterItBegan hands a run over to a machine whose clock is an hour
+// behind the one that accepted and began it.
+func TestRunEndsAfterItBegan(t *testing.T) {
+	t.Parallel()
+	s := newStation(t, "a input {\"name\":\"x\"}\no output {\"name\":\"y\"}\na.value -> o.value")
+	ahead := time.Now().Add(time.Hour)
+	s.disk.run.CreatedAt, s.disk.run.StartedAt, s.disk.run.State = ahead, ahead, RunRunning
+	s.disk.run.DeadlineAt = ahead.Add(RunTimeout)
+	run := s.finish()
+	if run.State != RunSucceeded || run.EndedAt.Before(run.StartedAt) {
+		t.Errorf("the run is %s; it began %s and ended %s", run.State, run.StartedAt, run.EndedAt)
+	}
+	for _, id := range []string{"a", "o"} {
+		if st := s.step(id); st.StartedAt.Before(ahead) || st.EndedAt.Before(st.StartedAt) {
+			t.Errorf("step %s began %s and ended %s", id, st.StartedAt, st.EndedAt)
+		}
+	}
+}

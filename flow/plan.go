@@ -2,6 +2,7 @@ package flow
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -66,6 +67,7 @@ type Plan struct {
 	aborted bool     // the started steps were told to stop, or need not be
 	gentle  bool     // the started steps may end: they are being paid for
 	ended   bool
+	newest  time.Time // the newest time that is recorded of the run
 	suspend time.Time // set when the write under way lets the run wait
 }
 
@@ -98,9 +100,14 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 	if p.run.Outputs = maps.Clone(run.Outputs); p.run.Outputs == nil {
 		p.run.Outputs = map[string]any{}
 	}
+	p.newest = latest(run.CreatedAt, run.StartedAt, run.WaitingSince)
 	recorded := map[string]Step{}
 	for _, s := range steps {
 		recorded[s.Path] = s
+		p.newest = latest(p.newest, s.StartedAt, s.EndedAt)
+		if n := len(s.Attempts); n > 0 {
+			p.newest = latest(p.newest, s.Attempts[n-1].StartedAt, s.Attempts[n-1].EndedAt)
+		}
 	}
 	edges := make([]edgeState, g.edges)
 	for i := range p.nodes {
@@ -124,6 +131,8 @@ func NewPlan(g *Graph, run *Run, steps []Step, reuse *Reuse) *Plan {
 	}
 	return p
 }
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // restore takes over a recorded step. One that was running was cut: it starts
 // again under a new attempt number. One whose failure fails the run had

@@ -72,13 +72,13 @@ func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
 }
 
 func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) error {
-	begun := r.now()
+	begun, since := r.now(), time.Now()
 	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: begun}
 	after := r.send(ctx, d, &a)
 	if a.Error != "" && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	a.Latency = r.now().Sub(begun)
+	a.Latency = time.Since(since).Truncate(time.Microsecond) // of the monotonic clock, which nobody sets back
 	next := r.outcome(d, &a, after)
 	next.Attempt = j.Attempt
 	err := r.again(ctx, "recording delivery "+d.ID, func() error {

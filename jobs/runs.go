@@ -221,5 +221,5 @@ func (r *Runner) ended(run *flow.Run) {
 	if !run.Save {
 		r.unsaved.Store(true)
 	}
-	r.cfg.Observe(Observation{Run: run, Latency: run.EndedAt.Sub(run.CreatedAt)})
+	r.cfg.Observe(Observation{Run: run, Latency: max(0, run.EndedAt.Sub(run.CreatedAt))})
 }

@@ -118,7 +118,7 @@ func MarkOf(run *flow.Run, now time.Time) RunMark {
 	}
 	switch {
 	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():
-		m.Took = run.EndedAt.Sub(run.StartedAt)
+		m.Took = max(0, run.EndedAt.Sub(run.StartedAt))
 	case !run.StartedAt.IsZero():
 		m.Took = max(0, now.Sub(run.StartedAt))
 	}

@@ -94,15 +94,17 @@ func (q *Queries) DeleteSilent(ctx context.Context, arg DeleteSilentParams) (int
 }
 
 const failRun = `-- name: FailRun :execrows
-UPDATE runs SET state = 'failed', place = 0, error = $1, outputs = '', ended_at = $2, expires_at = $3,
+UPDATE runs SET state = 'failed', place = 0, error = $1, outputs = '', expires_at = $2,
+    ended_at = CASE WHEN started_at > CAST($3 AS BIGINT) THEN started_at
+        WHEN created_at > CAST($3 AS BIGINT) THEN created_at ELSE CAST($3 AS BIGINT) END,
     seq = seq + 1, run_seq = seq + 1, instance_id = '', busy = 0
 WHERE id = $4 AND attempt = $5 AND place = 2
 `
 
 type FailRunParams struct {
 	Error     string
-	EndedAt   int64
 	ExpiresAt int64
+	EndedAt   int64
 	ID        string
 	Attempt   int64
 }
@@ -111,8 +113,8 @@ type FailRunParams struct {
 func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, failRun,
 		arg.Error,
-		arg.EndedAt,
 		arg.ExpiresAt,
+		arg.EndedAt,
 		arg.ID,
 		arg.Attempt,
 	)
@@ -123,7 +125,7 @@ func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error)
 }
 
 const findFailed = `-- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, seq, save FROM runs WHERE id = $1
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save FROM runs WHERE id = $1
 `
 
 type FindFailedRow struct {
@@ -132,6 +134,7 @@ type FindFailedRow struct {
 	KeyID       string
 	CreatedAt   int64
 	StartedAt   int64
+	EndedAt     int64
 	Seq         int64
 	Save        int64
 }
@@ -145,6 +148,7 @@ func (q *Queries) FindFailed(ctx context.Context, id string) (FindFailedRow, err
 		&i.KeyID,
 		&i.CreatedAt,
 		&i.StartedAt,
+		&i.EndedAt,
 		&i.Seq,
 		&i.Save,
 	)

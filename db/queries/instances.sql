@@ -52,12 +52,14 @@ RETURNING workspace_id, flow_id, attempt;
 
 -- Ends a run without reading what else is stored of it.
 -- name: FailRun :execrows
-UPDATE runs SET state = 'failed', place = 0, error = @error, outputs = '', ended_at = @ended_at, expires_at = @expires_at,
+UPDATE runs SET state = 'failed', place = 0, error = @error, outputs = '', expires_at = @expires_at,
+    ended_at = CASE WHEN started_at > CAST(@ended_at AS BIGINT) THEN started_at
+        WHEN created_at > CAST(@ended_at AS BIGINT) THEN created_at ELSE CAST(@ended_at AS BIGINT) END,
     seq = seq + 1, run_seq = seq + 1, instance_id = '', busy = 0
 WHERE id = @id AND attempt = @attempt AND place = 2;
 
 -- name: FindFailed :one
-SELECT workspace_id, flow_id, key_id, created_at, started_at, seq, save FROM runs WHERE id = @id;
+SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save FROM runs WHERE id = @id;
 
 -- name: HandBackRun :one
 UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0

@@ -53,7 +53,7 @@ func (c *call) apiCalls(flowID string, keys []flow.Key) (views.APICalls, error) 
 		r := &found.Rows[i]
 		row := views.APICall{ID: r.ID, State: r.State, At: r.CreatedAt, Key: names[r.KeyID]}
 		if !r.EndedAt.IsZero() {
-			row.Took = r.EndedAt.Sub(r.CreatedAt) // what the caller waited for, the queue too
+			row.Took = max(0, r.EndedAt.Sub(r.CreatedAt)) // what the caller waited for, the queue too
 			ended = append(ended, row.Took)
 		}
 		calls.Rows = append(calls.Rows, row)

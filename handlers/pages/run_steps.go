@@ -78,11 +78,11 @@ func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
 			end = tries[i+1].StartedAt
 		}
 		if i > 0 && !tries[i-1].EndedAt.IsZero() {
-			wait := views.FallBar{From: tries[i-1].EndedAt.Sub(begin), To: a.StartedAt.Sub(begin), State: "pause"}
+			wait := bar(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
 			wait.Title = "waited " + views.Precisely(wait.To-wait.From)
 			list = append(list, wait)
 		}
-		b := views.FallBar{From: a.StartedAt.Sub(begin), To: end.Sub(begin), State: attemptState(s, a, i == len(tries)-1)}
+		b := bar(begin, a.StartedAt, end, attemptState(s, a, i == len(tries)-1))
 		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, views.Precisely(b.From), views.Precisely(b.To-b.From))
 		if len(tries) > 1 {
 			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
@@ -90,9 +90,19 @@ func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
 		list = append(list, b)
 	}
 	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
-		list = append(list, views.FallBar{From: tries[n-1].EndedAt.Sub(begin), To: now.Sub(begin), State: "pause", Title: "waits"})
+		last := bar(begin, tries[n-1].EndedAt, now, "pause")
+		last.Title = "waits"
+		list = append(list, last)
 	}
 	return list
+}
+
+// bar spans two times. Where the clocks of machines differ, it begins and ends
+// no earlier than what is before it.
+func bar(begin, from, to time.Time, state string) views.FallBar {
+	b := views.FallBar{From: max(0, from.Sub(begin)), State: state}
+	b.To = max(b.From, to.Sub(begin))
+	return b
 }
 
 // attemptState is the word for how an attempt went.
@@ -185,7 +195,7 @@ func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) views.TryLine
 	state := attemptState(s, a, last)
 	t := views.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: views.ToneNone}
 	if !a.EndedAt.IsZero() {
-		t.Took = views.Precisely(a.EndedAt.Sub(a.StartedAt))
+		t.Took = views.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
 	switch {
 	case a.Error != nil:
