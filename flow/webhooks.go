@@ -42,3 +42,38 @@ func (n *graphNode) fixedURL() bool {
 	arrives := func(e graphEdge) bool { return e.toPort == webhookURL }
 	return len(TemplateNames(n.Config[webhookURL])) == 0 && !slices.ContainsFunc(n.in, arrives)
 }
+
+// FlowWebhook is a webhook node of a flow.
+type FlowWebhook struct {
+	*Node
+	URL  string // typed in the node; empty where the run decides
+	Host string // as of WebhookOwner
+	Live bool   // the live version sends it
+}
+
+// Credential returns the name of the credential that signs instead of the node's
+// own secret, or "".
+func (w *FlowWebhook) Credential() string {
+	name, _ := SecretRef(w.Config["secret"])
+	return name
+}
+
+// Webhooks returns the webhook nodes of a flow: those of the live document, and
+// those of the draft that it does not have or that send to another host. Either
+// document may be nil.
+func Webhooks(live, draft *Document) (list []FlowWebhook) {
+	for i, d := range []*Document{live, draft} {
+		if d == nil {
+			continue
+		}
+		for j := range d.Nodes {
+			n := &d.Nodes[j]
+			host := d.WebhookHost(n)
+			known := func(w FlowWebhook) bool { return w.ID == n.ID && w.Host == host }
+			if n.Kind == WebhookNode && !slices.ContainsFunc(list, known) {
+				list = append(list, FlowWebhook{Node: n, URL: d.FixedURL(n), Host: host, Live: i == 0})
+			}
+		}
+	}
+	return list
+}

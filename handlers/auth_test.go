@@ -120,6 +120,8 @@ func TestAuthorizationMatrix(t *testing.T) {
 			switch {
 			case r.access == accessOpen, slices.Contains([]string{"/v1/flow", "/mcp"}, r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 200) // lists what there is for the key
+			case r.access == accessKey && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+				a.want(t, 200) // the secret of that key
 			case r.path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
 				a.want(t, 201) // keeps it for the key
 			default:

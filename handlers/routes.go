@@ -25,6 +25,7 @@ const (
 	accessManage            // scope manage
 	accessFile              // scope read, or run for what the key may use, or a signed link
 	accessErase             // scope manage, or run for what the key uploaded itself
+	accessKey               // any scope, for what concerns the key itself
 )
 
 // scopes of which a key needs one.
@@ -38,6 +39,8 @@ func (a access) scopes() []flow.Scope {
 		return []flow.Scope{flow.ScopeRead}
 	case accessManage:
 		return []flow.Scope{flow.ScopeManage}
+	case accessKey:
+		return []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
 	case accessErase:
 		return []flow.Scope{flow.ScopeManage, flow.ScopeRun}
 	}
@@ -82,6 +85,8 @@ func (s *Server) table() []route {
 		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
 		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
 		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},
+		{"GET", "/v1/flow/:flow_id/webhooks", accessManage, s.listWebhooks, docListWebhooks},
+		{"GET", "/v1/webhook-secret", accessKey, s.showKeySecret, docKeySecret},
 		{"POST", "/v1/deliveries/:delivery_id/redeliver", accessManage, s.redeliver, docRedeliver},
 		{"POST", "/v1/files", accessRun, s.createFile, docCreateFile},
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},

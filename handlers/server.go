@@ -52,6 +52,8 @@ type Store interface {
 	ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
 	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
 	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
+	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
+	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
 
 	// TakeRate counts over all instances; nil where there is one.
 	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)

@@ -50,6 +50,15 @@ func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, 
 	return m.rate, nil
 }
 
+// WebhookSecret makes the secret out of the name of its owner.
+func (m *memory) WebhookSecret(_ context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error) {
+	return flow.WebhookSecret{ID: "whs", Secrets: []flow.SigningSecret{{Secret: "whsec_" + o.Node + "@" + o.Host}}}, nil
+}
+
+func (m *memory) KeyWebhookSecret(_ context.Context, ws, keyID string) (string, error) {
+	return "whsec_" + ws + "/" + keyID, nil
+}
+
 func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
 
 func (m *memory) FindKeyByHash(_ context.Context, hash string) (*flow.Key, error) {

@@ -111,11 +111,8 @@ func flood(t *testing.T, cfg db.Config, r *badReceiver, n int) *world {
 		}
 		c.EndpointPause = func(int64) time.Duration { return 0 }
 	})
-	secret, err := w.store.SigningSecret(t.Context(), flow.DefaultWorkspace, w.flowID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.verify, err = standardwebhooks.NewWebhook(secret); err != nil {
+	var err error
+	if r.verify, err = standardwebhooks.NewWebhook(w.secretOf("s", r.URL)); err != nil {
 		t.Fatal(err)
 	}
 	w.start()

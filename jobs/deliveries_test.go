@@ -75,6 +75,65 @@ func (w *world) delivered(state flow.DeliveryState, attempts int) flow.DeliveryR
 	}
 }
 
+// signer is what signs the webhooks of a node with a typed URL; without a URL,
+// those whose URL comes with the run.
+func (w *world) signer(node, url string) flow.WebhookOwner {
+	return flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Node: node, Host: flow.HostOf(url)}
+}
+
+func (w *world) secretOf(node, url string) string {
+	w.t.Helper()
+	s, err := w.store.WebhookSecret(context.Background(), w.signer(node, url))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.Secrets[0].Secret
+}
+
+// TestDelivery_to_a_receiver_of_the_caller is signed neither with the secret of
+// the flow nor with that of another receiver.
+func TestDelivery_to_a_receiver_of_the_caller(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		url, got := receiver(t, status(204))
+		w := open(t, cfg, fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
+		 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q}}],
+		 "edges":[{"from":"a.value","to":"s.value"},{"from":"a.value","to":"s.url"}]}`, url)).start()
+		ctx := context.Background()
+		ofFlow, err := w.store.SigningSecret(ctx, flow.DefaultWorkspace, w.flowID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.ended(w.begin(func(s *flow.Start) { s.Given = map[string]any{"x": url} }))
+		m := <-got
+		if !verifies(t, w.secretOf("s", ""), m) || verifies(t, w.secretOf("s", url), m) || verifies(t, ofFlow, m) {
+			t.Error("a message to an address of the caller is not signed with the node's secret for these alone")
+		}
+
+		k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
+		ring := &flow.Keyring{Store: w.store, IDs: flow.NewIDs(), Now: w.clock.now}
+		if _, err := ring.Create(ctx, flow.Actor{ID: "cli"}, k); err != nil {
+			t.Fatal(err)
+		}
+		ofKey, err := w.store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, k.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook := func(s *flow.Start) {
+			s.Key, s.Options.Webhook, s.Given = k, &flow.RunWebhook{URL: url}, map[string]any{"x": url}
+		}
+		run := w.ended(w.begin(hook))
+		for m = <-got; m.header.Get("Webhook-Id") != flow.DeliveryID(run.ID, "", 0); m = <-got { // that of the node may come first
+			if id := m.header.Get("Webhook-Id"); id != flow.DeliveryID(run.ID, "s", 0) {
+				t.Fatalf("an unknown message %s", id)
+			}
+		}
+		if !verifies(t, ofKey, m) || verifies(t, ofFlow, m) {
+			t.Error("the webhook of a run is not signed with the secret of its key")
+		}
+	})
+}
+
 func TestDeliveryIsSignedAndLogged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -82,11 +141,7 @@ func TestDeliveryIsSignedAndLogged(t *testing.T) {
 		w := open(t, cfg, sending(url)).start()
 		w.ended(w.begin())
 		m := <-got
-		secret, err := w.store.SigningSecret(context.Background(), flow.DefaultWorkspace, w.flowID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wh, err := standardwebhooks.NewWebhook(secret)
+		wh, err := standardwebhooks.NewWebhook(w.secretOf("s", url))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +293,8 @@ func TestDelivery_is_signed_with_both(t *testing.T) {
 		url, got := receiver(t, status(204))
 		w := open(t, cfg, sending(url)).start()
 		ctx := context.Background()
-		old, err := w.store.SigningSecret(ctx, flow.DefaultWorkspace, w.flowID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh, err := w.store.RotateSigning(ctx, flow.DefaultWorkspace, w.flowID, time.Hour)
+		old := w.secretOf("s", url)
+		fresh, err := w.store.RotateWebhookSecret(ctx, w.signer("s", url), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
