@@ -194,6 +194,7 @@ func (m *memory) ListDeliveries(_ context.Context, ws, flowID, before string, li
 	var list []flow.DeliveryRecord
 	for _, d := range slices.Backward(m.deliveries) {
 		if d.WorkspaceID == ws && d.FlowID == flowID && (before == "" || d.ID < before) {
+			d.Position = d.ID
 			list = append(list, d)
 		}
 	}

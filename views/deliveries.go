@@ -239,12 +239,32 @@ type WebhooksPage struct {
 	FlowID, Flow string
 	Nodes        []WebhookNode
 	Endpoints    []EndpointView
-	Secret       string // shown because somebody asked; empty otherwise
-	Before       []time.Time
+	Shared       bool       // a webhook is signed with the secret of the flow
+	Signing      SigningBox // that secret
 	Snippets     []Panel
 	MayEdit      bool
-	Errors       Errors
 	Now          time.Time
+}
+
+// ShownSecret is the secret that somebody asked to see, or "".
+func (p WebhooksPage) ShownSecret() string {
+	for _, n := range p.Nodes {
+		if n.Signing != nil && n.Signing.Secret != "" {
+			return n.Signing.Secret
+		}
+	}
+	return p.Signing.Secret
+}
+
+// SigningBox is one signing secret: of a webhook node, or of the flow.
+type SigningBox struct {
+	Anchor     string // where on the page it is
+	Node, From string // the node, as in WebhookNode; empty for the flow
+	Label      string // whose secret it is
+	Secret     string // shown because somebody asked; empty otherwise
+	Inherited  bool   // a node that uses the secret of the flow
+	Before     []time.Time
+	Error      string // why it was not replaced
 }
 
 // WebhookNode is a webhook of the draft or of the live version.
@@ -252,9 +272,12 @@ type WebhookNode struct {
 	ID, Label, URL, From string // From is "draft" or "live"
 	Live                 bool   // the live version sends it just so
 	Outputs              string
-	Secret               string // what it is signed with, in words
+	Secret               string      // what it is signed with, in words
+	Signing              *SigningBox // nil where a credential signs
 	Error                string
 }
+
+func (n WebhookNode) anchor() string { return "webhook-" + n.From + "-" + n.ID }
 
 func (p WebhooksPage) to(rest string) templ.SafeURL {
 	return templ.SafeURL("/flows/" + url.PathEscape(p.FlowID) + "/webhooks" + rest)

@@ -25,7 +25,9 @@ type KeyRow struct {
 // MadeKey is a key whose text is on the screen, for this once.
 type MadeKey struct {
 	Text string
-	Key  KeyRow
+	// WebhookSecret signs the webhooks of its runs.
+	WebhookSecret string
+	Key           KeyRow
 	// Rolled tells that it follows another text; Done leads away from it.
 	Rolled bool
 	Done   string

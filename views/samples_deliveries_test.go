@@ -33,9 +33,11 @@ func init() {
 		again := AgainPage{Count: 12_000, Most: 100_001, Batch: 10_000, Asked: 1, Flows: []Option{{"", "All flows"}, {"flow_1", "Route a support ticket"}}}
 		wrong := AgainPage{Endpoint: "end_1", Host: "hooks.example.com", FlowName: "Route", Since: "x", Errors: Errors{"since": "Choose a date and a time."}}
 		hooks := WebhooksPage{
-			FlowID: "flow_1", Flow: "Route a support ticket", Endpoints: []EndpointView{bad, good}, Before: []time.Time{noon.Add(time.Hour)},
-			Nodes:    []WebhookNode{{ID: "tell", Label: "Tell the shop", URL: "https://hooks.example.com/in", From: "draft", Outputs: "answer, team", Secret: "the flow’s own secret", Error: "Write it like https://example.com/hooks."}},
-			Snippets: []Panel{{"Python", VerifyCode("Python", "import hmac", Highlighted(snippets.Highlight("python", "import hmac")))}}, MayEdit: true, Secret: "whsec_c2VjcmV0", Errors: Errors{}, Now: noon,
+			FlowID: "flow_1", Flow: "Route a support ticket", Endpoints: []EndpointView{bad, good}, Shared: true,
+			Signing: SigningBox{Anchor: "secret", Label: "the flow", Secret: "whsec_c2VjcmV0", Before: []time.Time{noon.Add(time.Hour)}},
+			Nodes: []WebhookNode{{ID: "tell", Label: "Tell the shop", URL: "https://hooks.example.com/in", From: "draft", Outputs: "answer, team", Secret: "its own secret", Error: "Write it like https://example.com/hooks.",
+				Signing: &SigningBox{Anchor: "webhook-draft-tell", Node: "tell", From: "draft", Label: "Tell the shop", Error: "Choose one of these.", Before: []time.Time{noon.Add(time.Hour)}}}},
+			Snippets: []Panel{{"Python", VerifyCode("Python", "import hmac", Highlighted(snippets.Highlight("python", "import hmac")))}}, MayEdit: true, Now: noon,
 		}
 		return map[string]templ.Component{
 			"deliveries": Deliveries(p, log), "deliveries-none": Deliveries(p, none), "deliveries-empty": Deliveries(p, DeliveriesPage{Now: noon}),

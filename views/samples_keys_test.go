@@ -18,8 +18,8 @@ func init() {
 			Errors: Errors{"scopes": "Choose at least one.", "flows": "Choose at least one, or let it call all.", "date": "This day is past. Choose a later one.", "rpm": "A whole number from 1 on. Leave it empty for no limit."},
 		}
 		existing := KeyForm{Name: "production", Only: true, Flows: []string{"flow_1"}, Choices: choices, Expiry: ExpiryKeep, RPM: "600", Existing: &rows[0].Key, Now: noon}
-		made := &MadeKey{Text: "slu_8Zk1QmT4vB2nC6xY9aE3fH7jL0pR5sU1wR0aXyP7cD2", Key: rows[0], Done: "/keys"}
-		rolled := &MadeKey{Text: made.Text, Key: rows[1], Rolled: true}
+		made := &MadeKey{Text: "slu_8Zk1QmT4vB2nC6xY9aE3fH7jL0pR5sU1wR0aXyP7cD2", WebhookSecret: "whsec_c2VjcmV0", Key: rows[0], Done: "/keys"}
+		rolled := &MadeKey{Text: made.Text, WebhookSecret: made.WebhookSecret, Key: rows[1], Rolled: true}
 		mine := KeyForm{ID: "key_9", Name: "Route a support ticket", Scopes: fresh.Scopes, Within: "flow-", Now: noon}
 		bad := mine
 		bad.Name, bad.RPM, bad.Errors = "", "0", Errors{"name": "Say what the key is for.", "rpm": "A whole number from 1 on. Leave it empty for no limit."}

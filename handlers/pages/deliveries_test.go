@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -169,18 +170,33 @@ func TestWebhooks_secret(t *testing.T) {
 	at := "/flows/" + flowID + "/webhooks"
 	b := h.as(flow.MemberEditor)
 	secret := func() string {
-		s, err := h.store.SigningSecret(context.Background(), flow.DefaultWorkspace, flowID)
+		s, err := h.store.WebhookSecret(context.Background(), flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: flowID, Node: "hook", Host: flow.HostOf(to.URL)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return s.Secrets[0].Secret
 	}
-	old := secret()
-	h.as(flow.MemberViewer).get(at).is(http.StatusOK).has("Verify the signature", "whsec_YOUR_SECRET").lacks(old, "Show the secret", "Send a test")
-	b.get(at).is(http.StatusOK).has("Show the secret").lacks(old)
-	b.post(at+"/secret", nil).is(http.StatusOK).has(old).lacks("whsec_YOUR_SECRET")
-	b.post(at+"/rotate", url.Values{"overlap": {"forever"}}).is(http.StatusUnprocessableEntity).has("Choose one of these.")
-	b.post(at+"/rotate", url.Values{"overlap": {"24h"}}).see(at)
+	node := func(more ...string) url.Values {
+		v := url.Values{"node": {"hook"}, "from": {"draft"}}
+		for i := 0; i < len(more); i += 2 {
+			v.Set(more[i], more[i+1])
+		}
+		return v
+	}
+	h.as(flow.MemberViewer).get(at).is(http.StatusOK).has("Verify the signature", "whsec_YOUR_SECRET", "its own secret").lacks("Show the secret", "Send a test", "Signing secret of this flow")
+	b.get(at).is(http.StatusOK).has("Show the secret")
+	shown := regexp.MustCompile(`<code>(whsec_[^<]+)</code>`).FindStringSubmatch(b.post(at+"/secret", node()).is(http.StatusOK).lacks("whsec_YOUR_SECRET").body)
+	if shown == nil { // before the first delivery
+		t.Fatal("the page shows no secret")
+	}
+	old := html.UnescapeString(shown[1])
+	if old != secret() {
+		t.Errorf("the page shows %s, and the secret is %s", old, secret())
+	}
+	b.get(at).lacks(old)
+	b.post(at+"/secret", url.Values{"node": {"gone"}, "from": {"draft"}}).is(http.StatusUnprocessableEntity)
+	b.post(at+"/rotate", node("overlap", "forever")).is(http.StatusUnprocessableEntity).has("Choose one of these.")
+	b.post(at+"/rotate", node("overlap", "24h")).see(at)
 	b.get(at).has("The secret before it signs too", "End the old secret now").lacks(old, secret())
 	h.told(flowID, "delivered")
 	r, body := <-to.got, <-to.bodies
@@ -193,9 +209,9 @@ func TestWebhooks_secret(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	b.post(at+"/end", nil).see(at)
+	b.post(at+"/end", node()).see(at)
 	b.get(at).lacks("The secret before it signs too")
-	h.as(flow.MemberOwner).get("/settings/audit").has("read the signing secret of", "replaced the signing secret of", "overlap 24h", "ended the old signing secret of").lacks(old)
+	h.as(flow.MemberOwner).get("/settings/audit").has("read the signing secret of", "replaced the signing secret of", "webhook hook", "overlap 24h", "ended the old signing secret of").lacks(old)
 }
 
 func TestWebhooks_test(t *testing.T) {

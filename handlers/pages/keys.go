@@ -14,6 +14,7 @@ import (
 // keyStore keeps keys; others list and find them.
 type keyStore interface {
 	flow.KeyStore
+	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
 	ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error)
 }
 
@@ -154,7 +155,11 @@ func (c *call) madeKey(k *flow.Key, text, done string) (*views.MadeKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &views.MadeKey{Text: text, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
+	secret, err := c.s.Store.KeyWebhookSecret(c.ctx(), k.WorkspaceID, k.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &views.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
 }
 
 func (c *call) findKey() (*flow.Key, error) {

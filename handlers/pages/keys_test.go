@@ -44,6 +44,7 @@ func TestFlowKeys(t *testing.T) {
 	editor.get("/flows/"+id+"/keys").is(http.StatusOK).has(`id="flow-keys"`, "No key may call this flow yet").lacks("<html")
 	a := editor.post("/flows/"+id+"/keys", url.Values{"name": {"staging"}, "scope": {"run", "read"}}).is(http.StatusOK).has("Copy this key now.", "this flow only")
 	text := a.newKey()
+	a.has("Webhook secret", "<code>whsec_")
 	if !strings.Contains(a.header.Get("HX-Trigger"), `"key:made":{"text":"`+text+`"}`) {
 		t.Errorf("HX-Trigger: %s", a.header.Get("HX-Trigger"))
 	}

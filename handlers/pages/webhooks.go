@@ -19,6 +19,10 @@ type webhookStore interface {
 	SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error)
 	RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (string, error)
 	EndSigning(ctx context.Context, ws, flowID string) error
+	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
+	PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
+	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (string, error)
+	EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error
 	AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error)
 }
 
@@ -53,13 +57,18 @@ func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
 	if err != nil {
 		return err
 	}
-	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.mayEdit(), Errors: views.Errors{}, Now: c.s.Now()}
+	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.mayEdit(), Now: c.s.Now()}
 	sent, err := c.webhookNodes(f)
 	if err != nil {
 		return err
 	}
-	for _, n := range sent {
-		page.Nodes = append(page.Nodes, n.view())
+	for i := range sent {
+		n, err := c.webhookView(f, &sent[i])
+		if err != nil {
+			return err
+		}
+		page.Shared = page.Shared || n.Signing != nil && n.Signing.Inherited
+		page.Nodes = append(page.Nodes, n)
 	}
 	if page.Endpoints, err = c.endpoints(f.ID, false); err != nil {
 		return err
@@ -68,11 +77,9 @@ func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range secrets[1:] {
-		page.Before = append(page.Before, s.Until)
-	}
+	page.Signing = views.SigningBox{Anchor: "secret", Label: "the flow", Before: untils(secrets)}
 	add(&page)
-	if page.Snippets, err = c.verifySnippets(f, page.Secret); err != nil {
+	if page.Snippets, err = c.verifySnippets(f, page.ShownSecret()); err != nil {
 		return err
 	}
 	return c.render(status, views.Webhooks(c.page("Webhooks of "+f.Name, views.SectionFlows), page))
@@ -97,41 +104,104 @@ func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, 
 	return list, nil
 }
 
+// untils are when replaced secrets stop signing.
+func untils(secrets []flow.SigningSecret) (list []time.Time) {
+	for _, s := range secrets {
+		if !s.Until.IsZero() {
+			list = append(list, s.Until)
+		}
+	}
+	return list
+}
+
+// signer is whose secret a form is about: that of a webhook node, or with nil
+// that of the flow.
+func (c *call) signer() (*flow.Flow, *sendingNode, error) {
+	if err := c.form(); err != nil {
+		return nil, nil, err
+	}
+	f, err := c.findFlow()
+	if err != nil || c.FormValue("node") == "" {
+		return f, nil, err
+	}
+	list, err := c.webhookNodes(f)
+	for i := range list {
+		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
+			return f, n, nil
+		}
+	}
+	if err == nil {
+		err = flow.Errorf(flow.CodeInputInvalid, "The flow has no such webhook any more. Load the page again.")
+	}
+	return nil, nil, err
+}
+
+// inBox changes what the page shows of one secret.
+func inBox(n *sendingNode, set func(*views.SigningBox)) func(*views.WebhooksPage) {
+	return func(p *views.WebhooksPage) {
+		if n == nil {
+			set(&p.Signing)
+			return
+		}
+		for i := range p.Nodes {
+			if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from && v.Signing != nil {
+				set(v.Signing)
+			}
+		}
+	}
+}
+
+// target names what has the secret in the audit log.
+func (n *sendingNode) target(f *flow.Flow) string {
+	if n == nil {
+		return f.Name
+	}
+	return strings.TrimSpace("webhook " + n.ID + " " + n.host)
+}
+
 // showSecret is POST secret: the page with the secret on it. That somebody saw
 // it is written down first.
 func (c *call) showSecret() error {
-	f, err := c.findFlow()
+	f, n, err := c.signer()
 	if err != nil {
 		return err
 	}
-	secrets, err := c.s.Store.SigningSecrets(c.ctx(), c.ws(), f.ID)
+	var secrets []flow.SigningSecret
+	if n == nil {
+		secrets, err = c.s.Store.SigningSecrets(c.ctx(), c.ws(), f.ID)
+	} else {
+		var s flow.WebhookSecret
+		s, err = c.s.Store.WebhookSecret(c.ctx(), c.webhookOwner(f, n))
+		secrets = s.Secrets
+	}
 	if err != nil {
 		return err
 	}
-	if err := c.audit("flow.secret.read", f.ID, f.Name); err != nil {
+	if err := c.audit("flow.secret.read", f.ID, n.target(f)); err != nil {
 		return err
 	}
-	return c.webhooksPage(http.StatusOK, func(p *views.WebhooksPage) { p.Secret = secrets[0].Secret })
+	return c.webhooksPage(http.StatusOK, inBox(n, func(b *views.SigningBox) { b.Secret = secrets[0].Secret }))
 }
 
 // rotateSecret is POST rotate: a new secret, beside which the old one signs for
 // a while.
 func (c *call) rotateSecret() error {
-	if err := c.form(); err != nil {
-		return err
-	}
-	f, err := c.findFlow()
+	f, n, err := c.signer()
 	if err != nil {
 		return err
 	}
 	wrong := func(text string) error {
-		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) { p.Errors["overlap"] = text })
+		return c.webhooksPage(http.StatusUnprocessableEntity, inBox(n, func(b *views.SigningBox) { b.Error = text }))
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
 	if !ok {
 		return wrong("Choose one of these.")
 	}
-	_, err = c.s.Store.RotateSigning(c.ctx(), c.ws(), f.ID, overlap)
+	if n == nil {
+		_, err = c.s.Store.RotateSigning(c.ctx(), c.ws(), f.ID, overlap)
+	} else {
+		_, err = c.s.Store.RotateWebhookSecret(c.ctx(), c.webhookOwner(f, n), overlap)
+	}
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
 		return wrong(flow.AsError(err).Message)
 	}
@@ -139,20 +209,29 @@ func (c *call) rotateSecret() error {
 		return err
 	}
 	c.toast(views.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
-	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, "overlap "+c.FormValue("overlap"))
+	detail := "overlap " + c.FormValue("overlap")
+	if n != nil {
+		detail = n.target(f) + ", " + detail
+	}
+	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, detail)
 }
 
 // endSecret is POST end: replaced secrets stop signing at once.
 func (c *call) endSecret() error {
-	f, err := c.findFlow()
+	f, n, err := c.signer()
 	if err != nil {
 		return err
 	}
-	if err := c.s.Store.EndSigning(c.ctx(), c.ws(), f.ID); err != nil {
+	if n == nil {
+		err = c.s.Store.EndSigning(c.ctx(), c.ws(), f.ID)
+	} else {
+		err = c.s.Store.EndWebhookSecret(c.ctx(), c.webhookOwner(f, n))
+	}
+	if err != nil {
 		return err
 	}
 	c.toast(views.ToneOK, "Only the new secret signs from now on.")
-	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, f.Name)
+	return c.auditAndSee("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, n.target(f))
 }
 
 // sendingNode is a webhook node of a document.
@@ -161,6 +240,7 @@ type sendingNode struct {
 	from    string // draft or live
 	live    bool   // the live version has it too, just so
 	url     string // empty when the run decides
+	host    string // as of flow.WebhookOwner
 	outputs []string
 }
 
@@ -197,18 +277,7 @@ func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) 
 		if k := c.s.Kinds.For(n); k == nil || k.Collects == "" {
 			continue
 		}
-		s := sendingNode{Node: n, from: from, url: flow.Text(n.Config["url"])}
-		bound := func(port string) bool {
-			for _, e := range d.Edges {
-				if e.To == n.ID+"."+port {
-					return true
-				}
-			}
-			return false
-		}
-		if strings.Contains(s.url, "{{") || bound("url") {
-			s.url = ""
-		}
+		s := sendingNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
 		chosen, _ := n.Config["outputs"].([]any)
 		for _, o := range d.Outputs(c.s.Kinds) {
 			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {
@@ -220,8 +289,29 @@ func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) 
 	return list
 }
 
+func (c *call) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
+	return flow.WebhookOwner{WorkspaceID: c.ws(), FlowID: f.ID, Node: n.ID, Host: n.host}
+}
+
+// webhookView shows a node without its secret, which may not be made yet.
+func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, err error) {
+	v = n.view()
+	if flow.IsSecretRef(n.Config["secret"]) {
+		return v, nil
+	}
+	secret, err := c.s.Store.PeekWebhookSecret(c.ctx(), c.webhookOwner(f, n))
+	if err != nil {
+		return v, err
+	}
+	v.Signing = &views.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: untils(secret.Secrets)}
+	if secret.Inherits {
+		v.Secret = "the flow’s secret until you replace it here"
+	}
+	return v, nil
+}
+
 func (n *sendingNode) view() views.WebhookNode {
-	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "the flow’s own secret"}
+	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
 	if v.Label == "" {
 		v.Label = n.ID
 	}
@@ -281,7 +371,7 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 			}
 		})
 	}
-	message := &flow.NewDelivery{Node: n.ID, URL: to, Body: n.testMessage(c.s.Now())}
+	message := &flow.NewDelivery{Node: n.ID, URL: to, Host: n.host, Body: n.testMessage(c.s.Now())}
 	if flow.IsSecretRef(n.Config["secret"]) {
 		message.Secret = n.Config["secret"]
 	}
