@@ -46,8 +46,8 @@ type InviteForm struct {
 	Errors            Errors
 }
 
-// Limits of passwords, as they are said; the server holds them.
-const passwordHelp = "At least 10 characters. A few words that you remember are better than one with signs."
+// passwordHelp says how to choose a password; the server checks it.
+const passwordHelp = "At least 10 characters. Four or more unrelated words are easy to remember and hard to guess. Common passwords, keyboard patterns and your email are refused."
 
 // newPassword is the field for a password that does not exist yet. Password
 // managers offer one, and read its least length.

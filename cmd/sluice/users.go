@@ -25,7 +25,7 @@ type userCmd struct {
 type userAddCmd struct {
 	Email         string `required:"" help:"E-mail address to sign in with."`
 	Name          string `help:"How the person is called; default is the e-mail address." placeholder:"NAME"`
-	PasswordStdin bool   `help:"Read the password from standard input instead of asking."`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking. It needs 10 characters and must not be a common one."`
 	Role          string `default:"owner" enum:"owner,editor,viewer" help:"owner, editor or viewer."`
 	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
@@ -83,7 +83,7 @@ func (c userAddCmd) password(s *streams) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if wrong := pages.CheckPassword(text); wrong != "" {
+	if wrong := pages.CheckPassword(text, c.Email); wrong != "" {
 		return "", errors.New(strings.ToLower(wrong[:1]) + strings.TrimSuffix(wrong[1:], "."))
 	}
 	return text, nil
@@ -101,6 +101,7 @@ func (c userAddCmd) read(s *streams) (string, error) {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return "", usageError("there is no terminal to ask for the password; use --password-stdin")
 	}
+	fmt.Fprintln(s.err, "Use at least 10 characters: four or more unrelated words, or a password manager.")
 	fmt.Fprint(s.err, "Password: ")
 	text, err := term.ReadPassword(int(f.Fd()))
 	fmt.Fprintln(s.err)

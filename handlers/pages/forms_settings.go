@@ -91,7 +91,7 @@ func (c *call) changeForm() error {
 	password := c.FormValue("password")
 	switch {
 	case password != "":
-		if sentence := CheckPassword(password); sentence != "" {
+		if sentence := CheckPassword(password, ""); sentence != "" {
 			typed.Errors["password"] = sentence
 		}
 	case c.FormValue("no_password") != "":

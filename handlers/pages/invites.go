@@ -110,7 +110,7 @@ func (s *Server) acceptInvite(c *call) error {
 	u := v.account
 	if u == nil {
 		name, password := c.trimmed("name"), c.FormValue("password")
-		if e := wrong(map[string]string{"name": checkName(name, "yourself"), "password": CheckPassword(password)}); len(e) > 0 {
+		if e := wrong(map[string]string{"name": checkName(name, "yourself"), "password": CheckPassword(password, v.Email)}); len(e) > 0 {
 			return c.renderInvite(http.StatusUnprocessableEntity, v, name, e)
 		}
 		hash, err := s.hasher.hash(c.ctx(), password)

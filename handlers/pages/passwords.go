@@ -25,13 +25,14 @@ var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallel
 // takes as long as if there were. No password gives it.
 const nobodysHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// CheckPassword tells in a sentence what is wrong with a new password, or
-// nothing.
-func CheckPassword(password string) string {
+// CheckPassword reports in a sentence what is wrong with a new password, or
+// returns "". The email is that of its person; empty if several share it. Only
+// new passwords are checked: those that exist keep working.
+func CheckPassword(password, email string) string {
 	if n := utf8.RuneCountInString(password); n < shortestPassword || n > longestPassword {
-		return fmt.Sprintf("A password has %d to %d characters; this one has %d.", shortestPassword, longestPassword, n)
+		return fmt.Sprintf("Use %d to %d characters; this password has %d.", shortestPassword, longestPassword, n)
 	}
-	return ""
+	return guessable(password, email)
 }
 
 // HashPassword is how passwords are kept.

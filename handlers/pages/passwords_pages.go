@@ -30,7 +30,7 @@ func (s *Server) changePassword(c *call) error {
 	if err := c.form(); err != nil {
 		return err
 	}
-	if e := wrong(map[string]string{"new": CheckPassword(c.FormValue("new"))}); len(e) > 0 {
+	if e := wrong(map[string]string{"new": CheckPassword(c.FormValue("new"), c.member.Email)}); len(e) > 0 {
 		return c.renderPassword(http.StatusUnprocessableEntity, e)
 	}
 	u, wait, err := c.authenticate(c.member.Email, c.FormValue("current"))
@@ -98,7 +98,7 @@ func (s *Server) resetPassword(c *call) error {
 	if i == nil {
 		return c.renderLinkOver()
 	}
-	if e := wrong(map[string]string{"password": CheckPassword(c.FormValue("password"))}); len(e) > 0 {
+	if e := wrong(map[string]string{"password": CheckPassword(c.FormValue("password"), i.Email)}); len(e) > 0 {
 		f := views.NewPasswordForm{Token: token, Email: i.Email, Errors: e}
 		return c.render(http.StatusUnprocessableEntity, views.NewPassword(c.page("New password", ""), f))
 	}

@@ -119,7 +119,7 @@ func (s *Server) setUp(c *call) error {
 	}
 	f.Errors = wrong(map[string]string{
 		"name": checkName(f.Name, "yourself"), "email": checkEmail(f.Email), "workspace": checkName(f.Workspace, "the workspace"),
-		"password": CheckPassword(c.FormValue("password")),
+		"password": CheckPassword(c.FormValue("password"), f.Email),
 	})
 	if len(f.Errors) > 0 {
 		return c.render(http.StatusUnprocessableEntity, views.SetUp(c.page("Set up", ""), f))

@@ -39,7 +39,7 @@ func (s *Server) signUp(c *call) error {
 	f := views.SignUpForm{Name: c.trimmed("name"), Email: c.trimmed("email"), Workspace: c.trimmed("workspace")}
 	f.Errors = wrong(map[string]string{
 		"name": checkName(f.Name, "yourself"), "email": checkEmail(f.Email), "workspace": checkName(f.Workspace, "the workspace"),
-		"password": CheckPassword(c.FormValue("password")),
+		"password": CheckPassword(c.FormValue("password"), f.Email),
 	})
 	status := http.StatusUnprocessableEntity
 	if len(f.Errors) == 0 {
