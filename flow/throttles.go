@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Try is one attempt to guess something, counted under a name: an account, an
 // address.
@@ -31,4 +34,18 @@ type Rate struct {
 	Left int64         // how many may follow at once
 	Full time.Duration // until nothing counts any more
 	Wait time.Duration // until the next may come; zero when it was taken
+}
+
+// RateLimitKey is what failures from an IP address are counted under: the
+// address itself, or its /64 for IPv6, since a household has a whole one.
+func RateLimitKey(ip string) string {
+	a, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip
+	}
+	if a = a.Unmap(); a.Is4() {
+		return a.String()
+	}
+	p, _ := a.WithZone("").Prefix(64)
+	return p.String()
 }

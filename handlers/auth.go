@@ -35,7 +35,7 @@ func (c *call) authorize(need access) error {
 	}
 	key, err := c.s.findKey(r)
 	if err != nil {
-		return err
+		return c.refuseKey(err)
 	}
 	c.key = key
 	if err := c.limitRate(); err != nil {

@@ -43,6 +43,7 @@ type matrix struct {
 
 func setupMatrix(t *testing.T) *matrix {
 	m := &matrix{world: setup(t)}
+	m.server.invalidKeys = 1 << 20 // all come from one address
 	path := m.endedRun(m.echo, `{"ticket": "a"}`)
 	m.run = path[strings.LastIndexByte(path, '/')+1:]
 	m.delivery = m.ids.New(flow.PrefixDelivery)

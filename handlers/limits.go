@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -87,17 +88,17 @@ func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
 	return taken
 }
 
-// takeRate takes one request out of the key's minute. What has room here may
-// have none over all instances; what has none here need not be asked there,
-// which keeps a flood from the database.
-func (c *call) takeRate() *flow.Rate {
-	here := c.s.rates.take(c.key, c.s.Now())
+// takeRate takes one request out of a minute, usually the key's. What has room
+// here may have none over all instances; what has none here need not be asked
+// there, which keeps a flood from the database.
+func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
+	here := of.take(key, c.s.Now())
 	if !here.OK {
 		return here
 	}
-	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+c.key.ID, c.key.RPM)
+	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+key.ID, key.RPM)
 	if err != nil {
-		c.s.Log.Warn("a request was counted by this instance alone", "key", c.key.ID, "error", err)
+		c.s.Log.Warn("a request was counted by this instance alone", "key", key.ID, "error", err)
 	}
 	if all == nil {
 		return here
@@ -111,12 +112,36 @@ func (c *call) limitRate() error {
 	if c.key.RPM <= 0 {
 		return nil
 	}
-	r := c.takeRate()
+	r := c.takeRate(c.s.rates, c.key)
 	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
 	if r.OK {
 		return nil
 	}
 	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: r.Wait}
+}
+
+// invalidKeysPerMinute is how many requests with an invalid key an address may
+// send before they are answered with 429. A program with the wrong key is told
+// what is wrong many times; one that guesses is slowed down.
+const invalidKeysPerMinute = 60
+
+// refuseKey counts a request with an invalid key under the address it came from
+// and says that there were too many, or what is wrong with the key. The key is
+// looked up first, so that a valid one is served however many invalid ones
+// others behind the same address have sent.
+func (c *call) refuseKey(err error) error {
+	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
+		return err
+	}
+	address := &flow.Key{ID: "invalid:" + flow.RateLimitKey(remoteIP(c.Request())), RPM: c.s.invalidKeys}
+	r := c.takeRate(c.s.refusals, address)
+	if r.OK {
+		return err
+	}
+	return &flow.Error{
+		Code: flow.CodeRateLimited, Message: "Too many requests with an invalid key came from your address. Check the key, then try again.",
+		Retryable: true, After: r.Wait,
+	}
 }
 
 func addLimit(h http.Header, policy, limit string) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -248,6 +250,94 @@ func TestUsedUpBudgetsSayWhich(t *testing.T) {
 		a.wantCode(t, 402, flow.CodeBudgetExceeded)
 		if got := string(flow.EncodeJSON(a.body["budget"])); got != want || !strings.Contains(flow.Text(a.body["detail"]), "2026-02-01 00:00 UTC") {
 			t.Errorf("got %s in %v, want %s", got, a.body, want)
+		}
+	}
+}
+
+// TestInvalidKeys: an address that sends invalid keys is slowed down, and a valid
+// key from the same address is served all the same.
+func TestInvalidKeys(t *testing.T) {
+	t.Parallel()
+	for _, target := range []request{
+		{method: "GET", path: "/v1/flow"},
+		{method: "POST", path: "/mcp", body: `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`},
+	} {
+		t.Run(target.path, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+			w.now = func() time.Time { return now }
+			send := func(key string) *reply {
+				r := target
+				r.key = key
+				return w.send(r)
+			}
+			for range invalidKeysPerMinute / 2 {
+				send(flow.NewKeyText()).wantCode(t, 401, flow.CodeKeyInvalid)
+				send("nonsense").wantCode(t, 401, flow.CodeKeyInvalid)
+			}
+			for _, key := range []string{flow.NewKeyText(), "nonsense"} {
+				a := send(key)
+				a.wantCode(t, 429, flow.CodeRateLimited)
+				if got := a.header.Get("Retry-After"); got != "1" {
+					t.Errorf("Retry-After %q", got)
+				}
+			}
+			send(w.key).want(t, 200)
+			send("-").wantCode(t, 401, flow.CodeKeyMissing)
+			send(w.addKey(flow.Key{RevokedAt: now})).wantCode(t, 401, flow.CodeKeyRevoked)
+			now = now.Add(time.Second)
+			send("nonsense").wantCode(t, 401, flow.CodeKeyInvalid)
+			send("nonsense").wantCode(t, 429, flow.CodeRateLimited)
+		})
+	}
+}
+
+// TestInvalidKeys_by_address: addresses are those that trusted proxies name, and
+// a /64 of IPv6 is one.
+func TestInvalidKeys_by_address(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.server.invalidKeys = 1
+	proxies, err := ParseProxies("127.0.0.1", "X-Forwarded-For")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := proxies.Behind(w.server)
+	from := func(client string) int {
+		r := httptest.NewRequest("GET", "/v1/flow", nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		r.Header.Set("X-Forwarded-For", client)
+		r.Header.Set("Authorization", "Bearer nonsense")
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, r)
+		return recorder.Code
+	}
+	for _, c := range []struct {
+		client string
+		status int
+	}{
+		{"192.0.2.1", 401}, {"192.0.2.1", 429}, {"192.0.2.2", 401}, {"::ffff:192.0.2.2", 429},
+		{"2001:db8:1:2::1", 401}, {"2001:db8:1:2:ffff::9", 429}, {"2001:db8:1:3::1", 401},
+	} {
+		if got := from(c.client); got != c.status {
+			t.Errorf("%s: %d, want %d", c.client, got, c.status)
+		}
+	}
+}
+
+func TestStrictTransportSecurity(t *testing.T) {
+	t.Parallel()
+	pages := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	for base, want := range map[string]string{
+		"https://sluice.example.com": "max-age=31536000", "https://203.0.113.7:8443": "max-age=31536000",
+		"http://sluice.example.com": "", "https://localhost:8443": "", "https://127.0.0.1": "", "https://[::1]:8443": "", "": "",
+	} {
+		w := setup(t, func(c *Config) { c.PublicURL, c.Pages = base, pages })
+		for _, path := range []string{"/v1/flow", "/mcp", "/livez", "/sign-in", "/v1/nothing"} {
+			if got := w.get(path).header.Get("Strict-Transport-Security"); got != want {
+				t.Errorf("%s at %q: %q, want %q", path, base, got, want)
+			}
 		}
 	}
 }

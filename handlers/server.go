@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,10 +98,14 @@ type Server struct {
 	routes   []route
 	gate     gate
 	rates    *rates
+	refusals *rates // of invalid keys, by address
 	uses     *uses
 	outlines *outlines
 	agents   *agents
 	api      []byte // the OpenAPI document of the whole API
+
+	invalidKeys int64  // requests with an invalid key that an address may send a minute
+	transport   string // the Strict-Transport-Security header; empty for none
 
 	arrival time.Duration // until a body must be complete
 	ping    time.Duration // between comments that keep an event stream open
@@ -118,7 +124,8 @@ func New(cfg Config) *Server {
 		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond, breath: 40 * time.Millisecond, recheck: time.Second,
 	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
-	s.rates = newRates()
+	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
+	s.transport = strictTransport(s.PublicURL)
 	s.uses = newUses(s.Store, s.Log)
 	s.outlines = newOutlines(s.Store, s.Kinds)
 	s.agents = s.newAgents()
@@ -179,6 +186,9 @@ func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", requestID(r))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if s.transport != "" {
+		w.Header().Set("Strict-Transport-Security", s.transport)
+	}
 	if r.ContentLength != 0 {
 		s.limitArrival(w)
 	}
@@ -198,4 +208,18 @@ func ofAPI(path string) bool {
 		}
 	}
 	return false
+}
+
+// strictTransport is the Strict-Transport-Security header for a public URL: a
+// year of https for its host. Subdomains may belong to others, and http and this
+// machine's own addresses have no use for it, so they are left out.
+func strictTransport(publicURL string) string {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+		return ""
+	}
+	return "max-age=31536000"
 }

@@ -84,12 +84,13 @@ func (c *call) renderInvite(status int, v *invitation, name string, e views.Erro
 }
 
 func (s *Server) showInvite(c *call) error {
-	v, err := c.findInvitation(c.QueryParam("token"))
+	token := c.QueryParam("token")
+	v, err := c.findInvitation(token)
 	if err != nil {
 		return fmt.Errorf("look at an invitation: %w", err)
 	}
 	if v == nil {
-		return c.renderLinkOver()
+		return c.refuseLink(token)
 	}
 	return c.renderInvite(http.StatusOK, v, "", nil)
 }
@@ -100,12 +101,13 @@ func (s *Server) acceptInvite(c *call) error {
 	if err := c.form(); err != nil {
 		return err
 	}
-	v, err := c.findInvitation(c.FormValue("token"))
+	token := c.FormValue("token")
+	v, err := c.findInvitation(token)
 	if err != nil {
 		return fmt.Errorf("look at an invitation: %w", err)
 	}
 	if v == nil {
-		return c.renderLinkOver()
+		return c.refuseLink(token)
 	}
 	u := v.account
 	if u == nil {

@@ -72,6 +72,33 @@ func (c *call) renderLinkOver() error {
 	return c.render(http.StatusNotFound, views.LinkOver(c.page("Link", "")))
 }
 
+// freeLinks is how many links that do not work an address may open before it has
+// to wait.
+const freeLinks = 30
+
+// countLink counts a link that does not work under the address that opened it,
+// and refuses the address when there were too many. A link that works is looked
+// up first and is not refused.
+func (c *call) countLink(token string) error {
+	if token == "" {
+		return nil
+	}
+	wait, err := c.s.Store.TakeTry(c.ctx(), flow.Try{Name: tryName("link", network(c.ip())), Free: freeLinks})
+	if err != nil || wait == 0 {
+		return err
+	}
+	c.retryAfter(wait)
+	return &pageError{http.StatusTooManyRequests, "Too many links that do not work were opened from your network. Try again in " + inWords(wait) + "."}
+}
+
+// refuseLink answers a link that sets no password and invites nobody.
+func (c *call) refuseLink(token string) error {
+	if err := c.countLink(token); err != nil {
+		return err
+	}
+	return c.renderLinkOver()
+}
+
 func (s *Server) showReset(c *call) error {
 	token := c.QueryParam("token")
 	i, err := c.resetOf(token)
@@ -79,7 +106,7 @@ func (s *Server) showReset(c *call) error {
 		return err
 	}
 	if i == nil {
-		return c.renderLinkOver()
+		return c.refuseLink(token)
 	}
 	return c.render(http.StatusOK, views.NewPassword(c.page("New password", ""), views.NewPasswordForm{Token: token, Email: i.Email}))
 }
@@ -96,7 +123,7 @@ func (s *Server) resetPassword(c *call) error {
 		return err
 	}
 	if i == nil {
-		return c.renderLinkOver()
+		return c.refuseLink(token)
 	}
 	if e := wrong(map[string]string{"password": CheckPassword(c.FormValue("password"), i.Email)}); len(e) > 0 {
 		f := views.NewPasswordForm{Token: token, Email: i.Email, Errors: e}

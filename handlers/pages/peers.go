@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+
+	"sluice/flow"
 )
 
 // loaded is the session that a request came with, by the hash of its token.
@@ -36,19 +38,8 @@ func peerOf(ctx context.Context) string {
 // ip is the address that asks. What a header says of it could be made up.
 func (c *call) ip() string { return peerOf(c.ctx()) }
 
-// network is what an address counts as when failures are counted: of IPv6 a
-// household has a whole /64.
-func network(ip string) string {
-	a, err := netip.ParseAddr(ip)
-	if err != nil {
-		return ip
-	}
-	if a = a.Unmap(); a.Is4() {
-		return a.String()
-	}
-	p, _ := a.WithZone("").Prefix(64)
-	return p.String()
-}
+// network is what failures from an address are counted under.
+func network(ip string) string { return flow.RateLimitKey(ip) }
 
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)

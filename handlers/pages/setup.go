@@ -80,7 +80,10 @@ func (c *call) renderWaits(status int) error {
 
 // refuseSetUp says why a link does not set up: the work is done, or the link is
 // not the newest.
-func (c *call) refuseSetUp() error {
+func (c *call) refuseSetUp(token string) error {
+	if err := c.countLink(token); err != nil {
+		return err
+	}
 	awaits, err := c.s.AwaitsOwner(c.ctx())
 	switch {
 	case err != nil:
@@ -100,7 +103,7 @@ func (s *Server) showSetUp(c *call) error {
 		return fmt.Errorf("look at a set-up link: %w", err)
 	}
 	if !works {
-		return c.refuseSetUp()
+		return c.refuseSetUp(token)
 	}
 	return c.render(http.StatusOK, views.SetUp(c.page("Set up", ""), views.SetUpForm{Token: token}))
 }
@@ -115,7 +118,7 @@ func (s *Server) setUp(c *call) error {
 	if works, err := s.Store.IsSetUpToken(c.ctx(), tokenHash); err != nil {
 		return fmt.Errorf("look at a set-up link: %w", err)
 	} else if !works {
-		return c.refuseSetUp()
+		return c.refuseSetUp(f.Token)
 	}
 	f.Errors = wrong(map[string]string{
 		"name": checkName(f.Name, "yourself"), "email": checkEmail(f.Email), "workspace": checkName(f.Workspace, "the workspace"),
@@ -131,7 +134,7 @@ func (s *Server) setUp(c *call) error {
 	u := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}
 	err = s.Store.SetUp(c.ctx(), tokenHash, u, f.Workspace)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return c.refuseSetUp() // somebody was quicker
+		return c.refuseSetUp("") // somebody was quicker
 	}
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
@@ -376,4 +377,57 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 	c.move(time.Second)
 	h.stranger().get(link).is(http.StatusNotFound).has("links to a new password for 1 hour")
 	h.stranger().post("/password/reset", url.Values{"token": {token(link)}, "password": {password}}).is(http.StatusNotFound)
+}
+
+// Links that do not work slow the network down that opens them, and those that
+// work are let in all the same.
+func TestLinks_are_not_guessed(t *testing.T) {
+	t.Parallel()
+	h, c := setupAt(t)
+	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	lin := h.add("lin@example.com", flow.DefaultWorkspace, flow.MemberEditor)
+	ada, eve := h.signIn("ada@example.com"), h.stranger()
+	invite := h.link(ada.post("/settings/members/invites", url.Values{"email": {"kim@example.com"}, "role": {"viewer"}}))
+	reset := h.link(ada.post("/settings/members/"+lin.ID+"/password", nil))
+	guesses := []func() *answer{
+		func() *answer { return eve.get("/invite?token=guess") },
+		func() *answer { return eve.post("/invite", url.Values{"token": {"guess"}}) },
+		func() *answer { return eve.get("/password/reset?token=guess") },
+		func() *answer { return eve.post("/password/reset", url.Values{"token": {"guess"}}) },
+		func() *answer { return eve.get("/setup?token=guess") },
+		func() *answer { return eve.post("/setup", url.Values{"token": {"guess"}}) },
+	}
+	for range freeLinks/len(guesses) + 1 {
+		for _, guess := range guesses {
+			if a := guess(); a.status == http.StatusTooManyRequests {
+				break
+			}
+		}
+	}
+	for _, guess := range guesses {
+		if a := guess().is(http.StatusTooManyRequests).has("Too many links that do not work"); a.header.Get("Retry-After") != "1" {
+			t.Errorf("Retry-After %q", a.header.Get("Retry-After"))
+		}
+	}
+	eve.get(invite).is(http.StatusOK)
+	eve.get(reset).is(http.StatusOK)
+	eve.get("/setup").is(http.StatusNotFound)
+	h.signIn("ada@example.com")
+	c.move(time.Second)
+	guesses[0]().is(http.StatusNotFound)
+	guesses[0]().is(http.StatusTooManyRequests)
+}
+
+func TestSetUp_token_is_not_guessed(t *testing.T) {
+	t.Parallel()
+	h := setupOn(t, dbtest.SQLite(t), func(c *Config) { c.Exposed = true })
+	if _, err := h.store.OfferSetUp(t.Context(), flow.Hash([]byte("right"))); err != nil {
+		t.Fatal(err)
+	}
+	b := h.stranger()
+	for range freeLinks + 1 {
+		b.get("/setup?token=guess").is(http.StatusServiceUnavailable)
+	}
+	b.get("/setup?token=guess").is(http.StatusTooManyRequests)
+	b.get("/setup?token=right").is(http.StatusOK)
 }
