@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +45,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	if !running {
 		c.examinePorts(&f)
 	}
+	c.examineKeyFile(&f)
 	if err := c.needDatabase(); err != nil {
 		f.add("database", notice, "The first start makes one.", "There is none yet in %s.", c.DataDir)
 		return f
@@ -59,7 +61,6 @@ func (c *Config) examine(ctx context.Context) findings {
 	}
 	defer store.Close()
 	f.add("master key", fine, "Keep a copy apart from the backups: without it no stored secret can be read.", "It is %s and fits the database.", c.keyPlace())
-	c.examineKeyFile(&f)
 	e, err := store.Examine(ctx)
 	if err != nil {
 		f.add("database", wrong, "", "%v", err)
@@ -94,13 +95,30 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	}
 }
 
-func (c *Config) examineKeyFile(f *findings) {
-	path := c.MasterKeyFile
-	if path == "" {
-		path = filepath.Join(c.DataDir, db.KeyFile)
+// sharedKeyFile returns the path of the master key if its group or others may
+// read or change it, with its mode; "" if it is private or not in a file.
+func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
+	if c.MasterKey != "" || runtime.GOOS == "windows" { // where modes say nothing
+		return "", 0
 	}
-	if info, err := os.Stat(path); c.MasterKey == "" && err == nil && info.Mode().Perm()&0o077 != 0 {
-		f.add("master key", wrong, "chmod 600 "+path, "Others on this machine may read %s.", path)
+	path = cmp.Or(c.MasterKeyFile, filepath.Join(c.DataDir, db.KeyFile))
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return "", 0
+	}
+	return path, info.Mode().Perm()
+}
+
+func (c *Config) examineKeyFile(f *findings) {
+	if path, mode := c.sharedKeyFile(); path != "" {
+		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine may read %s (mode %04o): with it and the database they can read every secret.", path, mode)
+	}
+}
+
+// warnOfKeyFile says in the log what doctor says.
+func (c *Config) warnOfKeyFile(log *slog.Logger) {
+	if path, mode := c.sharedKeyFile(); path != "" {
+		log.Warn("other users of this machine may read the master key; fix it with 'chmod 600 "+path+"'", "file", path, "mode", fmt.Sprintf("%04o", mode))
 	}
 }
 

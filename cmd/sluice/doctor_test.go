@@ -32,6 +32,8 @@ func TestDoctor(t *testing.T) {
 		"an unreadable master key":  {args: []string{"--master-key=abc"}, says: []string{"32 bytes in base64"}},
 		"no master key":             {hurt: remove(db.KeyFile), says: []string{"no master key", "put the one there"}},
 		"no key where it should be": {args: []string{"--master-key-file=/nowhere/x.key"}, says: []string{"no master key in /nowhere/x.key"}},
+		"a master key for all":      {hurt: chmod(db.KeyFile, 0o644), says: []string{"master.key (mode 0644)", "chmod 600 "}},
+		"a master key for a group":  {hurt: chmod(db.KeyFile, 0o640), says: []string{"master.key (mode 0640)", "chmod 600 "}},
 		"a damaged database":        {hurt: overwrite(db.DatabaseFile), says: []string{"is damaged", "sluice restore --replace"}},
 		"a port in use":             {args: []string{"--addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_ADDR name"}},
 		"a metrics port in use":     {args: []string{"--metrics-addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_METRICS_ADDR name"}},
@@ -164,5 +166,13 @@ func TestUnreadable(t *testing.T) {
 				t.Errorf("exit %d: %s", code, out)
 			}
 		})
+	}
+}
+
+func chmod(name string, mode os.FileMode) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -15,10 +15,12 @@ type serveCmd struct{}
 // Run starts everything and serves until a signal or a failure.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
-	a, err := startApp(ctx, cfg, cfg.logger(s.err), nil)
+	log := cfg.logger(s.err)
+	a, err := startApp(ctx, cfg, log, nil)
 	if err != nil {
 		return err
 	}
+	cfg.warnOfKeyFile(log)
 	if err := a.greet(ctx, s.out); err != nil {
 		return errors.Join(err, a.stop())
 	}
