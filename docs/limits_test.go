@@ -49,6 +49,7 @@ var limits = map[string]string{
 	"Kept of an answer":        `{{bytes "jobs" "keptResponse"}}`,
 	"Two secrets side by side": `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
 
+	"Requests with an invalid key": `{{number "handlers" "invalidKeysPerMinute"}} a minute from one address`,
 	"Overlap when a key is rolled": `{{span "flow" "MaxOverlap"}} at most`,
 	"Tools that MCP lists":         `{{number "handlers" "maxTools"}}`,
 	"A call of MCP":                `{{span "handlers" "maxCall"}}`,
@@ -63,7 +64,10 @@ var limits = map[string]string{
 	"`chat`: pictures":        `{{bytes "nodes" "maxPicture"}} each, {{bytes "nodes" "maxPictures"}} together`,
 	"`transcribe`: recording": `{{bytes "nodes" "maxRecording"}}`,
 	"Expressions":             `{{number "nodes" "maxExpression"}} characters`,
-	"A session":               `ends after {{span "handlers/pages" "sessionIdle"}} unused, {{span "handlers/pages" "sessionLifetime"}} at most`,
+	"A session":               "ends after {{found `cmd/sluice/config.go` `SLUICE_SESSION_IDLE\" default:\"(\\d+)d`}} days unused (`SLUICE_SESSION_IDLE`), {{found `cmd/sluice/config.go` `SLUICE_SESSION_MAX\" default:\"(\\d+)d`}} days at most (`SLUICE_SESSION_MAX`)",
+	"Links":                   `{{span "flow" "InviteLife"}} to join, {{span "flow" "ResetLife"}} to set a password`,
+	"Links that do not work":  `{{number "handlers/pages" "freeLinks"}} from one address, then increasing waits`,
+	"Wrong passwords":         `{{number "handlers/pages" "freeByAccount"}} for one account and {{number "handlers/pages" "freeByAddress"}} from one address, then increasing waits`,
 	"A password":              `{{number "handlers/pages" "shortestPassword"}} to {{number "handlers/pages" "longestPassword"}} characters`,
 	"An export of runs":       `{{number "handlers/pages" "maxExport"}} runs`,
 }
