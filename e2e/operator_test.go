@@ -28,6 +28,7 @@ func TestBackup(t *testing.T) {
 	}
 	copyInto(t, filepath.Join(s.dir, "master.key"), other.dir)
 	other.must("restore", backup)
+	other.intactAudit()
 	if out := other.fails("restore", backup); !strings.Contains(out, "--replace") {
 		t.Errorf("restore over a database said %q", out)
 	}
@@ -61,7 +62,10 @@ func TestSecretsRotate(t *testing.T) {
 	if fresh, err := os.ReadFile(filepath.Join(s.dir, "master.key")); err != nil || string(fresh) == string(old) {
 		t.Errorf("the key file was not changed: %v", err)
 	}
+	s.intactAudit()
 	s.start()
+	s.publish(greeting())
+	s.intactAudit()
 	if again := s.must("flow", "secret", id); again != secret {
 		t.Errorf("the secret opens to %q, it was %q", again, secret)
 	}
@@ -95,9 +99,22 @@ func TestDoctor(t *testing.T) {
 	if out := s.fails("doctor"); !strings.Contains(out, "chmod 600") {
 		t.Errorf("of a key that others may read it said:\n%s", out)
 	}
+	s.stop()
+	s.start()
+	if log := s.life().errs.String(); !strings.Contains(log, "chmod 600") {
+		t.Errorf("of a key that others may read the log has nothing:\n%s", log)
+	}
 	s.env = append(s.env, "DATABASE_URL=postgres://sluice:hunter2@127.0.0.1:1/sluice")
 	if out := s.fails("doctor"); strings.Contains(out, "hunter2") || !strings.Contains(out, "BAD") {
 		t.Errorf("of a database that is not there it said:\n%s", out)
+	}
+}
+
+// intactAudit wants that the audit log has entries and verifies.
+func (s *server) intactAudit() {
+	s.t.Helper()
+	if out := s.must("audit", "verify"); !strings.Contains(out, "default: intact, ") || strings.Contains(out, "intact, 0") {
+		s.t.Errorf("audit verify printed %q", out)
 	}
 }
 
