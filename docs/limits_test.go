@@ -44,6 +44,10 @@ var limits = map[string]string{
 	"Links in answers":  "1 to {{found `handlers/files_links.go` `linksHold = (\\d+) `}} hours",
 	"Links in webhooks": `{{span "flow" "deliveryLinks"}}`,
 
+	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
+	"Flows that are not archived": "unlimited (`SLUICE_QUOTA_FLOWS`); {{found `flow/quotas.go` `Flows: (\\d+)`}} with open sign-up",
+	"Runs kept":                   "unlimited (`SLUICE_QUOTA_RUNS`); {{found `flow/quotas.go` `SignupQuota.*Runs: (\\d+)`}} with open sign-up",
+
 	"Time to answer":           `{{span "jobs" "deliveryTimeout"}}`,
 	"Attempts":                 `{{attempts}} in about {{attemptDays}} days`,
 	"Kept of an answer":        `{{bytes "jobs" "keptResponse"}}`,

@@ -42,7 +42,7 @@ type FileStore interface {
 func Size(bytes int64) string {
 	size, unit := float64(bytes), 0
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	for size >= 1024 && unit < len(units)-1 {
+	for math.Round(size*10) >= 10240 && unit < len(units)-1 {
 		size, unit = size/1024, unit+1
 	}
 	return strconv.FormatFloat(math.Round(size*10)/10, 'f', -1, 64) + " " + units[unit]

@@ -20,7 +20,7 @@ type Storage struct{ Bytes, Flows, Runs int64 }
 const StorageItem = 512
 
 // SignupQuota is the default quota of workspaces while strangers may sign up.
-var SignupQuota = Storage{Bytes: 1 << 30, Flows: 100, Runs: 10_000}
+var SignupQuota = Storage{Bytes: 1 << 30, Flows: 100, Runs: 10000}
 
 // Add returns the sum of both.
 func (s Storage) Add(o Storage) Storage {

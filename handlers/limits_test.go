@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -231,6 +232,34 @@ func TestServerHasTimeLimits(t *testing.T) {
 	if srv.ReadTimeout != 0 || srv.WriteTimeout != 0 {
 		t.Error("a limit on whole requests would cut streams")
 	}
+}
+
+// TestExceededQuotasSayWhich holds that a refusal names the quota.
+func TestExceededQuotasSayWhich(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(c *Config) { c.Files = fullShelf{c.Files} })
+	key := w.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}})
+	w.runner.mu.Lock()
+	w.runner.refuse = flow.Quota{Kind: flow.QuotaRuns, Limit: 10_000, Used: 10_000}.Refusal()
+	w.runner.mu.Unlock()
+	a := w.send(request{method: "POST", path: "/v1/flow/" + w.echo + "/run", key: key, body: `{"ticket": "a"}`})
+	a.wantCode(t, 402, flow.CodeQuotaExceeded)
+	if got := string(flow.EncodeJSON(a.body["quota"])); got != `{"limit":10000,"unit":"runs","used":10000}` || !strings.Contains(flow.Text(a.body["detail"]), "keeps 10,000 of at most 10,000 runs. Delete runs") {
+		t.Errorf("the refusal is %v", a.body)
+	}
+	a = w.upload(key, "a.txt", "text/plain", []byte("hello"))
+	a.wantCode(t, 402, flow.CodeQuotaExceeded)
+	if got, _ := a.body["quota"].(map[string]any); got["unit"] != "bytes" || got["limit"] != 1048576.0 || got["used"] != 1048570.0 || !strings.Contains(flow.Text(a.body["detail"]), "stores 1 MiB of at most 1 MiB, and this does not fit. Delete runs or files") {
+		t.Errorf("the refusal is %v", a.body)
+	}
+}
+
+// fullShelf is a file store whose quota is used up.
+type fullShelf struct{ Files }
+
+func (fullShelf) SaveFile(_ context.Context, _ flow.NewFile, content io.Reader) (*flow.File, error) {
+	_, _ = io.Copy(io.Discard, content)
+	return nil, flow.Quota{Kind: flow.QuotaBytes, Limit: 1 << 20, Used: 1<<20 - 6}.Refusal()
 }
 
 func TestUsedUpBudgetsSayWhich(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 
 	"sluice/flow"
@@ -76,10 +77,13 @@ func (a *app) importStarters(ctx context.Context, ws string, list []pages.Starte
 			continue
 		}
 		f, err := a.library.Import(ctx, ws, "", s.Document.Canonical())
+		if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
+			return nil // a small quota must not keep anybody from signing up
+		}
 		if err != nil {
 			return fmt.Errorf("add the starter flow %s: %w", s.ID, err)
 		}
-		if _, _, err := a.library.Publish(ctx, ws, f.ID, "sluice"); err != nil {
+		if _, _, err := a.library.Publish(ctx, ws, f.ID, "sluice"); err != nil && !errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 			return fmt.Errorf("publish the starter flow %s: %w", s.ID, err)
 		}
 	}

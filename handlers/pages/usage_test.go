@@ -71,3 +71,22 @@ func TestUsage_shows_budgets(t *testing.T) {
 	h.echoed(flow.DefaultWorkspace, id, "one")
 	h.as(flow.MemberViewer).get("/usage").has("thrifty", "$0 of $5.00", `href="/flows/`+id+`/limits"`, "1 of 3 runs")
 }
+
+func TestUsage_shows_quotas(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	b := h.as(flow.MemberEditor)
+	b.get("/usage").has("Storage", "no limit").lacks("Almost full", "Full.")
+	h.flow(echoFlow)
+	set := func(q flow.Storage) {
+		t.Helper()
+		if err := h.store.SetQuota(context.Background(), flow.DefaultWorkspace, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(flow.Storage{Bytes: 1 << 20, Flows: 1, Runs: 10_000})
+	b.get("/usage").has("of 1 MiB", "1 of 1", "0 of 10,000", "Full. New flows are refused. Archive flows").lacks("Uploads, new runs")
+	b.post("/flows", nil).is(http.StatusPaymentRequired).has("has 1 of at most 1 flows")
+	set(flow.Storage{Bytes: 100})
+	b.get("/usage").has("of 100 bytes", "Full. Uploads, new runs and larger drafts are refused. Delete runs or files")
+}
