@@ -75,6 +75,15 @@ func (s *Store) BindCredential(ctx context.Context, ws, name string, hosts []str
 	})
 }
 
+// ListWorkspaceIDs returns the IDs of all workspaces.
+func (s *Store) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+	ids, err := s.read.ListWorkspaceIDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return ids, nil
+}
+
 // ExamineCredentials finds the credentials of all workspaces that do not open
 // with the master key, and those that can be sent anywhere.
 func (s *Store) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {

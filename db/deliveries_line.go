@@ -161,7 +161,7 @@ func (tx *Tx) deliveryCapacity() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := tx.CountInstances(tx.ctx, since)
+	n, err := tx.CountWorkingInstances(tx.ctx, since)
 	return flow.DeliverySlots * max(int(n), 1), err
 }
 

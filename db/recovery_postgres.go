@@ -94,7 +94,7 @@ func (r *recovery) afterSilence(self string) error {
 func (r *recovery) takeOver(instance string, since int64) error {
 	n, err := r.tx.DeleteSilent(r.tx.ctx, gen.DeleteSilentParams{ID: instance, Since: since})
 	if err == nil && n == 0 {
-		n, err = r.tx.CountInstances(r.tx.ctx, instance)
+		n, err = r.tx.CountInstance(r.tx.ctx, instance)
 		if n > 0 {
 			return err
 		}

@@ -131,6 +131,16 @@ func coversOne(patterns, hosts []string) bool {
 	return false
 }
 
+// Destination returns the hosts that a node sends its credentials to, if its
+// config fixes them.
+func (d *Document) Destination(n *Node, k *Kind) []string {
+	if k.Sends == nil {
+		return nil
+	}
+	hosts, _ := d.destination(n, k)
+	return hosts
+}
+
 // destination is where a node sends its credentials. It is open when an edge, a
 // template or an empty field leaves it to the run.
 func (d *Document) destination(n *Node, k *Kind) (hosts []string, open bool) {

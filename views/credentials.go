@@ -27,6 +27,8 @@ type CredentialRow struct {
 	Environment bool
 	// Plain is a secret for headers and the like, which nobody can be asked about.
 	Plain bool
+	// Unbound tells that it can be sent anywhere, Sealed that it does not open.
+	Unbound, Sealed bool
 }
 
 // CredentialUse is a flow that uses a credential.
@@ -47,6 +49,8 @@ type AddCredential struct {
 	// OwnAddress asks for a base URL; Plain is a secret for no provider.
 	OwnAddress, Plain    bool
 	Name, BaseURL, Hosts string
+	// AnyHost leaves the hosts of a plain secret open.
+	AnyHost bool
 	// Optional tells that there may be no secret.
 	Optional bool
 	Errors   Errors
@@ -57,6 +61,10 @@ type CredentialPage struct {
 	Credential CredentialRow
 	Errors     Errors
 	Now        time.Time
+	// Hosts and AnyHost are what the form says. Proposed tells that the hosts are
+	// those of the flows that use the credential, and not saved yet.
+	Hosts             string
+	AnyHost, Proposed bool
 }
 
 func (c CredentialRow) to(what string) templ.SafeURL {
@@ -100,3 +108,11 @@ func addLabel(f AddCredential) string {
 }
 
 func join(list []string) string { return strings.Join(list, ", ") }
+
+// unboundAdvice says what to do about a credential without hosts.
+func unboundAdvice(proposed bool) string {
+	if proposed {
+		return "If the URL of a request is an input, whoever starts the flow can have the secret sent to themselves. The flows that use it send it to the hosts below. Save them to bind it."
+	}
+	return "If the URL of a request is an input, whoever starts the flow can have the secret sent to themselves. Enter the hosts it is for."
+}

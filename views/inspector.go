@@ -39,6 +39,12 @@ type NodeField struct {
 	// new one is for, where that is known.
 	Credentials []CredentialChoice
 	Provider    string
+	// Hosts is where a new plain credential would be sent, where that is known.
+	Hosts []string
+	// Secrets are the texts in the field that look like secrets, by name.
+	Secrets []string
+	// NodeID is the node that the field is of.
+	NodeID string
 	// Upgradable tells that the model is kept at a version.
 	Upgradable bool
 	// Error is about what was typed and not taken; Problems are about what is there.
@@ -161,7 +167,13 @@ func paneFieldAt(pointer string) string {
 
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
-	field := NodeField{Field: f, Form: f.Form(value), FlowID: b.facts.FlowID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	field := NodeField{Field: f, Form: f.Form(value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	for _, s := range b.n.SuggestSecrets(&f) {
+		field.Secrets = append(field.Secrets, s.Name)
+	}
+	if f.Type == flow.FieldSecret {
+		field.Hosts = b.d.Destination(b.n, b.k)
+	}
 	if !f.Typed {
 		field.Feeds = b.feeds(f.Name)
 	}

@@ -77,3 +77,11 @@ func (f *NodeField) rowHint(i int) string {
 
 // accepts is what files may be chosen.
 func (f *NodeField) accepts() string { return strings.Join(f.Accept, ",") }
+
+// looksSecret says which text of a field looks like a secret.
+func looksSecret(name string) string {
+	if name == "" {
+		return "A part of this looks like a secret."
+	}
+	return "“" + name + "” looks like a secret."
+}

@@ -51,6 +51,8 @@ type ModelChange struct {
 // CredentialForm makes a credential from within a flow.
 type CredentialForm struct {
 	FlowID, Name, Provider string
+	Hosts                  string
+	AnyHost                bool
 	Providers              []Option
 	Errors                 Errors
 }

@@ -136,7 +136,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
-	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs()}
+	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs(), RefuseUnbound: a.cfg.refuseUnbound()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
 	}

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/flow"
 	"sluice/handlers"
+	"sluice/nodes"
 	"sluice/outbound"
 )
 
@@ -48,6 +50,7 @@ type Config struct {
 	QuotaBytes quotaBytes `env:"SLUICE_QUOTA_BYTES" help:"Bytes that a workspace may store, such as 1GiB or unlimited. Default: 1GiB with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"1GiB"`
 	QuotaFlows quotaCount `env:"SLUICE_QUOTA_FLOWS" help:"Flows that a workspace may have. Default: 100 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
 	QuotaRuns  quotaCount `env:"SLUICE_QUOTA_RUNS" help:"Runs that a workspace may keep. Default: 10,000 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`
+	Unbound    string     `env:"SLUICE_UNBOUND_CREDENTIALS" name:"unbound-credentials" default:"allow" enum:"allow,refuse" help:"Whether plain credentials without hosts may be sent; refuse stops them when a node runs."`
 }
 
 // maxDrainDelay is more than any load balancer takes to notice.
@@ -170,7 +173,7 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, er
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	store, err := db.Open(ctx, c.existing(log))
+	store, err := c.open(ctx, c.existing(log))
 	if errors.Is(err, db.ErrNoDatabase) {
 		return nil, c.noDatabase()
 	}
@@ -182,8 +185,32 @@ func (c *Config) createStore(ctx context.Context, log *slog.Logger) (*db.Store, 
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return db.Open(ctx, c.database(log))
+	return c.open(ctx, c.database(log))
 }
+
+func (c *Config) open(ctx context.Context, cfg db.Config) (*db.Store, error) {
+	store, err := db.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := bindCredentials(ctx, store, cfg.Log); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// bindCredentials decides on the hosts of credentials that are older than that
+// question. A log line names those that it leaves open.
+func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
+	unbound, err := flow.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
+	for _, c := range unbound {
+		log.Warn("credential can be sent anywhere: enter its hosts under Credentials or with 'sluice credential hosts'", "name", c.Name, "workspace", c.WorkspaceID)
+	}
+	return err
+}
+
+// refuseUnbound reports whether credentials without hosts are not to be sent.
+func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
 
 func (c *Config) database(log *slog.Logger) db.Config {
 	return db.Config{

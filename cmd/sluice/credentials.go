@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/term"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/providers"
@@ -23,6 +23,7 @@ import (
 
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Keep a secret that flows use; it is read from standard input."`
+	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
 	Test   credentialTestCmd   `cmd:"" help:"Ask the provider whether it accepts the secret."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
 	Remove credentialRemoveCmd `cmd:"" help:"Forget a credential."`
@@ -32,7 +33,8 @@ type credentialAddCmd struct {
 	Name     string   `required:"" help:"How flows call it, such as openai."`
 	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
 	BaseURL  string   `name:"base-url" help:"Where the provider is reached, if not at its own address." placeholder:"URL"`
-	Host     []string `sep:"none" help:"A host that the secret may be sent to; repeat for several. Known for every provider; a plain secret may otherwise go anywhere." placeholder:"HOST"`
+	Host     []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Known for every provider, required for a plain secret." placeholder:"HOST"`
+	AnyHost  bool     `help:"Let a plain secret be sent to any host. Whoever may run a flow whose URL is an input could then have it sent to themselves."`
 }
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -69,7 +71,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 
 func mayGoTo(hosts []string) string {
 	if len(hosts) == 0 {
-		return "; it may be sent to any host, --host binds it to some"
+		return "; it can be sent anywhere, 'sluice credential hosts' changes that"
 	}
 	return " and may be sent to " + strings.Join(hosts, ", ")
 }
@@ -80,11 +82,12 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	}
 	made := &flow.Credential{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Provider: c.Provider,
-		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Hosts: c.Host, Overlap: flow.SigningOverlap,
+		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Overlap: flow.SigningOverlap,
 	}
 	p, known := providers.FindPreset(c.Provider)
-	if err := c.checkHosts(); err != nil {
-		return nil, err
+	var err error
+	if made.Hosts, err = flow.ParseHosts(c.Host); err != nil {
+		return nil, usageError("--host " + err.Error())
 	}
 	if other, taken := providers.FindPreset(c.Name); taken && c.Name != c.Provider {
 		return nil, usageError(fmt.Sprintf("%s is the name of a provider, so a credential of that name is for it; choose another name, or --provider %s", other.Name, other.Name))
@@ -98,6 +101,8 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 		return nil, usageError(fmt.Sprintf("%s has one address, so it takes no --base-url", p.Title))
 	case known && p.BaseURL == "" && c.BaseURL == "":
 		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
+	case c.Provider == "" && c.BaseURL == "":
+		return made, checkBound(made.Hosts, c.AnyHost)
 	case c.BaseURL == "":
 		made.Hosts = append(made.Hosts, p.Hosts...)
 		return made, nil
@@ -106,23 +111,57 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	if !slices.Contains(made.Hosts, u.Hostname()) {
-		made.Hosts = append(made.Hosts, u.Hostname())
+	if host := flow.BoundHost(u); host != "" && !slices.Contains(made.Hosts, host) {
+		made.Hosts = append(made.Hosts, host)
 	}
 	return made, nil
 }
 
-var hostName = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+$`)
-
-// checkHosts refuses what no host can be: it would bind the secret to nothing,
-// or, when empty, leave it unbound.
-func (c credentialAddCmd) checkHosts() error {
-	for _, host := range c.Host {
-		if !hostName.MatchString(host) && net.ParseIP(host) == nil {
-			return usageError(fmt.Sprintf("--host %q is not the name of a host; write it like api.example.com, without a scheme, a port or a path", host))
-		}
+// checkBound wants a plain secret to be bound to hosts, or to be left open on
+// purpose.
+func checkBound(hosts []string, open bool) error {
+	switch {
+	case len(hosts) > 0 && open:
+		return usageError("--host and --any-host exclude each other")
+	case len(hosts) == 0 && !open:
+		return usageError("say where the secret may be sent: --host api.example.com, repeated for several hosts; --any-host lets it be sent anywhere")
 	}
 	return nil
+}
+
+type credentialHostsCmd struct {
+	Name    string   `arg:"" help:"Name of the credential."`
+	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. They replace the ones before." placeholder:"HOST"`
+	AnyHost bool     `help:"Let it be sent to any host."`
+}
+
+// Run sets the hosts. Those of a credential for a provider follow from its
+// address.
+func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	hosts, err := flow.ParseHosts(c.Host)
+	if err != nil {
+		return usageError("--host " + err.Error())
+	}
+	if err := checkBound(hosts, c.AnyHost); err != nil {
+		return err
+	}
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	k, err := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name)
+	if err != nil {
+		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
+	}
+	if !k.Plain() {
+		return fmt.Errorf("%s is for %s and bound to its address; add it again to change that", k.Name, k.Provider)
+	}
+	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "%s is changed%s.\n", k.Name, mayGoTo(hosts))
+	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
 }
 
 func (c credentialAddCmd) secret(s *streams) (string, error) {
@@ -175,7 +214,7 @@ func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	}
 	defer models.client.Close()
 	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
-	if errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth}) { // not kept; perhaps in the environment
+	if _, missing := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // perhaps it is in the environment
 		access, err = models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
 	}
 	if errors.Is(err, flow.ErrNoAccess) {
@@ -211,13 +250,18 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err != nil {
 		return err
 	}
+	opens := map[string]bool{}
+	for _, k := range list {
+		_, _, err := store.OpenCredential(ctx, flow.DefaultWorkspace, k.Name)
+		opens[k.Name] = err == nil
+	}
 	if c.JSON {
-		return printJSON(s.out, credentialsJSON(list, uses))
+		return printJSON(s.out, credentialsJSON(list, uses, opens))
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
 	for _, k := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), orDash(strings.Join(k.Hosts, ",")), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hostsWords(&k), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
 	}
 	env := environment()
 	for _, p := range providers.Presets() {
@@ -225,7 +269,39 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, p.Name, orDash(strings.Join(a.Hosts, ",")), "environment", "-")
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return c.warn(ctx, store, s, list, opens)
+}
+
+// hostsWords are the hosts of a credential in a table.
+func hostsWords(k *flow.Credential) string {
+	if k.Unbound() {
+		return "any"
+	}
+	return orDash(strings.Join(k.Hosts, ","))
+}
+
+// warn says below the table what needs somebody.
+func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, opens map[string]bool) error {
+	proposed, err := flow.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		if !opens[k.Name] {
+			fmt.Fprintf(s.err, "%s\n", flow.SealedError(k.Name).Message)
+		}
+		if k.Unbound() {
+			hosts := proposed[k.Name]
+			if len(hosts) == 0 {
+				hosts = []string{"HOST"}
+			}
+			fmt.Fprintf(s.err, "%s: credential can be sent anywhere. Bind it with: sluice credential hosts %s --host %s\n", k.Name, k.Name, strings.Join(hosts, " --host "))
+		}
+	}
+	return nil
 }
 
 func orDash(s string) string {
@@ -246,7 +322,7 @@ func usedBy(uses []flow.CredentialUse) string {
 	return orDash(strings.Join(flows, ", "))
 }
 
-func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUse) []map[string]any {
+func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUse, opens map[string]bool) []map[string]any {
 	out := []map[string]any{}
 	for _, k := range list {
 		used := []map[string]any{}
@@ -258,7 +334,7 @@ func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUs
 			hosts = []string{}
 		}
 		out = append(out, map[string]any{
-			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts,
+			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts, "unbound": k.Unbound(), "readable": opens[k.Name],
 			"created_at": timeOrNil(k.CreatedAt), "updated_at": timeOrNil(k.UpdatedAt), "used_by": used,
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"sluice/handlers/pages"
 	"sluice/nodes"
 	"sluice/providers"
+	"sluice/views"
 )
 
 // pageProviders answers what the pages ask about credentials.
@@ -55,11 +55,11 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	case !own && c.BaseURL != "":
 		return c, refusal("base_url", "%s has one address.", preset.Title)
 	}
-	for _, host := range c.Hosts {
-		if !hostName.MatchString(host) && net.ParseIP(host) == nil {
-			return c, refusal("hosts", "“%s” is not the name of a host. Write it like api.example.com, without a scheme, a port or a path.", host)
-		}
+	hosts, err := flow.ParseHosts(c.Hosts)
+	if err != nil {
+		return c, refusal("hosts", "%s", views.Sentence(err.Error()))
 	}
+	c.Hosts = hosts
 	if why := p.CheckSecret(secret); why != "" && !(own && secret == "") {
 		return c, refusal("secret", "%s", why)
 	}
@@ -72,7 +72,7 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	if err != nil {
 		return c, refusal("base_url", "Write it like https://models.example.com/v1, without a name or password in it.")
 	}
-	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{u.Hostname()}
+	c.BaseURL, c.Hosts = strings.TrimRight(c.BaseURL, "/"), []string{flow.BoundHost(u)}
 	return c, nil
 }
 
@@ -106,6 +106,11 @@ func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 		list = append(list, flow.Credential{Name: a.Name, Provider: name, Hosts: a.Hosts, BaseURL: a.BaseURL})
 	}
 	return list
+}
+
+// ProposeHosts are where the flows of the workspace send its credentials.
+func (p *pageProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
+	return flow.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
 // CredentialUses reads the drafts and live versions of the workspace.

@@ -60,6 +60,9 @@ func (c *Config) examine(ctx context.Context) findings {
 		return f
 	}
 	defer store.Close()
+	if err := bindCredentials(ctx, store, slog.New(slog.DiscardHandler)); err != nil {
+		f.add("credentials", wrong, "", "%v", err)
+	}
 	f.add("master key", fine, "Keep a copy apart from the backups: without it no stored secret can be read.", "It is %s and fits the database.", c.keyPlace())
 	e, err := store.Examine(ctx)
 	if err != nil {
@@ -69,6 +72,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	f.database(e)
 	f.work(e, running)
 	f.quotas(ctx, store)
+	c.examineCredentials(ctx, &f, store)
 	return f
 }
 

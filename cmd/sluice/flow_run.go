@@ -127,7 +127,7 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 		return "", err
 	}
 	defer store.Close()
-	library := newLibrary(store)
+	library := cfg.library(store)
 	f, err := library.Import(ctx, flow.DefaultWorkspace, "", data)
 	if err != nil {
 		return "", err

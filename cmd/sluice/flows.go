@@ -32,11 +32,12 @@ func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow
 	if err != nil {
 		return nil, nil, err
 	}
-	return store, newLibrary(store), nil
+	return store, cfg.library(store), nil
 }
 
-func newLibrary(store *db.Store) *flow.Library {
-	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs()}
+// library makes a library of flows for commands that work on the database.
+func (c *Config) library(store *db.Store) *flow.Library {
+	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
 type flowImportCmd struct {
@@ -141,7 +142,7 @@ func (c flowPublishCmd) Run(ctx context.Context, cfg *Config, s *streams) error 
 	defer store.Close()
 	v, created := flow.Version{Number: c.Version}, false
 	if c.Version != 0 {
-		err = store.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
+		err = library.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
 	} else {
 		v, created, err = library.Publish(ctx, flow.DefaultWorkspace, c.ID, "cli")
 	}

@@ -324,7 +324,7 @@ func (m *pageModels) Providers() (list []views.Option) {
 }
 
 // NewCredential is what "sluice credential add" would make of the same.
-func (m *pageModels) NewCredential(ws, name, provider, secret string) (flow.Credential, error) {
+func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 	}
@@ -341,7 +341,16 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string) (flow.Cred
 	if err := checkSecret(secret); err != "" {
 		return refuse("secret", err)
 	}
-	made, err := credentialAddCmd{Name: name, Provider: provider}.credential()
+	if provider != "" {
+		hosts = nil // those of the provider
+	}
+	if _, err := flow.ParseHosts(hosts); err != nil {
+		return refuse("hosts", views.Sentence(err.Error()))
+	}
+	if provider == "" && !anyHost && len(hosts) == 0 {
+		return refuse("hosts", "Enter the hosts that the secret may be sent to.")
+	}
+	made, err := credentialAddCmd{Name: name, Provider: provider, Host: hosts, AnyHost: anyHost && len(hosts) == 0}.credential()
 	if err != nil {
 		return refuse("provider", views.Sentence(err.Error()))
 	}

@@ -84,19 +84,21 @@ func TestPageModels_NewCredential(t *testing.T) {
 	if !slices.ContainsFunc(m.Providers(), func(o views.Option) bool { return o.Value == "replicate" }) {
 		t.Error("the hosting platform cannot be chosen")
 	}
-	for name, c := range map[string]struct{ name, provider, secret, field string }{
-		"for a provider":    {"openai", "openai", "sk-1", ""},
-		"plain":             {"hooks", "", "s", ""},
-		"no name":           {"", "openai", "sk-1", "name"},
-		"a provider's name": {"openai", "", "sk-1", "name"},
-		"no secret":         {"mine", "openai", "", "secret"},
-		"two lines":         {"mine", "openai", "a\nb", "secret"},
-		"nobody's":          {"mine", "nobody", "s", "provider"},
-		"a local one":       {"mine", "ollama", "s", "provider"},
+	for name, c := range map[string]struct{ name, provider, secret, hosts, field string }{
+		"for a provider":    {"openai", "openai", "sk-1", "", ""},
+		"plain":             {"hooks", "", "s", "api.example.com", ""},
+		"plain, no hosts":   {"hooks", "", "s", "", "hosts"},
+		"a bad host":        {"hooks", "", "s", "*.com", "hosts"},
+		"no name":           {"", "openai", "sk-1", "", "name"},
+		"a provider's name": {"openai", "", "sk-1", "a.example", "name"},
+		"no secret":         {"mine", "openai", "", "", "secret"},
+		"two lines":         {"mine", "openai", "a\nb", "", "secret"},
+		"nobody's":          {"mine", "nobody", "s", "", "provider"},
+		"a local one":       {"mine", "ollama", "s", "", "provider"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			made, err := m.NewCredential("ws_1", c.name, c.provider, c.secret)
+			made, err := m.NewCredential("ws_1", c.name, c.provider, c.secret, strings.Fields(c.hosts), false)
 			e, _ := errors.AsType[*flow.Error](err)
 			switch {
 			case c.field == "" && (err != nil || made.WorkspaceID != "ws_1" || c.provider == "openai" && !slices.Equal(made.Hosts, []string{"api.openai.com"})):

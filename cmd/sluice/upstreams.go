@@ -20,6 +20,8 @@ type upstreams struct {
 	reach     *endpoints
 	providers *providers.Client
 	host      *hosted.Replicate
+	// refuseUnbound keeps plain credentials without hosts from being sent.
+	refuseUnbound bool
 }
 
 // apiLimit is how many bytes an answer of the hosting platform may have. What
@@ -31,7 +33,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client))}
+	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client)), refuseUnbound: cfg.refuseUnbound()}
 	if cfg.ReplicateURL != "" {
 		if err := u.reach.enter(ctx, cfg.ReplicateURL, true); err != nil {
 			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
@@ -66,7 +68,7 @@ func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 			env[name] = a
 		}
 	}
-	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env}
+	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env, RefuseUnbound: u.refuseUnbound}
 }
 
 // preset is a provider at the address that it has here.
@@ -83,7 +85,10 @@ func admit(a flow.Access, p providers.Preset) error {
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
 		return nil
 	}
-	return flow.Errorf(flow.CodeProviderAuth, "The credential %q may not be sent to %s. Add its host to the credential.", a.Name, base)
+	if at, err := url.Parse(base); err == nil {
+		return a.Refusal(flow.HostPort(at))
+	}
+	return flow.Errorf(flow.CodeProviderAuth, "The base URL of the credential %q cannot be read.", a.Name)
 }
 
 // testTimeout bounds the question whether a provider accepts a secret.

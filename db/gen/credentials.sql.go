@@ -196,6 +196,33 @@ func (q *Queries) ListUndecidedCredentials(ctx context.Context) ([]Credential, e
 	return items, nil
 }
 
+const listWorkspaceIDs = `-- name: ListWorkspaceIDs :many
+SELECT id FROM workspaces ORDER BY id
+`
+
+func (q *Queries) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, listWorkspaceIDs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const saveCredential = `-- name: SaveCredential :exec
 INSERT INTO credentials (id, workspace_id, name, provider, base_url, trusted, hosts, value, signing_before, bound_at, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10)

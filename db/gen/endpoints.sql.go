@@ -20,17 +20,6 @@ func (q *Queries) CountFailing(ctx context.Context, workspaceID string) (int64, 
 	return count, err
 }
 
-const countInstances = `-- name: CountInstances :one
-SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND workers > 0
-`
-
-func (q *Queries) CountInstances(ctx context.Context, since int64) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countInstances, since)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const endpointFails = `-- name: EndpointFails :exec
 UPDATE endpoints SET failing_since = CASE WHEN failing_since = 0 THEN $1 ELSE failing_since END, failures = failures + 1, paused_until = $2
 WHERE id = $3

@@ -9,12 +9,12 @@ import (
 	"context"
 )
 
-const countInstances = `-- name: CountInstances :one
+const countInstance = `-- name: CountInstance :one
 SELECT count(*) FROM instances WHERE id = $1
 `
 
-func (q *Queries) CountInstances(ctx context.Context, id string) (int64, error) {
-	row := q.db.QueryRowContext(ctx, countInstances, id)
+func (q *Queries) CountInstance(ctx context.Context, id string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countInstance, id)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -29,6 +29,17 @@ func (q *Queries) CountWorkers(ctx context.Context, since int64) (int64, error) 
 	var workers int64
 	err := row.Scan(&workers)
 	return workers, err
+}
+
+const countWorkingInstances = `-- name: CountWorkingInstances :one
+SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND workers > 0
+`
+
+func (q *Queries) CountWorkingInstances(ctx context.Context, since int64) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countWorkingInstances, since)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
 }
 
 const cutRun = `-- name: CutRun :one

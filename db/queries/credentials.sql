@@ -24,3 +24,6 @@ SELECT * FROM credentials WHERE bound_at = 0 ORDER BY workspace_id, name;
 
 -- name: ListAllCredentials :many
 SELECT * FROM credentials ORDER BY workspace_id, name;
+
+-- name: ListWorkspaceIDs :many
+SELECT id FROM workspaces ORDER BY id;

@@ -17,9 +17,6 @@ WHERE id = @id AND (failures > 0 OR failing_since > 0 OR proven = 0 OR slow <> @
 -- name: EndpointFailures :one
 SELECT failures FROM endpoints WHERE id = @id;
 
--- name: CountInstances :one
-SELECT count(*) FROM instances WHERE heartbeat_at > @since AND workers > 0;
-
 -- name: GetEndpoint :one
 SELECT * FROM endpoints WHERE id = @id AND workspace_id = @workspace_id;
 

@@ -6,7 +6,10 @@ ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = exclud
 -- name: DeleteSilent :execrows
 DELETE FROM instances WHERE id = @id AND heartbeat_at <= @since;
 
--- name: CountInstances :one
+-- name: CountWorkingInstances :one
+SELECT count(*) FROM instances WHERE heartbeat_at > @since AND workers > 0;
+
+-- name: CountInstance :one
 SELECT count(*) FROM instances WHERE id = @id;
 
 -- name: SilenceInstance :exec

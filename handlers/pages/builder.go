@@ -63,7 +63,12 @@ func (c *call) findDraft() (*draft, error) {
 	if d == nil || d.Schema != flow.Schema {
 		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
 	}
-	return &draft{Document: d, flow: f, problems: flow.Validate(d, c.s.Kinds)}, nil
+	problems := flow.Validate(d, c.s.Kinds)
+	more, err := c.s.Library.CredentialProblems(c.ctx(), f.WorkspaceID, d)
+	if err != nil {
+		return nil, err
+	}
+	return &draft{Document: d, flow: f, problems: append(problems, more...)}, nil
 }
 
 // findShown is the document that a page shows, of which it asks for a part: that

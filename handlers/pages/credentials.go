@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sluice/flow"
 	"sluice/views"
 )
 
-// credentialStore removes credentials; others list and save them.
+// credentialStore changes credentials; others list and save them.
 type credentialStore interface {
 	RemoveCredential(ctx context.Context, ws, name string) error
+	OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error)
+	SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error
 }
 
 func (s *Server) credentialRoutes() []route {
@@ -22,6 +26,7 @@ func (s *Server) credentialRoutes() []route {
 		{http.MethodPost, "/credentials", accessEditor, (*call).createCredential},
 		{http.MethodGet, "/credentials/:name", accessEditor, (*call).showCredential},
 		{http.MethodPost, "/credentials/:name/test", accessEditor, (*call).testCredential},
+		{http.MethodPost, "/credentials/:name/hosts", accessEditor, (*call).setCredentialHosts},
 		{http.MethodPost, "/credentials/:name/secret", accessEditor, (*call).replaceSecret},
 		{http.MethodPost, "/credentials/:name/remove", accessEditor, (*call).removeCredential},
 	}
@@ -45,7 +50,11 @@ func (c *call) listCredentials() error {
 		}
 	}
 	for i := range list {
-		page.Credentials = append(page.Credentials, c.credentialRow(&list[i], uses))
+		row := c.credentialRow(&list[i], uses)
+		if page.MayEdit {
+			row.Sealed = c.isSealed(list[i].Name)
+		}
+		page.Credentials = append(page.Credentials, row)
 	}
 	if page.MayEdit {
 		for _, k := range c.s.Providers.Environment(c.ws()) {
@@ -59,7 +68,7 @@ func (c *call) listCredentials() error {
 
 func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) views.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
-	row := views.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain()}
+	row := views.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
 		row.Provider = c.s.providerTitle(k.Provider)
 	}
@@ -133,6 +142,7 @@ func (c *call) createCredential() error {
 		return flow.Errorf(flow.CodeInputInvalid, "There is no such provider. Load the page again and choose another.")
 	}
 	form.Name, form.BaseURL, form.Hosts = strings.TrimSpace(c.FormValue("name")), strings.TrimSpace(c.FormValue("base_url")), c.FormValue("hosts")
+	form.AnyHost = c.FormValue("any_host") != ""
 	made, err := c.checkCredential(&form)
 	if err != nil {
 		return err
@@ -158,9 +168,10 @@ func (c *call) checkCredential(form *views.AddCredential) (flow.Credential, erro
 	if !form.Plain {
 		wanted.Provider = form.Provider
 	}
-	for host := range strings.SplitSeq(form.Hosts, ",") {
-		if host = strings.TrimSpace(host); host != "" && form.Plain {
-			wanted.Hosts = append(wanted.Hosts, host)
+	if form.Plain {
+		wanted.Hosts = splitHosts(form.Hosts)
+		if why := missingHosts(wanted.Hosts, form.AnyHost); why != "" {
+			form.Errors["hosts"] = why
 		}
 	}
 	made, err := c.s.Providers.Credential(wanted, strings.TrimSpace(c.FormValue("secret")))
@@ -227,7 +238,20 @@ func (c *call) credentialPage(status int, k *flow.Credential, errors views.Error
 	if err != nil {
 		return err
 	}
-	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now()}
+	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound()}
+	page.Credential.Sealed = c.isSealed(k.Name)
+	switch {
+	case errors["hosts"] != "":
+		page.Hosts, page.AnyHost = c.FormValue("hosts"), c.FormValue("any_host") != ""
+	case k.Unbound():
+		proposed, err := c.s.Providers.ProposeHosts(c.ctx(), c.ws())
+		if err != nil {
+			return err
+		}
+		if page.Hosts = strings.Join(proposed[k.Name], ", "); page.Hosts != "" {
+			page.AnyHost, page.Proposed = false, true
+		}
+	}
 	return c.render(status, views.Credential(c.page(k.Name, views.SectionCredentials), page))
 }
 
@@ -239,6 +263,58 @@ func (c *call) testCredential() error {
 	}
 	c.tellTest(k.Name, "")
 	return c.see("/credentials/" + k.Name)
+}
+
+// setCredentialHosts is POST /credentials/{name}/hosts.
+func (c *call) setCredentialHosts() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	if !k.Plain() {
+		return flow.Errorf(flow.CodeInputInvalid, "This credential is bound to the address of its provider.")
+	}
+	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
+	why := missingHosts(hosts, c.FormValue("any_host") != "")
+	if err != nil {
+		why = sentence(err.Error())
+	}
+	if why != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"hosts": why})
+	}
+	if err := c.s.Store.SetCredentialHosts(c.ctx(), c.ws(), k.Name, hosts); err != nil {
+		return err
+	}
+	if err := c.audit("credential.hosts", k.Name, strings.Join(hosts, ", ")); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "Hosts saved.")
+	return c.see("/credentials/" + url.PathEscape(k.Name))
+}
+
+// splitHosts reads hosts with commas or spaces between.
+func splitHosts(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+// missingHosts wants hosts, or that they are left out on purpose.
+func missingHosts(hosts []string, anyHost bool) string {
+	switch {
+	case len(hosts) > 0 && anyHost:
+		return "Remove the hosts, or clear the box below."
+	case len(hosts) == 0 && !anyHost:
+		return "Enter the hosts that the secret may be sent to, such as api.example.com."
+	}
+	return ""
+}
+
+// isSealed reports whether a credential does not open with the master key.
+func (c *call) isSealed(name string) bool {
+	_, _, err := c.s.Store.OpenCredential(c.ctx(), c.ws(), name)
+	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})
 }
 
 // replaceSecret is POST /credentials/{name}/secret. Where the secret may go

@@ -53,6 +53,10 @@ func (fakeProviders) Environment(ws string) []flow.Credential {
 	return []flow.Credential{{Name: "REPLICATE_API_TOKEN", Provider: "replicate"}}
 }
 
+func (f fakeProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
+	return flow.ProposeHosts(ctx, f.store, ws, kinds())
+}
+
 func (f fakeProviders) CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error) {
 	return flow.CredentialUses(ctx, f.store, ws, func(*flow.Node) string { return "" })
 }
@@ -110,6 +114,82 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
+func TestCredentialHosts(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	b := h.as(flow.MemberEditor)
+	hosts := func(name string) string {
+		t.Helper()
+		k, err := h.store.FindCredential(context.Background(), flow.DefaultWorkspace, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(k.Hosts, " ")
+	}
+	t.Run("asks for the hosts of a new secret", func(t *testing.T) {
+		form := url.Values{"provider": {"plain"}, "name": {"crm"}, "secret": {"s3cret"}}
+		b.post("/credentials", form).is(http.StatusUnprocessableEntity).has("Enter the hosts").lacks("s3cret")
+		form.Set("any_host", "on")
+		b.post("/credentials", form).see("/credentials")
+		b.get("/credentials").is(http.StatusOK).has("credential can be sent anywhere")
+	})
+	t.Run("proposes the hosts that flows use", func(t *testing.T) {
+		h.flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://api.example.com:8443/x", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
+		b.get("/credentials/crm").is(http.StatusOK).has("Credential can be sent anywhere.", `value="api.example.com:8443"`, "Save them to bind it.")
+		if got := hosts("crm"); got != "" {
+			t.Errorf("bound to %q without being asked", got)
+		}
+	})
+	t.Run("refuses what is no host, and keeps what was typed", func(t *testing.T) {
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {"*.com"}}).is(http.StatusUnprocessableEntity).has("hosts of strangers", `value="*.com"`)
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {"https://api.example.com"}}).is(http.StatusUnprocessableEntity).has("without a scheme")
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {""}}).is(http.StatusUnprocessableEntity).has("Enter the hosts")
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {"a.example.com"}, "any_host": {"on"}}).is(http.StatusUnprocessableEntity).has("Remove the hosts")
+	})
+	t.Run("saves hosts", func(t *testing.T) {
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {"API.example.com:8443, *.example.org"}}).see("/credentials/crm")
+		if got := hosts("crm"); got != "api.example.com:8443 *.example.org" {
+			t.Errorf("bound to %q", got)
+		}
+		b.get("/credentials/crm").is(http.StatusOK).has("Hosts saved.", "api.example.com:8443, *.example.org").lacks("sent anywhere")
+		b.get("/credentials").is(http.StatusOK).lacks("sent anywhere")
+	})
+	t.Run("leaves a provider's hosts alone", func(t *testing.T) {
+		b.post("/credentials", url.Values{"provider": {"openai"}, "name": {"mine"}, "secret": {"sk-right"}}).see("/credentials")
+		b.post("/credentials/mine/hosts", url.Values{"hosts": {"evil.example"}}).is(http.StatusUnprocessableEntity)
+		if got := hosts("mine"); got != "api.openai.com" {
+			t.Errorf("bound to %q", got)
+		}
+	})
+	t.Run("is for editors", func(t *testing.T) {
+		h.as(flow.MemberViewer).post("/credentials/crm/hosts", url.Values{"hosts": {"evil.example"}}).is(http.StatusForbidden)
+	})
+}
+
+// TestCredentialThatDoesNotOpen: it is named, and entering the secret again mends it.
+func TestCredentialThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	ctx := context.Background()
+	for _, name := range []string{"whole", "broken"} {
+		if err := h.store.SaveCredential(ctx, flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: name, Hosts: []string{"a.example"}}, "secret of "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.store.SQLite().ExecContext(ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'whole') WHERE name = 'broken'"); err != nil {
+		t.Fatal(err)
+	}
+	b := h.as(flow.MemberEditor)
+	b.get("/credentials").is(http.StatusOK).has("can’t be opened")
+	b.get("/credentials/broken").is(http.StatusOK).has("This credential can’t be opened.", "SLUICE_MASTER_KEY", "enter the secret again")
+	b.get("/credentials/whole").is(http.StatusOK).lacks("can’t be opened")
+	b.post("/credentials/broken/secret", url.Values{"secret": {"entered again"}}).see("/credentials/broken")
+	if _, secret, err := h.store.OpenCredential(ctx, flow.DefaultWorkspace, "broken"); err != nil || secret != "entered again" {
+		t.Errorf("it opens as %q, %v", secret, err)
+	}
+	b.get("/credentials/broken").is(http.StatusOK).lacks("can’t be opened")
+}
+
 func TestCredentials_trust(t *testing.T) {
 	t.Parallel()
 	h := setupCredentials(t)
@@ -135,7 +215,7 @@ func TestCredentials_access(t *testing.T) {
 	viewer.get("/credentials").is(http.StatusOK).has("openai").lacks("api.openai.com", "REPLICATE", "?add=")
 	viewer.get("/credentials?add=openai").is(http.StatusOK).lacks("platform.openai.com")
 	viewer.get("/credentials/openai").is(http.StatusForbidden)
-	for _, path := range []string{"/credentials", "/credentials/openai/test", "/credentials/openai/secret", "/credentials/openai/remove"} {
+	for _, path := range []string{"/credentials", "/credentials/openai/test", "/credentials/openai/secret", "/credentials/openai/hosts", "/credentials/openai/remove"} {
 		viewer.post(path, nil).is(http.StatusForbidden)
 		h.stranger().post(path, nil).is(http.StatusUnauthorized)
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -25,6 +27,7 @@ func (s *Server) inspectorRoutes() []route {
 		{http.MethodGet, "/flows/:flow/overview", accessViewer, (*call).showOverview},
 		{http.MethodGet, "/flows/:flow/node/:node", accessViewer, (*call).showNode},
 		{http.MethodPost, "/flows/:flow/node/:node", accessEditor, (*call).saveNode},
+		{http.MethodPost, "/flows/:flow/node/:node/secret", accessEditor, (*call).moveSecret},
 		{http.MethodGet, "/flows/:flow/node/:node/pin", accessEditor, (*call).pinModel},
 		{http.MethodGet, "/flows/:flow/node/:node/upgrade", accessEditor, (*call).showUpgrade},
 		{http.MethodGet, "/flows/:flow/completions", accessViewer, (*call).listCompletions},
@@ -124,6 +127,34 @@ func (c *call) saveNode() error {
 	}
 	if err := c.edit(t.flow.ID, form.edits); err != nil {
 		return err
+	}
+	return c.see("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+}
+
+// moveSecret is POST the button beside a text that looks like a secret.
+func (c *call) moveSecret() error {
+	if err := c.form(); err != nil {
+		return err
+	}
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	field, number, _ := strings.Cut(c.FormValue("move"), " ")
+	index, err := strconv.Atoi(number)
+	if err != nil {
+		return errNotFound
+	}
+	name, err := c.s.Library.MoveSecret(c.ctx(), c.ws(), t.flow.ID, c.member.UserID, t.node.ID, field, index)
+	if err != nil {
+		return err
+	}
+	if err := c.audit("credential.save", name, "flow:"+t.flow.ID); err != nil {
+		return err
+	}
+	c.toast(views.ToneOK, "Moved to the credential “"+name+"”.")
+	if c.partial() {
+		return c.NoContent(http.StatusNoContent)
 	}
 	return c.see("/flows/" + t.flow.ID + "/node/" + t.node.ID)
 }

@@ -61,7 +61,7 @@ func (fakeModels) Providers() []views.Option {
 	return []views.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
-func (fakeModels) NewCredential(ws, name, provider, secret string) (flow.Credential, error) {
+func (fakeModels) NewCredential(ws, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
 	if secret == "" {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
 	}

@@ -17,7 +17,7 @@ type credentialMaker interface {
 
 func (c *call) credentialForm() views.CredentialForm {
 	none := []views.Option{{Value: "", Label: "Anything: a plain secret"}}
-	return views.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Providers: append(none, c.s.Models.Providers()...), Errors: views.Errors{}}
+	return views.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: views.Errors{}}
 }
 
 // newCredential is GET the form of the dialog.
@@ -39,7 +39,7 @@ func (c *call) addCredential() error {
 		return err
 	}
 	form := c.credentialForm()
-	made, err := c.s.Models.NewCredential(c.ws(), form.Name, form.Provider, c.FormValue("secret"))
+	made, err := c.s.Models.NewCredential(c.ws(), form.Name, form.Provider, c.FormValue("secret"), splitHosts(form.Hosts), form.AnyHost)
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		for _, p := range e.Fields {
 			form.Errors[p.Pointer] = p.Detail

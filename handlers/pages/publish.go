@@ -74,7 +74,7 @@ func (c *call) fillPublish(d *draft, f *views.BuilderFill) (views.PublishState, 
 
 // publishProblems are what keeps the draft from being published.
 func (c *call) publishProblems(f *flow.Flow) (list []views.PublishProblem) {
-	_, err := c.s.Library.Check(f.Draft)
+	_, err := c.s.Library.CheckDraft(c.ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
 		return nil

@@ -18,7 +18,6 @@ import (
 type versionStore interface {
 	publishStore
 	CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error)
-	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
 }
 
 func (s *Server) versionRoutes() []route {
@@ -164,7 +163,7 @@ func (c *call) makeLive() error {
 		return err
 	}
 	if f.LiveVersion != n {
-		if err := c.s.Store.SetLiveVersion(c.ctx(), c.ws(), f.ID, n, c.member.UserID); err != nil {
+		if err := c.s.Library.SetLiveVersion(c.ctx(), c.ws(), f.ID, n, c.member.UserID); err != nil {
 			return err
 		}
 		if err := c.audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", views.VersionName(n), views.VersionName(f.LiveVersion))); err != nil {

@@ -2,8 +2,8 @@
 import { flowPath } from "../builder/canvas.ts";
 import { el, html } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
-import { ask } from "./ask.ts";
-import { pane, send } from "./fields.ts";
+import { ask, nodePath } from "./ask.ts";
+import { pane, section, send, settle } from "./fields.ts";
 import { part } from "./values.ts";
 
 let dialog: HTMLDialogElement | undefined;
@@ -13,11 +13,11 @@ pane.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLElement>("[data-new-credential]");
   if (!button) return;
   key = button.closest<HTMLElement>("[data-key]")!.dataset.key;
-  void open(button.dataset.newCredential!);
+  void open(button.dataset.newCredential!, button.dataset.hosts ?? "");
 });
 
-async function open(provider: string): Promise<void> {
-  const r = await ask(`${flowPath}/credentials?provider=${encodeURIComponent(provider)}`);
+async function open(provider: string, hosts: string): Promise<void> {
+  const r = await ask(`${flowPath}/credentials?${new URLSearchParams({ provider, hosts })}`);
   if (!r?.ok) return;
   dialog ??= made();
   dialog.querySelector(".body")!.replaceChildren(html(await r.text()));
@@ -32,7 +32,8 @@ function made(): HTMLDialogElement {
   d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // no secret stays in the page
   d.addEventListener("submit", (e) => { e.preventDefault(); void add(e.target as HTMLFormElement); });
   d.addEventListener("change", (e) => {
-    const t = e.target as HTMLSelectElement, name = d.querySelector<HTMLInputElement>("[name=name]");
+    const t = e.target as HTMLSelectElement, name = d.querySelector<HTMLInputElement>("[name=name]"), hosts = d.querySelector<HTMLElement>("[data-plain-only]");
+    if (t.name === "provider" && hosts) hosts.hidden = t.value !== ""; // those of a provider are known
     if (t.name === "provider" && name && (!name.value || [...t.options].some((o) => o.value === name.value))) name.value = t.value;
   });
   document.body.append(d);
@@ -55,3 +56,14 @@ async function add(form: HTMLFormElement): Promise<void> {
   send(field);
   select.focus();
 }
+
+// A text that looks like a secret moves to a credential. The edit is the server's
+// and arrives like that of another person.
+pane.addEventListener("click", (e) => {
+  const button = (e.target as Element).closest<HTMLButtonElement>("[data-move-secret]"), node = section()?.dataset.node;
+  if (!button || !node) return;
+  e.preventDefault();
+  settle();
+  button.disabled = true;
+  void ask(`${nodePath(node)}/secret`, { method: "POST", body: new URLSearchParams({ move: button.value }) }).then(() => { button.disabled = false; });
+});

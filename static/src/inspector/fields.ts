@@ -14,10 +14,18 @@ export const fieldOf = (e: Element): HTMLElement | null => e.closest<HTMLElement
 const typingPause = 300; // ms of rest after which what was typed is sent
 const waiting = new Map<HTMLElement, number>();
 
-/** later sends a field once nobody types in it. */
+/** later sends a field once nobody types in it. What may become a secret waits until the field is left, so that no half of it is kept. */
 export function later(field: HTMLElement): void {
   clearTimeout(waiting.get(field));
-  waiting.set(field, window.setTimeout(() => send(field), typingPause));
+  waiting.set(field, mayHoldSecret(field) ? 0 : window.setTimeout(() => send(field), typingPause));
+}
+
+// Names of secrets, and more than that: the server has the rule (flow/secret_names.go).
+const secretName = /auth|token|key|secret|pass|pwd|psw|sig|cred|cookie|session|bearer|jwt|otp|hmac|sid|:\/\/[^/?#]*@/i;
+
+function mayHoldSecret(field: HTMLElement): boolean {
+  if (!field.hasAttribute("data-secrets")) return false;
+  return [...field.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input:not([type=hidden]), textarea")].some((c) => secretName.test(c.value));
 }
 
 /** settle sends all that was typed. */
