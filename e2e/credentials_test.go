@@ -92,7 +92,10 @@ func TestCredentialAddRefuses(t *testing.T) {
 		{"a missing base URL", "sk", "--base-url", []string{"--name", "a", "--provider", "openai_compatible"}},
 		{"a base URL with a password", "sk", "without a name or password", []string{"--name", "a", "--provider", "vllm", "--base-url", "http://u:p@gpu/v1"}},
 		{"an empty host", "sk", "--host", []string{"--name", "a", "--host", ""}},
-		{"a host with a port", "sk", "without a scheme, a port", []string{"--name", "a", "--host", "127.0.0.1:80"}},
+		{"no host", "sk", "--any-host", []string{"--name", "a"}},
+		{"a host and any host", "sk", "exclude each other", []string{"--name", "a", "--host", "a.example", "--any-host"}},
+		{"a host with a scheme", "sk", "without a scheme or a path", []string{"--name", "a", "--host", "https://a.example"}},
+		{"hosts of strangers", "sk", "hosts of strangers", []string{"--name", "a", "--host", "*.co.uk"}},
 		{"another provider's name", "sk", "choose another name", []string{"--name", "anthropic", "--provider", "openai"}},
 		{"a local server", "none", "--base-url", []string{"--name", "gpu", "--provider", "vllm"}},
 		{"several lines", "one\ntwo", "one line", []string{"--name", "a", "--provider", "openai"}},
@@ -153,5 +156,59 @@ func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	}
 	if out := s.must("flow", "run", file); out != "got: 200" {
 		t.Errorf("flow run printed %q", out)
+	}
+}
+
+// TestCredentialsStayWithTheirHosts takes the way of somebody who may only run
+// flows and wants to have a credential: the URL of a request is an input.
+func TestCredentialsStayWithTheirHosts(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-precious-1234567890"
+	var stolen atomic.Bool
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.Header.Get("Authorization"), secret) {
+			stolen.Store(true)
+		}
+	}))
+	t.Cleanup(thief.Close)
+	s := stoppedServer(t)
+	if r := s.commandWith(secret, "credential", "add", "--name", "api", "--any-host"); r.code != 0 || !strings.Contains(r.out, "can be sent anywhere") {
+		t.Fatalf("credential add: %+v", r)
+	}
+	if r := s.command("credential", "list"); r.code != 0 || !strings.Contains(r.errs, "api: credential can be sent anywhere. Bind it with: sluice credential hosts api --host HOST") {
+		t.Errorf("credential list: %+v", r)
+	}
+	if r := s.command("doctor"); !strings.Contains(r.out, "1 credential can be sent anywhere: api.") {
+		t.Errorf("doctor: %+v", r)
+	}
+	call := func(name, url string, edges ...string) string {
+		return writeFile(t, name, document("Call", []object{
+			node("where", "input", object{"name": "where", "type": "text", "default": "x"}),
+			node("call", "http_request", object{"url": url, "headers": object{"Authorization": object{"credential": "api"}}}), output("got"),
+		}, append(edges, "call.status > out_got.value")...))
+	}
+	open := call("open.json", "https://api.example.com", "where.value > call.url")
+	if r := s.command("flow", "import", open, "--publish"); r.code == 0 || !strings.Contains(r.errs, "whoever starts a run") || !strings.Contains(r.errs, "under Credentials") {
+		t.Errorf("an unbound credential was published: %+v", r)
+	}
+	if r := s.command("credential", "hosts", "api", "--host", "api.example.com", "--host", "*.example.org"); r.code != 0 || !strings.Contains(r.out, "api.example.com, *.example.org") {
+		t.Fatalf("credential hosts: %+v", r)
+	}
+	s.must("flow", "import", open, "--publish")
+	if r := s.command("flow", "run", open, "--input", "where="+thief.URL); r.code == 0 || !strings.Contains(r.errs+r.out, "may not be sent to 127.0.0.1") || stolen.Load() {
+		t.Errorf("stolen %v: %+v", stolen.Load(), r)
+	}
+	if list := s.must("credential", "list", "--json"); !strings.Contains(list, `"unbound": false`) || !strings.Contains(list, `"api.example.com"`) {
+		t.Errorf("credential list:\n%s", list)
+	}
+	s.must("credential", "hosts", "api", "--any-host")
+	fixed := call("fixed.json", thief.URL)
+	refusing := append(s.env, "SLUICE_UNBOUND_CREDENTIALS=refuse")
+	s.env = refusing
+	if r := s.command("flow", "run", fixed); r.code == 0 || !strings.Contains(r.errs+r.out, "SLUICE_UNBOUND_CREDENTIALS") || stolen.Load() {
+		t.Errorf("stolen %v: %+v", stolen.Load(), r)
+	}
+	if r := s.command("flow", "import", fixed, "--publish"); r.code == 0 || !strings.Contains(r.errs, "SLUICE_UNBOUND_CREDENTIALS") {
+		t.Errorf("published: %+v", r)
 	}
 }

@@ -22,6 +22,8 @@ type EditRequest struct {
 	TxID string // repeating it carries nothing out twice
 	Ops  []Edit
 	Undo string // in the place of Ops: a transaction to take back, by its TxID
+	// hide takes a secret out of what is logged to take the transaction back.
+	hide func(e *Edit)
 }
 
 // EditResult is a transaction that was carried out.
@@ -115,6 +117,11 @@ func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r EditR
 	out, err := l.editDraft(ctx, f, r.Ops)
 	if err != nil {
 		return nil, err
+	}
+	for i := range out.Inverse {
+		if r.hide != nil {
+			r.hide(&out.Inverse[i])
+		}
 	}
 	return l.saveEdit(ctx, f, user, &r, out)
 }

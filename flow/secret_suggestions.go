@@ -180,6 +180,11 @@ func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field 
 		return "", err
 	}
 	edit := Edit{Op: OpSet, Node: n.ID, Field: field, Value: s.replace(n.Config[field], name)}
-	_, err = l.EditFlow(ctx, ws, flowID, user, EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: []Edit{edit}})
+	hide := func(e *Edit) {
+		if e.Op == OpSet && e.Node == n.ID && e.Field == field {
+			e.Value = s.replace(e.Value, name)
+		}
+	}
+	_, err = l.EditFlow(ctx, ws, flowID, user, EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: []Edit{edit}, hide: hide})
 	return name, err
 }
