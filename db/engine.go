@@ -46,7 +46,12 @@ func (s *Store) LockEngine(info EngineInfo) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o600)
+	if err := os.WriteFile(path, data, 0o600); err != nil && !isFull(err) {
+		return err
+	} else if err != nil {
+		s.cfg.Log.Warn("the command line will not find this server until it is started with room on the disk", "error", err)
+	}
+	return nil
 }
 
 // ReadEngine tells how to reach the engine of a data directory and whether it

@@ -113,6 +113,9 @@ func unreadable(err error, what, id string) error {
 	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "What is stored of the %s %s cannot be read. The log has the details; a backup may have it whole.", what, id), err)
 }
 
+// Advise adds to an error of the start what an operator can do about it.
+func (s *Store) Advise(err error) error { return unopened(s.cfg.DataDir, err) }
+
 // unopened adds what an operator can do about a database that does not open.
 func unopened(dir string, err error) error {
 	switch e, ok := errors.AsType[sqlite3.Error](err); {
@@ -120,6 +123,8 @@ func unopened(dir string, err error) error {
 		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
 	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
+	case isFull(err):
+		return fmt.Errorf("%w; there is no room on the disk of %s: make some and start again", err, dir)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
 	}

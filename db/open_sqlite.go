@@ -85,6 +85,11 @@ func newConnector(path, options, pragmas string) *connector {
 	c := &connector{dsn: "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options, driver: &sqlite3.SQLiteDriver{}}
 	if pragmas != "" {
 		c.driver.ConnectHook = func(conn *sqlite3.SQLiteConn) error {
+			// The files beside the database stay when it is closed: on a full disk
+			// there might be no room to make them again, not even to read.
+			if err := conn.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1); err != nil {
+				return fmt.Errorf("keep the log: %w", err)
+			}
 			_, err := conn.Exec(pragmas, nil)
 			return err
 		}

@@ -67,7 +67,7 @@ func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, 
 		return nil
 	})
 	if err != nil {
-		return report, unopened(s.cfg.DataDir, fmt.Errorf("recover: %w", err))
+		return report, fmt.Errorf("recover: %w", err)
 	}
 	s.busyBefore = nil // they are counted
 	return report, nil

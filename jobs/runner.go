@@ -219,8 +219,9 @@ func (r *Runner) beginLater(ctx context.Context) {
 
 // block refuses starts until begin has succeeded.
 func (r *Runner) block(err error) {
-	r.blocked.Store(flow.AsError(err))
-	r.log.Error("runs are not accepted yet", "error", err)
+	if r.blocked.Swap(flow.AsError(err)) == nil {
+		r.log.Error("runs are not accepted yet; trying again every second", "error", err)
+	}
 }
 
 // isPassing reports whether an error is known to go away without a restart.

@@ -79,7 +79,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (
 		if a.server != nil {
 			err = errors.Join(err, a.server.Close())
 		}
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(store.Advise(err), store.Close())
 	}
 	return a, nil
 }

@@ -45,6 +45,10 @@ func (a *app) greet(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
 	token := flow.NewLinkToken()
 	offered, err := a.store.OfferSetUp(ctx, flow.Hash([]byte(token)))
+	if errors.Is(err, &flow.Error{Code: flow.CodeStorageFull}) {
+		fmt.Fprint(w, "\nThe storage is full: make room and start again to get the set-up link.\n")
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("offer set-up: %w", err)
 	}

@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/mattn/go-sqlite3"
+)
+
+// fillDisk writes a file until its disk is full and returns what makes room again.
+func fillDisk(t *testing.T, dir string) (empty func()) {
+	t.Helper()
+	path := filepath.Join(dir, "fill")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; size /= 2 {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStartOnAFullDisk starts a server on a disk without room: it serves what it
+// has, refuses runs, and takes them up once there is room.
+func TestStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"killed", "stopped"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			disk := smallDisk(t)
+			up := newSlowUpstream(t)
+			s := stoppedServer(t)
+			s.dir = filepath.Join(disk, "data")
+			s.env = append(s.env, "SLUICE_DATA_DIR="+s.dir)
+			s.start()
+			greet, call := s.publish(greeting()), s.publish(calling(up.URL))
+			key := s.key()
+			done := s.client(key).succeed(greet, object{"name": "Ada"})
+			var cut *run
+			if end == "killed" {
+				cut = s.client(key).start(call, object{"n": "1"})
+				s.waitUntil("the call hangs", func() bool { return up.calls.Load() == 1 })
+				s.kill()
+			} else {
+				s.stop()
+			}
+			room := fillDisk(t, disk)
+			s.start()
+			c := s.client(key)
+			if r := c.want(200, "GET", done.path(), nil).run(t); r.Status != "succeeded" {
+				t.Errorf("read on a full disk, a run is %s", r.Status)
+			}
+			c.refused(503, "storage_full", "POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
+			room()
+			s.waitUntil("runs are accepted", func() bool {
+				a, err := c.try("POST", "/v1/flow/"+greet+"/run", object{"name": "Ada"})
+				return err == nil && a.status == 202
+			})
+			up.letGo()
+			if cut != nil {
+				if r := c.await(cut); r.Status != "succeeded" {
+					t.Errorf("the run that was in flight is %s: %+v", r.Status, r.Error)
+				}
+			}
+			s.stop()
+			s.faults = nil // the log says that the disk was full
+		})
+	}
+}
+
+// TestStartOnADamagedDatabase damages a part that only the recovery reads.
+func TestStartOnADamagedDatabase(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	s.stop()
+	path := filepath.Join(s.dir, "sluice.db")
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, size int64
+	err = db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = 'river_leader'").Scan(&page, &size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xff}, int(size)), (page-1)*size); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	cmd := exec.Command(sluice, "serve")
+	cmd.Env = environment(s.env...)
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "damaged") || !strings.Contains(string(out), "sluice restore --replace") {
+		t.Errorf("a start on a damaged database: %v\n%s", err, out)
+	}
+}
