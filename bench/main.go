@@ -33,7 +33,7 @@ type row struct {
 var rows = []row{
 	{"wait", (*bench).waitRow}, {"single", (*bench).singleRow}, {"burst", (*bench).burstRow}, {"http", (*bench).httpRow},
 	{"nodes", (*bench).nodesRow}, {"queue", (*bench).queueRow}, {"start", (*bench).startRow}, {"stream", (*bench).streamRow},
-	{"files", (*bench).filesRow},
+	{"files", (*bench).filesRow}, {"webhooks", (*bench).webhooksRow},
 }
 
 // bench is one go at measuring.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"sluice/db"
 	"sluice/flow"
@@ -21,7 +20,7 @@ type flowCmd struct {
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
 	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
-	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a flow's webhooks are signed with."`
+	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a webhook of a flow is signed with."`
 	Limits   flowLimitsCmd   `cmd:"" help:"Show or set how much a flow may run and cost."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
@@ -186,38 +185,6 @@ func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	_, err = s.out.Write(data)
 	return err
-}
-
-type flowSecretCmd struct {
-	ID      string        `arg:"" help:"ID of the flow."`
-	Rotate  bool          `help:"Make a new secret and print that."`
-	Overlap time.Duration `help:"With --rotate: for how long the old one signs too, up to 168h; 0 ends it at once." default:"24h" placeholder:"24h"`
-}
-
-// Run prints the generated whsec_ secret, which receivers verify with where a
-// webhook has no secret of its own.
-func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, _, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	action, detail := "flow.secret.read", ""
-	secret := ""
-	if c.Rotate {
-		action, detail = "flow.secret.rotate", "overlap "+c.Overlap.String()
-		secret, err = store.RotateSigning(ctx, flow.DefaultWorkspace, c.ID, c.Overlap)
-	} else {
-		secret, err = store.SigningSecret(ctx, flow.DefaultWorkspace, c.ID)
-	}
-	if err != nil {
-		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
-	}
-	fmt.Fprintln(s.out, secret)
-	if c.Rotate && c.Overlap > 0 {
-		fmt.Fprintf(s.err, "The old secret signs too for %s.\n", c.Overlap)
-	}
-	return store.Audit(ctx, flow.DefaultWorkspace, "cli", action, c.ID, detail)
 }
 
 type flowListCmd struct {

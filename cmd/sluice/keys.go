@@ -18,6 +18,7 @@ type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
 	List   keyListCmd   `cmd:"" help:"List keys, without the keys themselves."`
 	Roll   keyRollCmd   `cmd:"" help:"Give a key a new text and print it, once; the old one works on for a while."`
+	Secret keySecretCmd `cmd:"" help:"Print the secret that signs the webhooks of a key's runs."`
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key at once."`
 }
 
@@ -49,7 +50,7 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return wrongKey(err)
 	}
-	return s.printKey(k, text, c.JSON)
+	return s.printKey(ctx, store, k, text, c.JSON)
 }
 
 // key is what the flags say; whether it may be so is for the keyring to tell.
@@ -89,14 +90,18 @@ func wrongKey(err error) error {
 	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
 }
 
-// printKey prints a key this once.
-func (s *streams) printKey(k *flow.Key, text string, asJSON bool) error {
+// printKey prints a key this once, and what signs the webhooks of its runs.
+func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, text string, asJSON bool) error {
+	secret, err := store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return printJSON(s.out, map[string]any{"id": k.ID, "key": text, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "expires_at": timeOrNil(k.ExpiresAt)})
+		return printJSON(s.out, map[string]any{"id": k.ID, "key": text, "webhook_secret": secret, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "expires_at": timeOrNil(k.ExpiresAt)})
 	}
 	fmt.Fprintln(s.out, text)
 	if isTerminal(s.out) {
-		fmt.Fprintf(s.err, "\nCopy this key now: it is kept nowhere and cannot be shown again. Its ID is %s.\n", k.ID)
+		fmt.Fprintf(s.err, "\nCopy this key now: it is kept nowhere and cannot be shown again. Its ID is %s.\nWebhooks of its runs are signed with %s; 'sluice key secret %s' shows that again.\n", k.ID, secret, k.ID)
 	}
 	return nil
 }
@@ -122,7 +127,7 @@ func (c keyRollCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := s.printKey(k, text, c.JSON); err != nil || !isTerminal(s.out) {
+	if err := s.printKey(ctx, store, k, text, c.JSON); err != nil || !isTerminal(s.out) {
 		return err
 	}
 	fmt.Fprintf(s.err, "The old one, %s…, works until %s.\n", k.Previous.Prefix, shortTime(k.Previous.Until))
@@ -198,6 +203,28 @@ func previousJSON(k *flow.Key) any {
 	}
 	p := &k.Previous
 	return map[string]any{"prefix": p.Prefix, "until": timeOrNil(p.Until), "last_used_at": timeOrNil(p.UsedAt), "last_used_ip": p.UsedIP, "calls": p.Uses}
+}
+
+type keySecretCmd struct {
+	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
+}
+
+// Run prints the secret, which stays when the key is rolled.
+func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	secret, err := store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, c.ID)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return noSuchKey(c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, secret)
+	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "key.secret.read", c.ID, "")
 }
 
 type keyRevokeCmd struct {

@@ -95,7 +95,7 @@ var auditWords = map[string]string{
 	"credential.save": "saved the credential", "credential.remove": "removed the credential", "credential.test": "tested the credential",
 	"flow.publish": "published", "flow.live": "made live a version of", "flow.restore": "restored a version of", "flow.archive": "archived", "flow.limits": "changed the limits of",
 	"flow.create": "made the flow", "flow.import": "imported the flow", "flow.duplicate": "duplicated the flow", "flow.export": "exported the flow",
-	"flow.secret.read": "read the signing secret of", "flow.secret.rotate": "replaced the signing secret of", "flow.secret.end": "ended the old signing secret of",
+	"key.secret.read": "read the webhook secret of", "flow.secret.read": "read the signing secret of", "flow.secret.rotate": "replaced the signing secret of", "flow.secret.end": "ended the old signing secret of",
 	"delivery.redeliver": "sent again", "delivery.redeliver_failed": "sent failed messages again of", "delivery.test": "tested a webhook of", "price.set": "set the price of", "price.remove": "removed the price of",
 	"form.on": "opened the form of", "form.off": "closed the form of", "form.change": "changed the form of",
 	"run.erase": "erased the run", "run.cancel": "canceled the run",

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	hungWebhooks = 400
+	// healthyPace is the time between two webhooks to the healthy receiver.
+	healthyPace = 25 * time.Millisecond
+)
+
+// telling is input, output, webhook.
+func telling(url string) []byte {
+	return document("Tell", []object{nameInput(), textOutput(), node("tell", "webhook", object{"url": url})}, "name.value", "out.value")
+}
+
+// receivers are one that hangs and one that answers, and notes when.
+type receivers struct {
+	*httptest.Server
+	mu      sync.Mutex
+	held    int
+	most    int
+	arrived map[string]time.Time // by the text in the message
+}
+
+func newReceivers() *receivers {
+	r := &receivers{arrived: map[string]time.Time{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/hang", func(_ http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		r.hold(1)
+		<-req.Context().Done() // until the sender gives up
+		r.hold(-1)
+	})
+	mux.HandleFunc("/answer", func(_ http.ResponseWriter, req *http.Request) {
+		at := time.Now()
+		var m struct{ Text string }
+		if json.NewDecoder(req.Body).Decode(&m) == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.arrived[m.Text] = at
+		}
+	})
+	r.Server = httptest.NewServer(mux)
+	return r
+}
+
+func (r *receivers) hold(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held += n
+	r.most = max(r.most, r.held)
+}
+
+func (r *receivers) holds() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held > 0
+}
+
+// times are how long the webhooks took from the start of their run, when all
+// have arrived.
+func (r *receivers) times(begun map[string]time.Time) (list []time.Duration, all bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for text, at := range begun {
+		if arrived, ok := r.arrived[text]; ok {
+			list = append(list, arrived.Sub(at))
+		}
+	}
+	return list, len(list) == len(begun)
+}
+
+// webhooksRow sends webhooks to a receiver that answers beside 400 to one that
+// hangs, for longer than an attempt may take, so that attempts time out and
+// begin meanwhile.
+func (b *bench) webhooksRow() error {
+	r := newReceivers()
+	defer r.Close()
+	defer r.CloseClientConnections()
+	s, err := b.newServer("SLUICE_ALLOW_PRIVATE=127.0.0.0/8")
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	hanging, key, err := s.prepare(telling(r.URL + "/hang"))
+	if err != nil {
+		return err
+	}
+	healthy, err := s.publish(telling(r.URL + "/answer"))
+	if err != nil {
+		return err
+	}
+	w, err := dial(s.addr)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	begin := func(flowID, name string) error {
+		status, body, err := w.post(head("POST", "/v1/flow/"+flowID+"/run", key), fmt.Appendf(nil, `{"name":%q}`, name))
+		if err != nil || status != 202 {
+			return unexpected(status, body, err)
+		}
+		return nil
+	}
+	for i := range hungWebhooks {
+		if err := begin(hanging, fmt.Sprint("hung", i)); err != nil {
+			return err
+		}
+	}
+	for !r.holds() {
+		time.Sleep(time.Millisecond)
+	}
+	begun := map[string]time.Time{}
+	for until := time.Now().Add(max(2*b.seconds, 16*time.Second)); time.Now().Before(until); time.Sleep(healthyPace) {
+		name := fmt.Sprint("n", len(begun))
+		begun[name] = time.Now()
+		if err := begin(healthy, name); err != nil {
+			return err
+		}
+	}
+	l := &load{}
+	for late, all := time.Now().Add(time.Minute), false; !all; time.Sleep(time.Millisecond) {
+		if l.times, all = r.times(begun); !all && time.Now().After(late) {
+			l.errors = len(begun) - len(l.times)
+			b.errors += l.errors
+			break
+		}
+	}
+	slices.Sort(l.times)
+	b.add(fmt.Sprintf("webhooks beside a hanging receiver: %d queued to it, one each %s to another", hungWebhooks, ms(healthyPace)),
+		fmt.Sprintf("%d arrived, from the start of their run p50 %s, p95 %s, p99 %s; at most %d held at once; %d errors", len(l.times), ms(l.at(.5)), ms(l.at(.95)), ms(l.at(.99)), r.most, l.errors),
+		"p95 ≤ 2 s, at most 5 held", "")
+	return nil
+}
