@@ -48,10 +48,12 @@ var limits = map[string]string{
 	"Flows that are not archived": "unlimited (`SLUICE_QUOTA_FLOWS`); {{found `flow/quotas.go` `Flows: (\\d+)`}} with open sign-up",
 	"Runs kept":                   "unlimited (`SLUICE_QUOTA_RUNS`); {{found `flow/quotas.go` `SignupQuota.*Runs: (\\d+)`}} with open sign-up",
 
-	"Time to answer":           `{{span "jobs" "deliveryTimeout"}}`,
-	"Attempts":                 `{{attempts}} in about {{attemptDays}} days`,
-	"Kept of an answer":        `{{bytes "jobs" "keptResponse"}}`,
-	"Two secrets side by side": `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
+	"Time to answer":                   `{{span "jobs" "deliveryTimeout"}}`,
+	"Attempts":                         `{{attempts}} in about {{attemptDays}} days`,
+	"Kept of an answer":                `{{bytes "jobs" "keptResponse"}}`,
+	"Attempts at once of one instance": `{{number "flow" "DeliverySlots"}}`,
+	"Attempts at once to one endpoint": `{{number "flow" "EndpointSlots"}}`,
+	"Two secrets side by side":         `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
 
 	"Requests with an invalid key": `{{number "handlers" "invalidKeysPerMinute"}} a minute from one address`,
 	"Overlap when a key is rolled": `{{span "flow" "MaxOverlap"}} at most`,

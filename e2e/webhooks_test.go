@@ -53,7 +53,7 @@ func TestWebhooks(t *testing.T) {
 	wantJSON(t, m.body, `{"ada": "Ada", "text": "Hello Ada!"}`)
 
 	one := receiver.await(t, "/one/Ada", 1)[0]
-	verify(t, s.must("flow", "secret", id), one)
+	verify(t, s.must("flow", "secret", id, "--node", "one"), one)
 	wantJSON(t, one.body, `{"text": "Hello Ada!"}`)
 	whole := receiver.await(t, "/run", 1)[0]
 	verify(t, runSecret, whole)
