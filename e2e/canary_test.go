@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,10 @@ var canaries = map[string]string{
 	"secret of the environment":   "canary-environment-77d2e9b1",
 	"credential in a header":      "canary-header-19ab33cd",
 	"literal in a document":       "canary-literal-e04b5f6a",
+	"literal in a URL":            "canary-in-url-5d6e7f80",
+	"literal in a query":          "canary-in-query-6e7f8091",
+	"literal in a body":           "canary-in-body-7f8091a2",
+	"literal in a text":           "canary-in-text-8091a2b3",
 	"signing secret of a webhook": "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-signing-5f6a7b8c9d0e1f2a")),
 	"custom signature":            "canary-signature-2b3c4d5e",
 	"secret of a run's webhook":   "whsec_" + base64.StdEncoding.EncodeToString([]byte("canary-per-run-0a1b2c3d4e5f6a7b")),
@@ -34,6 +39,8 @@ func parrot(t *testing.T) *httptest.Server {
 		all := fmt.Sprintf("%s %s %v %q %s", r.Method, r.URL, r.Header, r.Header, body)
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+		w.Header().Set("X-Hex", hex.EncodeToString([]byte("Bearer "+r.Header.Get("Authorization"))))
+		w.Header().Set("X-Base64", base64.StdEncoding.EncodeToString([]byte("Bearer "+r.Header.Get("Authorization"))))
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/chat/completions") && strings.HasPrefix(r.URL.Path, "/good"):
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -63,7 +70,11 @@ func TestCanary(t *testing.T) {
 		{"signing", "signing secret of a webhook", "", ""},
 		{"signature", "custom signature", "", ""},
 	} {
-		r := s.commandWith(canaries[c.secret], "credential", "add", "--name", c.name, "--provider", c.provider, "--base-url", c.base)
+		args := []string{"credential", "add", "--name", c.name, "--provider", c.provider, "--base-url", c.base}
+		if c.provider == "" {
+			args = append(args, "--host", "127.0.0.1")
+		}
+		r := s.commandWith(canaries[c.secret], args...)
 		if r.code != 0 {
 			t.Fatalf("credential add: %+v", r)
 		}
@@ -111,20 +122,24 @@ func canaryFlow(echo string) []byte {
 	return document("Canary", []object{
 		input("n"),
 		node("header", "http_request", object{"url": echo + "/ok", "headers": object{"Authorization": ref("header"), "X-Api-Key": canaries["literal in a document"]}}),
+		node("places", "http_request", object{"url": echo + "/ok?n={{n}}&api_key=" + canaries["literal in a URL"], "method": "POST", "query": object{"token": canaries["literal in a query"]},
+			"body": object{"login": object{"password": canaries["literal in a body"], "user": "{{n}}"}}}),
+		node("text", "http_request", object{"url": echo + "/ok", "method": "POST", "body": `{"n": "{{n}}", "client_secret": "` + canaries["literal in a text"] + `"}`}),
 		node("refused", "http_request", object{"url": echo + "/fail", "method": "POST", "body": "{{n}}", "headers": object{"Authorization": ref("header")}}, routed),
 		node("good", "chat", object{"model": "good/m", "prompt": "{{n}}"}),
 		node("env", "chat", object{"model": "openai/m", "prompt": "{{n}}"}),
 		node("bad", "chat", object{"model": "bad/m", "prompt": "{{n}}"}, routed),
 		node("hook", "webhook", object{"url": echo + "/hook", "secret": ref("signing"), "signature": ref("signature")}),
-		output("header"), output("refused"), output("good"), output("env"), output("bad"),
-	}, "n.value > refused.n", "n.value > good.n", "n.value > env.n", "n.value > bad.n",
+		output("header"), output("places"), output("text"), output("refused"), output("good"), output("env"), output("bad"),
+	}, "n.value > refused.n", "n.value > places.n", "n.value > text.n", "places.body > out_places.value", "text.body > out_text.value", "n.value > good.n", "n.value > env.n", "n.value > bad.n",
 		"header.body > out_header.value", "refused.error > out_refused.value", "good.text > out_good.value", "env.text > out_env.value", "bad.error > out_bad.value")
 }
 
 // wantNowhere looks for a secret in every form in which it may hide.
 func wantNowhere(t *testing.T, what, secret, where, text string) {
 	t.Helper()
-	for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))} {
+	for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		hex.EncodeToString([]byte(secret)), strings.TrimRight(base64.StdEncoding.EncodeToString([]byte("Bearer "+secret)), "=")[10:36]} {
 		if at := strings.Index(text, form); at >= 0 {
 			t.Errorf("the %s is in %s: …%s…", what, where, text[max(0, at-80):min(len(text), at+len(form)+20)])
 		}
