@@ -84,7 +84,9 @@ type Kind struct {
 
 // Shape is what a node's own config adds to the declaration of its kind.
 type Shape struct {
-	Fields  []Field
+	Fields []Field
+	// Outputs are ports of the node. One that its kind has too says what type
+	// that port shows.
 	Outputs []Port
 	Open    string // see Kind.Open
 }
@@ -157,10 +159,19 @@ type Port struct {
 	Title    string `json:"title,omitempty"`
 	Help     string `json:"help,omitempty"`
 	Type     Type   `json:"type"`
+	Shown    Type   `json:"shown,omitempty"` // what usually comes, where Type allows more; not checked
 	Required bool   `json:"required,omitempty"`
 	List     bool   `json:"list,omitempty"`     // takes many edges, in order
 	First    bool   `json:"first,omitempty"`    // of a list: only its first value counts, so later edges are not waited for
 	Template bool   `json:"template,omitempty"` // grown by a {{name}}
+}
+
+// ShownType is the type that people see.
+func (p Port) ShownType() Type {
+	if p.Shown != "" {
+		return p.Shown
+	}
+	return p.Type
 }
 
 // Example is a runnable use of a kind: config and port values in, outputs out.
@@ -270,7 +281,14 @@ func (r *Registry) For(n *Node) *Kind {
 		}
 	}
 	for _, p := range shape.Outputs {
-		if p.Name != ErrorPort && !slices.ContainsFunc(own.Outputs, func(o Port) bool { return o.Name == p.Name }) {
+		i := slices.IndexFunc(own.Outputs, func(o Port) bool { return o.Name == p.Name })
+		switch {
+		case i >= 0 && i < len(k.Outputs):
+			if own.Outputs[i].Shown == "" {
+				own.Outputs = slices.Clone(own.Outputs) // the kind's own are shared
+			}
+			own.Outputs[i].Shown = p.Type
+		case i < 0 && p.Name != ErrorPort:
 			own.Outputs = append(own.Outputs, p)
 		}
 	}

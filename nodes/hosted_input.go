@@ -16,7 +16,11 @@ import (
 // each value as the schema wants it. Files are uploaded and secrets looked up
 // last, when everything else is known to be right.
 func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]any, error) {
-	values := fitInput(form, givenInput(s.in))
+	given, err := givenInput(s.in)
+	if err != nil {
+		return nil, err
+	}
+	values := fitInput(form, given)
 	if problems := append(form.Check(asAddresses(form, values)), form.Missing(values)...); len(problems) > 0 {
 		return nil, badInput(s.m.ref, problems)
 	}
@@ -26,8 +30,26 @@ func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]a
 		if !given {
 			continue
 		}
-		var err error
 		if values[f.Name], err = s.fill(ctx, f, value); err != nil {
+			return nil, err
+		}
+	}
+	if form.Open {
+		return s.openInput(ctx, values)
+	}
+	return values, nil
+}
+
+// openInput fills in the inputs of a model that does not say what it takes. A
+// value that was kept as a secret is one, whatever the model calls it.
+func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[string]any, error) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		f := hosted.Field{Name: name, Widget: hosted.WidgetJSON}
+		if unknownField(name).Type == flow.FieldSecret {
+			f.Widget = hosted.WidgetSecret
+		}
+		var err error
+		if values[name], err = s.fill(ctx, &f, values[name]); err != nil {
 			return nil, err
 		}
 	}
@@ -78,9 +100,12 @@ func badInput(model string, problems []hosted.Problem) error {
 }
 
 // givenInput is what was set, by name of the input: what came by an edge, else
-// what was typed.
-func givenInput(in *flow.In) map[string]any {
-	given := map[string]any{}
+// what was typed, each before what the object of all inputs has.
+func givenInput(in *flow.In) (map[string]any, error) {
+	given, ok := inputObject(firstSet(in.Ports[allInputs], in.Config[allInputs]))
+	if !ok {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "%s must be a JSON object with the model's inputs by name.", allInputs)
+	}
 	for _, from := range []map[string]any{in.Config, in.Ports} {
 		for name, value := range from {
 			if input, ok := strings.CutPrefix(name, inputPrefix); ok && input != "" {
@@ -88,7 +113,36 @@ func givenInput(in *flow.In) map[string]any {
 			}
 		}
 	}
-	return given
+	return given, nil
+}
+
+func firstSet(a, b any) any { // cmp.Or cannot compare objects
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// inputObject copies an object, or reads one that is written as JSON. Nothing, or
+// an empty text, is an object without inputs.
+func inputObject(value any) (map[string]any, bool) {
+	if text, isText := value.(string); isText && strings.TrimSpace(text) == "" {
+		value = nil
+	} else if isText {
+		decoded, err := flow.DecodeJSON([]byte(text))
+		if err != nil || decoded == nil {
+			return nil, false
+		}
+		value = decoded
+	}
+	if value == nil {
+		return map[string]any{}, true
+	}
+	object, ok := value.(map[string]any)
+	if _, isFile := flow.FileID(value); isFile {
+		return nil, false
+	}
+	return maps.Clone(object), ok
 }
 
 // fitInput gives values the types that the schema wants where nothing can be

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +33,8 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			"Every input of the model is a field and a port named `input.` and its name, such as `input.prompt`. Only what is set is sent; the model has defaults for the rest. " +
 			"Where the model wants a file, a file of Sluice is uploaded and a URL is passed on as it is. " +
 			"The node keeps the version of the model and its schema, so the flow goes on working when the model changes. " +
-			"Without a kept schema the newest version is taken, and its inputs are checked when the node runs.\n\n" +
+			"Without a kept schema the newest version is taken, and its inputs are checked when the node runs. " +
+			"Of some models the platform does not say what they take: give those their inputs as one JSON object in `input`; only the model checks them.\n\n" +
 			"`output` is what the model puts out; each property of an object has a port of its own. " +
 			"Files are copied into Sluice at once, because the platform removes them after an hour. Text is streamed to whoever watches the run.\n\n" +
 			"The ID of a prediction is on disk before anything else happens, so that a crash or a repeated attempt goes on with it instead of paying for another. " +
@@ -45,6 +47,8 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 				Help: "The version to stay with: 64 hexadecimal digits. Empty takes the newest, or the one that the schema is of."},
 			{Name: "schema", Title: "Schema", Type: flow.FieldJSON, Typed: true, More: true,
 				Help: "What the model takes and puts out, kept with the node so that the flow goes on working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
+			{Name: allInputs, Title: "Input (JSON)", Type: flow.FieldJSON, Template: true, More: true,
+				Help: "Inputs as one JSON object, for a model that does not say what it takes. An input that is set on its own counts before this."},
 			{Name: "hold_s", Title: "Hold the answer", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
 				Help: "How many seconds the platform may hold its answer to the start. It saves a quick model the polling, but the prediction's ID is known only after that, so a crash in between starts it again."},
 			credentialField,
@@ -114,6 +118,7 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	case named.Version != "" && typed != "" && !strings.EqualFold(named.Version, typed):
 		add("version", "invalid", "the model names another version; leave one of them out")
 	}
+	problems = append(problems, checkAllInputs(n.Config[allInputs])...)
 	if n.Config["schema"] == nil {
 		return problems
 	}
@@ -131,10 +136,35 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	return problems
 }
 
+// checkAllInputs wants an object, and no secrets in it: they would stay in the
+// flow as they are.
+func checkAllInputs(value any) []flow.Problem {
+	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "{{") || value == "" {
+		return nil
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return []flow.Problem{{Pointer: flow.Pointer(allInputs), Code: "wrong_type", Detail: "wanted a JSON object with the model's inputs by name"}}
+	}
+	var problems []flow.Problem
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if unknownField(name).Type == flow.FieldSecret {
+			problems = append(problems, flow.Problem{Pointer: flow.Pointer(allInputs, name), Code: "invalid", Detail: "a secret would stay readable here; connect or set it as " + inputPrefix + name})
+		}
+	}
+	return problems
+}
+
 // checkValues holds typed values against the model's schema. What a template or
 // an edge gives is checked when the node runs.
 func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 	typed := map[string]any{}
+	all, _ := n.Config[allInputs].(map[string]any)
+	for field, value := range all {
+		if !fillsIn(value) {
+			typed[field] = value
+		}
+	}
 	for name, value := range n.Config {
 		field, isInput := strings.CutPrefix(name, inputPrefix)
 		if isInput && !fillsIn(value) {

@@ -13,6 +13,8 @@ import (
 const (
 	// inputPrefix is what the names of a model's inputs begin with in a node.
 	inputPrefix = "input."
+	// allInputs is the field and port for all inputs of a model in one object.
+	allInputs = "input"
 	// maxPin is how large a kept schema may be, in bytes of JSON. The largest of
 	// the public models has a quarter of it.
 	maxPin = 256 << 10
@@ -57,6 +59,9 @@ func newPin(schema map[string]any) *pin {
 	p := &pin{version: m.Version, official: m.Official, form: hosted.NewForm(m)}
 	for i := range p.form.Fields {
 		p.shape.Fields = append(p.shape.Fields, inputField(&p.form.Fields[i]))
+	}
+	if m.Output["type"] != nil || p.form.Output.Kind != hosted.OutputJSON {
+		p.shape.Outputs = append(p.shape.Outputs, flow.Port{Name: "output", Type: outputType(p.form.Output.Kind)})
 	}
 	for _, property := range p.form.Output.Properties {
 		if growsOutput(property.Name) {

@@ -75,6 +75,28 @@ func TestHostedModelShapeOfOutputs(t *testing.T) {
 	}
 }
 
+// TestHostedModelShowsItsOutput holds that the port output shows the type that
+// the schema has, but goes on taking every edge: a schema may be wrong.
+func TestHostedModelShowsItsOutput(t *testing.T) {
+	t.Parallel()
+	kinds := New(Deps{})
+	for schemas, want := range map[string]flow.Type{
+		`{"Input": {"type": "object"}, "Output": {"type": "string"}}`: flow.TypeText, painter: flow.TypeList, writer: flow.TypeText, teller: flow.TypeJSON,
+		`{"Input": {"type": "object"}, "Output": {"type": "string", "format": "uri"}}`: flow.TypeFile,
+		`{"Input": {"type": "object"}, "Output": {}}`:                                  flow.TypeAny,
+		`{"Input": {"type": "object"}}`:                                                flow.TypeAny,
+	} {
+		n := flow.Node{ID: "n", Kind: "hosted_model", Config: painting(t, schemas, nil)}
+		output := kinds.For(&n).Outputs[0]
+		if output.Name != "output" || output.ShownType() != want || output.Type != flow.TypeAny {
+			t.Errorf("%s: %+v, want %s", schemas, output, want)
+		}
+		if plain := kinds.Find("hosted_model").Outputs[0]; plain.Shown != "" {
+			t.Fatalf("the kind itself was changed: %+v", plain)
+		}
+	}
+}
+
 func TestHostedModelShapeWithoutASchema(t *testing.T) {
 	t.Parallel()
 	k := shaped(map[string]any{"model": "acme/painter", "input.prompt": "a {{b}}", "input.api_key": "x", "input.": "y"})

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,69 @@ func TestHostedModelInput(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestHostedModelInputAsObject gives all inputs as one object.
+func TestHostedModelInputAsObject(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, schemas string
+		config, ports map[string]any
+		want          string // the input that the model gets
+		code          flow.Code
+	}{
+		{"of a model without a schema", `{}`, map[string]any{"input": map[string]any{"prompt": "a {{animal}}", "size": flow.Number(3)}}, map[string]any{"animal": "fox"}, `{"prompt":"a fox","size":3}`, ""},
+		{"by an edge", `{}`, nil, map[string]any{"input": map[string]any{"nested": map[string]any{"a": []any{true}}}}, `{"nested":{"a":[true]}}`, ""},
+		{"by an edge, as text", `{}`, nil, map[string]any{"input": `{"a": 1}`}, `{"a":1}`, ""},
+		{"with one set on its own", `{}`, map[string]any{"input": map[string]any{"a": "1", "b": "2"}, "input.b": "3"}, nil, `{"a":"1","b":"3"}`, ""},
+		{"of nothing at all", `{}`, nil, nil, `{}`, ""},
+		{"of a model with a schema", painter, map[string]any{"input": map[string]any{"prompt": "x", "width": "128"}}, nil, `{"prompt":"x","width":128}`, ""},
+		{"which the schema refuses", painter, map[string]any{"input": map[string]any{"prompt": "x", "width": "9"}}, nil, "", flow.CodeInputInvalid},
+		{"that is a list", `{}`, nil, map[string]any{"input": []any{"x"}}, "", flow.CodeInputInvalid},
+		{"that is plain text", `{}`, nil, map[string]any{"input": "x"}, "", flow.CodeInputInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newMemoryHost(play{})
+			h.add("acme/open", tt.schemas)
+			config := map[string]any{"model": "acme/open"}
+			maps.Copy(config, tt.config)
+			if tt.code != "" {
+				hostedUse(config, tt.ports).fails(t, hostedDeps(h), tt.code)
+				return
+			}
+			hostedUse(config, tt.ports).succeeds(t, hostedDeps(h))
+			same(t, "input", h.asked[0].Input, mustDecode(t, tt.want))
+		})
+	}
+	t.Run("uploads the files in it", func(t *testing.T) {
+		t.Parallel()
+		w, h := newWorld(), newMemoryHost(play{})
+		h.add("acme/open", `{}`)
+		fox := w.files.put(t, "fox.png", "image/png", "FOX")
+		config := map[string]any{"model": "acme/open", "input": map[string]any{"images": []any{fox}}}
+		if r := hostedUse(config, nil).carryIn(t, w, hostedDeps(h)); r.Error != nil {
+			t.Fatal(r.Error)
+		}
+		same(t, "input", h.asked[0].Input, map[string]any{"images": []any{"https://api.replicate.com/v1/files/1"}})
+	})
+	t.Run("takes a secret only on its own", func(t *testing.T) {
+		t.Parallel()
+		problems := hostedUse(map[string]any{"model": "acme/open", "input": map[string]any{"api_key": "sk-1"}}, nil).problems(t)
+		if len(problems) != 1 || !strings.Contains(problems[0].Pointer, "/input/api_key") {
+			t.Errorf("%v", problems)
+		}
+	})
+	t.Run("keeps the version of a model without a schema", func(t *testing.T) {
+		t.Parallel()
+		n := flow.Node{ID: "n", Kind: "hosted_model", Config: map[string]any{"schema": map[string]any{"version": "old"}}}
+		m := modelOf("acme/open", strings.Repeat("a", 64), `{}`)
+		if err := PinModel(&n, m); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "config", n.Config, map[string]any{"model": "acme/open", "version": m.Version})
+	})
 }
 
 func mustDecode(t *testing.T, text string) any {

@@ -14,8 +14,9 @@ import (
 // typed stay. A model that cannot be used is an Error of
 // CodeModelIncompatible, and leaves the node as it was.
 func PinModel(n *flow.Node, m *hosted.Model) error {
-	if why := hosted.NewForm(m).Incompatible; why != "" {
-		return flow.Errorf(flow.CodeModelIncompatible, "%s Model: %s.", why, m.Path())
+	form := hosted.NewForm(m)
+	if form.Incompatible != "" {
+		return flow.Errorf(flow.CodeModelIncompatible, "%s Model: %s.", form.Incompatible, m.Path())
 	}
 	schema, err := keepSchema(m)
 	if err != nil {
@@ -25,6 +26,9 @@ func PinModel(n *flow.Node, m *hosted.Model) error {
 		n.Config = map[string]any{}
 	}
 	n.Config["model"], n.Config["schema"] = m.Path(), schema
+	if form.Open {
+		delete(n.Config, "schema") // there is none to keep
+	}
 	delete(n.Config, "version")
 	if m.Version != "" && !m.Official { // the platform's own models have no version to stay with
 		n.Config["version"] = m.Version

@@ -147,7 +147,7 @@ func (face *NodeFace) ports(n *flow.Node, k *flow.Kind, facts NodeFacts) {
 			row.In = &ins[i]
 		}
 		if i < len(outs) {
-			row.Out = &PortFace{Name: outs[i].Name, Label: portLabel(outs[i].Name), Type: outs[i].Type}
+			row.Out = &PortFace{Name: outs[i].Name, Label: portLabel(outs[i].Name), Type: outs[i].ShownType()}
 		}
 		face.Rows = append(face.Rows, row)
 	}

@@ -38,6 +38,8 @@ type ModelPage struct {
 	ID, Title, Text, Version string
 	Inputs                   []ModelInput
 	Outputs                  []ModelOutput
+	// Open tells that the platform does not say what the model takes.
+	Open bool
 	// Why tells why it cannot be described or used.
 	Why     string
 	MayEdit bool

@@ -137,8 +137,8 @@ func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
 
 func portType(ports []flow.Port, name string) string {
 	for _, p := range ports {
-		if p.Name == name && p.Type != "" {
-			return string(p.Type)
+		if p.Name == name && p.ShownType() != "" {
+			return string(p.ShownType())
 		}
 	}
 	return string(flow.TypeAny)

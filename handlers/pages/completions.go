@@ -136,7 +136,7 @@ func (l *completions) after() map[string]bool {
 }
 
 func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
-	out := completion{From: n.ID + "." + p.Name, Title: views.NodeTitle(n, k) + " › " + p.Name, Type: p.Type, Example: l.example(n, k, p)}
+	out := completion{From: n.ID + "." + p.Name, Title: views.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
 	if name, connected := fed[out.From]; connected {
 		out.Name = name
 	} else {

@@ -139,8 +139,9 @@ func (c *call) describe(page *views.ModelPage, n *flow.Node) {
 			page.Inputs = append(page.Inputs, views.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: cutText(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
 		}
 	}
+	page.Open = n.Config["schema"] == nil
 	for _, o := range k.Outputs {
-		page.Outputs = append(page.Outputs, views.ModelOutput{Name: o.Name, Type: string(o.Type)})
+		page.Outputs = append(page.Outputs, views.ModelOutput{Name: o.Name, Type: string(o.ShownType())})
 	}
 	if version := flow.Text(n.Config["version"]); len(version) > 12 {
 		page.Version = version[:12] + "…"

@@ -181,7 +181,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []views.Optio
 		}
 		if in {
 			for _, p := range flow.OutputPorts(n, k) {
-				if flow.Fits(p.Type, t) && !taken[id+"."+p.Name+">"] {
+				if flow.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
 					list = append(list, o.choice(id, p))
 				}
 			}

@@ -33,6 +33,10 @@ func Compare(older, newer *Model) Changes {
 		c.note(Change{Breaking: true, Sentence: "The new version cannot be used. " + b.Incompatible})
 		return c
 	}
+	if b.Open && !a.Open && a.Incompatible == "" {
+		c.note(Change{Breaking: true, Sentence: "The platform does not say what the new version takes. Its inputs are no longer checked."})
+		return c
+	}
 	before, after := byName(a), byName(b)
 	for _, f := range b.Fields {
 		if old, ok := before[f.Name]; ok {

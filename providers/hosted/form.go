@@ -67,6 +67,9 @@ type Property struct {
 type Form struct {
 	Fields []Field
 	Output Output
+	// Open tells that the platform does not say what the model takes: it has no
+	// Fields and takes any inputs.
+	Open bool
 	// Incompatible says why the model cannot be used; empty when it can.
 	Incompatible string
 	// Parts is how many schemas, options and names the form has: what it weighs.

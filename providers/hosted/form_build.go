@@ -25,7 +25,7 @@ func NewForm(m *Model) *Form {
 	case m.Input == nil && m.All["TrainingInput"] != nil:
 		f.Incompatible = "This model can only be trained, not used."
 	case m.Input == nil:
-		f.Incompatible = "The platform does not say what this model takes, so no form can be made for it."
+		f.Open = true
 	case !ok:
 		f.Incompatible = "This model does not take named inputs, so no form can be made for it."
 	case len(props) > maxInputs:

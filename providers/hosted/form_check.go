@@ -31,6 +31,9 @@ func (f *Form) Check(input map[string]any) []Problem {
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		value := input[name]
 		i := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name })
+		if i < 0 && f.Open {
+			continue
+		}
 		if i < 0 {
 			out = append(out, Problem{name, f.unknown(name)})
 			continue
@@ -155,7 +158,7 @@ func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas load
 func problems(schema map[string]any, value any) []string {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	if c.AddResource("field:input", schema) != nil {
+	if c.AddResource("field:input", nestedSchema(schema)) != nil {
 		return nil
 	}
 	compiled, err := c.Compile("field:input")
@@ -167,6 +170,69 @@ func problems(schema map[string]any, value any) []string {
 		return nil
 	}
 	return describe(failure, nil)
+}
+
+// nestedSchema is a schema as JSON Schema knows it. Inside of lists and objects
+// a nullable value may be null, and what is a file is given by its address; of a
+// field itself the form takes care.
+func nestedSchema(schema map[string]any) map[string]any {
+	out := maps.Clone(schema)
+	for _, key := range []string{"items", "additionalProperties", "not"} {
+		if s, ok := schema[key].(map[string]any); ok {
+			out[key] = strictSchema(s)
+		}
+	}
+	if props, ok := schema["properties"].(map[string]any); ok {
+		out["properties"] = mapSchemas(props)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if list, ok := schema[key].([]any); ok {
+			out[key] = slices.Clone(list)
+			for i, s := range list {
+				if s, ok := s.(map[string]any); ok {
+					out[key].([]any)[i] = nestedSchema(s) // of the same value
+				}
+			}
+		}
+	}
+	return out
+}
+
+func mapSchemas(props map[string]any) map[string]any {
+	out := make(map[string]any, len(props))
+	for name, s := range props {
+		out[name] = s
+		if s, ok := s.(map[string]any); ok {
+			out[name] = strictSchema(s)
+		}
+	}
+	return out
+}
+
+// strictSchema is the schema of a value inside of another.
+func strictSchema(schema map[string]any) map[string]any {
+	out := nestedSchema(schema)
+	if schema["format"] == "uri" && schema["type"] == "string" && schema["pattern"] == nil {
+		out["pattern"] = scheme.String()
+	}
+	if nullable, _ := schema["nullable"].(bool); !nullable {
+		return out
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		out["type"] = []any{t, "null"}
+	case []any:
+		out["type"] = append(slices.Clip(t), "null")
+	}
+	if list, ok := schema["enum"].([]any); ok {
+		out["enum"] = append(slices.Clip(list), nil)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if list, ok := out[key].([]any); ok {
+			out[key] = append(list, map[string]any{"type": "null"})
+		}
+	}
+	return out
 }
 
 func describe(e *jsonschema.ValidationError, out []string) []string {
@@ -226,6 +292,18 @@ func sentence(k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("This must have at least %d items.", k.Want)
 	case *kind.MaxItems:
 		return fmt.Sprintf("This must have at most %d items.", k.Want)
+	case *kind.MinProperties:
+		return fmt.Sprintf("This must have at least %d entries.", k.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("This must have at most %d entries.", k.Want)
+	case *kind.Required:
+		return "This must have " + namesOf(k.Missing) + "."
+	case *kind.AdditionalProperties:
+		return "This must not have " + namesOf(k.Properties) + "."
+	case *kind.Pattern:
+		if k.Want == scheme.String() {
+			return "This must be a file or its URL."
+		}
 	case *kind.AnyOf, *kind.OneOf:
 		return "This is none of the forms the model takes."
 	}
@@ -237,10 +315,21 @@ var typeWord = map[string]string{
 	"array": "a list", "object": "an object", "null": "nothing",
 }
 
+// namesOf names properties of an object, at most eight.
+func namesOf(list []string) string {
+	values := make([]any, 0, len(list))
+	for _, name := range slices.Sorted(slices.Values(list)) {
+		values = append(values, name)
+	}
+	return listed(values)
+}
+
 func typeWords(want []string) string {
 	out := make([]string, 0, len(want))
 	for _, w := range want {
-		out = append(out, typeWord[w])
+		if w != "null" || len(want) == 1 { // leaving a value out needs no words
+			out = append(out, typeWord[w])
+		}
 	}
 	return strings.Join(out, " or ")
 }

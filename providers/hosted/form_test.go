@@ -119,7 +119,7 @@ func TestNewForm(t *testing.T) {
 	t.Run("says why a model cannot be used", func(t *testing.T) {
 		t.Parallel()
 		for schemas, why := range map[string]string{
-			`{}`: "does not say what this model takes", `{"Input":{"type":"string"}}`: "no named inputs",
+			`{}`: "", `{"Input":{"type":"string"}}`: "no named inputs",
 			`{"Input":{"type":"object","properties":[]}}`:                                      "no named inputs",
 			`{"TrainingInput":{"type":"object"},"Output":{"type":"string"}}`:                   "only be trained",
 			`{"Input":{"type":"object","properties":{}},"Output":{"type":"null"}}`:             "puts nothing out",
@@ -381,4 +381,84 @@ func FuzzForm(f *testing.F) {
 			t.Errorf("it differs from itself: %v", c.List)
 		}
 	})
+}
+
+func TestForm_nestedValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ schema, value, want string }{
+		{`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`, `{"a":1}`, ""},
+		{`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`, `{"a":"x"}`, "A: This must be a whole number."},
+		{`{"type":"object","properties":{"a":{"type":"integer"}},"required":["b","a"]}`, `{}`, "This must have a, b."},
+		{`{"type":"object","properties":{"a":{"type":"object","required":["b"]}}}`, `{"a":{}}`, "A: This must have b."},
+		{`{"type":"object","properties":{"a":{}},"additionalProperties":false}`, `{"b":1}`, "This must not have b."},
+		{`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":"x"}`, "A: This must be a whole number."},
+		{`{"type":"object","minProperties":1}`, `{}`, "This must have at least 1 entries."},
+		{`{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","maximum":1}}}}`, `[{"a":1},{"a":3}]`, "Item 2, a: This must be at most 1."},
+		{`{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","minimum":5,"maximum":1}}}}`, `[{"a":3}]`, ""},
+		{`{"type":"object","properties":{"a":{"type":"integer","nullable":true}}}`, `{"a":null}`, ""},
+		{`{"type":"object","properties":{"a":{"type":"integer","nullable":true}}}`, `{"a":"x"}`, "A: This must be a whole number."},
+		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":null}`, ""},
+		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"boolean"},{"type":"null"}]}}}`, `{"a":null}`, ""},
+		{`{"type":"object","properties":{"a":{"enum":["x"],"type":["string","null"]}}}`, `{"a":null}`, ""},
+		{`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":null}`, "A: This must be a whole number."},
+		{`{"type":"object","properties":{"f":{"type":"string","format":"uri"}}}`, `{"f":"a.png"}`, "F: This must be a file or its URL."},
+		{`{"type":"object","properties":{"f":{"type":"string","format":"uri"}}}`, `{"f":"https://example.com/a.png"}`, ""},
+	} {
+		f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{"in":`+c.schema+`}}}`))
+		d := json.NewDecoder(strings.NewReader(c.value))
+		d.UseNumber()
+		var value any
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range f.Check(map[string]any{"in": value}) {
+			got += p.Detail
+		}
+		if got != c.want {
+			t.Errorf("%s of %s: %q, want %q", c.value, c.schema, got, c.want)
+		}
+	}
+}
+
+func TestForm_swappedBounds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		schema   string
+		bounded  bool
+		accepted string
+	}{
+		{`{"type":"integer","minimum":5,"maximum":1}`, false, "3"},
+		{`{"type":"integer","exclusiveMinimum":5,"maximum":5}`, false, "5"},
+		{`{"type":"number","minimum":5,"exclusiveMaximum":true,"maximum":5}`, false, "9"},
+		{`{"type":"number","exclusiveMinimum":2,"exclusiveMaximum":1}`, false, "9"},
+		{`{"type":"integer","minimum":5,"maximum":5}`, true, "5"},
+		{`{"allOf":[{"type":"integer","minimum":5}],"maximum":1}`, false, "3"},
+		{`{"type":"string","minLength":5,"maxLength":1}`, false, `"abc"`},
+		{`{"type":"array","items":{"type":"string"},"minItems":5,"maxItems":1}`, false, `["a","b"]`},
+	} {
+		f := hosted.NewForm(modelOf(t, `{"Input":{"type":"object","properties":{"in":`+c.schema+`}}}`))
+		d := json.NewDecoder(strings.NewReader(c.accepted))
+		d.UseNumber()
+		var value any
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		if problems := f.Check(map[string]any{"in": value}); len(problems) > 0 {
+			t.Errorf("%s refuses %s: %v", c.schema, c.accepted, problems)
+		}
+		if field := f.Fields[0]; (field.Min != nil || field.Max != nil || field.MaxItems != nil) != c.bounded || field.Widget == hosted.WidgetSlider {
+			t.Errorf("%s: %+v", c.schema, field)
+		}
+	}
+}
+
+// TestForm_open holds that a model that does not say what it takes can be used.
+func TestForm_open(t *testing.T) {
+	t.Parallel()
+	f := hosted.NewForm(modelOf(t, `{}`))
+	input := map[string]any{"anything": map[string]any{"at": "all"}}
+	if !f.Open || f.Incompatible != "" || len(f.Check(input)) > 0 || len(f.Missing(input)) > 0 {
+		t.Errorf("%+v", f)
+	}
 }

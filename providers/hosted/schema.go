@@ -204,7 +204,7 @@ func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 	case "multipleOf":
 		n, ok := number(value)
 		return value, ok && n > 0
-	case "minLength", "maxLength", "minItems", "maxItems":
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
 		n, ok := number(value)
 		return value, ok && n >= 0 && n == float64(int64(n))
 	case "uniqueItems", "nullable", "writeOnly", "x-cog-secret":
@@ -329,6 +329,26 @@ func settle(s map[string]any) {
 	}
 	settleNull(s)
 	settleEnum(s)
+	settleBounds(s)
+}
+
+// settleBounds drops bounds that no value is within. Authors swap them, and a
+// field that takes nothing at all is of no use.
+func settleBounds(s map[string]any) {
+	low, high := bound(s["minimum"]), bound(s["maximum"])
+	above, below := bound(s["exclusiveMinimum"]), bound(s["exclusiveMaximum"])
+	beyond := func(a, b *float64, orEqual bool) bool { return a != nil && b != nil && (*a > *b || orEqual && *a == *b) }
+	if beyond(low, high, false) || beyond(above, high, true) || beyond(low, below, true) || beyond(above, below, true) {
+		for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+			delete(s, key)
+		}
+	}
+	for _, of := range []string{"Length", "Items", "Properties"} {
+		if beyond(bound(s["min"+of]), bound(s["max"+of]), false) {
+			delete(s, "min"+of)
+			delete(s, "max"+of)
+		}
+	}
 }
 
 // settleNull turns the three ways to allow null into nullable: for a form a
