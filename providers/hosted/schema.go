@@ -337,7 +337,9 @@ func settle(s map[string]any) {
 func settleBounds(s map[string]any) {
 	low, high := bound(s["minimum"]), bound(s["maximum"])
 	above, below := bound(s["exclusiveMinimum"]), bound(s["exclusiveMaximum"])
-	beyond := func(a, b *float64, orEqual bool) bool { return a != nil && b != nil && (*a > *b || orEqual && *a == *b) }
+	beyond := func(a, b *float64, orEqual bool) bool {
+		return a != nil && b != nil && (*a > *b || orEqual && *a == *b)
+	}
 	if beyond(low, high, false) || beyond(above, high, true) || beyond(low, below, true) || beyond(above, below, true) {
 		for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
 			delete(s, key)
