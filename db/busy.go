@@ -27,7 +27,10 @@ func (s *Store) BusyMarks() *flow.BusyMarks {
 		return flow.NewBusyMarks(make([]byte, size))
 	}
 	region, before, err := mapBusyFile(filepath.Join(s.cfg.DataDir, BusyFile), size)
-	s.busyBefore = flow.ReadBusy(before)
+	s.busyBefore = map[string]bool{}
+	for _, id := range flow.ReadBusy(before) {
+		s.busyBefore[id] = true
+	}
 	if err != nil {
 		s.cfg.Log.Warn("runs that stop the process will be found late: the marks of busy runs are not kept", "error", err)
 		region = make([]byte, size)

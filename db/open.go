@@ -86,7 +86,7 @@ type Store struct {
 	engine *flock.Flock
 	// busyBefore are the runs that were at work in the process that had this data
 	// directory before, until their crash is counted.
-	busyBefore []string
+	busyBefore map[string]bool
 	queue      atomic.Pointer[Queue]
 	workers    atomic.Int64 // capacity of this process
 	live       liveWorkers  // capacity of all instances, on PostgreSQL

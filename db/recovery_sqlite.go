@@ -25,7 +25,7 @@ func (r *recovery) afterRestart(string) error {
 	for _, h := range held {
 		// A run that is held by name is a suspect on trial, which has no job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		c := crash{begun: had || h.InstanceID != "", busy: slices.Contains(busy, h.ID), busyN: len(busy)}
+		c := crash{begun: had || h.InstanceID != "", busy: busy[h.ID], busyN: len(busy)}
 		if err := r.cut(h.ID, c); err != nil {
 			return err
 		}

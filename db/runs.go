@@ -52,6 +52,20 @@ func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow
 	return run, steps, err
 }
 
+// HoldRun writes down again that this instance holds the run, or returns ErrFenced
+// when another attempt is the present one. A recovery that is taking the run away
+// at the moment is waited for.
+func (s *Store) HoldRun(ctx context.Context, runID string, attempt int64) error {
+	n, err := s.read.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
+	if err != nil {
+		return fmt.Errorf("hold %s: %w", runID, err)
+	}
+	if n == 0 {
+		return ErrFenced
+	}
+	return nil
+}
+
 func (s *Store) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
 	if self := s.self.Load(); s.pool != nil && self != nil {
 		return s.read.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})

@@ -96,3 +96,11 @@ func TestEngineMarksBusySteps(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkBusyMark(b *testing.B) {
+	mark := NewBusyMarks(make([]byte, BusyRegionSize(1))).Open("run_a")
+	for b.Loop() {
+		mark.Enter()
+		mark.Leave()
+	}
+}

@@ -139,10 +139,9 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 	return err
 }
 
-// waitTrials waits for the runs on trial, which the queue does not know of.
+// waitTrials waits, once the Runner is draining, for the runs on trial, which the
+// queue does not know of.
 func (r *Runner) waitTrials(ctx context.Context) {
-	r.mu.Lock() // from here on no trial begins
-	r.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		r.trials.Wait()

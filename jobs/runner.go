@@ -244,10 +244,7 @@ func (r *Runner) heartbeat(ctx context.Context) error {
 // stillHolds returns an error if another process may have taken the run over:
 // then this one was frozen and must not reach outside for it.
 func (r *Runner) stillHolds(ctx context.Context, runID string, attempt int64) error {
-	return r.confirm(ctx, "confirming "+runID, func() error {
-		_, _, err := r.store.LoadRun(ctx, runID, attempt)
-		return err
-	})
+	return r.confirm(ctx, "confirming "+runID, func() error { return r.store.HoldRun(ctx, runID, attempt) })
 }
 
 // confirm asks the store whether something is still this process's, if the last
@@ -306,7 +303,10 @@ func (r *Runner) Accepts() bool { return r.shared || !r.Draining() }
 // queue and stops. Steps that ctx does not leave time for are aborted; they
 // run again elsewhere.
 func (r *Runner) Drain(ctx context.Context) error {
-	if r.draining.Swap(true) {
+	r.mu.Lock() // no trial begins after this
+	again := r.draining.Swap(true)
+	r.mu.Unlock()
+	if again {
 		return nil
 	}
 	close(r.hold)

@@ -23,6 +23,7 @@ type Store interface {
 	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
+	HoldRun(ctx context.Context, runID string, attempt int64) error
 	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	CancelRequested(ctx context.Context, instance string) ([]string, error)
 	HandBack(ctx context.Context, attempts map[string]int64) error

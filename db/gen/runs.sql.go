@@ -212,6 +212,24 @@ func (q *Queries) FindRun(ctx context.Context, arg FindRunParams) (Run, error) {
 	return i, err
 }
 
+const holdRun = `-- name: HoldRun :execrows
+UPDATE runs SET instance_id = $1 WHERE id = $2 AND attempt = $3 AND place > 0
+`
+
+type HoldRunParams struct {
+	InstanceID string
+	ID         string
+	Attempt    int64
+}
+
+func (q *Queries) HoldRun(ctx context.Context, arg HoldRunParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, holdRun, arg.InstanceID, arg.ID, arg.Attempt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,

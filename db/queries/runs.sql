@@ -19,6 +19,9 @@ SELECT * FROM runs WHERE id = @id AND attempt = @attempt AND place > 0;
 UPDATE runs SET instance_id = @instance_id, busy = 1 WHERE id = @id AND attempt = @attempt AND place > 0
 RETURNING *;
 
+-- name: HoldRun :execrows
+UPDATE runs SET instance_id = @instance_id WHERE id = @id AND attempt = @attempt AND place > 0;
+
 -- name: UpdateRun :execrows
 UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @error,
     input_tokens = @input_tokens, output_tokens = @output_tokens, cost_nano_usd = @cost_nano_usd,
