@@ -3,6 +3,7 @@ package db_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"sluice/db"
 	"sluice/db/dbtest"
@@ -17,6 +18,9 @@ func TestOpen_an_older_form(t *testing.T) {
 		 VALUES ('flow_old', 'default', 'Old', '', '', '{"schema":"sluice.flow/v1"}', 1, 0, 0, 0, x'', 1, 1, 0)`,
 		`INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
 		 VALUES ('key_old', 'default', 'old', 'slu_abc', 'h', '["run"]', '', 0, 0, 0, '', 'cli', 1, 0, 0, 0, '', 7)`,
+		`INSERT INTO deliveries (id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body)
+		 VALUES ('whd_due', 'default', 'flow_old', 'run_old', 'hook', 'https://a.test/x', '', x'', x'', 'pending', 1, 1, 1, 1, 5, 5, 0, '', '{}'),
+		        ('whd_done', 'default', 'flow_old', 'run_old', 'hook', 'https://a.test/x', '', x'', x'', 'delivered', 1, 1, 1, 1, 0, 1, 5, '', '{}')`,
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +34,13 @@ func TestOpen_an_older_form(t *testing.T) {
 	}
 	if k, err := s.FindKeyByHash(t.Context(), "h"); err != nil || k.Uses != 7 || k.RunsPerDay != 0 {
 		t.Errorf("the key is %+v, %v", k, err)
+	}
+	s.UseQueue(&queue{})
+	if n, _, err := s.DueDeliveries(t.Context(), time.Now(), 10); n != 1 || err != nil {
+		t.Errorf("%d deliveries are sent, %v; wanted the one that is due", n, err)
+	}
+	if list, err := s.ListDeliveries(t.Context(), ws, "flow_old", "", 10); err != nil || len(list) != 2 || list[0].ID != "whd_due" {
+		t.Errorf("the log is %+v, %v", list, err)
 	}
 }
 
