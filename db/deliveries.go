@@ -65,7 +65,7 @@ func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Del
 		}
 		d = deliveryOf(&row)
 		tx.batch.deliveries = true
-		return nil
+		return tx.ResumeEndpoint(tx.ctx, row.EndpointID) // a person does not wait for the pause of an endpoint that fails
 	})
 	if err != nil {
 		return nil, err
@@ -84,6 +84,13 @@ func (s *Store) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDeliv
 			return missing(err, "flow")
 		}
 		if err := tx.addDelivery(row); err != nil {
+			return err
+		}
+		id, err := tx.endpoint(ws, flowID, row.Node, flow.HostOf(row.Url))
+		if err != nil {
+			return err
+		}
+		if err := tx.ResumeEndpoint(tx.ctx, id); err != nil {
 			return err
 		}
 		return tx.checkQuota(ws, flow.Storage{Bytes: int64(len(row.Body))})

@@ -162,3 +162,29 @@ func TestRunWebhook(t *testing.T) {
 		wantEqual(t, "timestamp", body.Timestamp, r.EndedAt.Truncate(time.Millisecond))
 	})
 }
+
+// TestEndpoint_that_fails_is_paused gets no attempt until the pause is over, or
+// somebody sends again.
+func TestEndpoint_that_fails_is_paused(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		_, id := w.withDelivery()
+		fail := func() {
+			w.handDue()
+			j, _ := w.queue.last(id)
+			_, err := w.FindDelivery(w.ctx, id, j.Attempt)
+			w.must(err)
+			now := w.clock.Now()
+			w.must(w.RecordAttempt(w.ctx, flow.DeliveryAttempt{DeliveryID: id, StartedAt: now, Error: "It answered 500."},
+				flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryPending, NextAt: now, PausedUntil: now.Add(time.Minute)}))
+		}
+		fail()
+		wantEqual(t, "attempts while it is paused", len(w.handed()), 1)
+		w.clock.move(time.Minute)
+		wantEqual(t, "attempts after the pause", len(w.handed()), 2)
+		fail()
+		wantEqual(t, "attempts in the next pause", len(w.handed()), 2)
+		_, err := w.Redeliver(w.ctx, ws, id)
+		w.must(err)
+		wantEqual(t, "attempts when somebody sends again", len(w.handed()), 3)
+	})
+}

@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/jobs"
 )
 
 // hangingReceiver answers nothing until it is let go, and notes how many
@@ -165,6 +167,35 @@ func TestHangingReceiver_of_many_instances(t *testing.T) {
 		}
 		if most := hanging.atMost(); most != flow.EndpointSlots {
 			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
+		}
+	})
+}
+
+// TestEndpoint_that_keeps_failing is paused by how often it failed in a row.
+func TestEndpoint_that_keeps_failing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		url, got := receiver(t, status(500), status(500), status(500), status(204), status(500), status(204))
+		w := open(t, cfg, sending(url))
+		asked := make(chan int64, 10)
+		w.wireAs(w.store, func(c *jobs.Config) {
+			c.Pause = func(int64, float64) (time.Duration, bool) { return 0, true }
+			c.EndpointPause = func(failures int64) time.Duration {
+				asked <- failures
+				return 0
+			}
+		})
+		w.start()
+		for _, tries := range []int{4, 2} { // until it works
+			w.ended(w.begin())
+			for range tries {
+				<-got
+			}
+		}
+		for _, want := range []int64{1, 2, 3, 1} {
+			if failures := <-asked; failures != want {
+				t.Errorf("asked for the pause after %d failures, wanted %d", failures, want)
+			}
 		}
 	})
 }

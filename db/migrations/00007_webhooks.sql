@@ -15,7 +15,7 @@ UPDATE deliveries SET place = CASE WHEN due_at > 0 THEN 3 ELSE 2 END WHERE ended
 
 DROP INDEX deliveries_list;
 DROP INDEX deliveries_endpoint;
-CREATE UNIQUE INDEX deliveries_position ON deliveries (position);
+CREATE INDEX deliveries_position ON deliveries (position);
 CREATE INDEX deliveries_list ON deliveries (workspace_id, flow_id, position);
 CREATE INDEX deliveries_endpoint ON deliveries (endpoint_id, state, position);
 CREATE INDEX deliveries_line ON deliveries (place, workspace_id, endpoint_id, position) WHERE place > 0;

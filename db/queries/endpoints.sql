@@ -14,6 +14,9 @@ WHERE id = @id;
 UPDATE endpoints SET failing_since = 0, failures = 0, paused_until = 0, proven = 1, slow = @slow
 WHERE id = @id AND (failures > 0 OR failing_since > 0 OR proven = 0 OR slow <> @slow);
 
+-- name: ResumeEndpoint :exec
+UPDATE endpoints SET paused_until = 0 WHERE id = @id AND paused_until > 0;
+
 -- name: EndpointFailures :one
 SELECT failures FROM endpoints WHERE id = @id;
 
