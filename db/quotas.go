@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -140,28 +138,18 @@ func (b *batch) storageSums() (sums []storageEntry) {
 	return slices.DeleteFunc(sums, func(e storageEntry) bool { return e.Storage == flow.Storage{} })
 }
 
-// addStorage is no query of db/queries because PostgreSQL sends it in one round
-// trip with notifications, which generated code cannot do.
-const addStorage = `INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (workspace_id, shard) DO UPDATE
-SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs`
-
-// flushStorage stores the sums on SQLite.
+// flushStorage stores the sums of all members.
 func (tx *Tx) flushStorage() error {
+	var shard int64
+	if tx.s.pool != nil {
+		shard = int64(tx.s.shards.Add(1) % storageShards)
+	}
 	for _, e := range tx.batch.storageSums() {
-		if _, err := tx.db.ExecContext(tx.ctx, addStorage, e.ws, 0, e.Bytes, e.Flows, e.Runs); err != nil {
-			return fmt.Errorf("write storage: %w", err)
+		if err := tx.AddStorage(tx.ctx, gen.AddStorageParams{WorkspaceID: e.ws, Shard: shard, Bytes: e.Bytes, Flows: e.Flows, Runs: e.Runs}); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// queueStorage stores the sums on PostgreSQL, with whatever else is in b.
-func (tx *Tx) queueStorage(b *pgx.Batch) {
-	shard := tx.s.shards.Add(1) % storageShards
-	for _, e := range tx.batch.storageSums() {
-		b.Queue(addStorage, e.ws, int64(shard), e.Bytes, e.Flows, e.Runs)
-	}
 }
 
 // FindStorage returns what a workspace keeps and may keep.

@@ -70,7 +70,8 @@ func (b *batch) undo(m mark) {
 	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]
 }
 
-// flush writes what was gathered. handle is the transaction as the queue knows it.
+// flush writes what was gathered, except for counters. handle is the
+// transaction as the queue knows it.
 func (tx *Tx) flush(handle any) error {
 	if err := tx.flushLengths(); err != nil {
 		return fmt.Errorf("write queue lengths: %w", err)
@@ -80,18 +81,22 @@ func (tx *Tx) flush(handle any) error {
 			return fmt.Errorf("insert %d jobs: %w", len(tx.batch.jobs), err)
 		}
 	}
-	// Last, since on PostgreSQL the rows of a busy flow are shared by many
-	// transactions and should be held as short as can be.
+	return nil
+}
+
+// flushCounters comes last, since on PostgreSQL the rows of a busy flow are
+// shared by many transactions and should be held as short as can be.
+func (tx *Tx) flushCounters() error {
 	if err := tx.flushHours(); err != nil {
 		return fmt.Errorf("write hours of flows: %w", err)
 	}
 	if err := tx.flushUsage(); err != nil {
 		return fmt.Errorf("write usage: %w", err)
 	}
-	if tx.s.pool != nil {
-		return nil // postgresWriter sends storage with its notifications
+	if err := tx.flushStorage(); err != nil {
+		return fmt.Errorf("write storage: %w", err)
 	}
-	return tx.flushStorage()
+	return nil
 }
 
 // wake tells the queue about the jobs of a committed batch.

@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -79,11 +81,15 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) e
 	return tx.finish(t)
 }
 
-// finish stores what workspaces keep more or less than before and tells the
-// other instances which runs this transaction has written, in one round trip.
+// finish writes the counters and tells the other instances which runs this
+// transaction has written, all in one round trip.
 func (tx *Tx) finish(t pgx.Tx) error {
 	b := &pgx.Batch{}
-	tx.queueStorage(b)
+	counters := *tx
+	counters.Queries = gen.New(queued{b})
+	if err := counters.flushCounters(); err != nil {
+		return err
+	}
 	slices.Sort(tx.batch.told)
 	for _, id := range slices.Compact(tx.batch.told) {
 		b.Queue("SELECT pg_notify($1, $2)", runChannel, id)
@@ -92,10 +98,29 @@ func (tx *Tx) finish(t pgx.Tx) error {
 		return nil
 	}
 	if err := t.SendBatch(tx.ctx, b).Close(); err != nil {
-		return fmt.Errorf("write storage and notify: %w", err)
+		return fmt.Errorf("write counters and notify: %w", err)
 	}
 	return nil
 }
+
+// queued adds statements to a batch instead of running them. It cannot run
+// queries that return something.
+type queued struct{ b *pgx.Batch }
+
+func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	q.b.Queue(query, args...)
+	return driver.ResultNoRows, nil
+}
+
+func (queued) PrepareContext(context.Context, string) (*sql.Stmt, error) { return nil, errQueued }
+
+func (queued) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errQueued
+}
+
+func (queued) QueryRowContext(context.Context, string, ...any) *sql.Row { panic(errQueued) }
+
+var errQueued = errors.New("db: only statements without results can be queued")
 
 func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
 	err = conn.Raw(func(c any) error {

@@ -214,7 +214,7 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	if len(group) == 1 && group[0].err != nil {
 		return nil // the rollback is enough
 	}
-	if err := tx.flush(t); err != nil {
+	if err := firstError(func() error { return tx.flush(t) }, tx.flushCounters); err != nil {
 		return &lostError{err}
 	}
 	if err := t.Commit(); err != nil {

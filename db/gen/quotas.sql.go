@@ -9,6 +9,31 @@ import (
 	"context"
 )
 
+const addStorage = `-- name: AddStorage :exec
+INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (workspace_id, shard) DO UPDATE
+SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs
+`
+
+type AddStorageParams struct {
+	WorkspaceID string
+	Shard       int64
+	Bytes       int64
+	Flows       int64
+	Runs        int64
+}
+
+func (q *Queries) AddStorage(ctx context.Context, arg AddStorageParams) error {
+	_, err := q.db.ExecContext(ctx, addStorage,
+		arg.WorkspaceID,
+		arg.Shard,
+		arg.Bytes,
+		arg.Flows,
+		arg.Runs,
+	)
+	return err
+}
+
 const findQuota = `-- name: FindQuota :one
 SELECT quota_bytes, quota_flows, quota_runs FROM workspaces WHERE id = $1
 `

@@ -17,6 +17,11 @@ SELECT CAST(COALESCE(sum(bytes), 0) AS BIGINT) AS bytes, CAST(COALESCE(sum(flows
     CAST(COALESCE(sum(runs), 0) AS BIGINT) AS runs
 FROM storage WHERE workspace_id = @workspace_id;
 
+-- name: AddStorage :exec
+INSERT INTO storage (workspace_id, shard, bytes, flows, runs) VALUES (@workspace_id, @shard, @bytes, @flows, @runs)
+ON CONFLICT (workspace_id, shard) DO UPDATE
+SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs;
+
 -- The content of a run, as migration 00008 counts it.
 -- name: SizeRun :one
 SELECT CAST(octet_length(r.gist) + octet_length(r.error) + octet_length(r.metadata) + octet_length(r.inputs) + octet_length(r.outputs)
