@@ -64,7 +64,7 @@ func Credentials(p Page, f CredentialsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><p class=\"lead\">Secrets that flows reach providers with. They are stored encrypted, sent only to their hosts, and never shown again.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><p class=\"lead\">Secrets that flows send to model providers and other services. They are stored encrypted, sent only to their hosts, and never shown again.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

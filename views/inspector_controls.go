@@ -12,7 +12,7 @@ import (
 // inSight tells whether a field is shown though it is one of those under
 // "More": something is in it.
 func (f *NodeField) inSight() bool {
-	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0
+	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0 || len(f.Secrets) > 0
 }
 
 // id names the control, for its label.
