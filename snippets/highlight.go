@@ -50,15 +50,19 @@ func goRules() chroma.Rules {
 	}}
 }
 
+// maxHighlight is how many bytes are colored. Beyond it the work, which grows
+// faster than the code, would take minutes.
+const maxHighlight = 64 << 10
+
 // Highlight cuts code into coloured pieces, which together are the code. It
-// knows the languages of Languages, json, sh, bash and http; anything else is
-// one piece without a colour.
+// knows the languages of Languages, json, sh, bash and http; anything else, and
+// what is longer than maxHighlight, is one piece without a color.
 func Highlight(lang, code string) []Token {
 	if lang == "http" {
 		return highlightHTTP(code)
 	}
 	lexer := lexers[lexerNames[lang]]
-	if lexer == nil || code == "" {
+	if lexer == nil || code == "" || len(code) > maxHighlight {
 		return merge([]Token{{Text: code}})
 	}
 	it, err := lexer().Tokenise(&chroma.TokeniseOptions{State: "root"}, code)

@@ -185,7 +185,11 @@ func TestTryAPI(t *testing.T) {
 	})
 	t.Run("takes no more than a form may have", func(t *testing.T) {
 		t.Parallel()
-		try(editor.part(), id, url.Values{"in.who": {strings.Repeat("x", maxForm+1)}}).is(422).has("Nothing was sent.")
+		try(editor.part(), id, url.Values{"in.who": {strings.Repeat("x", maxTexts+1)}}).is(422).has("Nothing was sent.")
+	})
+	t.Run("shows what the API says of a long body", func(t *testing.T) {
+		t.Parallel()
+		try(editor.part(), id, url.Values{"in.who": {strings.Repeat("x", maxForm+1)}}).is(200).has("413")
 	})
 	t.Run("passes a file on", func(t *testing.T) {
 		t.Parallel()

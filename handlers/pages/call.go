@@ -3,18 +3,13 @@ package pages
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
 	"sluice/views"
 )
-
-// maxForm bounds the body of a form.
-const maxForm = 1 << 20
 
 // call is one request on its way through a handler.
 type call struct {
@@ -57,27 +52,6 @@ func (c *call) theme() views.Theme {
 		return views.ParseTheme(cookie.Value)
 	}
 	return views.ThemeSystem
-}
-
-// form reads the body of a form. Its time to arrive is over then: what follows
-// may be long.
-func (c *call) form() error {
-	r := c.Request()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxForm)
-	err := r.ParseForm()
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return flow.Errorf(flow.CodeBodyTooLarge, "This form is larger than %s. Shorten what is in it and send it again.", flow.Size(maxForm))
-	}
-	if err != nil || !allText(r.PostForm) {
-		return flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
-	}
-	c.bodyRead()
-	return nil
-}
-
-// bodyRead lifts the time limit of the body.
-func (c *call) bodyRead() {
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // recorders of tests have none
 }
 
 // see leads to another page of ours.

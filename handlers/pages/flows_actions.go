@@ -162,10 +162,7 @@ func (c *call) saveTags() error {
 	if err := c.form(); err != nil {
 		return err
 	}
-	form, err := c.FormParams()
-	if err != nil {
-		return err
-	}
+	form := c.Request().PostForm
 	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
 	if err != nil {
 		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), views.Errors{"tags": flow.AsError(err).Message})

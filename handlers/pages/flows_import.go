@@ -61,25 +61,28 @@ func (c *call) importFlow() error {
 // imported reads what the person chose or pasted; the form says what is wrong
 // with it, and keeps what was typed.
 func (c *call) imported() (data []byte, name string, form views.ImportForm, err error) {
+	var file []byte
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxImport)
-	err = r.ParseMultipartForm(maxImport)
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	values, err := c.readForm(maxImport, func(field string, part *multipart.Part) (err error) {
+		if field == "file" {
+			name = part.FileName()
+			file, err = io.ReadAll(io.LimitReader(part, flow.MaxDocumentBytes+1))
+		}
+		return bodyError(err)
+	})
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	if _, long := errors.AsType[formTooLarge](err); large || long {
 		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
 		return nil, "", form, nil
 	}
-	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return nil, "", form, flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
+	if err != nil {
+		return nil, "", form, err
 	}
-	c.bodyRead()
-	form.Text = r.FormValue("text")
+	form.Text = values.Get("text")
 	data = []byte(form.Text)
-	if file, header, err := r.FormFile("file"); err == nil {
-		defer file.Close()
-		if data, err = readImport(file); err != nil {
-			return nil, "", form, err
-		}
-		if name = header.Filename; len(data) <= shownAgain && utf8.Valid(data) {
+	if name != "" {
+		if data = file; len(data) <= shownAgain && utf8.Valid(data) {
 			form.Text = string(data)
 		}
 	}
@@ -93,10 +96,6 @@ func (c *call) imported() (data []byte, name string, form views.ImportForm, err 
 		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
 	}
 	return data, name, form, nil
-}
-
-func readImport(file multipart.File) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(file, flow.MaxDocumentBytes+1))
 }
 
 // importProblems are the problems of a document, each with its place.

@@ -144,7 +144,7 @@ func (v *visit) read(refused bool) (*typedInputs, map[string]string, error) {
 	}
 	r := v.Request()
 	r.Body = http.MaxBytesReader(v.Response(), r.Body, maxTexts+int64(len(files)+1)*v.maxFile())
-	fields, err := v.eachPart(t)
+	fields, err := v.readFields(t)
 	t.sort(fields)
 	return t, fields, err
 }

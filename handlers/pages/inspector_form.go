@@ -1,9 +1,7 @@
 package pages
 
 import (
-	"io"
 	"mime/multipart"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -191,58 +189,17 @@ const maxNodeForm = flow.MaxDocumentBytes
 
 // parts reads a form, and keeps the files that are uploaded with it.
 func (c *call) parts() (url.Values, map[string]map[string]any, error) {
-	r := c.Request()
-	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
-		err := c.form()
-		return r.PostForm, nil, err
-	}
-	reader, err := c.multipart()
-	if err != nil {
-		return nil, nil, errUnreadable
-	}
-	values, files, left := url.Values{}, map[string]map[string]any{}, int64(maxNodeForm)
-	for {
-		part, err := reader.NextPart()
-		if err == io.EOF {
-			c.multipartRead()
-			return values, files, nil
+	files := map[string]map[string]any{}
+	values, err := c.readForm(maxNodeForm, func(field string, part *multipart.Part) error {
+		field, upload := strings.CutPrefix(field, "upload.")
+		if !upload {
+			return nil
 		}
-		if err != nil {
-			return nil, nil, c.broken(errUnreadable)
+		file, err := c.keepFile(part)
+		if err == nil {
+			files[field] = file.Value()
 		}
-		if field, upload := strings.CutPrefix(part.FormName(), "upload."); upload {
-			err = c.keepUpload(files, field, part)
-		} else {
-			left, err = readPart(values, part, left)
-		}
-		if err != nil {
-			return nil, nil, c.broken(err)
-		}
-	}
-}
-
-func (c *call) keepUpload(files map[string]map[string]any, field string, part *multipart.Part) error {
-	if part.FileName() == "" {
-		return nil // nobody chose one
-	}
-	file, err := c.keepFile(part)
-	if err == nil {
-		files[field] = file.Value()
-	}
-	return err
-}
-
-// errUnreadable is a form that a browser does not send.
-var errUnreadable = &pageError{http.StatusBadRequest, "The form could not be read. Load the page again and try once more."}
-
-func readPart(values url.Values, part *multipart.Part, left int64) (int64, error) {
-	text, err := io.ReadAll(io.LimitReader(part, left+1))
-	if err != nil {
-		return 0, errUnreadable
-	}
-	if left -= int64(len(text)); left < 0 {
-		return 0, flow.Errorf(flow.CodeBodyTooLarge, "This form is larger than %s.", flow.Size(maxNodeForm))
-	}
-	values.Add(part.FormName(), string(text))
-	return left, nil
+		return err
+	})
+	return values, files, err
 }

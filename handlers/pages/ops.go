@@ -51,7 +51,7 @@ func (c *call) takeOps() error {
 	if err != nil {
 		return c.refuseOps(flow.Errorf(flow.CodeBodyTooLarge, "This change is larger than %s. Make it in smaller parts.", flow.Size(maxOps)))
 	}
-	c.bodyRead()
+	c.endOfForm()
 	req, err := flow.DecodeEditRequest(body)
 	if err != nil {
 		return c.refuseOps(err)

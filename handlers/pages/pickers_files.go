@@ -1,15 +1,12 @@
 package pages
 
 import (
-	"context"
 	"errors"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"time"
 
 	"sluice/flow"
-	"sluice/handlers/steady"
 )
 
 // addFile is POST a file for a field: the answer is its value.
@@ -17,59 +14,20 @@ func (c *call) addFile() error {
 	if _, err := c.findFlow(); err != nil {
 		return err
 	}
-	reader, err := c.multipart()
+	var file *flow.File
+	_, err := c.readForm(maxForm, func(_ string, part *multipart.Part) (err error) {
+		if file == nil {
+			file, err = c.keepFile(part)
+		}
+		return err
+	})
 	if err != nil {
-		return errUnreadable
+		return err
 	}
-	for {
-		part, err := reader.NextPart()
-		if err == io.EOF {
-			return flow.Errorf(flow.CodeInputInvalid, "No file came with the form. Choose one and try again.")
-		}
-		if err != nil {
-			return c.broken(errUnreadable)
-		}
-		if part.FileName() == "" {
-			continue
-		}
-		file, err := c.keepFile(part)
-		if err != nil {
-			return c.broken(err)
-		}
-		c.multipartRead()
-		return c.JSON(http.StatusCreated, file.Value())
+	if file == nil {
+		return flow.Errorf(flow.CodeInputInvalid, "No file came with the form. Choose one and try again.")
 	}
-}
-
-// multipart begins to read a form with files. It may take long as long as it
-// keeps coming, as an upload to the API may.
-func (c *call) multipart() (*multipart.Reader, error) {
-	r := c.Request()
-	whole := r.Body
-	r.Body = steady.New(c.Response(), whole, c.s.patience)
-	reader, err := r.MultipartReader()
-	if err != nil {
-		r.Body = whole
-	}
-	return reader, err
-}
-
-// broken is why a form with files was not read to its end. net/http ends a
-// request with a body that stops; the answer that says so must not end with it.
-func (c *call) broken(err error) error {
-	c.SetRequest(c.Request().WithContext(context.WithoutCancel(c.ctx())))
-	return err
-}
-
-// maxAfter is how many bytes may follow the last part of a form that is taken.
-const maxAfter = 64 << 10
-
-// multipartRead lifts the time limit of a form with files that came to its end.
-// One that has more to come keeps it, since the rest is read before the answer.
-func (c *call) multipartRead() {
-	if _, err := io.CopyN(io.Discard, c.Request().Body, maxAfter); err == io.EOF {
-		c.bodyRead()
-	}
+	return c.JSON(http.StatusCreated, file.Value())
 }
 
 func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {

@@ -17,11 +17,8 @@ import (
 // one of them be called like a field of our own.
 const inputPrefix = "in."
 
-// Bounds of a form with files.
-const (
-	maxTexts = 4 << 20 // bytes of all fields that are no files
-	maxParts = 1000
-)
+// maxTexts bounds the values of a form of inputs, in bytes, without its files.
+const maxTexts = 4 << 20
 
 // typedInputs is a form of inputs as it came.
 type typedInputs struct {
@@ -45,12 +42,9 @@ func (c *call) newTyped(ws string, maxFile int64) *typedInputs {
 // readInputs reads the form, and keeps the files that come with it.
 func (c *call) readInputs() (*typedInputs, error) {
 	t := c.newTyped(c.ws(), c.s.MaxFile)
-	fields, err := c.eachPart(t)
+	fields, err := c.readFields(t)
 	if err != nil {
 		return nil, err
-	}
-	if !isText(fields["until"] + fields["from"] + fields["parent"] + fields["tab"]) {
-		return nil, errUnreadableRun
 	}
 	t.ask = trialAsk{fields["until"], fields["from"], fields["parent"]}
 	t.filled, t.tab = fields["filled"] != "", fields["tab"]
@@ -69,60 +63,23 @@ func (t *typedInputs) sort(fields map[string]string) {
 	}
 }
 
-var errUnreadableRun = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
-
-// eachPart reads the fields of a form; files among them go to the store. With an
-// error come the fields before it.
-func (c *call) eachPart(t *typedInputs) (map[string]string, error) {
+// readFields reads the fields of a form; files among them go to the store. With
+// an error come the fields before it.
+func (c *call) readFields(t *typedInputs) (map[string]string, error) {
+	values, err := c.readForm(maxTexts, func(field string, part *multipart.Part) error {
+		if input, ok := strings.CutPrefix(field, inputPrefix); ok {
+			return c.keepPart(t, input, part)
+		}
+		return nil
+	})
+	if _, large := errors.AsType[formTooLarge](err); large {
+		err = flow.Errorf(flow.CodeBodyTooLarge, "The inputs are larger than %s. Pass long ones as files.", flow.Size(maxTexts))
+	}
 	fields := map[string]string{}
-	reader, err := c.multipart()
-	if errors.Is(err, http.ErrNotMultipart) {
-		if err := c.form(); err != nil {
-			return nil, err
-		}
-		for name := range c.Request().PostForm {
-			fields[name] = c.Request().PostForm.Get(name)
-		}
-		return fields, nil
+	for name := range values {
+		fields[name] = values.Get(name)
 	}
-	if err != nil {
-		return nil, errUnreadableRun
-	}
-	room := int64(maxTexts)
-	for range maxParts {
-		part, err := reader.NextPart()
-		if err == io.EOF {
-			c.multipartRead()
-			return fields, nil
-		}
-		if err == nil {
-			err = c.onePart(t, fields, part, &room)
-		} else if _, large := errors.AsType[*http.MaxBytesError](err); !large { // which has words of its own
-			err = errUnreadableRun
-		}
-		if err != nil {
-			return fields, c.broken(err)
-		}
-	}
-	return fields, errUnreadableRun
-}
-
-func (c *call) onePart(t *typedInputs, fields map[string]string, part *multipart.Part, room *int64) error {
-	name := part.FormName()
-	if input, ok := strings.CutPrefix(name, inputPrefix); ok && part.FileName() != "" {
-		return c.keepPart(t, input, part)
-	}
-	text, err := io.ReadAll(io.LimitReader(part, *room+1))
-	if err != nil {
-		return errUnreadableRun
-	}
-	if *room -= int64(len(text)); *room < 0 {
-		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs are larger than %s. Pass long ones as files.", flow.Size(maxTexts))
-	}
-	if part.Header.Get("Content-Disposition") != "" && !isFilePart(part) {
-		fields[name] = string(text)
-	}
-	return nil
+	return fields, err
 }
 
 // keepPart keeps a file, if it is wanted. One that is not is read over.
@@ -167,11 +124,6 @@ func (a *arriving) Read(p []byte) (int, error) {
 }
 
 var errFileBroken = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
-
-// isFilePart tells a file field in which nothing was chosen.
-func isFilePart(part *multipart.Part) bool {
-	return strings.Contains(part.Header.Get("Content-Disposition"), "filename=")
-}
 
 // given is what was typed, as the inputs of a start. A field left empty is left
 // out, except a text that need not be there: it is meant to be empty.
