@@ -171,3 +171,12 @@ func (q *Queries) ListEndpointsByHost(ctx context.Context, arg ListEndpointsByHo
 	}
 	return items, nil
 }
+
+const resumeEndpoint = `-- name: ResumeEndpoint :exec
+UPDATE endpoints SET paused_until = 0 WHERE id = $1 AND paused_until > 0
+`
+
+func (q *Queries) ResumeEndpoint(ctx context.Context, id string) error {
+	_, err := q.db.ExecContext(ctx, resumeEndpoint, id)
+	return err
+}
