@@ -59,5 +59,9 @@ func TestOpen_mustExist(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables); err != nil || tables != 0 {
 			t.Errorf("%d tables were made, %v", tables, err)
 		}
+		cfg.MustExist = false // other tests get this database next: create its tables again
+		if err := openAndClose(t, cfg); err != nil {
+			t.Error(err)
+		}
 	})
 }
