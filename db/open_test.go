@@ -36,7 +36,7 @@ func TestOpen_a_fresh_directory_at_once(t *testing.T) {
 	t.Parallel()
 	cfg := db.Config{DataDir: t.TempDir() + "/made/for it?"}
 	var wg sync.WaitGroup
-	for range 3 {
+	for range 8 {
 		wg.Go(func() {
 			if err := openAndClose(t, cfg); err != nil {
 				t.Error(err)

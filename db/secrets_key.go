@@ -58,23 +58,30 @@ func (s *Store) makeKey(path string) (*keyset.Handle, error) {
 	return handle, err
 }
 
-// createKey writes a fresh key for its owner alone, unless there is a file.
+// createKey writes a new key, readable by its owner only, unless the file exists.
+// The file appears complete or not at all: it is written under another name and
+// then linked, because another process may read it at any moment and because a
+// crash must not leave a database with an empty key.
 func createKey(path string) (*keyset.Handle, error) {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return nil, fmt.Errorf("make master key: %w", err)
+		return nil, fmt.Errorf("create master key: %w", err)
 	}
 	var text bytes.Buffer
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&text)); err != nil {
-		return nil, fmt.Errorf("write master key: %w", err)
+		return nil, fmt.Errorf("encode master key: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	draft, err := os.CreateTemp(filepath.Dir(path), KeyFile+"-")
 	if err != nil {
-		return nil, fmt.Errorf("make master key file: %w", err)
+		return nil, fmt.Errorf("create master key file: %w", err)
 	}
-	_, err = f.Write(text.Bytes())
-	if err := cmp.Or(err, f.Sync(), f.Close(), syncDir(filepath.Dir(path))); err != nil {
+	defer os.Remove(draft.Name())
+	_, err = draft.Write(text.Bytes())
+	if err := cmp.Or(err, draft.Sync(), draft.Close()); err != nil {
 		return nil, fmt.Errorf("write master key file: %w", err)
+	}
+	if err := cmp.Or(os.Link(draft.Name(), path), syncDir(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("create master key file: %w", err)
 	}
 	return handle, nil
 }
