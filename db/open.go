@@ -24,6 +24,10 @@ import (
 	"sluice/flow"
 )
 
+// defaultBusyTimeout is how long a write waits on SQLite for the lock of another
+// program. A caller then hears 503, which beats waiting.
+const defaultBusyTimeout = 5 * time.Second
+
 // Config says where the store is and how it behaves. Only DataDir is needed.
 type Config struct {
 	DatabaseURL   string // postgres://…; empty means SQLite in DataDir
@@ -52,7 +56,7 @@ func (c Config) withDefaults() Config {
 	c.DataDir = cmp.Or(c.DataDir, "data")
 	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
 	c.InstanceTimeout = cmp.Or(c.InstanceTimeout, 20*time.Second)
-	c.BusyTimeout = cmp.Or(c.BusyTimeout, 5*time.Second)
+	c.BusyTimeout = cmp.Or(c.BusyTimeout, defaultBusyTimeout)
 	c.Capacity = cmp.Or(c.Capacity, 256)
 	c.MaxFile = cmp.Or(c.MaxFile, 512<<20)
 	if c.Log == nil {
