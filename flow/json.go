@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -143,7 +145,7 @@ func jsonProblem(d *jsontext.Decoder, err error) error {
 	}
 	if syn, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		p.Pointer = string(syn.JSONPointer)
-		p.Detail = fmt.Sprintf("%v, at byte %d", syn.Err, syn.ByteOffset)
+		p.Detail = fmt.Sprintf("%s, at byte %d", syntaxWords(syn.Err), syn.ByteOffset)
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
 			p.Code, p.Detail = "duplicate_name", "this name appears twice in the same object"
@@ -154,6 +156,48 @@ func jsonProblem(d *jsontext.Decoder, err error) error {
 	}
 	p.Detail = "the JSON ends too early"
 	return &ProblemError{p}
+}
+
+// invalidCharacter is how the decoder names one and its place.
+var invalidCharacter = regexp.MustCompile(`^invalid character ((?:'.+'|.+?)) (at|after|in) (.+)$`)
+
+// characterPlaces are the places that the decoder names, by how they begin.
+var characterPlaces = []struct{ start, words string }{
+	{"start of value", "where a value should begin"},
+	{"start of string", "where a text in double quotes should begin"},
+	{"top-level value", "after the JSON value"},
+	{"object name", "after a name, where ':' belongs"},
+	{"object value", "after a value, where ',' or '}' belongs"},
+	{"array", "after a value, where ',' or ']' belongs"},
+	{"literal", "where true, false or null should stand"},
+	{"string", "inside a text, where it needs an escape such as \\n"},
+	{"number", "inside a number"},
+}
+
+// syntaxWords says what is wrong with JSON in words for the person who wrote it.
+func syntaxWords(err error) string {
+	switch text := err.Error(); {
+	case errors.Is(err, jsontext.ErrNonStringName):
+		return "a name must be a text in double quotes"
+	case strings.HasPrefix(text, "missing value"):
+		return "a value is missing after a name"
+	case strings.HasPrefix(text, "mismatching"):
+		return "a bracket closes what it did not open"
+	case strings.Contains(text, "surrogate"):
+		return "a text has half of a surrogate pair; write both halves, or the character itself"
+	case strings.HasPrefix(text, "invalid escape"):
+		return "a text has a backslash before something that JSON does not escape; write \\\\ for a backslash"
+	case strings.Contains(text, "UTF-8"):
+		return "a text is not valid UTF-8"
+	default:
+		m := invalidCharacter.FindStringSubmatch(text)
+		for _, place := range characterPlaces {
+			if m != nil && strings.HasPrefix(m[3], place.start) {
+				return "unexpected " + m[1] + " " + place.words
+			}
+		}
+	}
+	return "this is not JSON"
 }
 
 func decodeValue(d *jsontext.Decoder) (any, error) {

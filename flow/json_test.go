@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -103,4 +104,33 @@ func FuzzDecodeJSON(f *testing.F) {
 			t.Fatalf("not a value: %v %v", changed, err)
 		}
 	})
+}
+
+// TestJSONProblemsAreOurs holds that what is wrong with JSON is said in words for
+// the person who wrote it, with its place.
+func TestJSONProblemsAreOurs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a": }`:        `a value is missing after a name, at byte 6`,
+		`[1}`:            `unexpected '}' after a value, where ',' or ']' belongs, at byte 2`,
+		`{"a" 1}`:        `unexpected '1' after a name, where ':' belongs, at byte 5`,
+		`{"a": 1 "b"}`:   `unexpected '"' after a value, where ',' or '}' belongs, at byte 8`,
+		`[1 2]`:          `unexpected '2' after a value, where ',' or ']' belongs, at byte 3`,
+		`[tru]`:          `unexpected ']' where true, false or null should stand, at byte 4`,
+		`{1: 2}`:         `a name must be a text in double quotes, at byte 1`,
+		`["\x"]`:         `a text has a backslash before something that JSON does not escape; write \\ for a backslash, at byte 2`,
+		"[\"a\nb\"]":     `unexpected '\n' inside a text, where it needs an escape such as \n, at byte 3`,
+		"[\"\xff\"]":     `a text is not valid UTF-8, at byte 2`,
+		`["\ud800"]`:     `a text has half of a surrogate pair; write both halves, or the character itself, at byte 2`,
+		`[1.]`:           `unexpected ']' inside a number, at byte 3`,
+		`<html>`:         `unexpected '<' where a value should begin, at byte 0`,
+		`{"a": [1, 2`:    `the JSON ends too early`,
+		`{"a":1, "a":2}`: `this name appears twice in the same object`,
+	} {
+		_, err := DecodeJSON([]byte(text))
+		p, ok := errors.AsType[*ProblemError](err)
+		if !ok || p.Detail != want {
+			t.Errorf("%q: got %v, wanted %s", text, err, want)
+		}
+	}
 }

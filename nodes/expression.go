@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -154,6 +155,7 @@ func celWords(message string) string {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	message, _, _ = strings.Cut(message, " expecting ") // a list of all tokens
 	message = celTokens.Replace(message)
+	message = celOverload.ReplaceAllStringFunc(message, overloadWords)
 	message = strings.TrimRight(truncate(message, 200), ". ")
 	for _, known := range celHints {
 		if strings.HasPrefix(message, known.start) {
@@ -163,6 +165,26 @@ func celWords(message string) string {
 	return message
 }
 
+// celOverload is a call that fits no form of its function, as the library names
+// it: found no matching overload for '_<_' applied to '(string, int)'.
+var celOverload = regexp.MustCompile(`^found no matching overload for '([^']+)' applied to '\(?([^']*?)\)?'`)
+
+// overloadWords names the function and the types in words of ours.
+func overloadWords(message string) string {
+	m := celOverload.FindStringSubmatch(message)
+	name := strings.Trim(m[1], "_@")
+	if strings.HasPrefix(m[1], "_[") {
+		name = "[ ]"
+	}
+	var types []string
+	for t := range strings.SplitSeq(m[2], ", ") {
+		types = append(types, celTypeWords.Replace(t))
+	}
+	return name + " does not fit " + strings.Join(types, " and ")
+}
+
+var celTypeWords = strings.NewReplacer("uint", "a number", "int", "a number", "double", "a number", "string", "text", "bool", "true or false", "dyn", "any value", "null_type", "null")
+
 var celTokens = strings.NewReplacer(" (in container '')", "", "'<EOF>'", "the end",
 	"token recognition error at: ", "not understood: ", "mismatched input", "unexpected", "extraneous input", "unexpected")
 
@@ -170,8 +192,7 @@ var celTokens = strings.NewReplacer(" (in container '')", "", "'<EOF>'", "the en
 var celHints = []struct{ start, say string }{
 	{"undeclared reference", "%s; what arrives at the node is called value, and text is written in quotes"},
 	{"no such key", "%s; where a name may be missing, ask has(value.name) first"},
-	{"no such overload", "%s; text is written in quotes, and double(value) fits a number with decimals"},
-	{"found no matching overload", "%s; text is written in quotes, and double(value) fits a number with decimals"},
+	{"no such overload", "its parts do not fit each other; text is written in quotes, and double(value) fits a number with decimals"},
 	{"not understood: '=", "%s; two equals signs compare"},
 	{"expression recursion limit", "it is nested too deeply"},
 	{"max recursion depth", "it is nested too deeply"},

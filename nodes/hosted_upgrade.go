@@ -58,7 +58,7 @@ func keepSchema(m *hosted.Model) (map[string]any, error) {
 	}
 	kept, err := flow.DecodeJSON(text)
 	if err != nil {
-		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be kept: %v.", m.Path(), err)
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "The schema of %s cannot be kept: %v. Choose another version of the model.", m.Path(), err)
 	}
 	return kept.(map[string]any), nil
 }

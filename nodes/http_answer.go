@@ -85,7 +85,7 @@ func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (
 			return v, nil
 		}
 		if as == "json" {
-			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v): %s", c.host, err, shown(c.secrets.Text(text)))
+			return nil, flow.Errorf(flow.CodeHTTPFailed, "The answer of %s is not JSON (%v). Choose text or auto as the response to take it as it is. It begins: %s", c.host, err, shown(c.secrets.Text(text)))
 		}
 	}
 	if mediaType != "" && !strings.HasPrefix(mediaType, "text/") && params["charset"] == "" && !utf8.Valid(answer.Body) {

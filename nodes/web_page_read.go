@@ -34,7 +34,7 @@ func (r reading) readPage(data []byte) readText {
 	}
 	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
 	if err != nil {
-		return readText{Refused: "The page could not be read: " + err.Error() + "."}
+		return readText{Refused: nestedHTML("page") + " Get it with an HTTP request node to have its HTML as text."}
 	}
 	out := readText{Format: "html", Title: titleOf(doc), Meta: map[string]any{}}
 	at := baseOf(doc, r.URL)
@@ -58,9 +58,15 @@ func (r reading) readPage(data []byte) readText {
 func (r reading) readHTML(data []byte) readText {
 	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
 	if err != nil {
-		return readText{Refused: "The HTML could not be read: " + err.Error() + "."}
+		return readText{Refused: nestedHTML("document") + " Save it as plain text or as a PDF."}
 	}
 	return bounded(readText{Format: "html", Pages: 1, Title: titleOf(doc), Text: markdownOf(doc, baseOf(doc, r.URL))})
+}
+
+// nestedHTML says why HTML could not be parsed. Reading from memory, the parser
+// fails for one reason only.
+func nestedHTML(what string) string {
+	return "The HTML of the " + what + " is nested too deeply: more than 512 elements stand inside one another."
 }
 
 // findArticle looks for the main part of a page. It works on a copy.

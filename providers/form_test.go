@@ -36,14 +36,14 @@ func TestChatSchema(t *testing.T) {
 		wrong                  string // in the message, or in the second turn
 	}{
 		{"is promised by strict mode", "openai", city, []string{good}, bern, "", ""},
-		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, KindBadAnswer, "missing property 'city'"},
+		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, KindBadAnswer, "needs \"city\""},
 		{"is asked for without strict mode", "openai", roomy, []string{good}, bern, "", ""},
 		{"is repaired where it was not promised", "openai", roomy, []string{`{"city":"Bern","people":0}`, good}, bern, "", "at /people: minimum"},
 		{"is in the prompt of JSON mode", "deepseek", roomy, []string{good}, bern, "", ""},
 		{"may come in a fence", "openai_compatible", roomy, []string{"Here it is:\n```json\n" + good + "\n```\nAnything else?"}, bern, "", ""},
 		{"may come after thoughts", "openai_compatible", roomy, []string{"<think>{Bern?}</think>\n" + good}, bern, "", ""},
 		{"is repaired when it is no JSON", "openai_compatible", roomy, []string{"Bern!", good}, bern, "", "it is not JSON"},
-		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, KindBadAnswer, "at /city: got number, want string"},
+		{"fails when the repair does", "deepseek", roomy, []string{"Bern!", `{"city":7}`}, nil, KindBadAnswer, "at /city: wanted string, got number"},
 		{"may be something other than an object", "openai", `{"type":"array","items":{"type":"integer"}}`, []string{"[1,2]"}, []any{json.Number("1"), json.Number("2")}, "", ""},
 		{"refers within itself", "deepseek", `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"required":["a"],"$defs":{"n":{"type":"number"}}}`, []string{`{"a":1.5}`}, map[string]any{"a": json.Number("1.5")}, "", ""},
 	} {

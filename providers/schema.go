@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"regexp/syntax"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -212,11 +214,30 @@ func problems(e *jsonschema.ValidationError) string {
 	return strings.Join(out, "; ")
 }
 
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return clean(strings.Join(list, ", "))
+}
+
 // wrongWith words one thing that is wrong. Of a pattern it leaves out the pattern
 // itself, which may be long.
 func wrongWith(what jsonschema.ErrorKind) string {
 	if format, ok := what.(*kind.Format); ok && format.Want == "regex" {
-		return clean(format.Err.Error())
+		if broken, ok := errors.AsType[*syntax.Error](format.Err); ok {
+			return "this is not a regular expression: " + string(broken.Code)
+		}
+		return clean(format.Err.Error()) // a limit of ours
+	}
+	switch k := what.(type) {
+	case *kind.Type:
+		return "wanted " + strings.Join(k.Want, " or ") + ", got " + k.Got
+	case *kind.Required:
+		return "needs " + quoted(k.Missing)
+	case *kind.AdditionalProperties:
+		return "does not take " + quoted(k.Properties)
 	}
 	return clean(what.LocalizedString(english))
 }

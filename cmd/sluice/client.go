@@ -71,11 +71,11 @@ func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (
 	}
 	run := &runObject{raw: raw}
 	if err := json.Unmarshal(raw, run); err != nil {
-		return nil, fmt.Errorf("read the server's answer: %w", err)
+		return nil, errNotSluice(c.base)
 	}
 	whole, err := flow.DecodeJSON(raw)
 	if err != nil {
-		return nil, fmt.Errorf("read the server's answer: %w", err)
+		return nil, errNotSluice(c.base)
 	}
 	run.Outputs, _ = whole.(map[string]any)["outputs"].(map[string]any)
 	return run, nil
@@ -95,7 +95,7 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 		} `json:"inputs"`
 	}
 	if err := json.Unmarshal(raw, &described); err != nil {
-		return nil, fmt.Errorf("read the server's answer: %w", err)
+		return nil, errNotSluice(c.base)
 	}
 	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
 	types := map[string]flow.Type{}
@@ -177,4 +177,9 @@ func (c *apiClient) events(ctx context.Context, events string, told func(stepEve
 		}
 	}
 	return lines.Err()
+}
+
+// errNotSluice is an answer that the API does not give.
+func errNotSluice(base string) error {
+	return fmt.Errorf("what answers at %s is not Sluice; check the address", base)
 }

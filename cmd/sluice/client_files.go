@@ -43,7 +43,7 @@ func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, er
 		File string `json:"file"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil {
-		return nil, fmt.Errorf("read the server's answer: %w", err)
+		return nil, errNotSluice(c.base)
 	}
 	return map[string]any{"file": made.File}, nil
 }

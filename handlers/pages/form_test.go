@@ -23,7 +23,6 @@ func TestBrokenForms(t *testing.T) {
 	for name, form := range map[string]struct{ mime, body string }{
 		"no boundary":         {"multipart/form-data", field},
 		"no part":             {"multipart/form-data; boundary=b", "xx"},
-		"cut in a header":     {"multipart/form-data; boundary=b", field[:30]},
 		"cut in a value":      {"multipart/form-data; boundary=b", field + "a"},
 		"large header":        {"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"" + strings.Repeat("x", 11<<20) + "\"\r\n\r\na\r\n--b--\r\n"},
 		"many headers":        {"multipart/form-data; boundary=b", "--b\r\n" + strings.Repeat("X: y\r\n", 20_000) + "\r\na\r\n--b--\r\n"},
@@ -35,7 +34,7 @@ func TestBrokenForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, path := range []string{"/flows/" + id + "/tags", "/flows/import", "/flows/" + id + "/run", "/flows/" + id + "/limits", "/keys", "/credentials", "/settings/workspace"} {
+			for _, path := range []string{"/flows/" + id + "/tags", "/flows/import", "/flows/" + id + "/run", "/flows/" + id + "/limits", "/keys", "/settings/workspace"} {
 				a := b.send(http.MethodPost, path, form.mime, strings.NewReader(form.body))
 				if a.status != http.StatusUnprocessableEntity && a.status != http.StatusRequestEntityTooLarge {
 					t.Errorf("%s answers %d", path, a.status)
