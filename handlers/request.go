@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -49,8 +50,10 @@ func writeBody(c echo.Context, status int, mediaType string, body []byte) error 
 	h := c.Response().Header()
 	h.Set("Content-Type", mediaType)
 	c.Response().WriteHeader(status)
-	_, err := c.Response().Write(body)
-	return err
+	if _, err := c.Response().Write(body); err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return nil
 }
 
 // wants refuses a request whose Accept header takes none of what a route can
