@@ -217,7 +217,7 @@ func TestForeignIsMissing(t *testing.T) {
 			ask(r, path, "", listed)
 		}
 	}
-	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/files/", "/v1/file", "/mcp/", "/mcp/x", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/file", "/mcp/", "/mcp/x", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
 		ask(&m.server.routes[0], path, "", key)
 		ask(&m.server.routes[0], path, "", "-")
 	}
