@@ -173,6 +173,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	}))
 	t.Cleanup(thief.Close)
 	s := stoppedServer(t)
+	s.must("migrate")
 	if r := s.commandWith(secret, "credential", "add", "--name", "api", "--any-host"); r.code != 0 || !strings.Contains(r.out, "can be sent anywhere") {
 		t.Fatalf("credential add: %+v", r)
 	}

@@ -44,7 +44,8 @@ func (e ImportErrors) Unwrap() []error {
 // reported as ImportErrors before anything is written.
 func (l *Library) ImportAll(ctx context.Context, ws string, sources []ImportSource, publishedBy string) ([]Imported, error) {
 	staged := &stagedStore{LibraryStore: l.Store, flows: map[string]*Flow{}, credentials: map[string]Credential{}, versions: map[string]Version{}}
-	into := &Library{Store: staged, Kinds: l.Kinds, IDs: l.IDs}
+	into := *l
+	into.Store = staged
 	list, problems, bad := make([]Imported, len(sources)), make(ImportErrors, len(sources)), false
 	for i, from := range sources {
 		f, err := into.Import(ctx, ws, from.FlowID, from.Data)
