@@ -138,8 +138,10 @@ func canaryFlow(echo string) []byte {
 // wantNowhere looks for a secret in every form in which it may hide.
 func wantNowhere(t *testing.T, what, secret, where, text string) {
 	t.Helper()
+	// The middle of base64 of "Bearer " + secret: what comes from the secret only.
+	bearer := strings.TrimRight(base64.StdEncoding.EncodeToString([]byte("Bearer "+secret)), "=")[10:]
 	for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
-		hex.EncodeToString([]byte(secret)), strings.TrimRight(base64.StdEncoding.EncodeToString([]byte("Bearer "+secret)), "=")[10:36]} {
+		hex.EncodeToString([]byte(secret)), bearer[:min(26, len(bearer)-1)]} {
 		if at := strings.Index(text, form); at >= 0 {
 			t.Errorf("the %s is in %s: …%s…", what, where, text[max(0, at-80):min(len(text), at+len(form)+20)])
 		}

@@ -191,7 +191,10 @@ func accessProblems(r *route) []flow.Code {
 	}
 	codes := []flow.Code{
 		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
-		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
+		flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
+	}
+	if r.access != accessKey { // which any key may call
+		codes = append(codes, flow.CodeScopeMissing)
 	}
 	if r.method != http.MethodDelete && r.access != accessFile { // those give no body, or whatever a file is
 		codes = append(codes, flow.CodeNotAcceptable)

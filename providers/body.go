@@ -69,6 +69,9 @@ func (s *session) decode(resp *http.Response, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
+		if ctx := resp.Request.Context(); ctx.Err() != nil { // cut off by us, so its form says nothing
+			return s.failed(ctx, ctx.Err())
+		}
 		return s.notUnderstood()
 	}
 	return nil
