@@ -164,7 +164,7 @@ func TestExitCodes(t *testing.T) {
 		{"user", "correct horse battery\n", []string{"user", "add", "--email", "ada@example.com", "--password-stdin"}, 0, "ada@example.com", ""},
 		{"user_twice", "correct horse battery\n", []string{"user", "add", "--email", "Ada@example.com", "--password-stdin"}, 1, "", "already a person"},
 		{"short_password", "short\n", []string{"user", "add", "--email", "bob@example.com", "--password-stdin"}, 1, "", "10 to 512"},
-		{"not_an_address", "", []string{"user", "add", "--email", "bob", "--password-stdin"}, 2, "", "not an e-mail address"},
+		{"not_an_address", "", []string{"user", "add", "--email", "bob", "--password-stdin"}, 2, "", "not an email address"},
 		{"validate", "", []string{"flow", "validate", fine}, 0, "fine", ""},
 		{"validate_broken", "", []string{"flow", "validate", fine, broken}, 1, "inptu", "1 of 2"},
 		{"import_broken", "", []string{"flow", "import", broken}, 1, "", "inptu"},

@@ -94,7 +94,7 @@ func TestCredentialAddRefuses(t *testing.T) {
 		{"a base URL with a password", "sk", "without a name or password", []string{"--name", "a", "--provider", "vllm", "--base-url", "http://u:p@gpu/v1"}},
 		{"an empty host", "sk", "--host", []string{"--name", "a", "--host", ""}},
 		{"no host", "sk", "--any-host", []string{"--name", "a"}},
-		{"a host and any host", "sk", "exclude each other", []string{"--name", "a", "--host", "a.example", "--any-host"}},
+		{"a host and any host", "sk", "cannot be used together", []string{"--name", "a", "--host", "a.example", "--any-host"}},
 		{"a host with a scheme", "sk", "without a scheme or a path", []string{"--name", "a", "--host", "https://a.example"}},
 		{"hosts of strangers", "sk", "hosts of strangers", []string{"--name", "a", "--host", "*.co.uk"}},
 		{"another provider's name", "sk", "choose another name", []string{"--name", "anthropic", "--provider", "openai"}},

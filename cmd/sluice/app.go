@@ -24,12 +24,12 @@ import (
 	"sluice/providers/hosted"
 )
 
-// How long shutdown may take after SLUICE_DRAIN_DELAY: steps and requests are
-// left to finish, then the rest is handed back and cut. The process is gone
-// within 35 s.
+// How long shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
+// finish; then runs return to the queue and connections are closed. The process
+// ends within 35 s.
 const (
-	drainPatience = 25 * time.Second // for steps, and for requests meanwhile
-	closePatience = 5 * time.Second  // for requests, at least, once steps have stopped
+	drainPatience = 25 * time.Second // for steps, and for requests in the meantime
+	closePatience = 5 * time.Second  // at least, for requests after the steps have stopped
 )
 
 // app is a running Sluice: store, engine and HTTP server, wired together.
@@ -59,9 +59,9 @@ type lender interface {
 	flow.PriceStore
 }
 
-// startApp opens the store, takes the engine's place on it, serves, and recovers
-// what a crash left. It returns when the address answers. Without a lender the
-// store is its own.
+// startApp opens the store, takes its engine lock, serves, and recovers the
+// runs that a crash interrupted. It returns when the address answers. Without a
+// lender it uses only its own store.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
 	a := &app{cfg: cfg, log: log, lender: from, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
 	store, err := cfg.createStore(ctx, log)
@@ -208,17 +208,17 @@ func instanceName() string {
 	return fmt.Sprintf("%.40s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// leave tells whoever distributes requests that this instance ends, and goes on
-// serving for as long as they may take to notice.
+// leave reports to load balancers that this instance shuts down, and keeps
+// serving for SLUICE_DRAIN_DELAY so that they can notice.
 func (a *app) leave() {
 	a.api.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)
 }
 
-// stop refuses new runs, lets running steps finish, hands the rest back, and
-// closes. Reads are answered until the end, and so is every request that came
-// before it.
+// stop refuses new runs, lets running steps finish, returns the rest to the
+// queue, and closes. Reads, and all requests that arrived before, are answered
+// until the end.
 func (a *app) stop() error {
 	begun := time.Now()
 	drain, cancel := context.WithTimeout(context.Background(), drainPatience)

@@ -19,10 +19,11 @@ type auditVerifyCmd struct {
 	JSON      bool   `help:"Print as JSON."`
 }
 
-// errAuditBroken has been shown, workspace by workspace.
+// errAuditBroken is returned after the breaks have been printed for each
+// workspace.
 var errAuditBroken = errors.New("an audit log does not match its chain; see above")
 
-// Run verifies the audit logs, also beside a running server.
+// Run verifies the audit logs. The server may be running.
 func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.needDatabase(); err != nil {
 		return err
@@ -37,7 +38,7 @@ func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error 
 		return err
 	}
 	if len(chains) == 0 && c.Workspace != "" {
-		return fmt.Errorf("there is no audit log of a workspace %s", c.Workspace)
+		return fmt.Errorf("workspace %s does not exist or has no audit log; 'sluice workspace limits list' lists the workspaces", c.Workspace)
 	}
 	broken := false
 	for _, one := range chains {
@@ -100,10 +101,10 @@ func printChains(w io.Writer, chains []flow.AuditChain) error {
 		}
 		fmt.Fprintf(w, "  The chain began %s.", c.BeganAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
 		if c.Adopted > 0 {
-			fmt.Fprintf(w, " %s older: nothing proves what happened to them before.", count(c.Adopted, "entry was", "entries were"))
+			fmt.Fprintf(w, " %s older than the chain: it cannot prove that they were not changed before.", count(c.Adopted, "entry was", "entries were"))
 		}
 		if c.Pruned > 0 {
-			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last of them %s.", c.Pruned, c.PrunedAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
+			fmt.Fprintf(w, " Entries up to number %d were deleted when their retention ended, the last one %s.", c.Pruned, c.PrunedAt.UTC().Format("2 Jan 2006, 15:04 UTC"))
 		}
 		fmt.Fprintln(w)
 	}

@@ -179,7 +179,7 @@ func (c *apiClient) events(ctx context.Context, events string, told func(stepEve
 	return lines.Err()
 }
 
-// errNotSluice is an answer that the API does not give.
+// errNotSluice is returned for a response that the API never sends.
 func errNotSluice(base string) error {
-	return fmt.Errorf("what answers at %s is not Sluice; check the address", base)
+	return fmt.Errorf("the server at %s is not Sluice; check the address", base)
 }

@@ -23,26 +23,27 @@ import (
 	"sluice/outbound"
 )
 
-// Config is what is in force: flags over environment over defaults.
+// Config holds the effective settings: flags take precedence over the
+// environment, and both over the defaults.
 type Config struct {
 	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
 	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
 	DatabaseURL    string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
-	PublicURL      string        `env:"SLUICE_PUBLIC_URL" help:"How the outside reaches this server; default is the address." placeholder:"URL"`
-	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that secrets are sealed with; better given as a file." placeholder:"KEY"`
+	PublicURL      string        `env:"SLUICE_PUBLIC_URL" help:"URL at which clients reach this server; default is the address." placeholder:"URL"`
+	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that encrypts stored secrets; better given as a file." placeholder:"KEY"`
 	MasterKeyFile  string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
 	AllowPrivate   string        `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
-	Proxies        string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"Proxies in front of Sluice that are believed who asks, as CIDRs." placeholder:"CIDR,…"`
-	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header in which those proxies say it." placeholder:"NAME"`
+	Proxies        string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"CIDRs of reverse proxies whose client-IP header is trusted." placeholder:"CIDR,…"`
+	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header that carries the client's IP address." placeholder:"NAME"`
 	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
 	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
-	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz says that the server shuts down; load balancers need it to notice. 0 for none." placeholder:"2s"`
+	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz reports the shutdown; load balancers need it to notice. 0 for none." placeholder:"2s"`
 	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
 	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
-	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may make an account with a workspace of their own."`
+	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may create an account with a workspace of their own."`
 	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long entries of the audit log are kept; forever when empty." placeholder:"400d"`
 	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a session in the dashboard lasts without being used." placeholder:"7d"`
 	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"How long a session lasts at most, used or not." placeholder:"30d"`
@@ -53,7 +54,7 @@ type Config struct {
 	Unbound    string     `env:"SLUICE_UNBOUND_CREDENTIALS" name:"unbound-credentials" default:"allow" enum:"allow,refuse" help:"Whether plain credentials without hosts may be sent; refuse stops them when a node runs."`
 }
 
-// maxDrainDelay is more than any load balancer takes to notice.
+// maxDrainDelay is longer than any load balancer needs to notice a shutdown.
 const maxDrainDelay = 5 * time.Minute
 
 type logStyle string
@@ -135,7 +136,7 @@ func (c *Config) check() error {
 		return usageError(fmt.Sprintf("SLUICE_PUBLIC_URL is %q; write how the outside reaches this server, such as https://sluice.example.com, without a path", c.PublicURL))
 	}
 	if c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay {
-		return usageError("SLUICE_DRAIN_DELAY is how long requests are served after shutdown has begun: from 0 to 5m")
+		return usageError("SLUICE_DRAIN_DELAY is out of range; write a duration from 0 to 5m")
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())
@@ -146,9 +147,9 @@ func (c *Config) check() error {
 	return checkEnvironment()
 }
 
-// Bounds of sessions. The use of a session is recorded once a minute, so shorter
-// ones would end while they are used; browsers keep no cookie longer than 400
-// days.
+// Limits on the length of sessions. The use of a session is recorded once a
+// minute, so shorter sessions would end while in use. Browsers keep no cookie
+// longer than 400 days.
 const (
 	shortestSession = 5 * time.Minute
 	longestSession  = 400 * 24 * time.Hour
@@ -162,7 +163,7 @@ func (c *Config) checkSessions() error {
 	case most > longestSession:
 		return usageError("SLUICE_SESSION_MAX is too long; write at most 400d")
 	case most > 0 && most < idle:
-		return usageError("SLUICE_SESSION_MAX is shorter than SLUICE_SESSION_IDLE; write at least as long a time")
+		return usageError("SLUICE_SESSION_MAX is shorter than SLUICE_SESSION_IDLE; make it at least as long")
 	}
 	return nil
 }
@@ -199,8 +200,8 @@ func (c *Config) open(ctx context.Context, cfg db.Config) (*db.Store, error) {
 	return store, nil
 }
 
-// bindCredentials decides on the hosts of credentials that are older than that
-// question. A log line names those that it leaves open.
+// bindCredentials binds credentials from before hosts were required to the
+// hosts that flows send them to. It logs those that it cannot bind.
 func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
 	unbound, err := flow.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
 	for _, c := range unbound {
@@ -209,7 +210,7 @@ func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) err
 	return err
 }
 
-// refuseUnbound reports whether credentials without hosts are not to be sent.
+// refuseUnbound reports whether credentials without hosts must not be sent.
 func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
 
 func (c *Config) database(log *slog.Logger) db.Config {
@@ -227,8 +228,8 @@ func (c *Config) existing(log *slog.Logger) db.Config {
 	return d
 }
 
-// needDatabase returns an error when SQLite's file is missing. Whether a
-// PostgreSQL database has tables shows only when it is opened.
+// needDatabase returns an error if the SQLite file is missing. Missing tables
+// in PostgreSQL are found only when the database is opened.
 func (c *Config) needDatabase() error {
 	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
 		return c.noDatabase()
@@ -236,10 +237,11 @@ func (c *Config) needDatabase() error {
 	return nil
 }
 
-// noDatabase says where the database was expected and what creates one.
+// noDatabase returns the error for a missing database: where it was expected
+// and which commands create one.
 func (c *Config) noDatabase() error {
 	if c.DatabaseURL != "" {
-		return errors.New("the database that DATABASE_URL names has no tables of Sluice; correct DATABASE_URL, or create the tables with 'sluice serve' or 'sluice migrate'")
+		return errors.New("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")
 	}
 	return fmt.Errorf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'", c.DataDir)
 }

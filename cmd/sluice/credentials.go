@@ -22,7 +22,7 @@ import (
 )
 
 type credentialCmd struct {
-	Add    credentialAddCmd    `cmd:"" help:"Keep a secret that flows use; it is read from standard input."`
+	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
 	Test   credentialTestCmd   `cmd:"" help:"Ask the provider whether it accepts the secret."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
@@ -30,11 +30,11 @@ type credentialCmd struct {
 }
 
 type credentialAddCmd struct {
-	Name     string   `required:"" help:"How flows call it, such as openai."`
-	Provider string   `help:"What it lets in to: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for headers and the like." placeholder:"P"`
-	BaseURL  string   `name:"base-url" help:"Where the provider is reached, if not at its own address." placeholder:"URL"`
-	Host     []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Known for every provider, required for a plain secret." placeholder:"HOST"`
-	AnyHost  bool     `help:"Let a plain secret be sent to any host. Whoever may run a flow whose URL is an input could then have it sent to themselves."`
+	Name     string   `required:"" help:"Name that flows use, such as openai."`
+	Provider string   `help:"Provider this secret is for: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for other services." placeholder:"P"`
+	BaseURL  string   `name:"base-url" help:"Base URL of the provider, if it is not the default one." placeholder:"URL"`
+	Host     []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Required for a plain secret, known for every provider." placeholder:"HOST"`
+	AnyHost  bool     `help:"Let a plain secret be sent to any host. Anyone who can run a flow whose URL is an input could then have it sent to themselves."`
 }
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -71,7 +71,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 
 func mayGoTo(hosts []string) string {
 	if len(hosts) == 0 {
-		return "; it can be sent anywhere, 'sluice credential hosts' changes that"
+		return "; it can be sent anywhere, use 'sluice credential hosts' to bind it"
 	}
 	return " and may be sent to " + strings.Join(hosts, ", ")
 }
@@ -117,26 +117,26 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	return made, nil
 }
 
-// checkBound wants a plain secret to be bound to hosts, or to be left open on
-// purpose.
+// checkBound returns an error unless a plain secret is either bound to hosts or
+// explicitly allowed to go to any host.
 func checkBound(hosts []string, open bool) error {
 	switch {
 	case len(hosts) > 0 && open:
-		return usageError("--host and --any-host exclude each other")
+		return usageError("--host and --any-host cannot be used together; choose one")
 	case len(hosts) == 0 && !open:
-		return usageError("say where the secret may be sent: --host api.example.com, repeated for several hosts; --any-host lets it be sent anywhere")
+		return usageError("the hosts are missing; give --host api.example.com, repeated for several hosts, or --any-host to let the secret be sent anywhere")
 	}
 	return nil
 }
 
 type credentialHostsCmd struct {
 	Name    string   `arg:"" help:"Name of the credential."`
-	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. They replace the ones before." placeholder:"HOST"`
+	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Replaces the current hosts." placeholder:"HOST"`
 	AnyHost bool     `help:"Let it be sent to any host."`
 }
 
-// Run sets the hosts. Those of a credential for a provider follow from its
-// address.
+// Run sets the hosts of a plain credential. The hosts of a credential for a
+// provider follow from its base URL.
 func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	hosts, err := flow.ParseHosts(c.Host)
 	if err != nil {
@@ -155,12 +155,12 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 		return notFound(err, "there is no credential "+c.Name+"; 'sluice credential list' lists them")
 	}
 	if !k.Plain() {
-		return fmt.Errorf("%s is for %s and bound to its address; add it again to change that", k.Name, k.Provider)
+		return fmt.Errorf("%s is for %s and bound to its address; to change the address, add the credential again", k.Name, k.Provider)
 	}
 	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is changed%s.\n", k.Name, mayGoTo(hosts))
+	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, mayGoTo(hosts))
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
 }
 
@@ -275,7 +275,7 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	return c.warn(ctx, store, s, list, opens)
 }
 
-// hostsWords are the hosts of a credential in a table.
+// hostsWords returns the hosts of a credential as shown in a table.
 func hostsWords(k *flow.Credential) string {
 	if k.Unbound() {
 		return "any"
@@ -283,7 +283,7 @@ func hostsWords(k *flow.Credential) string {
 	return orDash(strings.Join(k.Hosts, ","))
 }
 
-// warn says below the table what needs somebody.
+// warn prints, below the table, the credentials that need attention.
 func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, opens map[string]bool) error {
 	proposed, err := flow.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
 	if err != nil {

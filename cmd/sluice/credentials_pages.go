@@ -108,7 +108,8 @@ func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 	return list
 }
 
-// ProposeHosts are where the flows of the workspace send its credentials.
+// ProposeHosts returns the hosts that the flows of the workspace send its
+// credentials to.
 func (p *pageProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
 	return flow.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }

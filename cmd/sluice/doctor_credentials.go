@@ -9,8 +9,8 @@ import (
 	"sluice/nodes"
 )
 
-// examineCredentials says which credentials need somebody, and which flows hold
-// secrets in clear.
+// examineCredentials reports the credentials that need attention and the flows
+// that hold secrets in clear.
 func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.Store) {
 	sealed, unbound, err := store.ExamineCredentials(ctx)
 	if err != nil {
@@ -18,18 +18,18 @@ func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.
 		return
 	}
 	if len(sealed) > 0 {
-		f.add("credentials", wrong, "They were sealed with another master key: set the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE, or enter the secrets again under Credentials.",
+		f.add("credentials", wrong, "They were encrypted with another master key. Set the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE, or enter the secrets again under Credentials.",
 			"%s cannot be opened with this master key: %s.", count(int64(len(sealed)), "credential", "credentials"), credentialNames(sealed))
 	}
 	switch {
 	case len(unbound) > 0 && c.refuseUnbound():
 		f.add("credentials", notice, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'.",
-			"%s without hosts, which SLUICE_UNBOUND_CREDENTIALS keeps from being sent: %s.", count(int64(len(unbound)), "credential is", "credentials are"), credentialNames(unbound))
+			"%s without hosts and not sent, because SLUICE_UNBOUND_CREDENTIALS is refuse: %s.", count(int64(len(unbound)), "credential is", "credentials are"), credentialNames(unbound))
 	case len(unbound) > 0:
 		f.add("credentials", notice, "Enter their hosts under Credentials, or with 'sluice credential hosts NAME --host HOST'. SLUICE_UNBOUND_CREDENTIALS=refuse stops them until then.",
 			"%s can be sent anywhere: %s.", count(int64(len(unbound)), "credential", "credentials"), credentialNames(unbound))
 	case len(sealed) == 0:
-		f.add("credentials", fine, "", "All can be opened, and each is bound to its hosts.")
+		f.add("credentials", fine, "", "All credentials can be opened and are bound to hosts.")
 	}
 	f.literalSecrets(ctx, store)
 }
@@ -48,12 +48,13 @@ func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	case err != nil:
 		f.add("secrets in flows", wrong, "", "%v", err)
 	case len(flows) > 0:
-		f.add("secrets in flows", notice, "Publish them again: the secrets move to credentials. Older versions and the edit history keep them, so replace the secrets at their source.",
+		f.add("secrets in flows", notice, "Publish them again to move the secrets to credentials. Older versions and the edit history keep them, so rotate the secrets at their source.",
 			"%s a secret in clear: %s.", count(int64(len(flows)), "flow holds", "flows hold"), strings.Join(flows, ", "))
 	}
 }
 
-// credentialNames lists names, with the workspace where that is not the default.
+// credentialNames lists the names of credentials, with the workspace unless it
+// is the default one.
 func credentialNames(list []flow.Credential) string {
 	names := make([]string, len(list))
 	for i, c := range list {

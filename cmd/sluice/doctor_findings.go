@@ -47,12 +47,12 @@ func (c *Config) examine(ctx context.Context) findings {
 	}
 	c.examineKeyFile(&f)
 	if err := c.needDatabase(); err != nil {
-		f.add("database", notice, "The first start makes one.", "There is none yet in %s.", c.DataDir)
+		f.add("database", notice, "The first start creates it.", "There is no database yet in %s.", c.DataDir)
 		return f
 	}
 	store, err := db.Open(ctx, c.existing(slog.New(slog.DiscardHandler)))
 	if errors.Is(err, db.ErrNoDatabase) {
-		f.add("database", notice, "The first start creates them.", "The database that DATABASE_URL names has no tables yet.")
+		f.add("database", notice, "The first start creates them.", "The database in DATABASE_URL has no tables yet.")
 		return f
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	return f
 }
 
-// almostFull is the share of a quota from which the operator is told.
+// almostFull is the fraction of a quota at which doctor warns.
 const almostFull = 0.9
 
 // quotas names the workspaces that have used most of a quota, the fullest first.
@@ -115,14 +115,14 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 
 func (c *Config) examineKeyFile(f *findings) {
 	if path, mode := c.sharedKeyFile(); path != "" {
-		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine may read %s (mode %04o): with it and the database they can read every secret.", path, mode)
+		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine can read %s (mode %04o). With it and the database they can read every secret.", path, mode)
 	}
 }
 
-// warnOfKeyFile says in the log what doctor says.
+// warnOfKeyFile logs what doctor reports about the master key file.
 func (c *Config) warnOfKeyFile(log *slog.Logger) {
 	if path, mode := c.sharedKeyFile(); path != "" {
-		log.Warn("other users of this machine may read the master key; fix it with 'chmod 600 "+path+"'", "file", path, "mode", fmt.Sprintf("%04o", mode))
+		log.Warn("other users of this machine can read the master key; fix it with 'chmod 600 "+path+"'", "file", path, "mode", fmt.Sprintf("%04o", mode))
 	}
 }
 

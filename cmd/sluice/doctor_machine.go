@@ -22,8 +22,7 @@ const (
 	fewFiles    = 4096    // open files; each connection is one
 )
 
-// readerPatience is how long a reader of documents may take to start, on a
-// machine that is busy.
+// readerPatience bounds the start of a document reader, even on a busy machine.
 const readerPatience = 30 * time.Second
 
 // examineDirectory tells whether there is, or can be, a database to look at.
@@ -93,20 +92,20 @@ func (c *Config) examineSystem(f *findings) {
 	}
 }
 
-// readerAdvice is what can make a guard hold that does not.
+// readerAdvice tells, by guard, how to make it hold.
 var readerAdvice = map[string]string{
 	"privileges": "",
 	"files":      "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
 	"network":    "Permit user namespaces: RestrictNamespaces=user net in the systemd unit, user.max_user_namespaces above 0, or the container's seccomp profile.",
 }
 
-// reader says how the process that reads documents is confined.
+// reader reports how the process that reads documents is confined.
 func (f *findings) reader(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readerPatience)
 	defer cancel()
 	guards, err := nodes.ReaderGuards(ctx)
 	if err != nil {
-		f.add("document reader", wrong, "Documents and web pages cannot be read until that is solved.", "It cannot be started: %v.", err)
+		f.add("document reader", wrong, "Documents and web pages cannot be read until this is fixed.", "It cannot be started: %v.", err)
 		return
 	}
 	for _, g := range guards {

@@ -19,7 +19,7 @@ type flowCmd struct {
 	Publish  flowPublishCmd  `cmd:"" help:"Make the draft, or an older version, the live one."`
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
-	Validate flowValidateCmd `cmd:"" help:"Check documents without taking them in."`
+	Validate flowValidateCmd `cmd:"" help:"Check documents without importing them."`
 	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a webhook of a flow is signed with."`
 	Limits   flowLimitsCmd   `cmd:"" help:"Show or set how much a flow may run and cost."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
@@ -34,7 +34,8 @@ func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow
 	return store, cfg.library(store), nil
 }
 
-// library makes a library of flows for commands that work on the database.
+// library returns a library of flows for commands that work on the database
+// directly.
 func (c *Config) library(store *db.Store) *flow.Library {
 	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs(), RefuseUnbound: c.refuseUnbound()}
 }
@@ -75,7 +76,8 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return c.show(s, list)
 }
 
-// refused names every file that cannot be imported, and says that none was.
+// refused returns an error that names every file that cannot be imported and
+// says that none was imported.
 func (c flowImportCmd) refused(err error) error {
 	problems, ok := errors.AsType[flow.ImportErrors](err)
 	if !ok {

@@ -14,16 +14,16 @@ import (
 
 type flowSecretCmd struct {
 	ID      string        `arg:"" help:"ID of the flow."`
-	Node    string        `help:"ID of the webhook node. Needed where the flow has several with different secrets." placeholder:"NODE"`
-	Rotate  bool          `help:"Make a new secret and print that."`
-	Overlap time.Duration `help:"With --rotate: for how long the old one signs too, up to 168h; 0 ends it at once." default:"24h" placeholder:"24h"`
+	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`
+	Rotate  bool          `help:"Create a new secret and print it."`
+	Overlap time.Duration `help:"With --rotate: how long the old secret signs too, up to 168h; 0 ends it immediately." default:"24h" placeholder:"24h"`
 }
 
-// errNoWebhook tells what signs the other webhooks of a flow.
-var errNoWebhook = errors.New("the flow has no webhook node; webhooks that a run asks for are signed with the secret of its key, see 'sluice key secret'")
+// errNoWebhook is returned for a flow without webhook nodes.
+var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run_options.webhook use 'sluice key secret'")
 
-// Run prints the whsec_ secret that receivers of a webhook node verify with. It
-// is there before the first message.
+// Run prints the whsec_ secret that receivers of a webhook node verify with.
+// The secret exists before the first message.
 func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, _, err := openLibrary(ctx, cfg, s)
 	if err != nil {
@@ -48,12 +48,13 @@ func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		action, detail = "flow.secret.rotate", "overlap "+c.Overlap.String()
 	}
 	if c.Rotate && c.Overlap > 0 {
-		fmt.Fprintf(s.err, "The old secret signs too for %s.\n", c.Overlap)
+		fmt.Fprintf(s.err, "The old secret keeps signing too for %s.\n", c.Overlap)
 	}
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", action, c.ID, strings.TrimSpace(owner.Node+" "+owner.Host+" "+detail))
 }
 
-// secret reads or replaces a secret; without a node it is that of the flow.
+// secret reads or replaces the secret of an owner; without a node it is the
+// flow's.
 func (c flowSecretCmd) secret(ctx context.Context, store *db.Store, o flow.WebhookOwner) (string, error) {
 	switch {
 	case c.Rotate && o.Node == "":
@@ -70,8 +71,8 @@ func (c flowSecretCmd) secret(ctx context.Context, store *db.Store, o flow.Webho
 	return secret.Secrets[0].Secret, nil
 }
 
-// owner finds whose secret is meant: the node that is named, or the only one.
-// Where all nodes still use the secret of the flow, it is the flow.
+// owner returns the owner of the requested secret: the given node, or the only
+// one. It is the flow if all nodes still use the flow's secret.
 func (c flowSecretCmd) owner(ctx context.Context, store *db.Store, f *flow.Flow) (o flow.WebhookOwner, err error) {
 	list, err := signedWebhooks(ctx, store, f)
 	if err != nil {
@@ -99,14 +100,15 @@ func (c flowSecretCmd) owner(ctx context.Context, store *db.Store, f *flow.Flow)
 	case len(list) == 0:
 		return o, errNoWebhook
 	case len(found) == 0:
-		return o, fmt.Errorf("no webhook node %s signs with a secret of its own; those that do: %s", c.Node, strings.Join(names, ", "))
+		return o, fmt.Errorf("there is no webhook node %s with a secret of its own; choose one of: %s", c.Node, strings.Join(names, ", "))
 	case c.Node == "" && len(names) > 1:
-		return o, usageError("the flow has several webhooks, say with --node which one: " + strings.Join(names, ", "))
+		return o, usageError("the flow has several webhooks; choose one with --node:  " + strings.Join(names, ", "))
 	}
-	return found[0], nil // of a node that the draft sends elsewhere, the live one
+	return found[0], nil // the live one, if the draft sends to another host
 }
 
-// signedWebhooks are the webhook nodes of a flow that no credential signs for.
+// signedWebhooks returns the webhook nodes of a flow that are not signed with a
+// credential.
 func signedWebhooks(ctx context.Context, store *db.Store, f *flow.Flow) ([]flow.FlowWebhook, error) {
 	var live *flow.Document
 	if f.LiveHash != "" {

@@ -90,7 +90,8 @@ func wrongKey(err error) error {
 	return usageError("--" + cmp.Or(flag, name) + ": " + e.Fields[0].Detail)
 }
 
-// printKey prints a key this once, and what signs the webhooks of its runs.
+// printKey prints a new key, which cannot be shown again, and its webhook
+// secret.
 func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, text string, asJSON bool) error {
 	secret, err := store.KeyWebhookSecret(ctx, k.WorkspaceID, k.ID)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, te
 	}
 	fmt.Fprintln(s.out, text)
 	if isTerminal(s.out) {
-		fmt.Fprintf(s.err, "\nCopy this key now: it is kept nowhere and cannot be shown again. Its ID is %s.\nWebhooks of its runs are signed with %s; 'sluice key secret %s' shows that again.\n", k.ID, secret, k.ID)
+		fmt.Fprintf(s.err, "\nCopy this key now: it is not stored and cannot be shown again. Its ID is %s.\nIts webhook secret is %s; 'sluice key secret %s' shows it again.\n", k.ID, secret, k.ID)
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
 }
 
-// Run prints the secret, which stays when the key is rolled.
+// Run prints the webhook secret of the key. Rolling the key keeps it.
 func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {

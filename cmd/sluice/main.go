@@ -29,7 +29,7 @@ type cli struct {
 
 	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
-	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: what they store and may store."`
+	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: storage and quotas."`
 	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
 	Key        keyCmd        `cmd:"" help:"API keys: create, list, roll, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
@@ -41,8 +41,8 @@ type cli struct {
 	Backup     backupCmd     `cmd:"" help:"Write database and files to one file, also beside a running server."`
 	Restore    restoreCmd    `cmd:"" help:"Put a backup into the data directory."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what is in force and find what is wrong."`
-	Ready      readyCmd      `cmd:"" help:"Ask the running server whether it wants requests; exit code 0 says yes. For health checks of containers."`
-	Secrets    secretsCmd    `cmd:"" help:"The master key that secrets are sealed with: rotate."`
+	Ready      readyCmd      `cmd:"" help:"Ask the running server whether it accepts requests; exit code 0 means yes. For health checks of containers."`
+	Secrets    secretsCmd    `cmd:"" help:"The master key that encrypts secrets: rotate."`
 	Audit      auditCmd      `cmd:"" help:"The audit logs of workspaces: verify."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

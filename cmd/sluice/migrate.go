@@ -7,7 +7,7 @@ import (
 
 type migrateCmd struct{}
 
-// Run migrates by opening: the store never works on an older form.
+// Run opens the store, which migrates the database.
 func (migrateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := cfg.createStore(ctx, cfg.logger(s.err))
 	if err != nil {

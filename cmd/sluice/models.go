@@ -212,7 +212,7 @@ func printModel(s *streams, m *hosted.Model, n *flow.Node) error {
 	fmt.Fprintf(s.out, "%s\n%s\nVersion %s\n\n", m.Path(), m.Description, cmp.Or(m.Version, "unknown"))
 	fields, outputs := modelFields(n)
 	if n.Config["schema"] == nil {
-		fmt.Fprint(s.out, "The platform does not say what this model takes. Write its inputs as one JSON object in the field \"input\".\n\n")
+		fmt.Fprint(s.out, "This model has no input schema. Write its inputs as one JSON object in the field \"input\".\n\n")
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "INPUT\tTYPE\tDEFAULT\tHELP")

@@ -323,7 +323,8 @@ func (m *pageModels) Providers() (list []views.Option) {
 	return list
 }
 
-// NewCredential is what "sluice credential add" would make of the same.
+// NewCredential returns the credential that "sluice credential add" would store
+// for the same values.
 func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
@@ -342,7 +343,7 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []st
 		return refuse("secret", err)
 	}
 	if provider != "" {
-		hosts = nil // those of the provider
+		hosts = nil // the provider's hosts apply
 	}
 	if _, err := flow.ParseHosts(hosts); err != nil {
 		return refuse("hosts", views.Sentence(err.Error()))

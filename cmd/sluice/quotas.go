@@ -8,21 +8,21 @@ import (
 	"sluice/flow"
 )
 
-// Values of quotaBytes and quotaCount that are no amount.
+// Special values of quotaBytes and quotaCount.
 const (
 	quotaUnset     = 0
 	quotaUnlimited = -1
-	quotaDefault   = -2 // of commands only: the server's default applies
+	quotaDefault   = -2 // the server's default applies; for commands only
 )
 
 // quotaBytes is an amount of storage as an operator writes it: a size such as
-// 1GiB, or one of the words of quotaWord.
+// 1GiB, or a word that quotaWord reads.
 type quotaBytes int64
 
 // quotaCount is a number of flows or runs as an operator writes it.
 type quotaCount int64
 
-// quotaWord reads what stands for no amount.
+// quotaWord reads the special values: an empty text, "unlimited" and "default".
 func quotaWord(text string) (n int64, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "":
@@ -62,7 +62,7 @@ func (q *quotaCount) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the setting as "sluice doctor" shows it.
+// String returns the setting as "sluice doctor" shows it.
 func (q quotaBytes) String() string {
 	if q > 0 {
 		return flow.Size(int64(q))
@@ -80,8 +80,8 @@ func (q quotaCount) String() string {
 
 var noQuota = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
 
-// quota returns what a workspace may keep unless the operator sets something
-// else for it. The default workspace has no default quota; see db.Config.
+// quota returns the server's default quota for workspaces. The default
+// workspace has none; see db.Config.
 func (c *Config) quota() flow.Storage {
 	var q flow.Storage
 	if c.Signup == "open" {

@@ -29,7 +29,7 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	go a.warnOfKeys(warning)
 	select {
 	case <-ctx.Done():
-		a.log.Info("shutting down: running steps may finish, the rest goes back to the queue")
+		a.log.Info("shutting down: running steps may finish, the rest returns to the queue")
 		a.leave()
 	case err = <-a.failed:
 	}
@@ -46,7 +46,7 @@ func (a *app) greet(ctx context.Context, w io.Writer) error {
 	token := flow.NewLinkToken()
 	offered, err := a.store.OfferSetUp(ctx, flow.Hash([]byte(token)))
 	if errors.Is(err, &flow.Error{Code: flow.CodeStorageFull}) {
-		fmt.Fprint(w, "\nThe storage is full: make room and start again to get the set-up link.\n")
+		fmt.Fprint(w, "\nThe disk is full. Free some space and start again to get the set-up link.\n")
 		return nil
 	}
 	if err != nil {

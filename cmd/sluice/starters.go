@@ -78,7 +78,7 @@ func (a *app) importStarters(ctx context.Context, ws string, list []pages.Starte
 		}
 		f, err := a.library.Import(ctx, ws, "", s.Document.Canonical())
 		if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
-			return nil // a small quota must not keep anybody from signing up
+			return nil // a small quota must not prevent sign-ups
 		}
 		if err != nil {
 			return fmt.Errorf("add the starter flow %s: %w", s.ID, err)

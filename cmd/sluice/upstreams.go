@@ -20,7 +20,7 @@ type upstreams struct {
 	reach     *endpoints
 	providers *providers.Client
 	host      *hosted.Replicate
-	// refuseUnbound keeps plain credentials without hosts from being sent.
+	// refuseUnbound prevents plain credentials without hosts from being sent.
 	refuseUnbound bool
 }
 

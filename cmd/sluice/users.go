@@ -23,9 +23,9 @@ type userCmd struct {
 }
 
 type userAddCmd struct {
-	Email         string `required:"" help:"E-mail address to sign in with."`
-	Name          string `help:"How the person is called; default is the e-mail address." placeholder:"NAME"`
-	PasswordStdin bool   `help:"Read the password from standard input instead of asking. It needs 10 characters and must not be a common one."`
+	Email         string `required:"" help:"Email address to sign in with."`
+	Name          string `help:"Name of the person; default is the email address." placeholder:"NAME"`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking. It must have at least 10 characters and must not be common."`
 	Role          string `default:"owner" enum:"owner,editor,viewer" help:"owner, editor or viewer."`
 	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
@@ -34,7 +34,7 @@ type userAddCmd struct {
 func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {
-		return usageError(fmt.Sprintf("%q is not an e-mail address", c.Email))
+		return usageError(fmt.Sprintf("%q is not an email address; write it like ada@example.com", c.Email))
 	}
 	store, err := cfg.createStore(ctx, cfg.logger(s.err))
 	if err != nil {

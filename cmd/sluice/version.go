@@ -66,8 +66,8 @@ func describeBuild(release, revision string, info *debug.BuildInfo) build {
 	return b
 }
 
-// version is how this program names itself: in the log, to those it calls, in
-// the dashboard and in the API.
+// version returns the version that the log, outbound requests, the dashboard
+// and the API show.
 func version() string { return thisBuild().Version }
 
 type versionCmd struct {

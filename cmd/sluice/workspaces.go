@@ -12,13 +12,13 @@ import (
 )
 
 type workspaceCmd struct {
-	Limits workspaceLimitsCmd `cmd:"" help:"What workspaces store and may store: list, show, set."`
+	Limits workspaceLimitsCmd `cmd:"" help:"Storage and quotas: list, show, set."`
 }
 
 type workspaceLimitsCmd struct {
-	List workspaceLimitsListCmd `cmd:"" help:"List what each workspace stores and may store."`
-	Show workspaceLimitsShowCmd `cmd:"" help:"Show what a workspace stores and may store."`
-	Set  workspaceLimitsSetCmd  `cmd:"" help:"Set what a workspace may store, instead of the server's defaults."`
+	List workspaceLimitsListCmd `cmd:"" help:"List the storage and the quotas of all workspaces."`
+	Show workspaceLimitsShowCmd `cmd:"" help:"Show the storage and the quotas of a workspace."`
+	Set  workspaceLimitsSetCmd  `cmd:"" help:"Set the quotas of a workspace, instead of the server's defaults."`
 }
 
 type workspaceLimitsListCmd struct {
@@ -55,7 +55,7 @@ func (c workspaceLimitsListCmd) Run(ctx context.Context, cfg *Config, s *streams
 	return w.Flush()
 }
 
-// allStorage returns what every workspace keeps and may keep, by ID.
+// allStorage returns the storage and quotas of every workspace, ordered by ID.
 func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStorage, err error) {
 	for after := ""; ; after = all[len(all)-1].ID {
 		page, err := store.ListStorage(ctx, after, workspacesPage)
@@ -162,7 +162,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// ownOf returns what the operator set for a workspace.
+// ownOf returns the quota that the operator set for a workspace.
 func ownOf(own flow.Storage, k flow.QuotaKind) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:
@@ -176,7 +176,7 @@ func ownOf(own flow.Storage, k flow.QuotaKind) string {
 	}
 }
 
-// storageObject is a workspace's storage as JSON. A limit of null is unlimited.
+// storageObject is a workspace's storage as JSON. A null limit means unlimited.
 type storageObject struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
