@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"sluice/flow"
 )
 
 // FilesDir is where the content of files lies in the data directory, when the
@@ -78,10 +80,23 @@ func (d *disk) create() (*os.File, error) {
 	return f, err
 }
 
+// keep removes at once what the quota refused. Left to the sweep, uploads that
+// run side by side could fill the disk far beyond the quota. After any other
+// error the row may still be committed, so only the sweep can tell.
 func (t *diskDraft) keep(ctx context.Context, m *meter, name func(*Tx) error) error {
+	err := t.keepNamed(ctx, m.sum(), name)
+	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
+		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.sum()); left != nil {
+			t.d.s.cfg.Log.Warn("the content of a refused upload is left to be swept away", "error", left)
+		}
+	}
+	return err
+}
+
+func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*Tx) error) error {
 	t.d.naming.RLock()
 	defer t.d.naming.RUnlock()
-	if err := t.rename(t.d.path(m.sum())); err != nil {
+	if err := t.rename(t.d.path(hash)); err != nil {
 		return storageError(fmt.Errorf("keep a file: %w", err))
 	}
 	return t.d.s.write(ctx, durable, name)

@@ -199,6 +199,27 @@ func TestQuota_stops_uploads_early(t *testing.T) {
 	}, quota(flow.Storage{Bytes: 1 << 20}))
 }
 
+// TestQuota_leaves_no_content_of_refused_uploads fills the quota while another
+// upload, which fitted when it began, is being read.
+func TestQuota_leaves_no_content_of_refused_uploads(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.withGuest()
+		save := func(content io.Reader) error {
+			_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: guest, Name: "a"}, content)
+			return err
+		}
+		begun, goOn, late := make(chan struct{}), make(chan struct{}), make(chan error)
+		go func() {
+			late <- save(io.MultiReader(strings.NewReader(strings.Repeat("l", 6_000)), waiting{begun, goOn}))
+		}()
+		<-begun
+		w.must(save(strings.NewReader(strings.Repeat("f", 6_000))))
+		close(goOn)
+		wantCode(t, <-late, flow.CodeQuotaExceeded)
+		w.wantContents(1)
+	}, quota(flow.Storage{Bytes: 10_000}))
+}
+
 // TestQuota_lets_accepted_runs_end writes more than the quota for a run that
 // was accepted.
 func TestQuota_lets_accepted_runs_end(t *testing.T) {
