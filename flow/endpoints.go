@@ -23,7 +23,7 @@ type Endpoint struct {
 
 // HostOf is the host of a URL with its port, as endpoints are told apart.
 func HostOf(address string) string {
-	u, err := url.Parse(address)
+	u, err := url.Parse(WithSampleSecrets(address))
 	if err != nil {
 		return ""
 	}

@@ -73,6 +73,7 @@ func (lf *lifter) node(n *Node) (changed []string) {
 		return nil
 	}
 	config := maps.Clone(n.Config)
+	changed = lf.userInfo(n, k, config)
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		value, ok := config[f.Name]
@@ -82,11 +83,10 @@ func (lf *lifter) node(n *Node) (changed []string) {
 		before := len(lf.list)
 		if value = lf.field(n, k, f, value); len(lf.list) > before {
 			config[f.Name] = value
-			changed = append(changed, f.Name)
+			if !slices.Contains(changed, f.Name) {
+				changed = append(changed, f.Name)
+			}
 		}
-	}
-	if lf.userInfo(n, k, config) {
-		changed = append(changed, "url", "headers")
 	}
 	if len(changed) > 0 {
 		n.Config = config
@@ -197,8 +197,14 @@ func pairName(m map[string]any) string {
 	return ""
 }
 
-// urlText lifts the secret query parameters of a URL, which may be a template.
+// urlText lifts the secrets of a URL, which may be a template: its user name and
+// password, if userInfo left them, and its secret query parameters.
 func (lf *lifter) urlText(at place, s string) string {
+	if scheme, userInfo, rest, found := cutUserInfo(s); found && at.isLiteral(userInfo) {
+		if secret, err := url.PathUnescape(userInfo); err == nil {
+			s = scheme + credentialText(lf.take(at, "password", secret)) + "@" + rest
+		}
+	}
 	before, query, found := strings.Cut(s, "?")
 	if !found {
 		return s
@@ -225,46 +231,55 @@ func (lf *lifter) pairs(at place, s string) string {
 	return strings.Join(list, "&")
 }
 
-// userInfo moves a user name and password in the node's URL into its header
-// Authorization, where they are sent anyway. A header that is there stays.
-func (lf *lifter) userInfo(n *Node, k *Kind, config map[string]any) bool {
+// userInfo moves a user name and password in the node's URL into the header
+// Authorization, where they are sent anyway: among the headers of the node, or
+// as the custom signature of a webhook. A header that is there stays. It returns
+// the config fields that changed.
+func (lf *lifter) userInfo(n *Node, k *Kind, config map[string]any) (changed []string) {
 	s, _ := config["url"].(string)
-	f, headers := k.Field("url"), k.Field("headers")
-	named, isMap := config["headers"].(map[string]any)
-	if f == nil || f.Secrets != SecretsInURL || headers == nil || config["headers"] != nil && !isMap || lf.fed != nil && lf.fed(n.ID, "headers") {
-		return false
+	scheme, userInfo, rest, found := cutUserInfo(s)
+	f := k.Field("url")
+	if f == nil || f.Secrets != SecretsInURL || !found || strings.Contains(userInfo, "{{") {
+		return nil
 	}
-	scheme, rest, found := strings.Cut(s, "://")
-	end := len(rest)
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		end = i
-	}
-	at := strings.LastIndexByte(rest[:end], '@')
-	if !found || at < 0 || strings.Contains(rest[:at], "{{") {
-		return false
-	}
-	for name := range named {
-		if strings.EqualFold(name, "Authorization") {
-			return false
-		}
-	}
-	user, password, _ := strings.Cut(rest[:at], ":")
+	user, password, _ := strings.Cut(userInfo, ":")
 	user, errUser := url.PathUnescape(user)
 	password, errPassword := url.PathUnescape(password)
 	if errUser != nil || errPassword != nil {
-		return false
+		return nil
 	}
-	config["url"] = scheme + "://" + rest[at+1:]
 	sent := *n
 	sent.Config = config
-	where := place{n: n, f: headers, host: lf.host(&sent, k)}
-	named = maps.Clone(named)
-	if named == nil {
-		named = map[string]any{}
+	reference := func(field *Field) any {
+		config["url"] = scheme + rest
+		at := place{n: n, f: field, host: lf.host(&sent, k)}
+		return SecretRefTo(lf.take(at, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
 	}
-	named["Authorization"] = SecretRefTo(lf.take(where, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
-	config["headers"] = named
-	return true
+	isFed := func(field string) bool { return lf.fed != nil && lf.fed(n.ID, field) }
+	named, isMap := config["headers"].(map[string]any)
+	headers, signature := k.Field("headers"), k.Field("signature")
+	switch {
+	case headers != nil && (config["headers"] == nil || isMap) && !hasAuthorization(named) && !isFed("headers"):
+		if named = maps.Clone(named); named == nil {
+			named = map[string]any{}
+		}
+		named["Authorization"] = reference(headers)
+		config["headers"] = named
+		return []string{"url", "headers"}
+	case signature != nil && (config["signature"] == nil || config["signature"] == "") && !isFed("signature"):
+		config["signature"], config["signature_header"] = reference(signature), "Authorization"
+		return []string{"url", "signature", "signature_header"}
+	}
+	return nil
+}
+
+func hasAuthorization(headers map[string]any) bool {
+	for name := range headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
 }
 
 // bodyText lifts secrets out of a body that is typed as text: JSON, which may be

@@ -3,8 +3,6 @@ package flow
 import (
 	"fmt"
 	"maps"
-	"net/url"
-	"strings"
 	"time"
 )
 
@@ -196,7 +194,10 @@ func (f *Field) shown(v any) any {
 	}
 	named, isMap := v.(map[string]any)
 	if f.Secrets == SecretsInURL {
-		return shownURL(v)
+		if s, isText := v.(string); isText {
+			return ShownURL(s)
+		}
+		return v
 	}
 	if f.Secrets != SecretsByName {
 		return v
@@ -237,23 +238,6 @@ func (f *Field) shownMembers(v any) any {
 		return out
 	}
 	return v
-}
-
-// shownURL leaves secret query parameters out of a URL.
-func shownURL(v any) any {
-	s, isText := v.(string)
-	before, query, found := strings.Cut(s, "?")
-	if !isText || !found {
-		return v
-	}
-	list := strings.Split(query, "&")
-	for i, pair := range list {
-		name, value, _ := strings.Cut(pair, "=")
-		if decoded, err := url.QueryUnescape(name); err == nil && value != "" && IsSecretName(decoded) {
-			list[i] = name + "=" + Redacted
-		}
-	}
-	return before + "?" + strings.Join(list, "&")
 }
 
 // isReference reports whether a value references credentials and holds no

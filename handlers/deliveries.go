@@ -88,7 +88,7 @@ func (s *Server) redeliver(c *call) error {
 
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
-		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: d.URL, Status: d.State,
+		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
 		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {

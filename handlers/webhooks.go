@@ -79,7 +79,7 @@ func (s *Server) listWebhooks(c *call) error {
 
 func (s *Server) newWebhookObject(c *call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
-		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(w.URL), Live: w.Live,
+		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(flow.ShownURL(w.URL)), Live: w.Live,
 		Credential: textOrNull(w.Credential()), Previous: []secretObject{},
 	}
 	if o.Credential != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"sluice/flow"
@@ -116,6 +117,7 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 	kept, err := io.ReadAll(io.LimitReader(resp.Body, 2*keptResponse)) // a secret must not hide from the redaction behind the cut
 	a.Status, a.Response = resp.StatusCode, shownResponse(kept, secrets)
 	a.Error, a.Cause = judge(resp)
+	a.Error = flow.NewRedactor(secrets...).Text(a.Error) // a redirect may repeat the URL
 	if a.Error == "" && err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 	}
@@ -126,7 +128,11 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 // attempt takes its signature.
 func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
 	body := r.cfg.Links.Message(d, a.StartedAt)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
+	target, inURL, err := r.target(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
 	}
@@ -145,7 +151,26 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.Delivery
 	if custom != "" && d.Header != "" {
 		req.Header.Set(d.Header, custom)
 	}
-	return req, append(secrets, custom), nil
+	return req, slices.Concat(inURL, secrets, []string{custom}), nil
+}
+
+// target returns the URL of a delivery with the credentials filled in that its
+// node names there, and their secrets. They are opened for the host of the URL.
+// Other URLs are data, which names no credential.
+func (r *Runner) target(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
+	text := flow.ParseSecretText(d.URL)
+	if text == nil || d.Node == "" {
+		return d.URL, nil, nil
+	}
+	u, err := text.FillURL(outbound.ParseURL, func(credential, host string) (string, error) {
+		secret, err := r.cfg.Secrets.Secret(ctx, d.WorkspaceID, credential, host)
+		secrets = append(secrets, secret)
+		return secret, err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	return u.String(), secrets, nil
 }
 
 // signingSecrets are what a delivery is signed with, the present one first: that

@@ -366,3 +366,77 @@ func TestDelivery_of_a_test(t *testing.T) {
 	<-got
 	w.delivered(flow.DeliveryDelivered, 2)
 }
+
+// TestDelivery_with_a_credential_in_its_URL opens the credential for each
+// attempt, for the host of the URL only. The log shows its name and not its
+// secret, even if the receiver repeats it.
+func TestDelivery_with_a_credential_in_its_URL(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, cfg db.Config) {
+		const secret = "s3cret & more"
+		arrived := make(chan string, 10)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			arrived <- r.URL.RequestURI()
+			w.Header().Set("Location", r.URL.Path)
+			w.WriteHeader(http.StatusFound)
+			io.WriteString(w, "You sent "+r.URL.Query().Get("token"))
+		}))
+		t.Cleanup(s.Close)
+		address := s.URL + "/{{credential:hook}}/in?token={{credential:hook}}"
+		w := open(t, cfg, sending(address))
+		save := func(hosts ...string) {
+			if err := w.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook", Hosts: hosts}, secret); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save("example.com")
+		w.start()
+		w.ended(w.begin())
+		refused := w.delivered(flow.DeliveryPending, 1)
+		if a := refused.Attempts[0]; !strings.Contains(a.Error, `"hook"`) || !strings.Contains(a.Error, "127.0.0.1") || a.Cause != flow.CauseOwn {
+			t.Errorf("to another host: %+v", a)
+		}
+		save("127.0.0.1")
+		if _, err := w.store.Redeliver(context.Background(), flow.DefaultWorkspace, refused.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-arrived; got != "/s3cret%20&%20more/in?token=s3cret%20%26%20more" {
+			t.Errorf("sent to %s", got)
+		}
+		for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			d, err := w.store.ReadDelivery(context.Background(), flow.DefaultWorkspace, refused.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Attempts) == 2 {
+				if log := string(flow.EncodeJSON(d)); d.URL != address || strings.Contains(log, "s3cret") || !strings.Contains(d.Attempts[1].Response, "You sent "+flow.Redacted) {
+					t.Errorf("the log has %s", log)
+				}
+				break
+			}
+			if time.Now().After(late) {
+				t.Fatalf("wanted a second attempt: %+v", d)
+			}
+		}
+		if len(arrived) != 0 {
+			t.Error("more than one message arrived")
+		}
+	})
+}
+
+// TestDelivery_to_a_URL_of_the_caller reads no reference to a credential there.
+func TestDelivery_to_a_URL_of_the_caller(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan string, 10)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.URL.Query().Get("token") }))
+	t.Cleanup(s.Close)
+	w := open(t, sqliteConfig(t), passing)
+	if err := w.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook"}, "s3cret"); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	w.ended(w.begin(func(n *flow.Start) { n.Options.Webhook = &flow.RunWebhook{URL: s.URL + "/?token={{credential:hook}}"} }))
+	if got := <-arrived; got != "{{credential:hook}}" {
+		t.Errorf("it got %q", got)
+	}
+}

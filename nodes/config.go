@@ -59,7 +59,7 @@ func textList(v any) (list []string, ok bool) {
 // judged when it is filled in, except where it can never work.
 func checkURL(n *flow.Node, field string) []flow.Problem {
 	raw, _ := n.Config[field].(string)
-	raw = strings.TrimSpace(raw)
+	raw = flow.WithSampleSecrets(strings.TrimSpace(raw))
 	if strings.HasPrefix(raw, "{{") {
 		return []flow.Problem{{Pointer: flow.Pointer(field), Code: "invalid", Detail: "a value that is put into a URL is percent-encoded, so it cannot be its beginning; " +
 			"connect an edge to " + n.ID + "." + field + " to give the whole URL"}}

@@ -106,32 +106,25 @@ func referenceAsData(name string) error {
 	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", truncate(name, 80))
 }
 
-// targetURL is the URL of a node with its credentials filled in. They are opened
-// for the host that the URL has without them, so none can change the host.
-func targetURL(ctx context.Context, in *flow.In, redact func(secret string)) (*url.URL, *credentialFiller, error) {
-	text, references := in.Config["url"].(flow.SecretText)
+// targetURL is the URL in a field of a node with its credentials filled in. They
+// are opened for the host that the URL has without them, so none can change the
+// host.
+func targetURL(ctx context.Context, in *flow.In, field string, redact func(secret string)) (*url.URL, *credentialFiller, error) {
+	text, references := in.Config[field].(flow.SecretText)
 	if !references {
-		u, err := parseTarget(in.Text("url"))
+		u, err := parseTarget(in.Text(field))
 		if err != nil {
 			return nil, nil, err
 		}
 		return u, &credentialFiller{in: in, host: flow.HostPort(u), redact: redact}, nil
 	}
-	without := map[string]string{}
-	for _, name := range text.Credentials() {
-		without[name] = "x"
-	}
-	u, err := parseTarget(text.Fill(without, nil))
+	c := &credentialFiller{in: in, redact: redact}
+	u, err := text.FillURL(parseTarget, func(name, host string) (string, error) {
+		c.host = host
+		return c.secret(ctx, name)
+	})
 	if err != nil {
 		return nil, nil, err
-	}
-	c := &credentialFiller{in: in, host: flow.HostPort(u), redact: redact}
-	filled, err := c.text(ctx, text, flow.EscapeURLSecret)
-	if err != nil {
-		return nil, nil, err
-	}
-	if u, err = parseTarget(filled); err != nil || flow.HostPort(u) != c.host {
-		return nil, nil, flow.Errorf(flow.CodeInputInvalid, "A credential can be in the path or the query of a URL, but not in its host. Type the host.")
 	}
 	return u, c, nil
 }

@@ -164,6 +164,112 @@ func TestWebPageUsesACredential(t *testing.T) {
 	}
 }
 
+// TestURLsOfOtherKinds: a URL that is typed in a node of another kind than
+// http_request loses its secrets too, and is the same after it.
+func TestURLsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, config, want, secrets string }{
+		{"webhook", `{"url": "https://example.com/in?token=k%201&page=2"}`, `{"url":"https://example.com/in?token={{credential:c1}}&page=2"}`, "k 1@example.com"},
+		{"webhook", `{"url": "https://ada:p%40ss@example.com/in"}`,
+			`{"signature":{"credential":"c1"},"signature_header":"Authorization","url":"https://example.com/in"}`, "Basic YWRhOnBAc3M=@example.com"},
+		{"webhook", `{"url": "https://ada:pass@example.com/in", "signature": {"credential": "mine"}}`,
+			`{"signature":{"credential":"mine"},"url":"https://{{credential:c1}}@example.com/in"}`, "ada:pass@example.com"},
+		{"file", `{"url": "https://example.com/a.pdf?sig=k1"}`, `{"url":"https://example.com/a.pdf?sig={{credential:c1}}"}`, "k1@example.com"},
+		{"document", `{"file": "https://example.com/a.pdf?sig=k1"}`, `{"file":"https://example.com/a.pdf?sig={{credential:c1}}"}`, "k1@example.com"},
+		{"document", `{"file": "https://ada:pass@example.com/a.pdf"}`, `{"file":"https://{{credential:c1}}@example.com/a.pdf"}`, "ada:pass@example.com"},
+		{"web_page", `{"url": "https://example.com/{{page}}?sig={{s}}&key=k1"}`, `{"url":"https://example.com/{{page}}?sig={{s}}&key={{credential:c1}}"}`, "k1@example.com"},
+	} {
+		wantLifted(t, c.kind, c.config, c.want, c.secrets)
+	}
+}
+
+// wantLifted moves the secrets of a node and compares its config after it, and
+// the secrets with the hosts that they are bound to.
+func wantLifted(t *testing.T, kind, config, want, secrets string) {
+	t.Helper()
+	value, err := flow.DecodeJSON([]byte(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: kind, Config: value.(map[string]any)}}}
+	names := 0
+	lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { names++; return "c" + string(rune('0'+names)) })
+	var found []string
+	for _, l := range lifted {
+		found = append(found, l.Secret+"@"+l.Host)
+	}
+	if got := strings.Join(found, " "); got != secrets {
+		t.Errorf("%s: found %q, want %q", kind, got, secrets)
+	}
+	if got := string(flow.EncodeJSON(doc.Nodes[0].Config)); got != strings.ReplaceAll(want, `\u0026`, "&") {
+		t.Errorf("%s: got  %s\nwant %s", kind, got, want)
+	}
+	if doc.HasLiteralSecrets(New(Deps{})) {
+		t.Errorf("%s: a second look finds more", kind)
+	}
+}
+
+// TestEveryURLIsKeptClean: a kind with a field for a URL says that secrets are
+// looked for in it.
+func TestEveryURLIsKeptClean(t *testing.T) {
+	t.Parallel()
+	kinds := New(Deps{})
+	for _, k := range kinds.List() {
+		for i := range k.Fields {
+			f := &k.Fields[i]
+			if (f.Name == "url" || f.Escape == flow.EscapeURL) && (f.Secrets != flow.SecretsInURL || k.Sends == nil) {
+				t.Errorf("%s.%s: secrets are not looked for in its URL", k.Name, f.Name)
+			}
+		}
+	}
+}
+
+// TestUserNamesInURLsAreRefused, wherever the password has been moved to.
+func TestUserNamesInURLsAreRefused(t *testing.T) {
+	t.Parallel()
+	for kind, field := range map[string]string{"webhook": "url", "file": "url", "document": "file", "web_page": "url", "http_request": "url"} {
+		for _, userInfo := range []string{"ada:pass", "{{credential:c}}"} {
+			problems := use{kind: kind, config: map[string]any{field: "https://" + userInfo + "@example.com/a"}}.problems(t)
+			if len(problems) == 0 || problems[0].Pointer != "/nodes/0/config/"+field || !strings.Contains(problems[0].Detail, "user name or password") {
+				t.Errorf("%s with %s: %v", kind, userInfo, problems)
+			}
+		}
+	}
+}
+
+// TestFetchWithACredential reads a file and a document whose URL has a secret.
+func TestFetchWithACredential(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("sig") != vaultSecret {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "the text")
+	})
+	address := s.URL + "/a.txt?sig={{credential:api}}"
+	for _, u := range []use{{kind: "file", config: map[string]any{"url": address}}, {kind: "document", config: map[string]any{"file": address}}} {
+		r := u.carryIn(t, withVault("127.0.0.1"), s.deps)
+		if r.State != flow.StepSucceeded {
+			t.Fatalf("%s: %v", u.kind, r.Error)
+		}
+		if all := string(flow.EncodeJSON([]any{r.Input, r.Outputs})); strings.Contains(all, "s3cret") || !strings.Contains(string(flow.EncodeJSON(r.Input)), "{{credential:api}}") {
+			t.Errorf("%s: the record is %s", u.kind, all)
+		}
+		if r := u.carryIn(t, withVault("example.com"), s.deps); r.Error == nil || r.Error.Code != flow.CodeProviderAuth {
+			t.Errorf("%s sent it to another host: %v", u.kind, r.Error)
+		}
+		byEdge := use{kind: u.kind, ports: map[string]any{}}
+		for field := range u.config {
+			byEdge.ports[field] = address
+		}
+		if r := byEdge.carryIn(t, withVault("127.0.0.1"), s.deps); r.Error == nil || !strings.Contains(r.Error.Message, "403") {
+			t.Errorf("%s followed a reference that came by an edge: %v", u.kind, r.Error)
+		}
+	}
+}
+
 // TestLiftFromARequest: secrets that are typed anywhere in a request move out of
 // the document, and the request is the same after it.
 func TestLiftFromARequest(t *testing.T) {
@@ -186,26 +292,7 @@ func TestLiftFromARequest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			config, err := flow.DecodeJSON([]byte(c.config))
-			if err != nil {
-				t.Fatal(err)
-			}
-			doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "http_request", Config: config.(map[string]any)}}}
-			names := 0
-			lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { names++; return "c" + string(rune('0'+names)) })
-			var found []string
-			for _, l := range lifted {
-				found = append(found, l.Secret+"@"+l.Host)
-			}
-			if got := strings.Join(found, " "); got != c.secrets {
-				t.Errorf("found %q, want %q", got, c.secrets)
-			}
-			if got := string(flow.EncodeJSON(doc.Nodes[0].Config)); got != strings.ReplaceAll(c.want, `\u0026`, "&") {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
-			if doc.HasLiteralSecrets(New(Deps{})) {
-				t.Error("a second look finds more")
-			}
+			wantLifted(t, "http_request", c.config, c.want, c.secrets)
 		})
 	}
 }

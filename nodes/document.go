@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"sluice/flow"
-	"sluice/outbound"
 )
 
 const (
@@ -27,7 +26,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A PDF must have text inside: one that was scanned is a picture of text, which takes a hosted OCR model. A file may have 64 MiB. " +
 			"`truncated` tells when something was left out: pages beyond `max_pages`, text beyond 16 MiB, or a page that is damaged.",
 		Fields: []flow.Field{
-			{Name: "file", Title: "File", Type: flow.FieldFile, Value: flow.TypeAny, Required: true,
+			{Name: "file", Title: "File", Type: flow.FieldFile, Value: flow.TypeAny, Required: true, Secrets: flow.SecretsInURL,
 				Accept: []string{".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".html", ".htm", ".md", ".csv", ".tsv", ".txt"},
 				Help:   "A file, or the URL of one. Up to three redirects are followed; private and reserved addresses are refused."},
 			{Name: "pages", Title: "Pages", Type: flow.FieldText, Typed: true, More: true,
@@ -43,6 +42,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "truncated", Title: "Truncated", Type: flow.TypeBoolean, Help: "Whether something was left out."},
 		},
 		Example: flow.Example{Config: map[string]any{"file": "https://example.com/terms.html"}},
+		Sends:   &flow.Destination{Field: "file", Hosts: flow.URLHost("file")},
 		Check:   checkDocument,
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return readDocument(ctx, d.HTTP, in) },
 	}
@@ -55,12 +55,7 @@ func checkDocument(n *flow.Node) []flow.Problem {
 			problems = append(problems, flow.Problem{Pointer: "/pages", Code: "invalid", Detail: err.Error()})
 		}
 	}
-	if address, ok := n.Config["file"].(string); ok && address != "" {
-		if _, err := outbound.ParseURL(address); err != nil {
-			problems = append(problems, flow.Problem{Pointer: "/file", Code: "invalid", Detail: err.Error()})
-		}
-	}
-	return problems
+	return append(problems, checkURL(n, "file")...)
 }
 
 func readDocument(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
@@ -86,7 +81,16 @@ func readDocument(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out
 // openDocument opens the file, or fetches it when an address was given.
 func openDocument(ctx context.Context, client HTTPClient, in *flow.In) (*opened, error) {
 	if address, ok := in.Config["file"].(string); ok {
-		return fetch(ctx, client, address, maxDocument, "*/*")
+		if _, fed := in.Ports["file"]; !fed {
+			if text := flow.ParseSecretText(address); text != nil {
+				in.Config["file"] = text // typed, so it may reference credentials
+			}
+		}
+		u, _, err := targetURL(ctx, in, "file", func(string) {})
+		if err != nil {
+			return nil, err
+		}
+		return fetch(ctx, client, u.String(), maxDocument, "*/*")
 	}
 	f, content, err := in.OpenFile(ctx, in.Config["file"])
 	if err != nil {

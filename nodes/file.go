@@ -21,7 +21,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"Up to three redirects are followed; private and reserved addresses are refused. A file may have 512 MiB.",
 		Fields: []flow.Field{
 			{Name: "file", Title: "File", Type: flow.FieldFile, Help: "A file that Sluice keeps. Leave it empty to fetch one."},
-			{Name: "url", Title: "URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL,
+			{Name: "url", Title: "URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to fetch the file. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
 			{Name: "name", Title: "Name", Type: flow.FieldText, More: true,
 				Help: "A name for the file that is fetched, such as report.pdf. Empty takes the one its server gives, or the end of its URL."},
@@ -33,6 +33,7 @@ var _ = register(func(d Deps) flow.Kind {
 			{Name: "size", Title: "Size", Type: flow.TypeNumber, Help: "Its size in bytes."},
 		},
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/reports/{{year}}.pdf"}, Ports: map[string]any{"year": "2026"}},
+		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
 		Check:   checkFile,
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return giveFile(ctx, d.HTTP, in) },
 	}
@@ -55,7 +56,7 @@ func giveFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, er
 	case file != nil:
 		return keptFile(ctx, in, file)
 	case address != "":
-		return fetchFile(ctx, client, in, address)
+		return fetchFile(ctx, client, in)
 	}
 	return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "There is neither a file nor a URL. Give one of the two.")
 }
@@ -70,13 +71,18 @@ func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 	return fileOutputs(f.Value()), nil
 }
 
-func fetchFile(ctx context.Context, client HTTPClient, in *flow.In, address string) (flow.Out, error) {
-	s, err := fetch(ctx, client, address, maxFile, "*/*")
+func fetchFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
+	var secrets flow.Redactor // the name of a file can be the end of its URL
+	u, _, err := targetURL(ctx, in, "url", secrets.Add)
+	if err != nil {
+		return flow.Out{}, err
+	}
+	s, err := fetch(ctx, client, u.String(), maxFile, "*/*")
 	if err != nil {
 		return flow.Out{}, err
 	}
 	defer s.close()
-	value, err := keep(ctx, in, cmp.Or(fileName(in.Text("name")), s.name), mediaTypeOf(s.mime), s.body)
+	value, err := keep(ctx, in, cmp.Or(fileName(in.Text("name")), secrets.Text(s.name)), mediaTypeOf(s.mime), s.body)
 	if err != nil {
 		return flow.Out{}, err
 	}

@@ -141,7 +141,7 @@ func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 
 // setURL takes the URL, with the query added to what it has already.
 func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
-	u, filler, err := targetURL(ctx, in, c.secrets.Add)
+	u, filler, err := targetURL(ctx, in, "url", c.secrets.Add)
 	if err != nil {
 		return err
 	}

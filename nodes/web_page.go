@@ -40,7 +40,7 @@ var _ = register(func(d Deps) flow.Kind {
 })
 
 func readWebPage(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
-	u, _, err := targetURL(ctx, in, func(string) {})
+	u, _, err := targetURL(ctx, in, "url", func(string) {})
 	if err != nil {
 		return flow.Out{}, err
 	}

@@ -21,7 +21,7 @@ var _ = register(func(Deps) flow.Kind {
 			"The step succeeds when the message is safely on disk. It is then signed in the manner of Standard Webhooks and sent " +
 			"until the receiver answers with a 2xx status, ten times over about three days at most; a receiver that fails never fails the run.",
 		Fields: []flow.Field{
-			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL,
+			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
 				Help: "Where to send the outputs. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
 				Help: "Names of the output nodes to send. Empty sends all of them."},
@@ -61,9 +61,9 @@ func checkWebhook(n *flow.Node) []flow.Problem {
 }
 
 func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
-	target := strings.TrimSpace(in.Text("url"))
-	if _, err := outbound.ParseURL(target); err != nil {
-		return flow.Out{}, requestError(err)
+	target, err := deliveryURL(in)
+	if err != nil {
+		return flow.Out{}, err
 	}
 	outputs := in.Collected
 	if outputs == nil {
@@ -74,6 +74,20 @@ func deliver(_ context.Context, in *flow.In) (flow.Out, error) {
 		d.Header = in.Text("signature_header")
 	}
 	return flow.Out{Outputs: map[string]any{"outputs": outputs}, Deliveries: []flow.NewDelivery{d}}, nil
+}
+
+// deliveryURL is the URL as it is stored with the delivery: it names its
+// credentials, which are opened for each attempt. Only what is typed in the node
+// may name one.
+func deliveryURL(in *flow.In) (string, error) {
+	target := flow.WithoutReferences(strings.TrimSpace(in.Text("url")))
+	if text, references := in.Config["url"].(flow.SecretText); references {
+		target = text.StoredURL()
+	}
+	if _, err := outbound.ParseURL(flow.WithSampleSecrets(target)); err != nil {
+		return "", requestError(err)
+	}
+	return target, nil
 }
 
 // secretValue is a secret reference as it is, or a text that came by an edge;

@@ -41,6 +41,41 @@ func TestWebhook(t *testing.T) {
 		same(t, "signature", d.Signature, signature)
 		same(t, "header", d.Header, "X-Signature")
 	})
+	t.Run("names the credentials of its URL", func(t *testing.T) {
+		t.Parallel()
+		for raw, want := range map[string]string{
+			target + "/{{ credential:c }}?a={{a}}&token={{credential:c}}": target + "/{{credential:c}}?a=%7B%7Bcredential%3Ad%7D%7D&token={{credential:c}}",
+			target + `?a={{a}}&b=\{{credential:d}}`:                       target + "?a=%7B%7Bcredential%3Ad%7D%7D&b=%7B%7Bcredential:d}}",
+		} {
+			text, err := flow.ParseTemplate(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var url any
+			values := map[string]any{"a": "{{credential:d}}"}
+			if text.HasCredentials() {
+				url, err = text.RenderSecret(values, flow.EscapeURL)
+			} else {
+				url, err = text.Render(values, flow.EscapeURL)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := deliver(t.Context(), &flow.In{Node: "n", Config: map[string]any{"url": url}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "URL", out.Deliveries[0].URL, want)
+		}
+	})
+	t.Run("reads no credential from a URL that came by an edge", func(t *testing.T) {
+		t.Parallel()
+		out, err := deliver(t.Context(), &flow.In{Node: "n", Config: map[string]any{"url": target + "?a={{credential:c}}"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "URL", out.Deliveries[0].URL, target+"?a=%7B%7Bcredential:c}}")
+	})
 	t.Run("takes url and signature by edges", func(t *testing.T) {
 		t.Parallel()
 		in := &flow.In{Node: "n", Collected: map[string]any{"a": true}, Config: map[string]any{

@@ -120,7 +120,7 @@ func optionLabel(list []views.Option, value string) string {
 
 func deliveryRow(r *flow.DeliveryRow, flows []views.Option) views.DeliveryRow {
 	row := views.DeliveryRow{
-		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: optionLabel(flows, r.FlowID), Node: r.Node, URL: r.URL, Test: r.RunID == "",
+		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: optionLabel(flows, r.FlowID), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
 	if r.Last != nil {
@@ -194,7 +194,7 @@ func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []views.Option) views.
 	now := c.s.Now()
 	page := views.DeliveryPage{
 		DeliveryRow: views.DeliveryRow{
-			ID: d.ID, State: string(d.State), FlowID: d.FlowID, Flow: optionLabel(flows, d.FlowID), Node: d.Node, URL: d.URL, Test: d.Test(),
+			ID: d.ID, State: string(d.State), FlowID: d.FlowID, Flow: optionLabel(flows, d.FlowID), Node: d.Node, URL: flow.ShownURL(d.URL), Test: d.Test(),
 			At: d.CreatedAt, Tries: len(d.Attempts),
 		},
 		RunID: d.RunID, Custom: d.Header, MayEdit: c.mayEdit(), Now: now,
@@ -256,5 +256,5 @@ func (c *call) redeliver() error {
 		return err
 	}
 	c.toast(views.ToneOK, "It is sent again.")
-	return c.auditAndSee("/deliveries/"+d.ID, "delivery.redeliver", d.ID, d.URL)
+	return c.auditAndSee("/deliveries/"+d.ID, "delivery.redeliver", d.ID, flow.ShownURL(d.URL))
 }

@@ -35,7 +35,7 @@ const barsShown = 40
 
 func (c *call) endpointView(e *flow.Endpoint, name string) views.EndpointView {
 	v := views.EndpointView{
-		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: e.URL, LastAt: e.LastAt,
+		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),
 	}
 	for _, a := range e.Attempts[max(0, len(e.Attempts)-barsShown):] {

@@ -296,7 +296,7 @@ func (c *call) runDeliveries(v *runView) (lines []views.DeliveryLine, err error)
 	}
 	for i := range list {
 		d := &list[i]
-		lines = append(lines, views.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: d.URL, State: string(d.State), Text: attemptWords(d), At: d.CreatedAt})
+		lines = append(lines, views.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: flow.ShownURL(d.URL), State: string(d.State), Text: attemptWords(d), At: d.CreatedAt})
 	}
 	return lines, nil
 }

@@ -311,7 +311,7 @@ func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, e
 }
 
 func (n *sendingNode) view() views.WebhookNode {
-	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: n.url, From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
+	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: flow.ShownURL(n.url), From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
 	if v.Label == "" {
 		v.Label = n.ID
 	}
@@ -362,11 +362,15 @@ func (c *call) testWebhook() error {
 
 func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 	to := strings.TrimSpace(c.FormValue("url"))
+	shown := flow.ShownURL(to)
+	if to == flow.ShownURL(n.url) {
+		to = n.url // its credentials are filled in for the attempt
+	}
 	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
 		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
-					v.URL, v.Error = to, trouble
+					v.URL, v.Error = shown, trouble
 				}
 			}
 		})
@@ -385,13 +389,13 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 	if err != nil {
 		return err
 	}
-	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, to)
+	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, shown)
 }
 
 // receiverTrouble says why nothing can be sent to an address, as the node would
 // if the address were typed in it; nothing when a test can go there.
 func (c *call) receiverTrouble(n *flow.Node, to string) string {
-	if to == "" || strings.Contains(to, "{{") { // no run that could fill it in
+	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // no run that could fill it in
 		return "Write it like https://example.com/hooks."
 	}
 	asked := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}

@@ -1,0 +1,98 @@
+package flow
+
+import (
+	"net/url"
+	"strings"
+)
+
+// FillURL returns the URL that the text makes with its secrets. They are opened
+// for the host that the URL has without them, as HostPort returns it, so no
+// secret can choose the host that it is sent to.
+func (s SecretText) FillURL(parse func(text string) (*url.URL, error), open func(credential, host string) (string, error)) (*url.URL, error) {
+	secrets := map[string]string{}
+	for _, name := range s.Credentials() {
+		secrets[name] = "x"
+	}
+	u, err := parse(s.Fill(secrets, nil))
+	if err != nil {
+		return nil, err
+	}
+	host := HostPort(u)
+	for name := range secrets {
+		if secrets[name], err = open(name, host); err != nil {
+			return nil, err
+		}
+	}
+	if u, err = parse(s.Fill(secrets, EscapeURLSecret)); err != nil || HostPort(u) != host {
+		return nil, Errorf(CodeInputInvalid, "A credential can be in the path or the query of a URL, but not in its host. Type the host.")
+	}
+	return u, nil
+}
+
+// StoredURL writes the text so that ParseSecretText finds the same references in
+// it again, and no others: braces that are not part of a reference are
+// percent-encoded.
+func (s SecretText) StoredURL() string {
+	var b strings.Builder
+	for _, p := range s {
+		if p.Credential != "" {
+			b.WriteString(credentialText(p.Credential))
+		} else {
+			b.WriteString(strings.ReplaceAll(p.Text, "{", "%7B"))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// WithoutReferences percent-encodes what would be read as a reference to a
+// credential in a URL that is data.
+func WithoutReferences(address string) string {
+	return strings.ReplaceAll(address, "{{", "%7B%7B")
+}
+
+// WithSampleSecrets puts a letter in the place of every reference in a typed URL,
+// so that it can be parsed.
+func WithSampleSecrets(address string) string {
+	return credentialPlace.ReplaceAllString(address, "x")
+}
+
+// ShownURL returns a URL as logs and pages show it: without a user name and
+// password, and without the values of query parameters whose name says that they
+// are secrets. References to credentials stay.
+func ShownURL(address string) string {
+	if scheme, userInfo, rest, found := cutUserInfo(address); found && len(textCredentials(userInfo)) == 0 {
+		address = scheme + Redacted + "@" + rest
+	}
+	before, query, found := strings.Cut(address, "?")
+	if !found {
+		return address
+	}
+	query, fragment, hasFragment := strings.Cut(query, "#")
+	list := strings.Split(query, "&")
+	for i, pair := range list {
+		name, value, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil && value != "" && IsSecretName(decoded) && len(textCredentials(value)) == 0 {
+			list[i] = name + "=" + Redacted
+		}
+	}
+	query = strings.Join(list, "&")
+	if hasFragment {
+		query += "#" + fragment
+	}
+	return before + "?" + query
+}
+
+// cutUserInfo splits a URL around its user name and password. scheme ends with
+// the slashes.
+func cutUserInfo(address string) (scheme, userInfo, rest string, found bool) {
+	scheme, rest, found = strings.Cut(address, "://")
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if !found || at < 0 {
+		return "", "", "", false
+	}
+	return scheme + "://", rest[:at], rest[at+1:], true
+}
