@@ -229,16 +229,16 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	data := `[{"name": "1#mystery", "processorType": "mystery", "mode": "fast", "apiKey": "abcdef", "max_tokens": 7,
 		"headers": "{\"Authorization\": \"Bearer abcdefghi\", \"X-Api-Key\": \"k\", \"Accept\": \"*/*\"}",
-		"list": [{"name": "x-token", "value": "hidden"}], "url": "https://u:pw@example.com/?token=abc&q=1",
-		"prompt": "use sk-proj-1234567890abcdef now\npassword: hunter2", "long": "` + strings.Repeat("y", 5000) + `"}]`
+		"X-Functions-Key": "func-1", "pwd": "open-sesame", "keywords": "cats", "max_completion_tokens": 9, "list": [{"name": "x-token", "value": "hidden"}], "url": "https://u:pw@example.com/?token=abc&q=1",
+		"prompt": "use sk-proj-1234567890abcdef now\npassword: hunter2\nX-Sig = line-2\nkey: as told", "long": "` + strings.Repeat("y", 5000) + `"}]`
 	d, report := convert(t, []byte(data))
 	text := flow.Text(d.Nodes[0].Config["text"])
-	for _, secret := range []string{"abcdef", "abcdefghi", `"k"`, "hidden", "pw@", "token=abc", "1234567890", "hunter2"} {
+	for _, secret := range []string{"abcdef", "abcdefghi", `"k"`, "hidden", "pw@", "token=abc", "1234567890", "hunter2", "func-1", "open-sesame", "line-2"} {
 		if strings.Contains(text, secret) || strings.Contains(told(report), secret) {
 			t.Errorf("%q is still there: %s", secret, text)
 		}
 	}
-	for _, kept := range []string{"mode: fast", "max_tokens: 7", `"Accept":"*/*"`, "q=1", "use ", " now"} {
+	for _, kept := range []string{"mode: fast", "max_tokens: 7", `"Accept":"*/*"`, "keywords: cats", "max_completion_tokens: 9", "q=1", "use ", " now", "key: as told"} {
 		if !strings.Contains(text, kept) {
 			t.Errorf("%q is gone: %s", kept, text)
 		}

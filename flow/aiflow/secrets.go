@@ -20,23 +20,16 @@ const (
 const leftOut = "(a secret, left out)"
 
 var (
-	// secretName is part of the name of a setting that holds one.
-	secretName = regexp.MustCompile(`(?i)(secret|token|passw|passphrase|api[-_ ]?key|apikey|access[-_ ]?key|private[-_ ]?key|subscription[-_ ]?key|auth|credential|signature|cookie|bearer)`)
-	// notSecretName are names that only look so.
-	notSecretName = regexp.MustCompile(`(?i)^(max_?tokens|max_new_tokens|min_new_tokens|max_completion_tokens|num_tokens|tokens|author)$`)
 	// secretText are secrets that show by their form: the keys of the usual
 	// providers, tokens of three parts, and what follows "Bearer" or "Basic".
 	secretText = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|xai|gsk|hf|pplx|whsec|ghp|gho|github_pat|glpat|xox[abprs]|r8|key)[-_][A-Za-z0-9_+/=-]{8,}` +
 		`|\bAIza[A-Za-z0-9_-]{20,}|\bAKIA[A-Z0-9]{12,}|\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`)
 	addressText = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>]+`)
-	lineSecret  = regexp.MustCompile(`(?im)^(\s*["']?[\w-]*(?:secret|token|passw|api-?_?key|authorization|cookie)[\w-]*["']?\s*[:=]\s*)\S.*$`)
+	// line is a line of a text that gives a name a value.
+	line = regexp.MustCompile(`(?m)^(\s*["']?([\w-]+)["']?\s*[:=]\s*)(\S.*)$`)
 )
 
 func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
-
-func isSecretName(name string) bool {
-	return secretName.MatchString(name) && !notSecretName.MatchString(name)
-}
 
 // readable writes a setting for people, cut and without secrets.
 func readable(name string, v any) string {
@@ -49,7 +42,7 @@ func readable(name string, v any) string {
 
 // harmless is a value with every secret in it replaced.
 func harmless(name string, v any) any {
-	if isSecretName(name) {
+	if flow.IsSecretName(name) {
 		return leftOut
 	}
 	switch v := v.(type) {
@@ -70,7 +63,7 @@ func harmless(name string, v any) any {
 // harmlessObject also knows a name and its value written as two members.
 func harmlessObject(m map[string]any) map[string]any {
 	out := map[string]any{}
-	named := isSecretName(flow.Text(m["name"])) || isSecretName(flow.Text(m["key"]))
+	named := flow.IsSecretName(flow.Text(m["name"])) || flow.IsSecretName(flow.Text(m["key"]))
 	for _, name := range sorted(m) {
 		if out[name] = harmless(name, m[name]); named && name == "value" {
 			out[name] = leftOut
@@ -87,8 +80,18 @@ func harmlessText(s string) string {
 		}
 	}
 	s = addressText.ReplaceAllStringFunc(s, harmlessAddress)
-	s = lineSecret.ReplaceAllString(s, "${1}"+leftOut)
+	s = line.ReplaceAllStringFunc(s, harmlessLine)
 	return secretText.ReplaceAllString(s, leftOut)
+}
+
+// harmlessLine leaves out the value in a line of a text, if its name is that of a
+// secret. In prose, "key" alone is often something else.
+func harmlessLine(s string) string {
+	m := line.FindStringSubmatch(s)
+	if name := m[2]; !flow.IsSecretName(name) || strings.EqualFold(name, "key") && !flow.LooksSecret(m[3]) {
+		return s
+	}
+	return m[1] + leftOut
 }
 
 // harmlessAddress takes the password out of an address, and the values of its
@@ -101,7 +104,7 @@ func harmlessAddress(s string) string {
 	u.User = nil
 	q := u.Query()
 	for name := range q {
-		if isSecretName(name) || strings.EqualFold(name, "key") || strings.EqualFold(name, "sig") {
+		if flow.IsSecretName(name) {
 			q.Set(name, "…")
 		}
 	}
