@@ -63,7 +63,6 @@ func (f fakeProviders) CredentialUses(ctx context.Context, ws string) (map[strin
 
 func setupCredentials(t *testing.T) *house {
 	h := setup(t)
-	h.server.Providers, h.server.Models = fakeProviders{h.store}, fakeModels{}
 	return h
 }
 

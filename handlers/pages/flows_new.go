@@ -74,9 +74,6 @@ func blankDocument() *flow.Document {
 // aroundModel makes a flow of one hosted model: an input for each field that
 // must be set, and an output.
 func (c *call) aroundModel(model string) (*flow.Document, error) {
-	if c.s.Models == nil {
-		return nil, errNotFound
-	}
 	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 360, Y: 0}, Config: map[string]any{}}
 	config, err := c.s.Models.PinModel(c.ctx(), c.ws(), n, strings.TrimSpace(model))
 	if err != nil {

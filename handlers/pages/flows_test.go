@@ -186,7 +186,7 @@ func TestCreateFlow(t *testing.T) {
 		})
 	}
 	b.post("/flows", url.Values{"template": {"gone"}}).is(http.StatusUnprocessableEntity).has("There is no such template")
-	b.post("/flows", url.Values{"model": {"a/b"}}).is(http.StatusNotFound) // no platform here
+	b.post("/flows", url.Values{"model": {"acme/none"}}).is(http.StatusUnprocessableEntity).has("There is no model acme/none.")
 	b.get("/flows/templates").is(http.StatusOK).has("A start", "Needs Replicate", `value="start"`)
 	h.as(flow.MemberViewer).get("/flows/templates").is(http.StatusOK).has("A start").lacks(`value="start"`)
 }

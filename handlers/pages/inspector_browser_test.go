@@ -27,7 +27,7 @@ type bench struct {
 
 func openBench(t *testing.T, b *chrome.Browser) *bench {
 	t.Helper()
-	h := setup(t, func(c *Config) { c.Models = fakeModels{} })
+	h := setup(t)
 	h.server.Files = h.store
 	w := &bench{house: h, id: h.flow(inspectorFlow)}
 	email := h.person(flow.MemberEditor)

@@ -69,7 +69,7 @@ func (fakeModels) NewCredential(ws, name, provider, secret string, hosts []strin
 }
 
 func inspected(t *testing.T) (*house, string) {
-	h := setup(t, func(c *Config) { c.Models = fakeModels{} })
+	h := setup(t)
 	return h, h.flow(ticketFlow)
 }
 
@@ -225,7 +225,7 @@ func multipartForm(t *testing.T, values url.Values, part, name, content string) 
 
 func TestFieldFiles(t *testing.T) {
 	t.Parallel()
-	h := setup(t, func(c *Config) { c.Models = fakeModels{} })
+	h := setup(t)
 	h.server.Files = h.store
 	id := h.flow(`{"schema": "sluice.flow/v1", "name": "F", "nodes": [{"id": "doc", "kind": "document", "config": {"file": "https://example.com/a.html"}}], "edges": []}`)
 	b := h.as(flow.MemberEditor)

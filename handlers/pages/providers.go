@@ -39,11 +39,9 @@ type Providers interface {
 
 // providerTitle is what people call a provider.
 func (s *Server) providerTitle(name string) string {
-	if s.Providers != nil {
-		for _, p := range s.Providers.List() {
-			if p.Name == name {
-				return p.Title
-			}
+	for _, p := range s.Providers.List() {
+		if p.Name == name {
+			return p.Title
 		}
 	}
 	return name

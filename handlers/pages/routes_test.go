@@ -35,7 +35,6 @@ var pathParts = regexp.MustCompile(`:[a-z_]+`)
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	h.server.Providers, h.server.Models = fakeProviders{h.store}, fakeModels{} // what would ask elsewhere
 	people := []somebody{
 		{"stranger", accessOpen, h.stranger().ask},
 		{"viewer", accessViewer, nil}, {"editor", accessEditor, nil}, {"owner", accessOwner, nil}, {"owner of another workspace", accessOwner, nil},

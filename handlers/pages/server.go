@@ -52,8 +52,8 @@ type Runner interface {
 	TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error)
 }
 
-// Config says what the pages stand on. Store, Library, Runner and Kinds are
-// needed.
+// Config says what the pages stand on. Store, Library, Runner, Kinds, Models and
+// Providers are required.
 type Config struct {
 	Store     Store
 	Library   *flow.Library
@@ -62,7 +62,7 @@ type Config struct {
 	Files     flow.FileStore
 	MaxFile   int64 // bytes of an uploaded file; zero means the store's own limit
 	Models    Models
-	Providers Providers // nil where no model of others is reached
+	Providers Providers
 	Links     *flow.FileLinks
 	Version   string // of the program, in the footer; none is shown when it is empty
 	PublicURL string // scheme and host under which people reach the pages
@@ -158,5 +158,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	s.handler.ServeHTTP(w, withPeer(r))
+	s.handler.ServeHTTP(&sealableWriter{ResponseWriter: w}, withPeer(r))
 }

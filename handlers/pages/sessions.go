@@ -59,10 +59,42 @@ func (s *Server) newSessions() *scs.SessionManager {
 		m.Cookie.Name, m.Cookie.Secure = "__Host-session", true
 	}
 	m.ErrorFunc = func(w http.ResponseWriter, r *http.Request, err error) {
+		for _, name := range []string{"Location", "HX-Redirect"} { // the handler's answer
+			w.Header().Del(name)
+		}
 		s.fail(fmt.Errorf("session: %w", err), s.echo.NewContext(r, w))
+		if answer, ok := w.(*sealableWriter); ok {
+			answer.sealed = true
+		}
 	}
 	return m
 }
+
+// sealableWriter drops everything that is written after it was sealed. The
+// session manager stores a session when the handler begins to answer; if that
+// fails, an error page is sent in place of the handler's answer.
+type sealableWriter struct {
+	http.ResponseWriter
+	sealed bool
+}
+
+// WriteHeader begins the answer.
+func (w *sealableWriter) WriteHeader(status int) {
+	if !w.sealed {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write reports success for what it drops: the handler did nothing wrong.
+func (w *sealableWriter) Write(b []byte) (int, error) {
+	if w.sealed {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *sealableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (s *Server) encrypted() bool { return strings.HasPrefix(s.PublicURL, "https://") }
 

@@ -1,7 +1,10 @@
 package pages
 
 import (
+	"context"
+	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -39,6 +42,28 @@ func TestEndedSession(t *testing.T) {
 			})
 			b.get("/flows").see("/sign-in?next=%2Fflows")
 		})
+	}
+}
+
+// brokenSessions is a store that cannot keep sessions.
+type brokenSessions struct{ Store }
+
+func (brokenSessions) SaveSession(context.Context, *flow.Session) error {
+	return errors.New("the store is broken")
+}
+
+// TestSessionNotKept holds that the error page is the whole answer when a
+// session cannot be stored.
+func TestSessionNotKept(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(c *Config) { c.Store = brokenSessions{c.Store} })
+	h.http.Config.ErrorLog = log.New(h.log, "", 0)
+	a := h.stranger().post("/sign-in", url.Values{"email": {"founder@example.com"}, "password": {password}}).is(http.StatusInternalServerError)
+	if n := strings.Count(a.body, "<html"); n != 1 || a.header.Get("Location") != "" {
+		t.Errorf("the answer holds %d pages and leads to %q: %s", n, a.header.Get("Location"), a.body)
+	}
+	if strings.Contains(h.log.String(), "superfluous") || !strings.Contains(h.log.String(), "the store is broken") {
+		t.Errorf("the log holds: %s", h.log)
 	}
 }
 

@@ -68,7 +68,8 @@ func setupOn(t *testing.T, store *db.Store, set ...func(*Config)) *house {
 	h.http = httptest.NewUnstartedServer(nil)
 	cfg := Config{
 		Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: "http://" + h.http.Listener.Addr().String(),
-		Log: slog.New(slog.NewTextHandler(h.log, nil)),
+		Log:    slog.New(slog.NewTextHandler(h.log, nil)),
+		Models: fakeModels{}, Providers: fakeProviders{h.store},
 	}
 	cfg.Links = &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
 	api := handlers.New(handlers.Config{

@@ -355,7 +355,7 @@ func TestSession_follows_shorter_settings(t *testing.T) {
 	h, c := setupAt(t)
 	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	b := h.signIn("ada@example.com")
-	short := New(Config{Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Files: h.store, PublicURL: h.server.PublicURL, Links: h.server.Links, Now: c.Now, SessionIdle: time.Hour, SessionMax: time.Hour})
+	short := New(Config{Store: h.store, Library: h.library, Runner: h.runner, Kinds: kinds(), Models: fakeModels{}, Providers: fakeProviders{h.store}, Files: h.store, PublicURL: h.server.PublicURL, Links: h.server.Links, Now: c.Now, SessionIdle: time.Hour, SessionMax: time.Hour})
 	t.Cleanup(short.Drain)
 	c.move(2 * time.Hour)
 	h.http.Config.Handler = short

@@ -42,7 +42,9 @@ func (c *call) mayFound() (bool, error) {
 func (c *call) choices() (list []views.WorkspaceChoice, mayFound bool) {
 	all, err := c.s.Store.ListMemberships(c.ctx(), c.member.UserID)
 	if err != nil {
-		c.s.Log.Warn("the list of workspaces is left out of a page", "error", err)
+		if c.ctx().Err() == nil { // otherwise nobody reads the page
+			c.s.Log.Warn("the list of workspaces is left out of a page", "error", err)
+		}
 		return nil, false
 	}
 	mayFound = c.s.SignUp
