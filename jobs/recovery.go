@@ -82,7 +82,7 @@ func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience ti
 	for i := range group {
 		ids[i] = group[i].RunID
 	}
-	attempts, err := r.store.TrySuspects(ctx, ids)
+	attempts, err := r.takeSuspects(ctx, ids)
 	if err != nil || len(attempts) == 0 {
 		return err
 	}
@@ -97,6 +97,16 @@ func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience ti
 	}
 	cleared.Wait()
 	return nil
+}
+
+// takeSuspects has the store hand suspects over, as soon as it can be written
+// to: on SQLite nobody else comes for them before the next start.
+func (r *Runner) takeSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+	err = r.again(ctx, "taking suspected runs", func() (err error) {
+		attempts, err = r.store.TrySuspects(ctx, runIDs)
+		return err
+	})
+	return attempts, err
 }
 
 // try works on a suspect and returns once it is cleared or patient ends.
@@ -126,7 +136,7 @@ func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64
 
 // poison ends a run that takes the process down with it.
 func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
-	attempts, err := r.store.TrySuspects(ctx, []string{s.RunID})
+	attempts, err := r.takeSuspects(ctx, []string{s.RunID})
 	attempt, mine := attempts[s.RunID]
 	if err != nil || !mine {
 		return err

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -290,6 +291,37 @@ func crash(t *testing.T, w *world, runIDs ...string) {
 	w.store.BusyMarks() // of the next engine
 	if _, err := w.store.Recover(context.Background(), "gone"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// stuck is a store in which suspects cannot be taken for a passing reason, some
+// times.
+type stuck struct {
+	*db.Store
+	times atomic.Int32
+}
+
+func (s *stuck) TrySuspects(ctx context.Context, runIDs []string) (map[string]int64, error) {
+	if s.times.Add(-1) >= 0 {
+		return nil, errPassing
+	}
+	return s.Store.TrySuspects(ctx, runIDs)
+}
+
+// TestSuspectIsTriedOnceTheStoreAllowsIt: nobody comes for a suspect a second
+// time before the next start.
+func TestSuspectIsTriedOnceTheStoreAllowsIt(t *testing.T) {
+	t.Parallel()
+	w := open(t, sqliteConfig(t), passing)
+	suspect := w.begin()
+	crash(t, w, suspect.ID)
+	crash(t, w, suspect.ID)
+	s := &stuck{Store: w.store}
+	s.times.Store(2)
+	w.wireTo(s)
+	w.start()
+	if end := w.ended(suspect); end.State != flow.RunSucceeded {
+		t.Errorf("the suspect is %s: %+v", end.State, end.Error)
 	}
 }
 
