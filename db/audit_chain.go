@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/db/gen"
@@ -145,12 +147,15 @@ func (tx *Tx) adoptAudit(keys auditKeys, ws string) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			after = r.ID
+		for i := range rows {
+			r := &rows[i]
 			c.Adopted, c.LastSeq = c.Adopted+1, c.LastSeq+1
 			r.Seq, r.KeyNo = c.LastSeq, c.KeyNo
-			c.LastMac = keys.entry(c.LastMac, r)
-			if err := tx.ChainAudit(tx.ctx, gen.ChainAuditParams{ID: r.ID, Seq: r.Seq, Mac: c.LastMac, KeyNo: r.KeyNo}); err != nil {
+			r.Mac = keys.entry(c.LastMac, *r)
+			after, c.LastMac = r.ID, r.Mac
+		}
+		for chunk := range slices.Chunk(rows, auditChunk) {
+			if err := tx.chainAudit(chunk); err != nil {
 				return err
 			}
 		}
@@ -158,6 +163,28 @@ func (tx *Tx) adoptAudit(keys auditKeys, ws string) error {
 			return tx.saveAuditChain(keys, c)
 		}
 	}
+}
+
+// auditChunk bounds the entries of one statement.
+const auditChunk = 100
+
+// chainAudit stores the places of entries in their chain. One statement for
+// many: an old log may have so many entries that PostgreSQL, asked about each of
+// them, takes longer than a transaction may.
+func (tx *Tx) chainAudit(rows []gen.Audit) error {
+	var values strings.Builder
+	args := make([]any, 0, 4*len(rows))
+	for _, r := range rows {
+		if len(args) > 0 {
+			values.WriteString(", ")
+		}
+		n := len(args)
+		fmt.Fprintf(&values, "(CAST($%d AS TEXT), CAST($%d AS BIGINT), CAST($%d AS TEXT), CAST($%d AS BIGINT))", n+1, n+2, n+3, n+4)
+		args = append(args, r.ID, r.Seq, r.Mac, r.KeyNo)
+	}
+	_, err := tx.db.ExecContext(tx.ctx, "WITH placed(id, seq, mac, key_no) AS (VALUES "+values.String()+`)
+		UPDATE audit SET seq = placed.seq, mac = placed.mac, key_no = placed.key_no FROM placed WHERE audit.id = placed.id`, args...)
+	return err
 }
 
 func (tx *Tx) saveAuditChain(keys auditKeys, c gen.AuditChain) error {

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -332,5 +333,50 @@ func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A long log is adopted whole, in few statements.
+func TestVerifyAudit_adopts_a_long_log(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t)
+			open := func() *db.Store {
+				s, err := db.Open(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			s := open()
+			var rows []string
+			for i := range 730 {
+				rows = append(rows, fmt.Sprintf("('aud_%04d', 'default', '', 'a', '', '', '', %d)", i, i+1))
+			}
+			err := s.Write(t.Context(), true, func(tx *db.Tx) error {
+				for _, statement := range []string{
+					"DELETE FROM audit_chains", "DELETE FROM meta WHERE name = 'audit_key'",
+					"INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES " + strings.Join(rows, ", "),
+				} {
+					if _, err := tx.DB().ExecContext(t.Context(), statement); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = open()
+			defer s.Close()
+			chain := verified(t, s, ws)
+			wantIntact(t, chain, 730)
+			wantEqual(t, "adopted", chain.Adopted, 730)
+		})
 	}
 }

@@ -9,27 +9,6 @@ import (
 	"context"
 )
 
-const chainAudit = `-- name: ChainAudit :exec
-UPDATE audit SET seq = $1, mac = $2, key_no = $3 WHERE id = $4
-`
-
-type ChainAuditParams struct {
-	Seq   int64
-	Mac   string
-	KeyNo int64
-	ID    string
-}
-
-func (q *Queries) ChainAudit(ctx context.Context, arg ChainAuditParams) error {
-	_, err := q.db.ExecContext(ctx, chainAudit,
-		arg.Seq,
-		arg.Mac,
-		arg.KeyNo,
-		arg.ID,
-	)
-	return err
-}
-
 const countAuditChain = `-- name: CountAuditChain :one
 SELECT count(*) FROM audit WHERE workspace_id = $1 AND seq > $2
 `

@@ -44,9 +44,6 @@ SELECT * FROM audit WHERE workspace_id = @workspace_id AND seq = 0 AND id > @aft
 -- name: ListAuditWorkspaces :many
 SELECT DISTINCT workspace_id FROM audit ORDER BY workspace_id;
 
--- name: ChainAudit :exec
-UPDATE audit SET seq = @seq, mac = @mac, key_no = @key_no WHERE id = @id;
-
 -- ListAuditDue lists the workspaces whose oldest entry is too old.
 -- name: ListAuditDue :many
 SELECT c.workspace_id FROM audit_chains c
