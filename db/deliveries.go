@@ -125,10 +125,11 @@ func (tx *Tx) addDelivery(d newDelivery) error {
 	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
 		return err
 	}
-	if err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams); err != nil {
+	inserted, err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams)
+	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
-	tx.storeBytes(d.WorkspaceID, int64(len(d.Body)))
+	tx.storeBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
 	return nil
 }
 

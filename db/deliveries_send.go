@@ -91,11 +91,11 @@ func (s *Store) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 	text, err := tx.s.open(sealed, r.WorkspaceID, r.ID, "webhook")
 	if err != nil {
-		return fmt.Errorf("webhook of %s: %w", r.ID, err)
+		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
 	}
 	hook, err := decode[runWebhook](string(text))
 	if err != nil {
-		return err
+		return fmt.Errorf("webhook of %s: %w", r.ID, err)
 	}
 	row, err := tx.s.deliveryRow(r, &flow.NewDelivery{
 		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),

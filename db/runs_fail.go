@@ -14,6 +14,10 @@ import (
 func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.write(ctx, durable, func(tx *Tx) error {
+		size, err := tx.SizeRun(tx.ctx, runID)
+		if err != nil && !isNoRows(err) {
+			return fmt.Errorf("size of %s: %w", runID, err)
+		}
 		run.EndedAt = s.cfg.Now()
 		run.ExpiresAt = run.EndedAt.Add(s.cfg.Retention)
 		n, err := tx.FailRun(tx.ctx, gen.FailRunParams{
@@ -40,8 +44,13 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
 		run.CreatedAt, run.StartedAt, run.EndedAt = timeOf(row.CreatedAt), timeOf(row.StartedAt), timeOf(row.EndedAt)
 		run.Seq, run.RunSeq = row.Seq, row.Seq
+		left, err := tx.SizeRun(tx.ctx, runID)
+		if err != nil {
+			return fmt.Errorf("size of %s: %w", runID, err)
+		}
+		tx.storeBytes(run.WorkspaceID, left-size)
 		tx.tell(runID)
-		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}}).letGo(tx)
+		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}).letGo(tx)
 	})
 	if err != nil {
 		return nil, err

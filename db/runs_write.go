@@ -43,6 +43,7 @@ type runWrite struct {
 	steps      []any
 	deliveries []newDelivery
 	sizes      map[string]int64 // of Run.Sizes, as this write leaves them
+	givenUp    bool             // the run ends even if its webhook cannot be read
 }
 
 func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
@@ -165,7 +166,12 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeEnded)
 	tx.batch.ended(&p.run)
 	if len(webhook) > 0 {
-		if err := tx.addRunWebhook(&p.run, webhook); err != nil {
+		err := tx.addRunWebhook(&p.run, webhook)
+		if p.givenUp && flow.IsPermanent(err) {
+			p.s.cfg.Log.Error("the webhook of a failed run cannot be sent", "run", p.run.ID, "error", err)
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -239,7 +239,7 @@ func (q *Queries) InsertAttempt(ctx context.Context, arg InsertAttemptParams) er
 	return err
 }
 
-const insertDelivery = `-- name: InsertDelivery :exec
+const insertDelivery = `-- name: InsertDelivery :execrows
 INSERT INTO deliveries (id, position, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, signer, state, place, attempt,
     tries, fence, created_at, due_at, next_at, ended_at, erased, body)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'pending', 1, 0,
@@ -264,8 +264,8 @@ type InsertDeliveryParams struct {
 	Body        string
 }
 
-func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) error {
-	_, err := q.db.ExecContext(ctx, insertDelivery,
+func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, insertDelivery,
 		arg.ID,
 		arg.Position,
 		arg.WorkspaceID,
@@ -281,7 +281,10 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 		arg.CreatedAt,
 		arg.Body,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const listAttempts = `-- name: ListAttempts :many

@@ -1,4 +1,4 @@
--- name: InsertDelivery :exec
+-- name: InsertDelivery :execrows
 INSERT INTO deliveries (id, position, workspace_id, flow_id, run_id, node, endpoint_id, url, header, secret, signature, signer, state, place, attempt,
     tries, fence, created_at, due_at, next_at, ended_at, erased, body)
 VALUES (@id, @position, @workspace_id, @flow_id, @run_id, @node, @endpoint_id, @url, @header, @secret, @signature, @signer, 'pending', 1, 0,
