@@ -81,6 +81,19 @@ func TestPublishChecksWhereCredentialsGo(t *testing.T) {
 	}
 }
 
+func TestImportAllChecksWhereCredentialsGo(t *testing.T) {
+	t.Parallel()
+	for _, refuse := range []bool{false, true} {
+		l, s := requestLibrary()
+		l.RefuseUnbound = refuse
+		data := documentOf(`r request {"url": "https://api.example.com/", "headers": {"A": {"credential": "open"}}}`)
+		_, err := l.ImportAll(t.Context(), "ws", []ImportSource{{Data: data}}, "me")
+		if refused := errors.Is(err, &Error{Code: CodeDocumentInvalid}); refused != refuse || len(s.versions) == 1 == refuse {
+			t.Errorf("RefuseUnbound %v: %v, %d versions", refuse, err, len(s.versions))
+		}
+	}
+}
+
 // TestOlderSecretsMoveWhenPublished: a draft may be older than the rule that
 // finds its secrets.
 func TestOlderSecretsMoveWhenPublished(t *testing.T) {
