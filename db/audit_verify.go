@@ -91,7 +91,7 @@ func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found boo
 	case !found:
 		v.found(0, "", "The record of where the chain starts and ends is missing.")
 	case v.prev.Seq < c.LastSeq:
-		v.found(v.prev.Seq+1, "", "The last %d entries are missing: %d to %d.", c.LastSeq-v.prev.Seq, v.prev.Seq+1, c.LastSeq)
+		v.missing(c.LastSeq, " at the end")
 	case !v.keys.holds(c) || !hmac.Equal([]byte(v.prev.Mac), []byte(c.LastMac)) || c.KeyNo < v.keys.newest():
 		v.found(0, "", "The record of where the chain starts and ends was changed.")
 	default:
@@ -108,13 +108,23 @@ func (v *auditVerifier) entry(r gen.Audit) {
 	case r.Seq == v.prev.Seq:
 		v.found(r.Seq, r.ID, "Two entries have the number %d.", r.Seq)
 	case r.Seq != v.prev.Seq+1:
-		v.found(v.prev.Seq+1, "", "Entries are missing between %d and %d.", v.prev.Seq, r.Seq)
+		v.missing(r.Seq-1, "")
 	case r.KeyNo < v.prev.KeyNo || !hmac.Equal([]byte(v.keys.entry(v.prev.Mac, r)), []byte(r.Mac)):
 		v.found(r.Seq, r.ID, "This entry was changed, or the one before it.")
 	default:
 		v.result.Entries++
 		v.prev = r
 	}
+}
+
+// missing reports the entries after prev up to last.
+func (v *auditVerifier) missing(last int64, where string) {
+	first := v.prev.Seq + 1
+	if first == last {
+		v.found(first, "", "Entry %d is missing%s.", first, where)
+		return
+	}
+	v.found(first, "", "Entries %d to %d are missing%s.", first, last, where)
 }
 
 // outside looks for entries that are in no chain: without a number, before its
