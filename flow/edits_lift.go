@@ -78,6 +78,45 @@ func (b *editor) nodeOf(id string) *Node {
 	return b.before.Node(id)
 }
 
+// Replaced returns edits that set the config fields that hold something else
+// after a transaction than was sent with it: references to credentials where a
+// secret was typed, and fields that a secret moved to. sent is what came from
+// outside, done is what was carried out.
+func Replaced(sent, done []Edit) []Edit {
+	typed := map[[2]string]string{}
+	eachValue(sent, func(e Edit) { typed[[2]string{e.Node, e.Field}] = string(EncodeJSON(e.Value)) })
+	var fields [][2]string
+	last := map[[2]string]Edit{}
+	eachValue(done, func(e Edit) {
+		at := [2]string{e.Node, e.Field}
+		if _, known := last[at]; !known {
+			fields = append(fields, at)
+		}
+		last[at] = e
+	})
+	var list []Edit
+	for _, at := range fields {
+		if text, same := typed[at]; !same || text != string(EncodeJSON(last[at].Value)) {
+			list = append(list, last[at])
+		}
+	}
+	return list
+}
+
+// eachValue visits every config field that edits write, as an edit that sets it.
+func eachValue(edits []Edit, visit func(e Edit)) {
+	for i := range edits {
+		switch e := &edits[i]; {
+		case e.Op == OpSet && !e.Unset:
+			visit(Edit{Op: OpSet, Node: e.Node, Field: e.Field, Value: e.Value})
+		case e.Op == OpAdd && e.New != nil:
+			for _, field := range sortedNames(e.New.Config) {
+				visit(Edit{Op: OpSet, Node: e.New.ID, Field: field, Value: e.New.Config[field]})
+			}
+		}
+	}
+}
+
 // replaceMoved puts references where a secret stands that moved out of another
 // value of the same node: its field may not have been known as a secret yet.
 func (b *editor) replaceMoved(node, field string, v any) any {

@@ -20,6 +20,9 @@ const mostMissed = 500
 // opsAnswer is what the canvas reads (static/src/canvas/README.md).
 type opsAnswer struct {
 	Rev int64 `json:"rev"`
+	// Ops are fields that hold something else now than was sent, such as the name
+	// of a credential where a secret was typed.
+	Ops []flow.Edit `json:"ops,omitempty"`
 	// HTML are the nodes that look different, Problems the list beside them.
 	HTML     string     `json:"html,omitempty"`
 	Problems string     `json:"problems,omitempty"`
@@ -56,6 +59,7 @@ func (c *call) takeOps() error {
 	if err != nil {
 		return c.refuseOps(err)
 	}
+	sent := req.Ops
 	result, err := c.s.Library.EditFlow(c.ctx(), c.ws(), c.Param("flow"), c.member.UserID, req)
 	if missed, ok := errors.AsType[*flow.EditsMissed](err); ok {
 		return c.overtaken(missed)
@@ -63,7 +67,7 @@ func (c *call) takeOps() error {
 	if err != nil {
 		return c.refuseOps(err)
 	}
-	answer := opsAnswer{Rev: result.Rev}
+	answer := opsAnswer{Rev: result.Rev, Ops: flow.Replaced(sent, result.Ops)}
 	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: c.Param("flow"), WorkspaceID: c.ws()}}
 	if answer.HTML, answer.Problems, err = c.repainted(d, result.Ops); err != nil {
 		return err

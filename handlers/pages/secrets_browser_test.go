@@ -48,6 +48,10 @@ func TestSecretsInBrowser(t *testing.T) {
 		if strings.Contains(chrome.Value[string](w.Tab, `document.documentElement.outerHTML`), "first-half") {
 			t.Error("the secret stays in the page")
 		}
+		w.Until(typed + `.headers["X-RapidAPI-Key"].credential === "` + name + `"`)
+		if kept := chrome.Value[string](w.Tab, `JSON.stringify([`+typed+`, Object.entries(sessionStorage)])`); strings.Contains(kept, "first-half") {
+			t.Errorf("the secret stays in the tab: %s", kept)
+		}
 	})
 	t.Run("what looks like a secret is offered to be moved", func(t *testing.T) {
 		const token = "9f86d081884c7d659a2feaa0c55ad015"

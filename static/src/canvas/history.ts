@@ -62,6 +62,21 @@ export class History {
     this.keep();
   }
 
+  /** replace puts the values of kept ops in the place of the values that were sent, in all steps. */
+  replace(sent: Op[], kept: Op[]): void {
+    const config = fields(sent);
+    for (const op of kept) {
+      if (op.op !== "set") continue;
+      const was = config.get(`${op.node}.${op.field}`);
+      if (was === undefined) continue;
+      for (const step of [...this.done, ...this.undone]) {
+        step.redo = step.redo.map((o) => swap(o, op.node, op.field, was, op.value));
+        step.undo = step.undo.map((o) => swap(o, op.node, op.field, was, op.value));
+      }
+    }
+    this.keep();
+  }
+
   /** labels say what the next undo and redo would do, for tooltips. */
   get labels(): { undo?: string; redo?: string } {
     return { undo: this.done.at(-1)?.label, redo: this.undone.at(-1)?.label };
@@ -77,4 +92,21 @@ export class History {
     try { sessionStorage.setItem(this.key, text); } catch { /* full: undo works until the reload */ }
     this.canvas.emit("canvas:history", this.labels);
   }
+}
+
+/** fields are the config values that ops write, as JSON. */
+function fields(ops: Op[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const op of ops) {
+    if (op.op === "set" && op.value !== undefined) found.set(`${op.node}.${op.field}`, JSON.stringify(op.value));
+    if (op.op === "add") for (const [name, value] of Object.entries(op.node.config)) found.set(`${op.node.id}.${name}`, JSON.stringify(value));
+  }
+  return found;
+}
+
+/** swap gives the op with another value of a field, if it writes the one that was. */
+function swap(op: Op, node: string, field: string, was: string, value: unknown): Op {
+  if (op.op === "set" && op.node === node && op.field === field && JSON.stringify(op.value) === was) return { ...op, value };
+  if (op.op === "add" && op.node.id === node && JSON.stringify(op.node.config[field]) === was) return { ...op, node: { ...op.node, config: { ...op.node.config, [field]: value } } };
+  return op;
 }

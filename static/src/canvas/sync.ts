@@ -3,14 +3,14 @@
 // applied below the own changes; what is refused (422) is taken back. Waiting
 // changes survive a lost network, a reload and a closed tab.
 //
-// POST {base, tab, txid, ops}: 200 {rev, html?}, 409 {rev, missed}, 410 reload,
+// POST {base, tab, txid, ops}: 200 {rev, ops?, html?} with the fields that hold something else now than was sent, 409 {rev, missed}, 410 reload,
 // 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
 import type { FlowCanvas } from "./element.ts";
 import type { Op } from "./ops.ts";
 
 export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent as the page was left, its answer unknown
 export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string; problems?: string };
-type Answer = { rev: number; html?: string; problems?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
+type Answer = { rev: number; ops?: Op[]; html?: string; problems?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
 export type SaveState = "saved" | "saving" | "offline" | "reload";
 
 const keepaliveBytes = 60_000; // browsers let requests of 64 KiB outlive the page
@@ -88,12 +88,22 @@ export class Sync {
 
   private accepted(w: Waiting, a: Answer): void {
     this.rev = Math.max(this.rev, a.rev);
+    if (a.ops?.length) this.replace(w, a.ops);
     this.queue.splice(this.queue.indexOf(w), 1);
     this.pause = retryFirst;
     this.persist();
     if (a.html) this.canvas.insides(a.html);
     this.canvas.emit("canvas:acked", { rev: a.rev, problems: a.problems });
     this.tell(this.queue.length ? "saving" : "saved");
+  }
+
+  /** replace puts what the server keeps in the place of what was sent, such as the name of a credential where a secret was typed, here and in the history. */
+  private replace(w: Waiting, ops: Op[]): void {
+    const later = this.queue.filter((q) => q !== w);
+    for (const q of later.toReversed()) this.canvas.changes.apply(q.undo);
+    this.canvas.changes.apply(ops);
+    for (const q of later) q.undo = this.canvas.changes.apply(q.ops);
+    this.canvas.history.replace(w.ops, ops);
   }
 
   /** rebase takes own changes back, applies what others did, and applies the own ones on top. */
@@ -103,6 +113,7 @@ export class Sync {
     for (const m of missed) {
       if (m.rev <= this.rev) continue;
       this.canvas.changes.apply(m.ops);
+      for (const w of this.queue) if (w.txid === m.txid) this.canvas.history.replace(w.ops, m.ops);
       if (m.txid && known.has(m.txid)) this.queue = this.queue.filter((w) => w.txid !== m.txid); // its answer was lost
     }
     for (const w of this.queue) w.undo = this.canvas.changes.apply(w.ops);
