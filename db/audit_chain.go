@@ -20,10 +20,10 @@ import (
 // own content and the HMAC of the entry before it, so changing, inserting,
 // reordering or deleting an entry breaks every HMAC after it. The row in
 // audit_chains authenticates where the chain starts and ends, so that deleting
-// the first or the last entries is found too. Without the master key nobody can
-// compute these HMACs.
+// the first or the last entries is found too. These HMACs cannot be computed
+// without the master key.
 
-// auditKey is the row of meta that holds the keys of the chains, sealed under
+// auditKey is the row of meta that holds the keys of the chains, encrypted with
 // the master key.
 const auditKey = "audit_key"
 
@@ -31,9 +31,9 @@ const auditKey = "audit_key"
 const auditKeySize = sha256.Size
 
 // auditKeys authenticate the chains: key number 1 first, the newest last. Each
-// rotation of the master key adds one. An older key only verifies: whoever
-// learned it with the old master key cannot change entries unnoticed, since the
-// chain goes on under the newer key.
+// rotation of the master key adds one. An older key only verifies: someone who
+// learned it with the old master key cannot change entries unnoticed, because
+// the chain continues under the newer key.
 type auditKeys [][]byte
 
 func parseAuditKeys(text []byte) (auditKeys, error) {
@@ -53,11 +53,12 @@ func newAuditKey() []byte {
 	return key
 }
 
-// newest is the number of the key that signs.
+// newest returns the number of the key that signs.
 func (k auditKeys) newest() int64 { return int64(len(k)) }
 
-// sum is the HMAC of the fields under a key; "" if there is no such key. Each
-// field is preceded by its length, so that no two lists of fields look alike.
+// sum returns the HMAC of the fields under a key, or "" if there is no such
+// key. Each field is preceded by its length, so that different lists of fields
+// never have the same encoding.
 func (k auditKeys) sum(no int64, fields ...string) string {
 	if no < 1 || no > k.newest() {
 		return ""
@@ -70,13 +71,13 @@ func (k auditKeys) sum(no int64, fields ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// entry is the MAC of an entry that follows one with the MAC previous.
+// entry returns the MAC of an entry whose predecessor has the MAC previous.
 func (k auditKeys) entry(previous string, r gen.Audit) string {
 	return k.sum(r.KeyNo, "entry", r.WorkspaceID, fmt.Sprint(r.Seq), previous,
 		r.ID, r.Actor, r.Action, r.Target, r.Detail, r.Ip, fmt.Sprint(r.CreatedAt))
 }
 
-// chain is the MAC of the row that says where a chain starts and ends.
+// chain returns the MAC of the row that records where a chain starts and ends.
 func (k auditKeys) chain(c gen.AuditChain) string {
 	return k.sum(c.KeyNo, "chain", c.WorkspaceID, fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
 		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
@@ -88,8 +89,8 @@ func (k auditKeys) holds(c gen.AuditChain) bool {
 	return want != "" && hmac.Equal([]byte(want), []byte(c.Mac))
 }
 
-// openAudit reads the keys of the chains. The first time it makes one and takes
-// the entries that exist already into chains.
+// openAudit reads the keys of the chains. The first time, it creates a key and
+// adds the existing entries to chains.
 func (s *Store) openAudit(ctx context.Context) error {
 	sealed, err := s.read.FindMeta(ctx, auditKey)
 	if isNoRows(err) {
@@ -109,8 +110,8 @@ func (s *Store) openAudit(ctx context.Context) error {
 	return err
 }
 
-// startAudit makes the first key and adopts older entries, in one transaction:
-// of several instances that start at once, one does.
+// startAudit creates the first key and adopts older entries in one transaction,
+// so that only one of several starting instances does it.
 func (s *Store) startAudit(ctx context.Context) error {
 	key := newAuditKey()
 	sealed, err := s.seal(key, "meta", "audit", "key")
@@ -135,7 +136,7 @@ func (s *Store) startAudit(ctx context.Context) error {
 // auditPage is how many entries are read at once.
 const auditPage = 500
 
-// adoptAudit starts a workspace's chain with the entries that it has already.
+// adoptAudit starts a workspace's chain with its existing entries.
 func (tx *Tx) adoptAudit(keys auditKeys, ws string) error {
 	c := gen.AuditChain{WorkspaceID: ws, BeganAt: tx.s.now(), KeyNo: keys.newest()}
 	n, err := tx.InsertAuditChain(tx.ctx, gen.InsertAuditChainParams{WorkspaceID: ws, BeganAt: c.BeganAt, KeyNo: c.KeyNo})
@@ -200,12 +201,12 @@ func (tx *Tx) storeAuditChain(c gen.AuditChain, mac string) error {
 
 // errAuditRotated refuses an entry from a process that does not have the newest
 // key, because the master key was rotated after it started.
-var errAuditRotated = errors.New("the master key was rotated after this process started; start it again")
+var errAuditRotated = errors.New("the master key was rotated after this process started; restart it")
 
 // appendAudit adds an entry to its workspace's chain. The chain's row is locked
-// until the transaction ends, so that entries of several instances follow each
-// other. A chain whose row was changed by somebody else is continued but not
-// signed again: what was done to it stays visible.
+// until the transaction ends, so that instances append one after the other. A
+// chain whose row was changed outside of Sluice is continued but not signed
+// again, so that the change stays detectable.
 func (tx *Tx) appendAudit(r gen.Audit) error {
 	keys := tx.s.audit
 	c, err := tx.holdAuditChain(r.WorkspaceID)
@@ -225,14 +226,14 @@ func (tx *Tx) appendAudit(r gen.Audit) error {
 	}
 	c.LastMac, c.KeyNo = r.Mac, r.KeyNo
 	if !intact {
-		tx.s.cfg.Log.Error("the audit log of a workspace was changed outside of Sluice; 'sluice audit verify' says where", "workspace", r.WorkspaceID)
+		tx.s.cfg.Log.Error("the audit log of a workspace was changed outside of Sluice; 'sluice audit verify' shows where", "workspace", r.WorkspaceID)
 		return tx.storeAuditChain(c, "")
 	}
 	return tx.saveAuditChain(keys, c)
 }
 
-// holdAuditChain locks a workspace's chain, started if there was none, with the
-// number of the next entry in LastSeq.
+// holdAuditChain locks a workspace's chain, starting it if there is none.
+// LastSeq is the number of the next entry.
 func (tx *Tx) holdAuditChain(ws string) (gen.AuditChain, error) {
 	c, err := tx.HoldAuditChain(tx.ctx, ws)
 	if !isNoRows(err) {
@@ -293,8 +294,8 @@ func (tx *Tx) pruneAuditOf(ws string, cutoff int64, limit int) (deleted int, err
 	return deleted, tx.saveAuditChain(keys, c)
 }
 
-// audit seals the keys of the chains with the new master key and adds a key. The
-// rows of intact chains are signed with it.
+// audit encrypts the keys of the chains with the new master key and adds a key,
+// which signs the rows of intact chains.
 func (to sealing) audit(tx *Tx) error {
 	sealed, err := tx.FindMeta(tx.ctx, auditKey)
 	if err != nil {

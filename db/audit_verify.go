@@ -11,9 +11,10 @@ import (
 	"sluice/flow"
 )
 
-// VerifyAudit walks the audit log of a workspace, or of all if ws is empty, and
-// compares it with its chain. It reads one snapshot, so entries may be written
-// meanwhile. A break is no error: each result says what was found.
+// VerifyAudit walks the audit log of a workspace, or of all workspaces if ws is
+// empty, and compares it with its chain. It reads one snapshot, so entries may
+// be written at the same time. A break is not an error; it is reported in the
+// result.
 func (s *Store) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
 	options := &sql.TxOptions{ReadOnly: s.pool != nil}
 	if s.pool != nil {
@@ -62,7 +63,7 @@ type auditVerifier struct {
 	chain  gen.AuditChain
 	ws     string
 	result flow.AuditChain
-	prev   gen.Audit // the entry before
+	prev   gen.Audit // the previous entry
 }
 
 func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found bool) error {
@@ -127,8 +128,8 @@ func (v *auditVerifier) missing(last int64, where string) {
 	v.found(first, "", "Entries %d to %d are missing%s.", first, last, where)
 }
 
-// outside looks for entries that are in no chain: without a number, before its
-// start, or with a number that another entry has.
+// outside looks for entries outside of the chain: without a number, before its
+// start, or with a duplicate number.
 func (v *auditVerifier) outside(ctx context.Context, read *gen.Queries) error {
 	rows, err := read.ListAuditUnchained(ctx, gen.ListAuditUnchainedParams{WorkspaceID: v.ws, MaxRows: 1})
 	if err != nil {

@@ -42,7 +42,7 @@ type meter struct {
 	content io.Reader
 	limit   int64 // bytes
 	room    int64 // bytes left in the workspace; used with refusal
-	refusal error // what to answer beyond room; nil means unlimited
+	refusal error // returned beyond room; nil means unlimited
 	size    int64
 	hash    hash.Hash
 	head    []byte

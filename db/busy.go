@@ -9,18 +9,18 @@ import (
 	"sluice/flow"
 )
 
-// BusyFile holds the marks of the runs at work in the engine, in the data
-// directory of an engine on SQLite.
+// BusyFile is the file in the data directory that marks the runs at work in an
+// engine on SQLite.
 const BusyFile = "sluice.busy"
 
-// moreBusy is for how many runs beyond the capacity there are marks: suspects on
-// trial are worked on beside the others.
+// moreBusy is the number of marks beyond the capacity, for suspects on trial,
+// which run beside the others.
 const moreBusy = 1024
 
 // BusyMarks returns the marks of this engine. On SQLite they survive the death
-// of the process, and those of the engine before are remembered for Recover; call
-// it once, holding the engine lock, before Recover. On PostgreSQL, where another
-// machine may recover, SaveBusy stores what matters.
+// of the process, and the previous engine's marks are kept for Recover; call it
+// once, holding the engine lock, before Recover. On PostgreSQL, where another
+// machine may recover, SaveBusy stores the marks.
 func (s *Store) BusyMarks() *flow.BusyMarks {
 	size := flow.BusyRegionSize(int(s.workers.Load()) + moreBusy)
 	if s.pool != nil {
@@ -32,14 +32,14 @@ func (s *Store) BusyMarks() *flow.BusyMarks {
 		s.busyBefore[id] = true
 	}
 	if err != nil {
-		s.cfg.Log.Warn("runs that stop the process will be found late: the marks of busy runs are not kept", "error", err)
+		s.cfg.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
 		region = make([]byte, size)
 	}
 	return flow.NewBusyMarks(region)
 }
 
-// SaveBusy stores for the other instances which runs of this one have begun to
-// be at work for longer than a moment, and which no longer are.
+// SaveBusy stores for the other instances which runs of this instance have
+// become busy and which no longer are.
 func (s *Store) SaveBusy(ctx context.Context, begun, over []string) error {
 	if len(begun)+len(over) == 0 {
 		return nil

@@ -4,7 +4,7 @@ package db
 
 import "errors"
 
-// mapBusyFile is not known to keep marks over a crash on other systems.
+// mapBusyFile is not supported: marks may not survive a crash on other systems.
 func mapBusyFile(string, int) (region, before []byte, err error) {
 	return nil, nil, errors.ErrUnsupported
 }

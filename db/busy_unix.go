@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// mapBusyFile returns what the file held, and the file mapped into memory and
-// zeroed. The mapping lives as long as the process, because steps that are let
-// go of may still mark it.
+// mapBusyFile returns the previous content of the file, and the file mapped
+// into memory and zeroed. The mapping lives as long as the process, because
+// abandoned steps may still write to it.
 func mapBusyFile(path string, size int) (region, before []byte, err error) {
-	before, _ = os.ReadFile(path) // without the file nothing was at work
+	before, _ = os.ReadFile(path) // without a file no run was at work
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, before, fmt.Errorf("open the marks of busy runs: %w", err)
 	}
 	defer f.Close() // the mapping stays
-	// Written rather than made longer: a page without room on the disk behind it
+	// Writes zeros instead of extending the file: a page without disk space
 	// could not be marked.
 	if _, err := f.WriteAt(make([]byte, max(size, len(before))), 0); err != nil {
 		return nil, before, fmt.Errorf("write the marks of busy runs: %w", err)

@@ -49,7 +49,7 @@ func (s *Store) OpenCredential(ctx context.Context, ws, name string) (flow.Crede
 	return credentialOf(r), string(text), err
 }
 
-// SetCredentialHosts says where a credential may be sent.
+// SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s *Store) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
@@ -57,8 +57,8 @@ func (s *Store) SetCredentialHosts(ctx context.Context, ws, name string, hosts [
 	})
 }
 
-// ListUndecidedCredentials returns the credentials of all workspaces whose hosts
-// nobody has decided on: they are older than that question.
+// ListUndecidedCredentials returns the credentials of all workspaces whose
+// hosts were never set, because they were saved before hosts were required.
 func (s *Store) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
 	rows, err := s.read.ListUndecidedCredentials(ctx)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Store) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential
 	return mapRows(rows, credentialOf), nil
 }
 
-// BindCredential decides on the hosts of a credential unless that was done
-// meanwhile.
+// BindCredential sets the hosts of a credential unless they were set in the
+// meantime.
 func (s *Store) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})

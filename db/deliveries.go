@@ -65,7 +65,7 @@ func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Del
 		}
 		d = deliveryOf(&row)
 		tx.batch.deliveries = true
-		return tx.ResumeEndpoint(tx.ctx, row.EndpointID) // a person does not wait for the pause of an endpoint that fails
+		return tx.ResumeEndpoint(tx.ctx, row.EndpointID) // a manual retry skips the pause of a failing endpoint
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Store) ReadDelivery(ctx context.Context, ws, id string) (*flow.Delivery
 	return &list[0], nil
 }
 
-// addDelivery puts a new delivery in the line of its endpoint.
+// addDelivery adds a new delivery to the queue of its endpoint.
 func (tx *Tx) addDelivery(d newDelivery) error {
 	tx.batch.deliveries = true
 	var err error
@@ -133,11 +133,12 @@ func (tx *Tx) addDelivery(d newDelivery) error {
 	return nil
 }
 
-// newDelivery is the row of a new delivery and what decides who signs it.
+// newDelivery is the row of a new delivery and the data that determines its
+// signing secret.
 type newDelivery struct {
 	gen.InsertDeliveryParams
 	host string // as of flow.WebhookOwner
-	key  string // that started the run
+	key  string // ID of the key that started the run
 }
 
 // deliveryRow is the row of a new delivery of a run.

@@ -55,7 +55,7 @@ func (k *sought) order() string {
 	return "DESC"
 }
 
-// seekDeliveries gives the positions of the first n deliveries, in order.
+// seekDeliveries returns the positions of the first n deliveries, in order.
 func (s *Store) seekDeliveries(ctx context.Context, k *sought, n int) ([]string, error) {
 	ids, all, err := s.glanceDeliveries(ctx, k, n)
 	if err != nil || all || len(ids) == n {

@@ -10,21 +10,22 @@ import (
 	"sluice/flow"
 )
 
-// Deliveries that are due wait in the line of their endpoint until a slot is
-// free. The slots are shared out here, in one transaction at a time over all
-// instances, so the bounds of flow.DeliveryShares are exact. What a transaction
-// costs depends on the attempts under way and on the endpoints that wait, up to
-// lineWindow of a workspace, and not on how many deliveries wait.
+// Due deliveries wait in the queue of their endpoint until a slot is free.
+// Slots are assigned here, in one transaction at a time over all instances, so
+// the limits of flow.DeliveryShares are exact. The cost of a transaction
+// depends on the number of attempts in progress and of waiting endpoints, up to
+// lineWindow for each workspace, and not on the number of waiting deliveries.
 
 const (
-	// deliveryLock is held by the PostgreSQL transaction that shares out slots.
+	// deliveryLock is held by the PostgreSQL transaction that assigns slots.
 	deliveryLock = 0x536c7764
-	// lineWindow is how many endpoints of a workspace are looked at in one go.
+	// lineWindow is how many endpoints of a workspace one transaction
+	// considers.
 	lineWindow = 64
 )
 
-// lineTurns remembers where each workspace's next turn begins: after the
-// endpoint that was served last.
+// lineTurns holds the round-robin position of each workspace: the endpoint that
+// was served last.
 type lineTurns struct {
 	mu    sync.Mutex
 	after map[string]string
@@ -36,17 +37,18 @@ func (t *lineTurns) of(ws string) string {
 	return t.after[ws]
 }
 
-// keep replaces all turns, so that workspaces without a line are forgotten.
+// keep replaces all positions, so that workspaces without waiting deliveries
+// are removed.
 func (t *lineTurns) keep(after map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.after = after
 }
 
-// DueDeliveries puts up to limit deliveries whose time has come in line and
-// hands as many to the queue as there are free slots. It returns how many were
-// handed over; next is as in DueWakes. The writes need not be synced: a delivery
-// whose job is lost with the machine is still in line.
+// DueDeliveries queues up to limit due deliveries at their endpoints and
+// creates jobs for as many as there are free slots. It returns the number of
+// jobs; next is as in DueWakes. The writes need not be synced: a delivery whose
+// job is lost in a crash is still queued.
 func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.QueueDueParams{Now: micros(now), MaxRows: int32(limit)}
 	for s.queueOrNil() != nil && ctx.Err() == nil {
@@ -99,7 +101,7 @@ func (tx *Tx) lockDeliveries() error {
 	return nil
 }
 
-// shareSlots hands deliveries to the queue while there are free slots.
+// shareSlots creates jobs for deliveries while there are free slots.
 func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
 	loads, err := tx.endpointsInFlight()
 	if err != nil {
@@ -136,7 +138,7 @@ func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// endpointsInFlight returns the endpoints with attempts under way, by ID.
+// endpointsInFlight returns the endpoints with attempts in progress, by ID.
 func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
 	rows, err := tx.ListEndpointsInFlight(tx.ctx)
 	if err != nil {
@@ -152,7 +154,7 @@ func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
 	return loads, nil
 }
 
-// deliveryCapacity is the number of slots of all living instances.
+// deliveryCapacity returns the number of slots of all live instances.
 func (tx *Tx) deliveryCapacity() (int, error) {
 	if tx.s.pool == nil {
 		return flow.DeliverySlots, nil
@@ -166,7 +168,7 @@ func (tx *Tx) deliveryCapacity() (int, error) {
 }
 
 // lines reads the waiting endpoints of every workspace that can get a slot.
-// turns is where their next turns begin if none of them gets one.
+// turns holds the round-robin positions if none of them gets one.
 func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointLoad) (waiting [][]flow.EndpointLoad, turns map[string]string, err error) {
 	turns = map[string]string{}
 	for ws := ""; ; {
@@ -195,8 +197,8 @@ func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointL
 	}
 }
 
-// line returns the next endpoints of a workspace that have deliveries in line,
-// beginning after one and going round.
+// line returns the next endpoints of a workspace that have waiting deliveries,
+// starting after the given one and wrapping around.
 func (tx *Tx) line(ws, after string) ([]flow.EndpointLoad, error) {
 	list, err := tx.lineAfter(ws, after, lastID)
 	if err != nil || after == "" || len(list) >= lineWindow {
@@ -237,7 +239,7 @@ func (tx *Tx) lineAfter(ws, after, before string) (list []flow.EndpointLoad, err
 	return list, rows.Err()
 }
 
-// handEndpoint makes jobs for the first deliveries of an endpoint.
+// handEndpoint creates jobs for the first waiting deliveries of an endpoint.
 func (tx *Tx) handEndpoint(e *flow.EndpointLoad, n int) (int, error) {
 	rows, err := tx.HandDeliveries(tx.ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {

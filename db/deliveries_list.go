@@ -35,7 +35,7 @@ func (s *Store) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (fl
 	return p, nil
 }
 
-// deliveryRows reads rows by their positions, and gives them newest first.
+// deliveryRows reads rows by their positions and returns them newest first.
 func (s *Store) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -50,7 +50,8 @@ func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err e
 			},
 			func() error { return tx.keepFiles(e.WorkspaceID, files) },
 			func() error { return tx.notifyEdited(e.WorkspaceID, e.FlowID, row.Rev) },
-			// The log alone is no reason to refuse, or nobody could make a draft smaller.
+			// Growth of the edit log only is allowed: otherwise a draft could
+			// not be made smaller.
 			func() error {
 				return tx.storeChecked(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
 			},

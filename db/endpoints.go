@@ -31,9 +31,9 @@ func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
 	return id, nil
 }
 
-// judge notes how an endpoint answered, for the slots that it gets from now on.
-// An endpoint that goes on working is not written, so that its row is no
-// bottleneck.
+// judge records how an endpoint responded, which determines its slots. Nothing
+// is written while an endpoint keeps succeeding, so that its row does not
+// become a bottleneck.
 func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
 		return tx.EndpointWorks(tx.ctx, gen.EndpointWorksParams{ID: endpoint, Slow: flag(a.Latency > flow.SlowAnswer)})

@@ -49,7 +49,7 @@ func (s *Store) LockEngine(info EngineInfo) error {
 	if err := os.WriteFile(path, data, 0o600); err != nil && !isFull(err) {
 		return err
 	} else if err != nil {
-		s.cfg.Log.Warn("the command line will not find this server until it is started with room on the disk", "error", err)
+		s.cfg.Log.Warn("commands cannot find this server because the disk is full; free some space and restart it", "error", err)
 	}
 	return nil
 }

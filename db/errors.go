@@ -21,7 +21,7 @@ var ErrFenced = flow.ErrFenced
 // ErrEngineRunning refuses a second engine on one data directory.
 var ErrEngineRunning = errors.New("another sluice server is already running on this data directory")
 
-// ErrNoDatabase is returned instead of creating a database that must exist.
+// ErrNoDatabase is returned if a database must exist and does not.
 var ErrNoDatabase = errors.New("there is no database")
 
 // ErrNewer refuses a database that a newer program has changed.
@@ -76,8 +76,8 @@ func isBusy(err error) bool {
 	return false
 }
 
-// classified marks an error as permanent that comes from what is stored or was to
-// be stored rather than from the state of the database.
+// classified marks an error as permanent if it is caused by stored data or by
+// the data to store, rather than by the state of the database.
 func classified(err error) error {
 	if err != nil && !flow.IsPermanent(err) && isPermanent(err) {
 		return flow.Permanent(err)
@@ -100,20 +100,20 @@ func isPermanent(err error) bool {
 		}
 		return e.Code == "XX001" || e.Code == "XX002" // damaged data, damaged index
 	}
-	// A column that holds another type than ever was written to it; database/sql
-	// has no type for this error.
+	// A column holds a value of an unexpected type; database/sql has no error
+	// type for this.
 	return strings.Contains(err.Error(), "sql: Scan error on column")
 }
 
-// unreadable words a permanent error of a read for whoever asked for the object.
+// unreadable turns a permanent read error into a message about the object.
 func unreadable(err error, what, id string) error {
 	if err = classified(err); !flow.IsPermanent(err) {
 		return err
 	}
-	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "What is stored of the %s %s cannot be read. The log has the details; a backup may have it whole.", what, id), err)
+	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "The stored data of the %s %s cannot be read. The log has the details; a backup may still have the data.", what, id), err)
 }
 
-// Advise adds to an error of the start what an operator can do about it.
+// Advise adds to a startup error what the operator can do about it.
 func (s *Store) Advise(err error) error { return unopened(s.cfg.DataDir, err) }
 
 // unopened adds what an operator can do about a database that does not open.
@@ -124,7 +124,7 @@ func unopened(dir string, err error) error {
 	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
 	case isFull(err):
-		return fmt.Errorf("%w; there is no room on the disk of %s: make some and start again", err, dir)
+		return fmt.Errorf("%w; the disk of %s is full: free some space and start again", err, dir)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
 	}

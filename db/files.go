@@ -44,8 +44,8 @@ func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader)
 	return f, nil
 }
 
-// limitUpload stops an upload as soon as it exceeds what the workspace may
-// store, rather than once all of it has been read.
+// limitUpload stops an upload as soon as it exceeds the quota of the workspace,
+// rather than after reading all of it.
 func (s *Store) limitUpload(ctx context.Context, ws string, m *meter) error {
 	limit, err := s.findQuota(ctx, s.read, ws)
 	if err != nil || limit.Bytes == 0 {
@@ -74,7 +74,7 @@ func (tx *Tx) addFile(f *flow.File, runID string) error {
 	if runID == "" {
 		return tx.storeChecked(f.WorkspaceID, kept)
 	}
-	tx.storeMore(f.WorkspaceID, kept) // a run that was accepted may keep what its steps make
+	tx.storeMore(f.WorkspaceID, kept) // files of an accepted run are never refused
 	// A worker that was cut off may still save: a run whose content is gone
 	// would never take the file with it.
 	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})

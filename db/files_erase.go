@@ -64,7 +64,7 @@ func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
 	}
 	f, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})
 	if isNoRows(err) {
-		return nil // a run or a flow has it now
+		return nil // a run or a flow uses it now
 	}
 	if err == nil {
 		tx.storeBytes(f.WorkspaceID, -f.Size-flow.StorageItem)

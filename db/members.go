@@ -100,14 +100,14 @@ func (s *Store) RemoveMember(ctx context.Context, ws, userID string, keys flow.K
 	})
 }
 
-// settleKeys revokes the keys that a person made, or makes them those of another
-// member who may make keys. Each is an entry of the audit log.
+// settleKeys revokes the keys that a person created, or hands them over to
+// another member who may have keys. It adds an audit entry for each key.
 func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 	list, err := tx.ListKeysBy(tx.ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	action, words := "key.revoke", "revoked with its maker's membership"
+	action, words := "key.revoke", "revoked with its creator's membership"
 	if fate.HeirID != "" {
 		heir, err := tx.heir(ws, userID, fate.HeirID)
 		if err != nil {
@@ -134,7 +134,7 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 	return nil
 }
 
-// heir returns the member who takes keys over.
+// heir returns the member who takes over the keys.
 func (tx *Tx) heir(ws, userID, heirID string) (*gen.FindMemberRow, error) {
 	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
 	if err != nil && !isNoRows(err) {

@@ -12,13 +12,13 @@ import (
 	"sluice/flow"
 )
 
-// signingInherited is the row of meta that tells that inheritSigning is done.
+// signingInherited is the row of meta that marks inheritSigning as done.
 const signingInherited = "webhook_secrets"
 
-// inheritSigning notes which webhook nodes were signed with the secret of their
-// flow before nodes had secrets of their own, so that their receivers go on
-// verifying. These are the nodes of drafts and versions whose URL is typed in
-// the node; of others a caller may choose the receiver.
+// inheritSigning records which webhook nodes keep signing with the secret of
+// their flow, so that existing receivers keep verifying. These are the nodes of
+// drafts and versions whose URL is typed in the node; for other nodes a caller
+// may choose the receiver.
 func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -53,8 +53,8 @@ func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) erro
 	return t.Commit()
 }
 
-// fixedWebhooks reads the webhook nodes with a typed URL of all documents. One
-// that cannot be parsed cannot run either.
+// fixedWebhooks reads the webhook nodes with a typed URL of all documents. It
+// skips documents that cannot be parsed; they cannot run either.
 func fixedWebhooks(ctx context.Context, db gen.DBTX) (map[flow.WebhookOwner]bool, error) {
 	rows, err := db.QueryContext(ctx, `SELECT workspace_id, id, draft FROM flows
 		UNION ALL SELECT v.workspace_id, v.flow_id, d.body FROM versions v JOIN documents d ON d.workspace_id = v.workspace_id AND d.hash = v.document_hash`)

@@ -24,8 +24,8 @@ import (
 	"sluice/flow"
 )
 
-// defaultBusyTimeout is how long a write waits on SQLite for the lock of another
-// program. A caller then hears 503, which beats waiting.
+// defaultBusyTimeout is how long a write on SQLite waits for another program's
+// lock before the caller gets 503.
 const defaultBusyTimeout = 5 * time.Second
 
 // Config says where the store is and how it behaves. Only DataDir is needed.
@@ -41,9 +41,9 @@ type Config struct {
 	BusyTimeout     time.Duration // how long to wait for a lock that another program holds on SQLite; default 5 s
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
-	Quota           flow.Storage  // what a workspace may keep, but for the default workspace; 0 is unlimited
+	Quota           flow.Storage  // default quota of every workspace but the default one; 0 is unlimited
 
-	MustExist bool // Open refuses with ErrNoDatabase to create a database
+	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
 	Log    *slog.Logger     // default discards
 	Now    func() time.Time // default time.Now
@@ -88,8 +88,8 @@ type Store struct {
 	writer writer
 	bucket bucket // the content of files
 	engine *flock.Flock
-	// busyBefore are the runs that were at work in the process that had this data
-	// directory before, until their crash is counted.
+	// busyBefore holds the runs that were at work in the previous process with
+	// this data directory, until their crash is counted.
 	busyBefore map[string]bool
 	queue      atomic.Pointer[Queue]
 	workers    atomic.Int64 // capacity of this process
@@ -145,10 +145,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// prepareDir makes the data directory, unless the database must exist already.
+// prepareDir creates the data directory, unless the database must already
+// exist.
 func (c Config) prepareDir() error {
 	if c.MustExist && c.DatabaseURL != "" {
-		return nil // openPostgres looks; the directory holds the master key at most
+		return nil // openPostgres checks; the directory holds only the master key, if anything
 	}
 	if c.MustExist {
 		if _, err := os.Stat(filepath.Join(c.DataDir, DatabaseFile)); errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +194,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// InstanceTimeout is the silence after which others take over from an instance.
+// InstanceTimeout returns the silence after which other instances take over
+// from one.
 func (s *Store) InstanceTimeout() time.Duration { return s.cfg.InstanceTimeout }
 
 // SQLite is the pool of the one writer connection, nil on PostgreSQL.

@@ -44,7 +44,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	return nil
 }
 
-// requirePostgres returns ErrNoDatabase when the tables must exist and do not.
+// requirePostgres returns ErrNoDatabase if the tables must exist and do not.
 func (s *Store) requirePostgres(ctx context.Context) error {
 	if !s.cfg.MustExist {
 		return nil

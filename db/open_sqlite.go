@@ -50,7 +50,7 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	return nil
 }
 
-// busyOption is the part of a DSN that says how long to wait for a lock.
+// busyOption returns the part of a DSN that sets how long to wait for a lock.
 func (s *Store) busyOption() string {
 	return fmt.Sprintf("&_busy_timeout=%d", s.cfg.BusyTimeout.Milliseconds())
 }
@@ -85,8 +85,8 @@ func newConnector(path, options, pragmas string) *connector {
 	c := &connector{dsn: "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options, driver: &sqlite3.SQLiteDriver{}}
 	if pragmas != "" {
 		c.driver.ConnectHook = func(conn *sqlite3.SQLiteConn) error {
-			// The files beside the database stay when it is closed: on a full disk
-			// there might be no room to make them again, not even to read.
+			// Keep the -wal and -shm files when the database is closed: a full
+			// disk may have no room to create them again, even for reads.
 			if err := conn.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1); err != nil {
 				return fmt.Errorf("keep the log: %w", err)
 			}

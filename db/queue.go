@@ -11,8 +11,8 @@ import (
 type Queue interface {
 	InsertTx(ctx context.Context, tx any, jobs []flow.Job) error
 	Wake(jobs []flow.Job)
-	// WakeDeliveries tells, after a commit, that calling DueDeliveries is worth
-	// while.
+	// WakeDeliveries is called after a commit that queued a delivery or freed a
+	// slot; the queue then calls DueDeliveries.
 	WakeDeliveries()
 }
 

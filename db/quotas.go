@@ -10,8 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// storageShards is over how many rows the transactions of PostgreSQL spread
-// what they add to the storage of one workspace. SQLite has one writer and
+// storageShards is the number of counter rows of a workspace on PostgreSQL, so
+// that concurrent transactions rarely share one. SQLite has one writer and
 // needs one row.
 const storageShards = 16
 
@@ -19,14 +19,14 @@ const storageShards = 16
 // workspace, under which a quota is checked.
 const quotaLock = 0x536c7571
 
-// storageEntry is a change to what a workspace keeps.
+// storageEntry is a change to the storage of a workspace.
 type storageEntry struct {
 	ws string
 	flow.Storage
 }
 
-// storeMore counts what this member adds to a workspace, or removes from it
-// when negative.
+// storeMore counts what this write adds to the storage of a workspace, or
+// removes if negative.
 func (tx *Tx) storeMore(ws string, d flow.Storage) {
 	if d != (flow.Storage{}) {
 		tx.batch.storage = append(tx.batch.storage, storageEntry{ws, d})
@@ -36,10 +36,10 @@ func (tx *Tx) storeMore(ws string, d flow.Storage) {
 // storeBytes is storeMore for bytes only.
 func (tx *Tx) storeBytes(ws string, n int64) { tx.storeMore(ws, flow.Storage{Bytes: n}) }
 
-// storeChecked is storeMore for what a quota may refuse. It comes last in a
-// write function: on PostgreSQL a workspace with a quota is locked from here to
-// the commit, so that writes that come together cannot exceed it. Workspaces
-// without a quota are not locked.
+// storeChecked is storeMore for growth that a quota may refuse. Call it last in
+// a write function: on PostgreSQL a workspace with a quota is locked from here
+// to the commit, so that concurrent writes cannot exceed it. Workspaces without
+// a quota are not locked.
 func (tx *Tx) storeChecked(ws string, d flow.Storage) error {
 	tx.storeMore(ws, d)
 	return tx.checkQuota(ws, d)
@@ -67,7 +67,7 @@ func (tx *Tx) checkQuota(ws string, growth flow.Storage) error {
 	return nil
 }
 
-// quota returns what the workspace may keep.
+// quota returns the effective quota of the workspace.
 func (tx *Tx) quota(ws string) (flow.Storage, error) {
 	r := &tx.batch.room
 	if limit, ok := r.quotas[ws]; ok {
@@ -88,8 +88,9 @@ func (s *Store) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.
 	return s.quotaOf(ws, flow.Storage{Bytes: own.QuotaBytes, Flows: own.QuotaFlows, Runs: own.QuotaRuns}), nil
 }
 
-// quotaOf fills in the server's default for each number that the operator did
-// not set. The default workspace is the operator's and has no default quota.
+// quotaOf fills in the server's default for each quota that the operator did
+// not set. The default workspace belongs to the operator and has no default
+// quota.
 func (s *Store) quotaOf(ws string, own flow.Storage) flow.Storage {
 	for _, k := range flow.QuotaKinds {
 		if own.Get(k) != flow.DefaultQuota {
@@ -104,7 +105,7 @@ func (s *Store) quotaOf(ws string, own flow.Storage) flow.Storage {
 	return own
 }
 
-// stored returns what the workspace keeps as committed. On PostgreSQL it waits
+// stored returns the committed storage of the workspace. On PostgreSQL it waits
 // until no other transaction checks the quota of this workspace.
 func (tx *Tx) stored(ws string) (flow.Storage, error) {
 	r := &tx.batch.room
@@ -124,8 +125,8 @@ func (tx *Tx) stored(ws string) (flow.Storage, error) {
 	return r.stored[ws], nil
 }
 
-// storageSums adds up the changes of all members by workspace, in one order
-// everywhere, so that transactions cannot wait in a circle.
+// storageSums adds up the changes of the batch by workspace, in a fixed order,
+// so that transactions cannot deadlock.
 func (b *batch) storageSums() (sums []storageEntry) {
 	slices.SortStableFunc(b.storage, func(a, b storageEntry) int { return strings.Compare(a.ws, b.ws) })
 	for _, e := range b.storage {
@@ -152,7 +153,7 @@ func (tx *Tx) flushStorage() error {
 	return nil
 }
 
-// FindStorage returns what a workspace keeps and may keep.
+// FindStorage returns the storage and the quotas of a workspace.
 func (s *Store) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
 	w, err := s.read.FindWorkspace(ctx, ws)
 	if err != nil {
@@ -168,7 +169,8 @@ func (s *Store) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStor
 	}), nil
 }
 
-// ListStorage returns what workspaces after an ID keep and may keep, by ID.
+// ListStorage returns the storage and the quotas of the workspaces after an ID,
+// ordered by ID.
 func (s *Store) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
 	rows, err := s.read.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
 	if err != nil {
@@ -185,9 +187,9 @@ func (s *Store) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
 	}
 }
 
-// SetQuota sets what a workspace may keep: 0 is unlimited and
-// flow.DefaultQuota the server's default. A workspace that keeps more already
-// loses nothing, but cannot add anything.
+// SetQuota sets the quotas of a workspace: 0 is unlimited and flow.DefaultQuota
+// the server's default. A workspace that already exceeds a quota loses nothing,
+// but cannot add anything.
 func (s *Store) SetQuota(ctx context.Context, ws string, own flow.Storage) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetQuota(tx.ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
@@ -197,7 +199,7 @@ func (s *Store) SetQuota(ctx context.Context, ws string, own flow.Storage) error
 	})
 }
 
-// sizesOf reads Run.Sizes of a run as stored.
+// sizesOf reads Run.Sizes of a stored run.
 func sizesOf(ctx context.Context, q *gen.Queries, runID string) (map[string]int64, error) {
 	result, err := q.SizeResult(ctx, runID)
 	if err != nil && !isNoRows(err) {

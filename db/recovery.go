@@ -10,8 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// A run is suspected of stopping the process after so many crashes in a row with
-// nothing recorded between: crashes in which it was busy, or any crashes at all.
+// A run is suspected of crashing the process after this many consecutive
+// crashes with nothing recorded in between: crashes while it was busy, or any
+// crashes.
 const (
 	suspectAfterBusy = 2
 	suspectAfterAny  = 10
@@ -23,16 +24,16 @@ type recovery struct {
 	report flow.Recovery
 }
 
-// crash is how a worker's end looks for one of its runs.
+// crash describes the death of a worker for one of its runs.
 type crash struct {
-	begun bool // the worker had begun with the run
+	begun bool // the worker had started on the run
 	busy  bool // and the run was at work in the process
-	busyN int  // runs that were at work there in all
+	busyN int  // total number of runs at work in that process
 }
 
-// guilt is what a crash during a trial of its own says against a run. One that
-// was at work alone is to blame for certain; one that was not the only one, or
-// of which nothing is known, is after three such crashes.
+// guilt returns how much guilt a crash during its own trial adds to a run. A
+// run that was the only one at work caused the crash. If others were at work
+// too, or nothing is known, it takes three such crashes.
 func (c crash) guilt() int64 {
 	switch {
 	case c.busy && c.busyN == 1:
@@ -43,9 +44,9 @@ func (c crash) guilt() int64 {
 	return 0
 }
 
-// Recover hands what dead workers held back to the queue. On SQLite it is
-// called once at start, holding the engine lock, when nothing of ours runs; on
-// PostgreSQL from time to time, for instances that have fallen silent.
+// Recover returns the runs and deliveries of dead workers to the queue. On
+// SQLite it is called once at start, holding the engine lock, before any worker
+// runs; on PostgreSQL periodically, for instances without a recent heartbeat.
 func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
 	work := (*recovery).afterRestart
 	if s.pool != nil {
@@ -74,7 +75,7 @@ func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, 
 }
 
 // cut takes a run away from its dead worker and parks it if it is suspect. A
-// crash does not count against a run that the worker had not begun with.
+// crash does not count against a run that the worker had not started.
 func (r *recovery) cut(runID string, c crash) error {
 	p := gen.CutRunParams{ID: runID}
 	if c.begun {
@@ -97,8 +98,8 @@ func (r *recovery) cut(runID string, c crash) error {
 	return nil
 }
 
-// listSuspects reports the suspects of this recovery, and those of earlier ones
-// that have not been tried yet.
+// listSuspects reports the suspects of this recovery, and earlier ones that
+// have not been tried yet.
 func (r *recovery) listSuspects() error {
 	rows, err := r.tx.ListSuspects(r.tx.ctx)
 	r.report.Suspects = mapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
@@ -125,9 +126,9 @@ func (tx *Tx) column(query string, args ...any) (list []string, err error) {
 	return list, rows.Err()
 }
 
-// TrySuspects hands suspects to the caller itself, without jobs, and returns the
-// attempts to work under. Those that somebody else has taken are left out. A
-// crash from now on counts against them again.
+// TrySuspects claims suspects for the caller, without jobs, and returns their
+// attempt numbers. Suspects that another instance has claimed are left out.
+// From now on a crash counts against them again.
 func (s *Store) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		attempts = map[string]int64{}

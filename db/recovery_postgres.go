@@ -88,9 +88,9 @@ func (r *recovery) afterSilence(self string) error {
 	return nil
 }
 
-// takeOver takes everything away from an instance. Its own row goes first: an
-// instance that comes back meanwhile either is seen here, or waits for this
-// transaction with its heartbeat and then finds its runs gone.
+// takeOver takes all work away from an instance. It deletes the instance's row
+// first: an instance that comes back in the meantime is either seen here, or
+// its heartbeat waits for this transaction and then finds its runs taken over.
 func (r *recovery) takeOver(instance string, since int64) error {
 	n, err := r.tx.DeleteSilent(r.tx.ctx, gen.DeleteSilentParams{ID: instance, Since: since})
 	if err == nil && n == 0 {

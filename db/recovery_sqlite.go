@@ -23,7 +23,8 @@ func (r *recovery) afterRestart(string) error {
 		return fmt.Errorf("list held runs: %w", err)
 	}
 	for _, h := range held {
-		// A run that is held by name is a suspect on trial, which has no job.
+		// A run that is held by an instance is a suspect on trial, which has no
+		// job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
 		c := crash{begun: had || h.InstanceID != "", busy: busy[h.ID], busyN: len(busy)}
 		if err := r.cut(h.ID, c); err != nil {

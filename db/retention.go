@@ -27,7 +27,7 @@ func (s *Store) EraseRun(ctx context.Context, ws, flowID, runID string, code flo
 // erase removes what a run has taken in and given out. IDs, status, times,
 // error code, usage and cost stay.
 func (tx *Tx) erase(ws, runID, failure string, code flow.Code) error {
-	// Two that erase the same run at once must not both count it.
+	// Two concurrent erasures of the same run must not both count it.
 	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: ws})
 	if err != nil || held == 0 {
 		return err

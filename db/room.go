@@ -39,7 +39,7 @@ type room struct {
 	limits    map[flowKey]flowLimits
 	quotas    map[string]flow.Storage // by workspace
 	stored    map[string]flow.Storage // by workspace, as committed
-	lineEmpty bool                    // known to be; false means unknown
+	lineEmpty bool                    // no delivery waits; false means unknown
 	locked    bool
 }
 

@@ -21,7 +21,7 @@ func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*fl
 	}
 	run, err := runOf(&r)
 	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
-		return run, nil // it failed because of what cannot be read, and says so
+		return run, nil // it failed because its data cannot be read, and its error says so
 	}
 	if err != nil {
 		return nil, unreadable(err, "run", runID)
@@ -52,9 +52,9 @@ func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow
 	return run, steps, err
 }
 
-// HoldRun writes down again that this instance holds the run, or returns ErrFenced
-// when another attempt is the present one. A recovery that is taking the run away
-// at the moment is waited for.
+// HoldRun records again that this instance holds the run, or returns ErrFenced
+// if another attempt is current. It waits for a recovery that is taking the run
+// over.
 func (s *Store) HoldRun(ctx context.Context, runID string, attempt int64) error {
 	n, err := s.read.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Store) claim(ctx context.Context, runID string, attempt int64) (gen.Run
 	return s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 }
 
-// runOf returns a run with the content that can be read, also when it returns an
-// error.
+// runOf returns a run with all content that can be read, even if it also
+// returns an error.
 func runOf(r *gen.Run) (*flow.Run, error) {
 	run := &flow.Run{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,

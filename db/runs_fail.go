@@ -8,9 +8,8 @@ import (
 	"sluice/flow"
 )
 
-// FailRun ends a run of which something cannot be read or written, without
-// looking at it. It returns ErrFenced like WriteRun. The run that is returned
-// has no content.
+// FailRun fails a run whose data cannot be read or written, without reading the
+// data. It returns ErrFenced like WriteRun. The returned run has no content.
 func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.write(ctx, durable, func(tx *Tx) error {
@@ -33,7 +32,7 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 			return fmt.Errorf("cancel the steps of %s: %w", runID, err)
 		}
 		row, err := tx.FindFailed(tx.ctx, runID)
-		if flow.IsPermanent(classified(err)) { // not even that: it is counted nowhere
+		if flow.IsPermanent(classified(err)) { // the run is then missing from the statistics
 			s.cfg.Log.Error("a failed run cannot be read", "run", runID, "error", err)
 			_, err = tx.admit(admitAtOnce)
 			return err

@@ -42,7 +42,7 @@ type runWrite struct {
 	row        gen.UpdateRunParams
 	steps      []any
 	deliveries []newDelivery
-	sizes      map[string]int64 // of Run.Sizes, as this write leaves them
+	sizes      map[string]int64 // Run.Sizes after this write
 	givenUp    bool             // the run ends even if its webhook cannot be read
 }
 
@@ -138,8 +138,8 @@ func (p *runWrite) apply(tx *Tx) error {
 	return p.letGo(tx)
 }
 
-// grown returns by how many bytes this write changes what the run keeps. It may
-// exceed a quota: a run that was accepted may always end.
+// grown returns by how many bytes this write changes the stored size of the
+// run. It may exceed a quota: an accepted run may always continue to its end.
 func (p *runWrite) grown(before map[string]int64) (n int64) {
 	for path, size := range p.sizes {
 		n += size - before[path]

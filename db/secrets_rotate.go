@@ -314,7 +314,7 @@ func (to sealing) finish(ctx context.Context) error {
 				err = tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: name, Value: value})
 			}
 			if err != nil {
-				return fmt.Errorf("seal %s anew: %w", name, err)
+				return fmt.Errorf("re-encrypt %s: %w", name, err)
 			}
 		}
 		if err := to.audit(tx); err != nil {

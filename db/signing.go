@@ -136,7 +136,7 @@ func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, erro
 	}
 	text, err := tx.s.open(old.Value, c.WorkspaceID, c.Name, "secret")
 	if err != nil {
-		return []byte{}, nil // sealed with another master key: it is entered again, and the old one is lost
+		return []byte{}, nil // encrypted with another master key: replaced by a new secret without overlap
 	}
 	if string(text) == secret {
 		return old.SigningBefore, nil

@@ -11,8 +11,8 @@ import (
 	"sluice/flow"
 )
 
-// WebhookSecret returns what the webhooks of an owner are signed with, and makes
-// a secret if there is none yet.
+// WebhookSecret returns the signing secrets of an owner, and creates one if
+// there is none yet.
 func (s *Store) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
 	if isNoRows(err) {
@@ -30,8 +30,8 @@ func (s *Store) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.
 	return s.openWebhookSecret(ctx, s.read, &row)
 }
 
-// PeekWebhookSecret returns what WebhookSecret does, without making a secret:
-// where there is none yet, Secrets is empty.
+// PeekWebhookSecret is WebhookSecret without creating a secret: if there is
+// none yet, Secrets is empty.
 func (s *Store) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
 	if isNoRows(err) {
@@ -49,8 +49,8 @@ func ownerOf(o flow.WebhookOwner) ownerParams {
 	return ownerParams{WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host)}
 }
 
-// webhookSecret finds the row of an owner, or makes it. Another transaction may
-// make it at the same moment.
+// webhookSecret finds the row of an owner, or inserts it. Another transaction
+// may insert it at the same time.
 func (tx *Tx) webhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err error) {
 	row, err = tx.FindWebhookSecret(tx.ctx, ownerOf(o))
 	if !isNoRows(err) {
@@ -89,8 +89,8 @@ func (s *Store) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.
 	return w, err
 }
 
-// RotateWebhookSecret gives an owner a new secret of its own. The one before, be
-// it the flow's, signs beside it for the overlap.
+// RotateWebhookSecret gives an owner a new secret of its own. The previous
+// secret, which may be the flow's, keeps signing beside it for the overlap.
 func (s *Store) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
 	if _, err := s.WebhookSecret(ctx, o); err != nil {
 		return "", err
@@ -118,13 +118,14 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, ov
 		}
 		n, err := tx.ReplaceWebhookSecret(tx.ctx, next)
 		if err == nil && n == 0 {
-			return flow.Errorf(flow.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
+			return flow.Errorf(flow.CodeEditsMissed, "Someone else is replacing this secret. Load the page again and check it first.")
 		}
 		return err
 	})
 }
 
-// EndWebhookSecret ends the replaced secrets of an owner before their time.
+// EndWebhookSecret ends the replaced secrets of an owner before their overlap
+// is over.
 func (s *Store) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
 	w, err := s.WebhookSecret(ctx, o)
 	if err != nil {
@@ -135,8 +136,8 @@ func (s *Store) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error
 	})
 }
 
-// KeyWebhookSecret returns the secret that signs the webhooks of runs which a
-// key starts, and makes it if there is none yet. It stays when the key is rotated.
+// KeyWebhookSecret returns the secret that signs the webhooks of runs that a
+// key starts, and creates it if there is none yet. Rotating the key keeps it.
 func (s *Store) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
 	secret, err := s.keySecret(ctx, s.read, ws, keyID)
 	if err != nil || secret != "" {
@@ -150,7 +151,7 @@ func (s *Store) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string,
 		if err := tx.SaveKeySecret(tx.ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
 			return fmt.Errorf("save the webhook secret of %s: %w", keyID, err)
 		}
-		secret, err = s.keySecret(tx.ctx, tx.Queries, ws, keyID) // another request may have been faster
+		secret, err = s.keySecret(tx.ctx, tx.Queries, ws, keyID) // a concurrent request may have created it
 		return err
 	})
 	return secret, err
@@ -170,8 +171,9 @@ func (s *Store) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string)
 	return string(text), err
 }
 
-// signer returns the ID of what a delivery is signed with where its node or its
-// run brings no secret: the key that started the run, or the secret of the node.
+// signer returns the ID of the owner whose secret signs a delivery if neither
+// its node nor its run names a secret: the key that started the run, or the
+// secret of the node.
 func (tx *Tx) signer(d *newDelivery) (string, error) {
 	if d.Node == "" && d.key != "" {
 		_, err := tx.FindKeySecret(tx.ctx, gen.FindKeySecretParams{ID: d.key, WorkspaceID: d.WorkspaceID})
@@ -183,8 +185,8 @@ func (tx *Tx) signer(d *newDelivery) (string, error) {
 	return row.ID, err
 }
 
-// DeliverySecrets returns what a delivery is signed with, the present secret
-// first. Deliveries of before nodes and keys had secrets use the flow's.
+// DeliverySecrets returns the secrets that sign a delivery, the current one
+// first. Deliveries from before nodes and keys had secrets use the flow's.
 func (s *Store) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
 	if d.Signer == "" {
 		return s.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)

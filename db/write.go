@@ -44,8 +44,8 @@ type batch struct {
 	moves []move
 	told  []string
 	room  room
-	// deliveries is set when a delivery joined a line or a slot became free. A
-	// member that fails may leave it set, which is harmless.
+	// deliveries is set when a delivery was queued or a slot became free. A
+	// failed write may leave it set, which is harmless.
 	deliveries bool
 
 	storage []storageEntry
@@ -70,8 +70,8 @@ func (b *batch) undo(m mark) {
 	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]
 }
 
-// flush writes what was gathered, except for counters. handle is the
-// transaction as the queue knows it.
+// flush writes the gathered changes except counters. handle is the transaction
+// in the form that the queue takes.
 func (tx *Tx) flush(handle any) error {
 	if err := tx.flushLengths(); err != nil {
 		return fmt.Errorf("write queue lengths: %w", err)
@@ -84,8 +84,8 @@ func (tx *Tx) flush(handle any) error {
 	return nil
 }
 
-// flushCounters comes last, since on PostgreSQL the rows of a busy flow are
-// shared by many transactions and should be held as short as can be.
+// flushCounters comes last: on PostgreSQL many transactions update the rows of
+// a busy flow, so they should be locked as briefly as possible.
 func (tx *Tx) flushCounters() error {
 	if err := tx.flushHours(); err != nil {
 		return fmt.Errorf("write hours of flows: %w", err)

@@ -81,8 +81,8 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) e
 	return tx.finish(t)
 }
 
-// finish writes the counters and tells the other instances which runs this
-// transaction has written, all in one round trip.
+// finish writes the counters and notifies the other instances of the runs that
+// this transaction has written, all in one round trip.
 func (tx *Tx) finish(t pgx.Tx) error {
 	b := &pgx.Batch{}
 	counters := *tx
@@ -104,7 +104,7 @@ func (tx *Tx) finish(t pgx.Tx) error {
 }
 
 // queued adds statements to a batch instead of running them. It cannot run
-// queries that return something.
+// queries that return rows.
 type queued struct{ b *pgx.Batch }
 
 func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {

@@ -260,8 +260,9 @@ func (w *groupWriter) guarded(tx *Tx, m *member) error {
 	return nil
 }
 
-// shortenWait counts the time that a group has waited for the group before it,
-// so that a lock of another program holds a caller up for one timeout and not two.
+// shortenWait subtracts the time that a batch has waited for the previous
+// batch, so that another program's lock delays a caller by one timeout and not
+// two.
 func (w *groupWriter) shortenWait(ctx context.Context, conn *sql.Conn, group []*member) (bool, error) {
 	waited := time.Since(group[0].since)
 	if waited < w.s.cfg.BusyTimeout/10 {
@@ -278,7 +279,7 @@ func (w *groupWriter) shortenWait(ctx context.Context, conn *sql.Conn, group []*
 func (w *groupWriter) restore(conn *sql.Conn) {
 	settings := fmt.Sprintf("PRAGMA synchronous = FULL; PRAGMA busy_timeout = %d", w.s.cfg.BusyTimeout.Milliseconds())
 	if _, err := conn.ExecContext(context.Background(), settings); err != nil {
-		w.s.cfg.Log.Error("the writer could not return to its settings", "error", err)
+		w.s.cfg.Log.Error("the writer's settings could not be restored", "error", err)
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

@@ -2,7 +2,7 @@ package db
 
 import "context"
 
-// joinedTx is a transaction that writes made with a context become a part of.
+// joinedTx is a transaction that writes with its context join.
 type joinedTx struct {
 	s     *Store
 	tx    *Tx
@@ -11,9 +11,9 @@ type joinedTx struct {
 
 type joinedKey struct{}
 
-// Together makes the writes that fn makes with its context one transaction:
-// all of them are stored, or none. fn may run more than once. What it reads
-// does not include what it wrote.
+// Together runs the writes that fn makes with its context in one transaction:
+// all of them are stored, or none. fn may run more than once. Its reads do not
+// see its writes.
 func (s *Store) Together(ctx context.Context, fn func(ctx context.Context) error) error {
 	var j *joinedTx
 	err := s.write(ctx, durable, func(tx *Tx) error {

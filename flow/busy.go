@@ -15,8 +15,8 @@ const (
 )
 
 // BusyMarks records which runs work inside this process, as opposed to runs
-// that wait for the network or for a timer. A process that dies is killed by
-// something it was doing, so only these runs can have caused a crash.
+// that wait for the network or a timer. Only a run that was at work can have
+// caused a crash.
 //
 // The region may be a file mapped into memory: the kernel keeps what was
 // written there when the process is killed, without a system call per mark.
@@ -46,8 +46,8 @@ func NewBusyMarks(region []byte) *BusyMarks {
 	return b
 }
 
-// ReadBusy returns the IDs of the runs that are busy in a region, which may
-// have been written by a process that is gone.
+// ReadBusy returns the IDs of the busy runs in a region, which may have been
+// written by a process that has ended.
 func ReadBusy(region []byte) (runIDs []string) {
 	for ; len(region) >= busySlot; region = region[busySlot:] {
 		n := int(region[4])
@@ -93,7 +93,7 @@ func (b *BusyMarks) Busy() []string {
 // Enter counts one more activity of the run in this process.
 func (m *BusyMark) Enter() { m.add(1) }
 
-// Leave takes back one Enter.
+// Leave undoes one Enter.
 func (m *BusyMark) Leave() { m.add(^uint32(0)) }
 
 func (m *BusyMark) add(delta uint32) {
@@ -113,9 +113,9 @@ func (m *BusyMark) Close() {
 	m.marks.free = append(m.marks.free, m.offset)
 }
 
-// write runs f, which writes to the region. A page of a mapped file that the
-// file system cannot provide, as on a full copy-on-write disk, raises a memory
-// fault: the mark is lost then, but not the process.
+// write runs f, which writes to the region. If the file system cannot provide a
+// page of a mapped file, as on a full copy-on-write disk, the write raises a
+// memory fault: the mark is lost, but the process survives.
 func (b *BusyMarks) write(f func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -128,8 +128,8 @@ func (b *BusyMarks) write(f func()) {
 	f()
 }
 
-// activity is what one step that reaches outside does at the moment: it works
-// in this process, or waits for others. It begins waiting.
+// activity is the current state of a step that calls an external service: it
+// works in this process or waits. It begins waiting.
 type activity struct {
 	mark    *BusyMark
 	mu      sync.Mutex
@@ -137,7 +137,7 @@ type activity struct {
 	ended   bool
 }
 
-// set notes whether the step works. It is safe for concurrent use, also after
+// set records whether the step works. It is safe for concurrent use, also after
 // the step has ended.
 func (a *activity) set(working bool) {
 	a.mu.Lock()

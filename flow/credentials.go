@@ -22,14 +22,14 @@ type Credential struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Plain reports whether the secret was not made for a provider: one for headers
-// and the like, or one that was typed into a node.
+// Plain reports whether the secret is not for a provider: it is for headers and
+// the like, or was typed into a node.
 func (c *Credential) Plain() bool {
 	return c.Provider == "" || strings.HasPrefix(c.Provider, liftedPrefix)
 }
 
-// Unbound reports whether the secret can be sent anywhere: nobody said which
-// hosts it is for. The address of a provider binds a secret made for it.
+// Unbound reports whether the secret can be sent anywhere because it has no
+// hosts. A secret for a provider is bound to the provider's address.
 func (c *Credential) Unbound() bool { return c.Plain() && len(c.Hosts) == 0 }
 
 // Access is what lets a step in at a provider.
@@ -40,7 +40,7 @@ type Access struct {
 	BaseURL  string   // empty: the provider's own
 	Hosts    []string // that the secret may be sent to; empty: any
 	Trusted  bool     // the base URL may be private
-	// RefuseUnbound keeps a secret without hosts from being sent anywhere.
+	// RefuseUnbound prevents a secret without hosts from being sent.
 	RefuseUnbound bool
 }
 
@@ -57,13 +57,14 @@ func (a *Access) May(host string) bool {
 	return hostAllowed(a.Hosts, host)
 }
 
-// Refusal is the error of sending the secret to a host that it may not go to.
+// Refusal returns the error for sending the secret to a host that is not
+// allowed.
 func (a *Access) Refusal(host string) *Error {
 	if len(a.Hosts) == 0 {
-		return Errorf(CodeProviderAuth, "The credential %q is bound to no host, and this server does not send such credentials (SLUICE_UNBOUND_CREDENTIALS). Enter the hosts it may be sent to under Credentials, such as %s.",
+		return Errorf(CodeProviderAuth, "The credential %q has no hosts, and this server does not send such credentials (SLUICE_UNBOUND_CREDENTIALS). Enter its hosts under Credentials, such as %s.",
 			a.Name, shownHost(host))
 	}
-	return Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. It is for %s. Add the host under Credentials, or choose another credential.",
+	return Errorf(CodeProviderAuth, "The credential %q may not be sent to %s. It may be sent to %s. Add the host under Credentials, or choose another credential.",
 		a.Name, shownHost(host), strings.Join(a.Hosts, ", "))
 }
 
@@ -71,14 +72,14 @@ func (a *Access) Refusal(host string) *Error {
 // knows what the provider is called and words it.
 var ErrNoAccess = errors.New("there is no credential for this provider")
 
-// SealedError says that a stored credential does not open: it was sealed with
-// another master key.
+// SealedError returns the error for a stored credential that cannot be
+// decrypted because it was encrypted with another master key.
 func SealedError(name string) *Error {
 	return Errorf(CodeProviderAuth, "The credential %q cannot be opened with this server's master key. Set the right key in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE and restart, or enter the secret again under Credentials.", name)
 }
 
-// CredentialStore keeps credentials. Opening one whose seal does not fit the
-// master key is a SealedError.
+// CredentialStore stores credentials. Opening one that was encrypted with
+// another master key returns a SealedError.
 type CredentialStore interface {
 	ListCredentials(ctx context.Context, ws string) ([]Credential, error)
 	OpenCredential(ctx context.Context, ws, name string) (c Credential, secret string, err error)
@@ -93,12 +94,12 @@ type Resolver struct {
 	// Reach is told of a base URL that the operator entered, right before it is
 	// used, so that a private address is let through. It may be nil.
 	Reach func(ctx context.Context, baseURL string) error
-	// RefuseUnbound keeps plain credentials without hosts from being sent.
+	// RefuseUnbound prevents plain credentials without hosts from being sent.
 	RefuseUnbound bool
 }
 
-// Secret opens a credential to be sent to host, given as HostPort returns it. An
-// empty host stands for use that sends it nowhere, such as signing.
+// Secret opens a credential to be sent to host, given as HostPort returns it.
+// An empty host means that the secret is not sent, as for signing.
 func (r *Resolver) Secret(ctx context.Context, ws, name, host string) (string, error) {
 	a, err := r.open(ctx, ws, name)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// BindStore is what BindCredentials needs of the database.
+// BindStore is the part of the store that BindCredentials needs.
 type BindStore interface {
 	DocumentStore
 	ListUndecidedCredentials(ctx context.Context) ([]Credential, error)
 	BindCredential(ctx context.Context, ws, name string, hosts []string) error
 }
 
-// BindCredentials decides where credentials may be sent that are older than that
-// question. A plain one is bound to the hosts that the drafts and live versions
-// of its workspace send it to, if each of them fixes the host. Otherwise it stays
-// without hosts, so that nothing stops working, and is returned: it can be sent
-// anywhere until a person enters its hosts.
+// BindCredentials sets the hosts of credentials from before hosts were
+// required. A plain credential is bound to the hosts that the drafts and live
+// versions of its workspace send it to, if all of them fix the host. Otherwise
+// it stays without hosts, so that flows keep working, and is returned: it can
+// be sent anywhere until its hosts are entered.
 //
-// It does nothing for credentials that were decided on, so it may run at every
-// start and on many instances at once.
+// It skips credentials whose hosts were set before, so it may run at every
+// start and on several instances at once.
 func BindCredentials(ctx context.Context, store BindStore, kinds *Registry) (unbound []Credential, err error) {
 	list, err := store.ListUndecidedCredentials(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func BindCredentials(ctx context.Context, store BindStore, kinds *Registry) (unb
 	return unbound, nil
 }
 
-// ProposeHosts returns the hosts that the flows of a workspace send its
-// credentials to, by credential, as far as the flows fix them.
+// ProposeHosts returns the fixed hosts that the flows of a workspace send its
+// credentials to, by credential.
 func ProposeHosts(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (map[string][]string, error) {
 	d, err := findDestinations(ctx, store, ws, kinds)
 	if err != nil {
@@ -58,10 +58,10 @@ func ProposeHosts(ctx context.Context, store DocumentStore, ws string, kinds *Re
 	return d.hosts, nil
 }
 
-// destinations are where the flows of a workspace send its credentials.
+// destinations records where the flows of a workspace send its credentials.
 type destinations struct {
 	hosts map[string][]string // by credential, each once
-	open  map[string]bool     // some node leaves the host to its runs
+	open  map[string]bool     // a node leaves the host to its runs
 }
 
 func findDestinations(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (*destinations, error) {
@@ -92,7 +92,7 @@ func (d *destinations) add(doc *Document, kinds *Registry) {
 	}
 }
 
-// fixed lists the hosts of a credential if no node leaves them open.
+// fixed returns the hosts of a credential if no node leaves them open.
 func (d *destinations) fixed(credential string) []string {
 	if d.open[credential] {
 		return nil
@@ -130,8 +130,8 @@ func eachDocument(ctx context.Context, store DocumentStore, ws string, visit fun
 	}
 }
 
-// LiteralSecrets names the flows of a workspace whose draft or live version holds
-// secrets in clear: they are older than the rule that finds them.
+// LiteralSecrets returns the names of flows whose draft or live version holds
+// secrets in clear, because they are older than the rule that finds secrets.
 func LiteralSecrets(ctx context.Context, store DocumentStore, ws string, kinds *Registry) (flows []string, err error) {
 	err = eachDocument(ctx, store, ws, func(f *Flow, d *Document, _ bool) {
 		if !slices.Contains(flows, f.Name) && d.HasLiteralSecrets(kinds) {

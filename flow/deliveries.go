@@ -22,7 +22,7 @@ type Delivery struct {
 	RunID                   string // empty for a test, which belongs to no run
 	Node                    string // empty for the per-run webhook
 	EndpointID              string
-	EndpointFailures        int64 // failed attempts at its endpoint since the last success; set for workers only
+	EndpointFailures        int64 // failed attempts at its endpoint since the last success; set only for workers
 	URL                     string
 	Body                    []byte
 	Secret                  any    // secret value; nil for that of the signer

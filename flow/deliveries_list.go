@@ -35,8 +35,8 @@ type DeliveryRow struct {
 // DeliveryPage is a page of a list, newest first.
 type DeliveryPage struct {
 	Rows []DeliveryRow
-	// Older and Newer are the positions where the pages beside it go on; empty where
-	// there is none.
+	// Older and Newer are the positions at which the adjacent pages begin;
+	// empty where there is none.
 	Older, Newer string
 	// Looked is how many deliveries were compared with the URL, and More that
 	// there are others that were not.

@@ -3,11 +3,12 @@ package flow
 import "time"
 
 const (
-	// DeliverySlots is how many webhook attempts one instance makes at once.
+	// DeliverySlots is the number of webhook attempts that one instance makes
+	// at once.
 	DeliverySlots = 128
-	// EndpointSlots is how many of them go to one endpoint.
+	// EndpointSlots is the number of concurrent attempts at one endpoint.
 	EndpointSlots = 5
-	// SlowAnswer is how long an answer takes that makes an endpoint count as slow.
+	// SlowAnswer is the response time above which an endpoint counts as slow.
 	SlowAnswer = 2 * time.Second
 
 	// failingAfter is the number of failures in a row after which an endpoint gets
@@ -17,16 +18,17 @@ const (
 	// so that a receiver that recovers is noticed soon.
 	longestEndpointPause = 30 * time.Second
 
-	// A workspace gets a quarter of all slots, and a sixteenth for endpoints that
-	// are not known to answer quickly. Those of all workspaces together get half:
-	// the other half is always free for receivers that do.
+	// A workspace gets at most a quarter of all slots, and at most a sixteenth
+	// for endpoints that are not known to respond quickly. Such endpoints of
+	// all workspaces together get at most half: the other half is reserved for
+	// endpoints that respond.
 	workspaceShare         = 4
 	workspaceUntestedShare = 16
 	untestedShare          = 2
 )
 
-// EndpointPause returns the pause before the next attempt at an endpoint, over
-// all of its messages, after a number of failed attempts in a row.
+// EndpointPause returns the pause before the next attempt at an endpoint, for
+// any of its messages, after a number of consecutive failures.
 func EndpointPause(failures int64) time.Duration {
 	if failures <= failingAfter {
 		return 0
@@ -34,8 +36,8 @@ func EndpointPause(failures int64) time.Duration {
 	return min(time.Second<<min(failures-failingAfter-1, 10), longestEndpointPause)
 }
 
-// EndpointLoad is how an endpoint has answered so far and how many attempts at
-// it are under way.
+// EndpointLoad describes how an endpoint has responded so far and how many
+// attempts at it are in progress.
 type EndpointLoad struct {
 	WorkspaceID, EndpointID string
 	InFlight                int
@@ -45,10 +47,10 @@ type EndpointLoad struct {
 	PausedUntil             time.Time
 }
 
-// Trusted reports whether the endpoint is known to answer, and quickly.
+// Trusted reports whether the endpoint is known to respond quickly.
 func (e *EndpointLoad) Trusted() bool { return e.Proven && !e.Slow && e.Failures == 0 }
 
-// slots is how many attempts the endpoint may have at once.
+// slots returns how many attempts the endpoint may have at once.
 func (e *EndpointLoad) slots(now time.Time) int {
 	switch {
 	case now.Before(e.PausedUntil):
@@ -59,9 +61,9 @@ func (e *EndpointLoad) slots(now time.Time) int {
 	return EndpointSlots
 }
 
-// DeliveryShares hands out the free slots for webhook attempts. It keeps the
-// bounds on endpoints and workspaces, which are exact as long as it is told of
-// all attempts under way.
+// DeliveryShares assigns the free slots for webhook attempts. It enforces the
+// limits of endpoints and workspaces, which are exact if it knows all attempts
+// in progress.
 type DeliveryShares struct {
 	now      time.Time
 	capacity int
@@ -78,7 +80,7 @@ func (c *slotCount) add(e *EndpointLoad, n int) {
 	}
 }
 
-// NewDeliveryShares counts the attempts that are under way.
+// NewDeliveryShares counts the attempts in progress.
 func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *DeliveryShares {
 	s := &DeliveryShares{now: now, capacity: capacity, of: map[string]*slotCount{}}
 	for i := range inFlight {
@@ -101,16 +103,16 @@ func (s *DeliveryShares) workspace(id string) *slotCount {
 	return c
 }
 
-// share is a fraction of all slots, and never so small that an endpoint could
-// not use its own.
+// share returns a fraction of all slots, but at least the slots of one
+// endpoint.
 func (s *DeliveryShares) share(of int) int { return max(s.capacity/of, EndpointSlots) }
 
-// Full reports whether a workspace can get no slot, whichever endpoint it is for.
+// Full reports whether a workspace can get no slot for any endpoint.
 func (s *DeliveryShares) Full(ws string) bool {
 	return s.total.all >= s.capacity || s.workspace(ws).all >= s.share(workspaceShare)
 }
 
-// take gives an endpoint a slot if all bounds allow it.
+// take assigns a slot to an endpoint if all limits allow it.
 func (s *DeliveryShares) take(e *EndpointLoad) bool {
 	if s.Full(e.WorkspaceID) || e.InFlight >= e.slots(s.now) {
 		return false
@@ -123,10 +125,10 @@ func (s *DeliveryShares) take(e *EndpointLoad) bool {
 	return true
 }
 
-// Share gives the free slots to endpoints whose messages wait, and returns how
-// many each of them got. The endpoints of a workspace take turns in the given
-// order; among workspaces the next slot goes to the one with the fewest attempts
-// under way, at equal numbers to the earlier in the list.
+// Share assigns the free slots to endpoints with waiting messages and returns
+// how many each of them got. It is round-robin over the endpoints of a
+// workspace, in the given order. The next slot goes to the workspace with the
+// fewest attempts in progress, or to the first of several.
 func (s *DeliveryShares) Share(waiting [][]EndpointLoad) map[string]int {
 	got := map[string]int{}
 	lines := make([][]*EndpointLoad, len(waiting))
@@ -144,12 +146,12 @@ func (s *DeliveryShares) Share(waiting [][]EndpointLoad) map[string]int {
 		lines[next] = lines[next][1:]
 		if s.take(e) {
 			got[e.EndpointID]++
-			lines[next] = append(lines[next], e) // its next turn is after all others
+			lines[next] = append(lines[next], e) // round-robin: behind all others
 		}
 	}
 }
 
-// nextLine is the workspace whose turn it is, or -1.
+// nextLine returns the index of the workspace that gets the next slot, or -1.
 func (s *DeliveryShares) nextLine(lines [][]*EndpointLoad) int {
 	next := -1
 	for i := range lines {

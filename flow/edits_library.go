@@ -22,7 +22,7 @@ type EditRequest struct {
 	TxID string // repeating it carries nothing out twice
 	Ops  []Edit
 	Undo string // in the place of Ops: a transaction to take back, by its TxID
-	// hide takes a secret out of what is logged to take the transaction back.
+	// hide removes a secret from the logged inverse of the transaction.
 	hide func(e *Edit)
 }
 
@@ -143,7 +143,7 @@ func (l *Library) editDraft(ctx context.Context, f *Flow, ops []Edit) (*Edited, 
 	if d == nil || d.Schema != Schema {
 		return nil, Errorf(CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
 	}
-	// Always names of their own: the ones before may be in a published version.
+	// Always new names: a published version may use the previous ones.
 	names := &secretNamer{library: l, flow: f, title: d.Name}
 	out, lifted, err := applyAndLift(d, ops, l.Kinds, names.of(ctx))
 	if err != nil {

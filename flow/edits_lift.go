@@ -46,8 +46,8 @@ func (b *editor) lift(n *Node, written string) (more []Edit) {
 	return more
 }
 
-// clean takes literal secrets out of an edit that is about to be stored: those
-// that it wrote, and those that were in the draft before and come back with it.
+// clean moves literal secrets out of an edit that is about to be stored,
+// including secrets from the draft that the edit writes back.
 func (b *editor) clean(e *Edit) {
 	switch {
 	case e.Op == OpSet && !e.Unset:
@@ -117,8 +117,8 @@ func eachValue(edits []Edit, visit func(e Edit)) {
 	}
 }
 
-// replaceMoved puts references where a secret stands that moved out of another
-// value of the same node: its field may not have been known as a secret yet.
+// replaceMoved replaces other occurrences of a moved secret in the same node by
+// references: their field may not have been known as a secret yet.
 func (b *editor) replaceMoved(node, field string, v any) any {
 	for i := range b.moved {
 		if l := &b.moved[i]; l.Node == node {
@@ -128,8 +128,8 @@ func (b *editor) replaceMoved(node, field string, v any) any {
 	return v
 }
 
-// replaceLiteral returns v with references in the place of the texts that equal
-// secret. With a name, only members of that name are replaced.
+// replaceLiteral returns v with every text that equals secret replaced by a
+// reference. With a name, only members of that name are replaced.
 func replaceLiteral(v any, secret, credential, name string) any {
 	switch v := v.(type) {
 	case string:

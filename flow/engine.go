@@ -40,13 +40,13 @@ type Engine struct {
 	Now  func() time.Time
 	// Busy records which runs work inside this process; nil records nothing.
 	Busy *BusyMarks
-	// Calls returns a context for a step that reaches outside. Before each request
-	// is sent with it, before is called, whose error keeps it from being sent;
-	// working is told whether the step works on what arrived or waits for more.
-	// Nil leaves the context as it is.
+	// Calls returns a context for a step that calls external services. before
+	// is called before each request sent with it; an error stops the request.
+	// working is called with whether the step processes received data or waits
+	// for more. Nil leaves the context unchanged.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
-	// MayCall refuses an outside call of a run whose worker may have lost it; nil
-	// refuses none.
+	// MayCall returns an error if the worker may have lost the run, so that it
+	// must not call an external service; nil allows all calls.
 	MayCall func(ctx context.Context, runID string, attempt int64) error
 	// Report is told of errors that are nobody's input: panics of kinds, writes
 	// that had to be repeated.
@@ -137,8 +137,9 @@ func (e *Engine) Carry(ctx context.Context, p *Plan, sig Signals) (Outcome, erro
 	}
 }
 
-// ahead returns an engine whose clock is ahead. A run whose times another machine
-// has written, with a clock ahead of this one's, then still ends after it began.
+// ahead returns an engine whose clock is not behind the times recorded in a
+// run, so that a run that a machine with a faster clock began does not end
+// before it began.
 func (e *Engine) ahead(d time.Duration) *Engine {
 	own, now := *e, e.Now
 	own.Now = func() time.Time { return now().Add(d) }
@@ -214,8 +215,8 @@ func (c *carrier) drain() {
 	}
 }
 
-// record repeats a write that failed for a transient reason (a full disk, a busy
-// database): what was paid for must not be lost. A permanent error is returned
+// record retries a write that failed for a transient reason (a full disk, a
+// busy database): paid results must not be lost. A permanent error is returned
 // after a few tries.
 func (c *carrier) record(ctx context.Context, w *RunWrite) error {
 	permanent := 0
@@ -276,8 +277,8 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 }
 
 // track marks the run busy while a step works in this process: an inline or
-// compute step throughout, one that reaches outside once an answer arrives. A
-// step that waits for an answer cannot be what stops the process.
+// compute step throughout, an outside step once a response arrives. A step that
+// waits for a response cannot crash the process.
 func (c *carrier) track(ctx context.Context, n *graphNode) (_ context.Context, done func()) {
 	if n.kind.Class != Outside {
 		c.mark.Enter()

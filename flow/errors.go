@@ -149,13 +149,13 @@ func Pointer(tokens ...any) string {
 	return b.String()
 }
 
-// permanentError is a failure that another try cannot change.
+// permanentError is a failure that a retry cannot fix.
 type permanentError struct{ error }
 
 func (e permanentError) Unwrap() error { return e.error }
 
-// Permanent marks an error as one that another try cannot change, such as a
-// stored row that cannot be read. Errors without the mark are transient.
+// Permanent marks an error that a retry cannot fix, such as a stored row that
+// cannot be read. Errors without the mark are transient.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -169,6 +169,6 @@ func IsPermanent(err error) bool {
 	return ok
 }
 
-// PermanentTries is how often something is tried that fails with a permanent
-// error, in case the mark is wrong.
+// PermanentTries is how often an operation that fails with a permanent error is
+// tried, in case the mark is wrong.
 const PermanentTries = 3

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// errHostForm says how a host binding is written.
+// errHostForm describes the form of a host binding.
 var errHostForm = errors.New("write a host such as api.example.com, api.example.com:8443 or *.example.com, without a scheme or a path")
 
 // ParseHost reads one host that a credential may be sent to and returns its
@@ -49,7 +49,7 @@ func ParseHost(text string) (string, error) {
 		return joinHost(name, port), nil
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
-		return "", fmt.Errorf("*.%s would allow hosts of strangers; name a domain of your own, such as *.example.%s", name, name)
+		return "", fmt.Errorf("*.%s would allow hosts of strangers; use your own domain, such as *.example.%s", name, name)
 	}
 	return joinHost("*."+name, port), nil
 }
@@ -72,7 +72,7 @@ func ParseHosts(list []string) ([]string, error) {
 	return hosts, nil
 }
 
-// splitHost separates a port. An IPv6 address has one only behind brackets.
+// splitHost separates a port. An IPv6 address with a port is in brackets.
 func splitHost(text string) (name, port string, err error) {
 	if strings.Count(text, ":") > 1 && !strings.HasPrefix(text, "[") {
 		return text, "", nil
@@ -129,8 +129,8 @@ func hostName(name string) (string, error) {
 	return name, nil
 }
 
-// HostPort returns the host of a URL with its port, the scheme's default port if
-// the URL has none, as Access.May wants it.
+// HostPort returns the host and port of a URL in the form that Access.May
+// takes. Without a port it uses the scheme's default.
 func HostPort(u *url.URL) string {
 	port := u.Port()
 	switch {
@@ -143,8 +143,8 @@ func HostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
 }
 
-// BoundHost returns what a credential that is used at a URL is bound to: its
-// host, and its port if the URL names one. It is empty when that is no host.
+// BoundHost returns the host to which a credential used at a URL is bound, with
+// the port if the URL has one. It is empty if the URL has no valid host.
 func BoundHost(u *url.URL) string {
 	host, err := ParseHost(u.Host)
 	if err != nil {
@@ -153,8 +153,8 @@ func BoundHost(u *url.URL) string {
 	return host
 }
 
-// hostAllowed reports whether one of the patterns covers host, which has a port
-// or not. A pattern with a port covers only a host with that port.
+// hostAllowed reports whether one of the patterns covers host, with or without
+// a port. A pattern with a port covers only a host with that port.
 func hostAllowed(patterns []string, host string) bool {
 	name, port, err := splitHost(strings.ToLower(host))
 	if err != nil {
@@ -174,5 +174,5 @@ func hostAllowed(patterns []string, host string) bool {
 	})
 }
 
-// shownHost leaves the default port of https out of a host for messages.
+// shownHost returns a host for messages, without the default port of https.
 func shownHost(host string) string { return strings.TrimSuffix(host, ":443") }

@@ -47,10 +47,10 @@ func (g IDs) New(prefix string) string {
 }
 
 // DeliveryID derives the ID of a webhook message from its run and the path of
-// the step that sends it, so that a step that is carried out once more, as after
-// a restore, sends the same message and receivers can deduplicate it. n tells
-// messages of one step apart. The webhook of the run itself has no path. The
-// time in the ID is that of the run's ID.
+// the step that sends it, so that a step that runs again, as after a restore,
+// sends the same message and receivers can deduplicate it. n distinguishes
+// messages of one step. The webhook of the run itself has an empty path. The
+// time in the ID is the time in the run's ID.
 func DeliveryID(runID, path string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "delivery\x00%s\x00%s\x00%d", runID, path, n))
 	var id ulid.ULID
@@ -58,7 +58,7 @@ func DeliveryID(runID, path string, n int) string {
 	if run, err := ulid.Parse(strings.TrimPrefix(runID, PrefixRun)); err == nil {
 		_ = id.SetTime(run.Time())
 	} else {
-		_ = id.SetTime(0) // a hash would be a time that does not fit
+		_ = id.SetTime(0) // the run's ID has no time; a hash could be out of range
 	}
 	return PrefixDelivery + strings.ToLower(id.String())
 }

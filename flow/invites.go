@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// How long links work: that of an invitation, and that of a new password, which
-// lets whoever finds it act as somebody else.
+// How long links work. A password reset link works for a shorter time, because
+// anyone who finds it can take over the account.
 const (
 	InviteLife = 7 * 24 * time.Hour
 	ResetLife  = time.Hour
 )
 
-// Life is how long the invite's link works.
+// Life returns how long the invite's link works.
 func (i *Invite) Life() time.Duration {
 	if i.UserID != "" {
 		return ResetLife

@@ -158,10 +158,11 @@ func jsonProblem(d *jsontext.Decoder, err error) error {
 	return &ProblemError{p}
 }
 
-// invalidCharacter is how the decoder names one and its place.
+// invalidCharacter matches the decoder's message about an invalid character and
+// its place.
 var invalidCharacter = regexp.MustCompile(`^invalid character ((?:'.+'|.+?)) (at|after|in) (.+)$`)
 
-// characterPlaces are the places that the decoder names, by how they begin.
+// characterPlaces are the places in the decoder's messages, by prefix.
 var characterPlaces = []struct{ start, words string }{
 	{"start of value", "where a value should begin"},
 	{"start of string", "where a text in double quotes should begin"},
@@ -169,12 +170,12 @@ var characterPlaces = []struct{ start, words string }{
 	{"object name", "after a name, where ':' belongs"},
 	{"object value", "after a value, where ',' or '}' belongs"},
 	{"array", "after a value, where ',' or ']' belongs"},
-	{"literal", "where true, false or null should stand"},
+	{"literal", "where true, false or null should be"},
 	{"string", "inside a text, where it needs an escape such as \\n"},
 	{"number", "inside a number"},
 }
 
-// syntaxWords says what is wrong with JSON in words for the person who wrote it.
+// syntaxWords describes a JSON syntax error for the author of the text.
 func syntaxWords(err error) string {
 	switch text := err.Error(); {
 	case errors.Is(err, jsontext.ErrNonStringName):
@@ -182,7 +183,7 @@ func syntaxWords(err error) string {
 	case strings.HasPrefix(text, "missing value"):
 		return "a value is missing after a name"
 	case strings.HasPrefix(text, "mismatching"):
-		return "a bracket closes what it did not open"
+		return "a closing bracket does not match the opening one"
 	case strings.Contains(text, "surrogate"):
 		return "a text has half of a surrogate pair; write both halves, or the character itself"
 	case strings.HasPrefix(text, "invalid escape"):

@@ -63,10 +63,10 @@ type KeyMaker struct {
 	Member bool
 }
 
-// KeyFate is what happens to the keys of a person who leaves a workspace or may
-// not make keys any more. The zero value revokes them.
+// KeyFate says what happens to the keys of a person who leaves a workspace or
+// loses the right to create keys. The zero value revokes them.
 type KeyFate struct {
-	HeirID string // the member they are handed over to; they keep their secrets
+	HeirID string // the member who takes them over; the secrets of the keys stay
 	By     Actor  // who decided, for the audit log
 }
 

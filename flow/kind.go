@@ -56,8 +56,8 @@ type Kind struct {
 	// means all.
 	Collects string
 	Example  Example
-	// Sends says where the node's credentials are sent; nil for kinds that send
-	// none.
+	// Sends describes where the node's credentials are sent; nil for kinds that
+	// send none.
 	Sends *Destination
 	// Shape declares what depends on a node's own config, such as the inputs of
 	// the model that it names. It is pure and deterministic.
@@ -85,17 +85,18 @@ type Kind struct {
 // Shape is what a node's own config adds to the declaration of its kind.
 type Shape struct {
 	Fields []Field
-	// Outputs are ports of the node. One that its kind has too says what type
-	// that port shows.
+	// Outputs are ports of the node. A port that its kind also has sets the
+	// type shown for that port.
 	Outputs []Port
 	Open    string // see Kind.Open
 }
 
-// Destination says where a node sends its credentials, as far as its config
-// tells before it runs.
+// Destination describes where a node sends its credentials, as far as its
+// config determines it before a run.
 type Destination struct {
-	// Field is what decides. An edge into it leaves the destination open. It is
-	// empty when nothing that arrives by an edge can change the destination.
+	// Field is the config field that determines the destination. An edge into
+	// it leaves the destination open. It is empty if no edge can change the
+	// destination.
 	Field string
 	// Hosts returns the hosts in the form of ParseHost, or nil when the config
 	// does not fix them.
@@ -166,7 +167,7 @@ type Port struct {
 	Template bool   `json:"template,omitempty"` // grown by a {{name}}
 }
 
-// ShownType is the type that people see.
+// ShownType returns the type that is shown to users.
 func (p Port) ShownType() Type {
 	if p.Shown != "" {
 		return p.Shown

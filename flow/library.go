@@ -11,8 +11,8 @@ type Library struct {
 	Store LibraryStore
 	Kinds *Registry
 	IDs   IDs
-	// RefuseUnbound keeps flows from being published that use a credential bound
-	// to no host.
+	// RefuseUnbound refuses to publish flows that use a credential without
+	// hosts.
 	RefuseUnbound bool
 }
 
@@ -27,7 +27,8 @@ type LibraryStore interface {
 	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
 	FindCredential(ctx context.Context, ws, name string) (Credential, error)
 	SaveCredential(ctx context.Context, c Credential, secret string) error
-	// Together makes the writes that fn makes with its context one transaction.
+	// Together runs the writes that fn makes with its context in one
+	// transaction.
 	Together(ctx context.Context, fn func(ctx context.Context) error) error
 	EditStore
 }
@@ -101,15 +102,15 @@ func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*
 	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
 }
 
-// keepSecrets stores what LiftSecrets takes out, each under a name of its own.
-// What was lifted from the flow under that name before is replaced.
+// keepSecrets stores the secrets that LiftSecrets moves out, each under its own
+// name. A secret that was moved from the flow under the same name before is
+// replaced.
 func (l *Library) keepSecrets(ctx context.Context, f *Flow, d *Document) error {
 	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
 	return names.keep(ctx, d.LiftSecrets(l.Kinds, names.of(ctx)))
 }
 
-// secretNamer chooses the names of credentials that secrets of a flow move to,
-// and stores them.
+// secretNamer names and stores the credentials that secrets of a flow move to.
 type secretNamer struct {
 	library *Library
 	flow    *Flow
@@ -120,7 +121,7 @@ type secretNamer struct {
 	err     error // the first that kept a name from being chosen
 }
 
-// of is the name function of a lifter. Equal secrets of a field get one name.
+// of is the name function of a lifter. Equal secrets of a field share one name.
 func (s *secretNamer) of(ctx context.Context) func(l *Lifted) string {
 	s.names, s.taken = map[Lifted]string{}, map[string]bool{}
 	return func(l *Lifted) string {
@@ -135,8 +136,8 @@ func (s *secretNamer) of(ctx context.Context) func(l *Lifted) string {
 	}
 }
 
-// keep stores the secrets, those of one name once. A secret is bound to the host
-// that its node sends it to, if that is fixed.
+// keep stores the secrets, one per name. A secret is bound to the host that its
+// node sends it to if that host is fixed.
 func (s *secretNamer) keep(ctx context.Context, list []*Lifted) error {
 	kept := map[string]bool{}
 	for _, l := range list {
@@ -165,7 +166,7 @@ const liftedPrefix = "flow:"
 // importing the document again replaces it.
 func liftedFrom(f *Flow) string { return liftedPrefix + f.ID }
 
-// free finds a name that no other credential has.
+// free returns a name that no other credential has.
 func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
 	for i := 1; ; i++ {
 		name := base

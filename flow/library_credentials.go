@@ -10,12 +10,11 @@ import (
 
 // Codes of problems with credentials, which CredentialProblems reports.
 const (
-	problemUnbound   = "credential_unbound"    // it may be sent anywhere, and others choose where
+	problemUnbound   = "credential_unbound"    // it may be sent anywhere, and a caller may choose where
 	problemWrongHost = "credential_wrong_host" // it may not be sent where its node sends it
 )
 
-// CheckDraft is Check for the draft of a flow, with what its credentials may
-// not do.
+// CheckDraft is Check for the draft of a flow, including CredentialProblems.
 func (l *Library) CheckDraft(ctx context.Context, f *Flow) (*Document, error) {
 	d, problems := ParseDocument(f.Draft)
 	if d != nil {
@@ -32,8 +31,8 @@ func (l *Library) CheckDraft(ctx context.Context, f *Flow) (*Document, error) {
 	return d, nil
 }
 
-// SetLiveVersion makes an older version live again, unless it may not be
-// published any more.
+// SetLiveVersion makes an older version live again, unless its credentials no
+// longer allow it to be published.
 func (l *Library) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
 	d, err := l.Document(ctx, ws, flowID, n)
 	if err != nil {
@@ -86,7 +85,7 @@ func (l *Library) CredentialProblems(ctx context.Context, ws string, d *Document
 	return list, nil
 }
 
-// credential finds a credential once; nil when there is none.
+// credential finds a credential and caches it; nil if there is none.
 func (l *Library) credential(ctx context.Context, ws, name string, known map[string]*Credential) (*Credential, error) {
 	if c, ok := known[name]; ok {
 		return c, nil
@@ -108,9 +107,9 @@ func (l *Library) credentialProblem(d *Document, n *Node, k *Kind, c *Credential
 	switch {
 	case c.Unbound() && open:
 		return &Problem{Code: problemUnbound, Detail: fmt.Sprintf("the host of this node comes from an edge or a template, and the credential %q may be sent to any host, "+
-			"so whoever starts a run could have it sent to themselves; enter its hosts under Credentials, or type the host here", c.Name)}
+			"so anyone who starts a run could have it sent to themselves; enter its hosts under Credentials, or type the host here", c.Name)}
 	case c.Unbound() && l.RefuseUnbound:
-		return &Problem{Code: problemUnbound, Detail: fmt.Sprintf("the credential %q is bound to no host, which this server refuses (SLUICE_UNBOUND_CREDENTIALS); enter its hosts under Credentials, such as %s",
+		return &Problem{Code: problemUnbound, Detail: fmt.Sprintf("the credential %q has no hosts, and this server does not send such credentials (SLUICE_UNBOUND_CREDENTIALS); enter its hosts under Credentials, such as %s",
 			c.Name, strings.Join(hosts, ", "))}
 	case len(c.Hosts) > 0 && !open && !coversOne(c.Hosts, hosts):
 		return &Problem{Code: problemWrongHost, Detail: fmt.Sprintf("the credential %q may only be sent to %s, and this node sends it to %s; add the host under Credentials, or choose another credential",
@@ -141,8 +140,8 @@ func (d *Document) Destination(n *Node, k *Kind) []string {
 	return hosts
 }
 
-// destination is where a node sends its credentials. It is open when an edge, a
-// template or an empty field leaves it to the run.
+// destination returns where a node sends its credentials. It is open if an
+// edge, a template or an empty field leaves the host to the run.
 func (d *Document) destination(n *Node, k *Kind) (hosts []string, open bool) {
 	if k.Sends.Field != "" && d.isFed(n.ID, k.Sends.Field) {
 		return nil, true
@@ -169,8 +168,7 @@ func (n *Node) sends(k *Kind) (list []sentCredential) {
 	return list
 }
 
-// URLHost is the Hosts function of a kind whose field holds the URL that is
-// called.
+// URLHost returns the Hosts function of a kind that calls the URL in a field.
 func URLHost(field string) func(n *Node) []string {
 	return func(n *Node) []string {
 		s, _ := n.Config[field].(string)
@@ -187,8 +185,8 @@ func URLHost(field string) func(n *Node) []string {
 	}
 }
 
-// liftDraft moves literal secrets out of a draft that is older than the rule
-// that finds them, and returns the flow as it is then.
+// liftDraft moves literal secrets out of a draft from before the current rule,
+// and returns the changed flow.
 func (l *Library) liftDraft(ctx context.Context, f *Flow, by string) (*Flow, error) {
 	d, _ := ParseDocument(f.Draft)
 	if d == nil || !d.HasLiteralSecrets(l.Kinds) {

@@ -14,8 +14,8 @@ type Imported struct {
 	Version Version // that is live now; zero when it was not published
 }
 
-// ImportErrors says what is wrong with each document of an import, in their
-// order; nil for one that is fine.
+// ImportErrors holds the error of each document of an import, in order; nil for
+// a valid document.
 type ImportErrors []error
 
 // Error returns the first of them.
@@ -28,7 +28,7 @@ func (e ImportErrors) Error() string {
 	return ""
 }
 
-// Unwrap lets errors.Is and errors.As look at all of them.
+// Unwrap lets errors.Is and errors.As inspect all of them.
 func (e ImportErrors) Unwrap() []error {
 	var list []error
 	for _, err := range e {
@@ -76,7 +76,7 @@ type stagedStore struct {
 	versions    map[string]Version    // that write published, by flow
 }
 
-// write makes the writes that were kept.
+// write performs the staged writes.
 func (s *stagedStore) write(ctx context.Context) error {
 	for _, write := range s.writes {
 		if err := write(ctx); err != nil {
@@ -111,7 +111,7 @@ func (s *stagedStore) UpdateDraft(ctx context.Context, ws, flowID, name, descrip
 	return nil
 }
 
-// FindFlow finds a flow as it will be.
+// FindFlow finds a flow as it will be after write.
 func (s *stagedStore) FindFlow(ctx context.Context, ws, flowID string) (*Flow, error) {
 	if f, ok := s.flows[flowID]; ok {
 		found := *f
@@ -127,7 +127,7 @@ func (s *stagedStore) SaveCredential(_ context.Context, c Credential, secret str
 	return nil
 }
 
-// FindCredential finds a credential as it will be.
+// FindCredential finds a credential as it will be after write.
 func (s *stagedStore) FindCredential(ctx context.Context, ws, name string) (Credential, error) {
 	if c, ok := s.credentials[name]; ok {
 		return c, nil
@@ -135,7 +135,7 @@ func (s *stagedStore) FindCredential(ctx context.Context, ws, name string) (Cred
 	return s.LibraryStore.FindCredential(ctx, ws, name)
 }
 
-// PublishFlow keeps a version for later. Its number is known when it is written.
+// PublishFlow keeps a version for later. Its number is not known until write.
 func (s *stagedStore) PublishFlow(_ context.Context, ws, flowID string, document []byte, summary, by string) (Version, bool, error) {
 	s.later(func(ctx context.Context) error {
 		v, _, err := s.LibraryStore.PublishFlow(ctx, ws, flowID, document, summary, by)

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// Storage counts what a workspace keeps. As a quota, each number is the most
-// that it may keep, and 0 means unlimited.
+// Storage counts what a workspace stores. As a quota, each number is an upper
+// limit, and 0 means unlimited.
 //
-// Bytes are the sizes of files in full, whether or not another file has the
-// same content, and what runs, flow documents, edits, pinned outputs and
-// webhook messages hold as text. Each file, run, flow and version counts
-// StorageItem bytes more. Flows are those that are not archived. Runs are those
-// that still have their content, open ones included.
+// Bytes count files at their full size, whether or not another file has the
+// same content, and the text of runs, flow documents, edits, pinned outputs and
+// webhook messages. Each file, run, flow and version counts StorageItem bytes
+// more. Flows are those that are not archived. Runs are those that still have
+// their content, open ones included.
 type Storage struct{ Bytes, Flows, Runs int64 }
 
-// StorageItem is what each file, run, flow and version counts, in bytes, in
-// addition to its content, so that many empty ones are not free.
+// StorageItem is the number of bytes that each file, run, flow and version
+// counts in addition to its content, so that empty ones are not free.
 const StorageItem = 512
 
 // SignupQuota is the default quota of workspaces while strangers may sign up.
@@ -69,8 +69,8 @@ type Quota struct {
 	Limit, Used int64
 }
 
-// Refusal returns the error for whatever would exceed the quota. Used is what
-// is kept without it.
+// Refusal returns the error for a request that would exceed the quota. Used
+// excludes that request.
 func (q Quota) Refusal() *Error {
 	used := ""
 	switch q.Kind {
@@ -98,7 +98,7 @@ func thousands(n int64) string {
 }
 
 // Exceeded returns the Refusal of the first quota that is exceeded, or nil.
-// Only numbers that grow are checked: used is what is kept, growth included.
+// Only numbers that grow are checked. used includes the growth.
 func (limit Storage) Exceeded(used, growth Storage) *Error {
 	for _, k := range QuotaKinds {
 		most, more := limit.Get(k), growth.Get(k)
@@ -113,15 +113,15 @@ func (limit Storage) Exceeded(used, growth Storage) *Error {
 // the server's default applies.
 const DefaultQuota = -1
 
-// WorkspaceStorage is what a workspace keeps and may keep.
+// WorkspaceStorage is the storage and the quotas of a workspace.
 type WorkspaceStorage struct {
 	ID, Name    string  // of the workspace
 	Used, Limit Storage // a Limit of 0 is unlimited
 	Own         Storage // what the operator set for this workspace; DefaultQuota where nothing is set
 }
 
-// Share returns how much of the fullest quota is used, where 1 is all of it,
-// and which one that is. It is 0 without any quota.
+// Share returns the used fraction of the fullest quota, from 0 to 1 or more,
+// and the kind of that quota. It is 0 without any quota.
 func (w *WorkspaceStorage) Share() (share float64, kind QuotaKind) {
 	for _, k := range QuotaKinds {
 		if limit := w.Limit.Get(k); limit > 0 {

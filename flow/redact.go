@@ -32,10 +32,10 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// Add makes a secret known in every form in which it may come back: as it is, in
-// JSON, percent-encoded, in hexadecimal and in base64, with and without the
-// scheme of an Authorization header before it. In base64 it is found wherever it
-// begins, so also behind "Bearer " or a user name.
+// Add registers a secret in every form in which a service may echo it:
+// unchanged, in JSON, percent-encoded, in hexadecimal and in base64, with and
+// without the scheme of an Authorization header. In base64 it is found at any
+// offset, such as after "Bearer " or a user name.
 func (r *Redactor) Add(secret string) {
 	if len(secret) < shortestRedacted {
 		return
@@ -58,8 +58,9 @@ func (r *Redactor) Add(secret string) {
 	r.replace = strings.NewReplacer(pairs...)
 }
 
-// spoken are the texts to look for: the secret, and what follows its scheme. The
-// credentials of Basic are decoded, because a service echoes the password.
+// spoken returns the texts to look for: the secret, and the part after its
+// scheme. Basic credentials are decoded, because a service may echo the
+// password.
 func spoken(secret string) []string {
 	list := []string{secret}
 	scheme, rest, found := strings.Cut(strings.TrimSpace(secret), " ")
@@ -80,7 +81,7 @@ func spoken(secret string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortestRedacted })
 }
 
-// secretForms are the ways in which a text is written inside others.
+// secretForms returns the encodings of a text inside other texts.
 func secretForms(s string) []string {
 	quoted, html := string(EncodeJSON(s)), jsonHTML(s)
 	forms := []string{s, quoted[1 : len(quoted)-1], html, strings.ReplaceAll(html, "/", `\/`), strings.ReplaceAll(quoted[1:len(quoted)-1], "/", `\/`)}
@@ -92,7 +93,7 @@ func secretForms(s string) []string {
 	return append(append(forms, base64Forms(s)...), base64Cores(s)...)
 }
 
-// jsonHTML is s inside JSON as encoders write it that escape for HTML.
+// jsonHTML returns s as JSON encoders write it that escape for HTML.
 func jsonHTML(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -110,17 +111,17 @@ func lowerEscapes(s string) string {
 	return percentEscape.ReplaceAllStringFunc(s, strings.ToLower)
 }
 
-// base64Forms is s in the usual alphabet and the one for URLs, with padding and
-// without.
+// base64Forms returns s in the standard and the URL alphabet, with and without
+// padding.
 func base64Forms(s string) []string {
 	standard, forURL := base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s))
 	return []string{standard, forURL, strings.TrimRight(standard, "="), strings.TrimRight(forURL, "=")}
 }
 
-// base64Cores are the characters of base64 that only depend on s, whatever stands
-// before and behind it: one text for each of the three places in a group of three
-// bytes at which s can begin. A character that s shares with its neighbors stays;
-// it tells at most four bits.
+// base64Cores returns the base64 characters that depend only on s, whatever
+// surrounds it: one text for each of the three offsets in a group of three
+// bytes at which s can begin. A character that s shares with its neighbors is
+// not redacted; it reveals at most four bits.
 func base64Cores(s string) (cores []string) {
 	for before := range 3 {
 		text := append(make([]byte, before), s...)

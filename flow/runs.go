@@ -149,9 +149,9 @@ type Run struct {
 	DeadlineAt              time.Time
 	WaitingSince            time.Time
 	Erased                  Code // why the content is gone (result_not_saved, run_expired); empty while it is there
-	// Sizes are the bytes that the store keeps of what a worker writes: of each
-	// step by its path, and of outputs and error by "". The store maintains them
-	// while the run is worked on; nil means that nobody has looked.
+	// Sizes are the stored bytes of each step by its path, and of outputs and
+	// error under "". The store maintains them while the run is worked on; nil
+	// means not loaded.
 	Sizes map[string]int64
 }
 
@@ -185,7 +185,7 @@ type RunWrite struct {
 	Deliveries []NewDelivery
 	Durable    bool      // must be synced to disk before Write returns
 	Progressed bool      // something ended: the crash count starts anew
-	Busy       bool      // the run works inside the process from then on, as opposed to waiting for others
+	Busy       bool      // the run works inside the process after this write, as opposed to waiting
 	End        bool      // the run's state is final
 	WakeAt     time.Time // when a waiting run goes on; zero unless Run.State is waiting
 }

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// IsSecretName reports whether a value under this name is taken for a secret:
-// the name of a header, of a query parameter or of a member of a JSON body.
+// IsSecretName reports whether a value under this name is treated as a secret.
+// The name is that of a header, a query parameter or a member of a JSON body.
 //
 // The name is split into words at punctuation and at changes of case. One of
 // the words must say that the value grants access (password, secret, token,
@@ -17,7 +17,7 @@ import (
 // does not: max_tokens, key_id and Idempotency-Key are not secrets, and neither
 // are keyword, monkey or author, which only contain such a word.
 //
-// It is the one rule of the program. The redirect rule in package outbound
+// The whole program uses this rule. The redirect rule in package outbound
 // covers at least these names.
 func IsSecretName(name string) bool {
 	words := nameWords(name)
@@ -43,8 +43,8 @@ var secretWords = map[string]bool{
 // secretParts grant access even inside of a longer word, such as clientsecret.
 var secretParts = []string{"secret", "password", "passwd", "passphrase", "credential", "signature", "apikey", "authtoken", "accesstoken"}
 
-// glued is what people write before key, token or auth without a separator.
-// Words such as monkey, keyword and author are not among them.
+// glued lists words that are written before key, token or auth without a
+// separator. Words such as monkey, keyword and author are not among them.
 var glued = regexp.MustCompile(`^(?:x|my|api|app|application|auth|access|secret|private|subscription|functions?|service|account|master|admin|root|client|licen[sc]e|consumer|encryption|signing|shared|storage|security|user|host|web|server|team|workspace|org|deploy|write|read|integration|routing|bot|id|refresh|session|csrf|xsrf|bearer|basic|http|proxy|device|login|db|database|redis|rapidapi|openai|github|gitlab|slack|stripe)+(?:key|token|auth|pass|pwd|sig)$`)
 
 // harmlessWords make a name harmless wherever they stand in it.
@@ -64,7 +64,7 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// sessionID reports a session ID, which lets its holder in.
+// sessionID reports whether the words name a session ID, which grants access.
 func sessionID(words []string) bool {
 	return len(words) > 1 && words[len(words)-1] == "id" && words[len(words)-2] == "session"
 }
@@ -125,9 +125,9 @@ const (
 	leastSecretDigits  = 3
 )
 
-// LooksSecret reports whether a text looks like a token by its form, whatever
-// its name: a known prefix, or a long run of letters and digits without
-// pattern. It is a guess, used to suggest and never to refuse.
+// LooksSecret reports whether a text looks like a token, whatever its name: a
+// known prefix, or a long random run of letters and digits. It is a guess, used
+// for suggestions and never to refuse.
 func LooksSecret(s string) bool {
 	s = strings.TrimSpace(s)
 	if knownSecret.MatchString(s) {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// SecretSuggestion is a text in a node's config that looks like a secret, which a
-// person may move to a credential. Texts under the name of a secret move by
-// themselves when a draft is saved; these look like one by their form, or are
+// SecretSuggestion is a text in a node's config that looks like a secret and
+// that a user may move to a credential. Texts under the name of a secret move
+// automatically when a draft is saved; suggestions look like a secret, or are
 // older than the rule.
 type SecretSuggestion struct {
 	Field  string // the config field
@@ -22,7 +22,7 @@ type SecretSuggestion struct {
 	quoted bool   // raw is a JSON string
 }
 
-// SuggestSecrets lists what looks like a secret in a field of a node.
+// SuggestSecrets returns the texts in a field of a node that look like secrets.
 func (n *Node) SuggestSecrets(f *Field) []SecretSuggestion {
 	value := n.Config[f.Name]
 	s := &suggester{field: f}
@@ -119,8 +119,8 @@ func (s *suggester) jsonText(text string) {
 	}
 }
 
-// replace returns the value of the field with a reference in the place of the
-// secret.
+// replace returns the value of the field with the secret replaced by a
+// reference.
 func (s *SecretSuggestion) replace(value any, credential string) any {
 	text, isText := value.(string)
 	switch {
@@ -133,8 +133,9 @@ func (s *SecretSuggestion) replace(value any, credential string) any {
 }
 
 // MoveSecret moves a text that looks like a secret to a credential of its own,
-// bound to the host that the node sends it to if that is fixed. index counts the
-// suggestions for the field. It returns the name of the credential.
+// bound to the host that the node sends it to if that host is fixed. index is
+// the position in the suggestions for the field. It returns the name of the
+// credential.
 func (l *Library) MoveSecret(ctx context.Context, ws, flowID, user, node, field string, index int) (string, error) {
 	for try := 0; ; try++ {
 		name, err := l.moveSecret(ctx, ws, flowID, user, node, field, index)

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// SecretText is a typed text that references credentials, with its templates
-// filled in and its secrets not. Only texts of the node's own config become one:
-// what arrives by an edge is data and references nothing.
+// SecretText is a typed text that references credentials, with templates filled
+// in but secrets not yet. Only texts in the node's own config become a
+// SecretText: a value that arrives by an edge is data and cannot reference a
+// credential.
 //
 // A text references a credential as {{credential:name}}. In JSON text,
 // {"credential": "name"} does the same in the place of a string.
@@ -41,8 +42,8 @@ func (s SecretText) Credentials() (names []string) {
 	return names
 }
 
-// Fill puts the secrets in. escape writes a secret where the text is not JSON;
-// nil leaves it as it is.
+// Fill inserts the secrets. escape encodes a secret where the text is not JSON;
+// nil inserts it unchanged.
 func (s SecretText) Fill(secrets map[string]string, escape func(before, secret string) string) string {
 	var b strings.Builder
 	for _, p := range s {
@@ -64,7 +65,7 @@ func (s SecretText) Fill(secrets map[string]string, escape func(before, secret s
 	return b.String()
 }
 
-// String shows the text with the names in the place of the secrets.
+// String returns the text with names instead of secrets.
 func (s SecretText) String() string {
 	var b strings.Builder
 	for _, p := range s {
@@ -80,8 +81,8 @@ func (s SecretText) String() string {
 // MarshalJSON writes String, as the record of a step shows it.
 func (s SecretText) MarshalJSON() ([]byte, error) { return EncodeJSON(s.String()), nil }
 
-// ParseSecretText reads a text that is no template: only references count. It
-// returns nil when the text has none.
+// ParseSecretText parses a text that is not a template: only references to
+// credentials are recognized. It returns nil if there are none.
 func ParseSecretText(s string) SecretText {
 	var out SecretText
 	for rest := s; ; {
@@ -111,7 +112,8 @@ var (
 	credentialObject = regexp.MustCompile(`\{\s*"credential"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_.-]*)"\s*\}`)
 )
 
-// withPlaces writes the references in JSON text as places of a template.
+// withPlaces rewrites the references in JSON text as placeholders of a
+// template.
 func withPlaces(s string) string {
 	if !looksLikeJSONText(s) {
 		return s
@@ -161,8 +163,8 @@ func (t *Template) RenderSecret(values map[string]any, escape Escape) (SecretTex
 	return out, nil
 }
 
-// EscapeURLSecret writes a secret into a URL: percent-encoded behind the
-// question mark, and before it with the slashes of a path left as they are.
+// EscapeURLSecret encodes a secret for a URL: percent-encoded after the
+// question mark, and with unescaped slashes before it.
 func EscapeURLSecret(before, secret string) string {
 	if strings.ContainsAny(before, "?#") {
 		return strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")

@@ -36,8 +36,8 @@ type Rate struct {
 	Wait time.Duration // until the next may come; zero when it was taken
 }
 
-// RateLimitKey is what failures from an IP address are counted under: the
-// address itself, or its /64 for IPv6, since a household has a whole one.
+// RateLimitKey maps an IP address to its rate-limit bucket: the address for
+// IPv4, the /64 for IPv6, because a household has a whole /64.
 func RateLimitKey(ip string) string {
 	a, err := netip.ParseAddr(ip)
 	if err != nil {

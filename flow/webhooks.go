@@ -8,24 +8,24 @@ const webhookURL = "url"
 // WebhookNode is the kind of the nodes that send webhooks.
 const WebhookNode = "webhook"
 
-// WebhookSecret is what the webhooks of one node are signed with.
+// WebhookSecret holds the signing secrets of one webhook node.
 type WebhookSecret struct {
 	ID string
-	// Inherits tells that the node has no secret of its own and uses the flow's, as
-	// all nodes did once. Replacing the secret ends that.
+	// Inherits is set if the node has no secret of its own and uses the flow's,
+	// as in older versions. Replacing the secret ends that.
 	Inherits bool
-	// Secrets sign every message, the present one first. It is empty in lists of
-	// secrets that nobody asked to see.
+	// Secrets sign every message, the current one first. It is empty in lists
+	// that do not reveal secrets.
 	Secrets []SigningSecret
 }
 
-// WebhookOwner names what has a signing secret of its own: a webhook node and
-// the host of its URL. Host is empty where the URL comes with the run, and both
-// are empty for the webhooks of runs that no key started.
+// WebhookOwner identifies the owner of a signing secret: a webhook node and the
+// host of its URL. Host is empty if the URL comes by an edge or a template, and
+// both are empty for webhooks of runs that no key started.
 type WebhookOwner struct{ WorkspaceID, FlowID, Node, Host string }
 
-// FixedURL returns the URL that is typed in a webhook node, or "" when an edge or
-// a template makes it, so that a caller may decide where the webhook goes.
+// FixedURL returns the URL that is typed in a webhook node, or "" if an edge or
+// a template provides it and a caller may choose the receiver.
 func (d *Document) FixedURL(n *Node) string {
 	arrives := func(e Edge) bool { return e.To == n.ID+"."+webhookURL }
 	if len(TemplateNames(n.Config[webhookURL])) > 0 || slices.ContainsFunc(d.Edges, arrives) {
@@ -34,7 +34,8 @@ func (d *Document) FixedURL(n *Node) string {
 	return Text(n.Config[webhookURL])
 }
 
-// WebhookHost returns the host that a webhook node sends to, as of WebhookOwner.
+// WebhookHost returns the host that a webhook node sends to, as in
+// WebhookOwner.
 func (d *Document) WebhookHost(n *Node) string { return HostOf(d.FixedURL(n)) }
 
 // fixedURL is Document.FixedURL for a node of a compiled document.
@@ -46,7 +47,7 @@ func (n *graphNode) fixedURL() bool {
 // FlowWebhook is a webhook node of a flow.
 type FlowWebhook struct {
 	*Node
-	URL  string // typed in the node; empty where the run decides
+	URL  string // typed in the node; empty if the run provides it
 	Host string // as of WebhookOwner
 	Live bool   // the live version sends it
 }

@@ -23,19 +23,18 @@ type Job struct {
 // GuiltyAt is the Guilt at which a suspect is given up.
 const GuiltyAt = 3
 
-// Suspect is a run that may be what stopped the process: it was at work in two
-// crashes, or in flight in ten, with nothing recorded between. It is held back
-// until it is tried apart from the others.
+// Suspect is a run that may have crashed the process: it was at work in two
+// consecutive crashes, or in flight in ten, with nothing recorded in between.
+// It is held back until it is tried separately.
 type Suspect struct {
 	RunID, WorkspaceID, FlowID string
-	TrialSize                  int // how many suspects shared its last trial, which a crash ended; 0: none
-	Guilt                      int // what crashes in trials of its own say against it
+	TrialSize                  int // number of suspects in its last trial, which a crash ended; 0: none
+	Guilt                      int // from crashes in its own trials; see GuiltyAt
 }
 
-// TrialGroups returns the suspects that may be tried together, in the order in
-// which the groups are to be tried. Those whose trial ended in a crash come
-// first, in groups of half the size, so that a few crashes find the one run
-// among many that causes them.
+// TrialGroups divides the suspects into groups to be tried one after the other.
+// Suspects whose trial ended in a crash come first, in groups of half the size:
+// a binary search for the run that causes the crashes.
 func TrialGroups(suspects []Suspect) (groups [][]Suspect) {
 	bySize := map[int][]Suspect{}
 	for _, s := range suspects {
@@ -64,8 +63,8 @@ type DeliveryOutcome struct {
 	Attempt int64         // of the job, as given to FindDelivery
 	State   DeliveryState // pending when it is to be tried again
 	NextAt  time.Time     // when, if pending
-	// PausedUntil is when the endpoint may be tried again with any message, after
-	// an attempt that failed.
+	// PausedUntil is when the endpoint may be tried again, with any message,
+	// after a failed attempt.
 	PausedUntil time.Time
 }
 

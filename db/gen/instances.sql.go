@@ -95,7 +95,7 @@ type DeleteSilentParams struct {
 	Since int64
 }
 
-// Takes an instance away unless it has been heard of since.
+// Removes an instance unless it has sent a heartbeat since.
 func (q *Queries) DeleteSilent(ctx context.Context, arg DeleteSilentParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, deleteSilent, arg.ID, arg.Since)
 	if err != nil {
@@ -120,7 +120,7 @@ type FailRunParams struct {
 	Attempt   int64
 }
 
-// Ends a run without reading what else is stored of it.
+// Ends a run without reading its other columns.
 func (q *Queries) FailRun(ctx context.Context, arg FailRunParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, failRun,
 		arg.Error,

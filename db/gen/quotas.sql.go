@@ -86,8 +86,9 @@ type HoldFlowRow struct {
 	Bytes      int64
 }
 
-// Changes nothing. Whoever replaces a draft, archives or restores a flow holds
-// its row first, so that what was there before is counted exactly once.
+// Changes nothing. It locks the row of a flow before its draft is replaced or
+// it is archived or restored, so that its previous size is counted exactly
+// once.
 func (q *Queries) HoldFlow(ctx context.Context, arg HoldFlowParams) (HoldFlowRow, error) {
 	row := q.db.QueryRowContext(ctx, holdFlow, arg.ID, arg.WorkspaceID)
 	var i HoldFlowRow

@@ -1,12 +1,11 @@
 -- +goose Up
 
--- place says who holds a delivery, as for runs: 0 nobody, it has ended; 1 the
--- line of its endpoint, it is due and waits for a free slot; 2 a worker or its
--- job; 3 nobody, it waits until due_at.
--- position orders the log: it is a time-ordered ID made with the row. The
--- delivery's own ID is derived from its run and node and does not tell when
--- the delivery was made. signer names the owner of the signing secret: a row of
--- webhook_secrets or a key; empty is the flow.
+-- place is the state of a delivery in the queue, as for runs: 0 ended; 1 due
+-- and waiting for a free slot of its endpoint; 2 held by a worker or its job; 3
+-- waiting until due_at. position orders the log: it is a time-ordered ID
+-- created with the row. The delivery's own ID is derived from its run and node
+-- and has no creation time. signer is the ID of the owner of the signing
+-- secret: a row of webhook_secrets or a key; empty means the flow.
 ALTER TABLE deliveries ADD COLUMN place BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE deliveries ADD COLUMN position TEXT NOT NULL DEFAULT '';
 ALTER TABLE deliveries ADD COLUMN signer TEXT NOT NULL DEFAULT '';
@@ -20,7 +19,7 @@ CREATE INDEX deliveries_list ON deliveries (workspace_id, flow_id, position);
 CREATE INDEX deliveries_endpoint ON deliveries (endpoint_id, state, position);
 CREATE INDEX deliveries_line ON deliveries (place, workspace_id, endpoint_id, position) WHERE place > 0;
 
--- How an endpoint has answered decides how many attempts it gets at once:
+-- How an endpoint has responded determines how many attempts it gets at once:
 -- failures counts failed attempts since the last success, proven is 1 once an
 -- attempt succeeded, slow is 1 when the last success took long, and no attempt
 -- begins before paused_until.
@@ -30,9 +29,9 @@ ALTER TABLE endpoints ADD COLUMN slow BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE endpoints ADD COLUMN paused_until BIGINT NOT NULL DEFAULT 0;
 UPDATE endpoints SET proven = 1 WHERE failing_since = 0;
 
--- What the webhooks of one node are signed with, per host of its URL; host is
--- empty where the URL comes with the run. A row that inherits has no secret of
--- its own yet and uses the flow's.
+-- Signing secrets of webhook nodes, one per node and host of its URL; host is
+-- empty if the URL comes by an edge or a template. A row that inherits has no
+-- secret of its own yet and uses the flow's.
 CREATE TABLE webhook_secrets (
     id             TEXT NOT NULL PRIMARY KEY,
     workspace_id   TEXT NOT NULL,
@@ -46,6 +45,6 @@ CREATE TABLE webhook_secrets (
     UNIQUE (workspace_id, flow_id, node, host)
 );
 
--- Signs the webhooks of runs that the key starts without a secret of their own.
--- Empty until it is first needed.
+-- Signs webhooks in run_options.webhook without a secret, for runs that the key
+-- starts. Empty until it is first needed.
 ALTER TABLE keys ADD COLUMN webhook_secret BYTEA NOT NULL DEFAULT '';

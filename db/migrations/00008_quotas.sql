@@ -1,14 +1,14 @@
--- What each workspace may keep, and what it keeps. A quota of -1 is the
--- server's default, 0 is unlimited.
+-- Quotas and storage of each workspace. A quota of -1 is the server's default,
+-- 0 is unlimited.
 
 -- +goose Up
 ALTER TABLE workspaces ADD COLUMN quota_bytes BIGINT NOT NULL DEFAULT -1;
 ALTER TABLE workspaces ADD COLUMN quota_flows BIGINT NOT NULL DEFAULT -1;
 ALTER TABLE workspaces ADD COLUMN quota_runs BIGINT NOT NULL DEFAULT -1;
 
--- What a workspace keeps is the sum of its shards. Transactions of PostgreSQL
--- that run side by side add to different shards, so that they do not wait for
--- each other; one shard alone may be negative.
+-- The storage of a workspace is the sum of its shards. Concurrent transactions
+-- on PostgreSQL add to different shards, so that they do not wait for each
+-- other. A single shard may be negative.
 CREATE TABLE storage (
     workspace_id TEXT NOT NULL,
     shard        BIGINT NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE storage (
     PRIMARY KEY (workspace_id, shard)
 );
 
--- Count what exists. Tests compare the counters with this.
+-- Count existing content. Tests compare the counters with these queries.
 INSERT INTO storage (workspace_id, shard, bytes, flows, runs)
 SELECT c.workspace_id, 0, CAST(sum(c.bytes) AS BIGINT), CAST(sum(c.flows) AS BIGINT), CAST(sum(c.runs) AS BIGINT)
 FROM (

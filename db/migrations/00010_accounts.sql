@@ -24,6 +24,6 @@ CREATE TABLE audit_chains (
     mac          TEXT NOT NULL
 );
 
--- Links that set a password work for an hour, also those that exist already.
+-- Password reset links expire after one hour, including existing ones.
 UPDATE invites SET expires_at = created_at + 3600000000
 WHERE user_id <> '' AND expires_at > created_at + 3600000000;

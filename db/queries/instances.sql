@@ -2,7 +2,7 @@
 INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES (@id, @workers, @now, @now)
 ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at;
 
--- Takes an instance away unless it has been heard of since.
+-- Removes an instance unless it has sent a heartbeat since.
 -- name: DeleteSilent :execrows
 DELETE FROM instances WHERE id = @id AND heartbeat_at <= @since;
 
@@ -53,7 +53,7 @@ UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = @instance_id, tr
 WHERE id = @id AND place = 4
 RETURNING workspace_id, flow_id, attempt;
 
--- Ends a run without reading what else is stored of it.
+-- Ends a run without reading its other columns.
 -- name: FailRun :execrows
 UPDATE runs SET state = 'failed', place = 0, error = @error, outputs = '', expires_at = @expires_at,
     ended_at = CASE WHEN started_at > CAST(@ended_at AS BIGINT) THEN started_at

@@ -37,8 +37,9 @@ FROM steps WHERE run_id = @run_id;
 -- name: SizeResult :one
 SELECT CAST(octet_length(outputs) + octet_length(error) AS BIGINT) AS bytes FROM runs WHERE id = @id;
 
--- Changes nothing. Whoever replaces a draft, archives or restores a flow holds
--- its row first, so that what was there before is counted exactly once.
+-- Changes nothing. It locks the row of a flow before its draft is replaced or
+-- it is archived or restored, so that its previous size is counted exactly
+-- once.
 -- name: HoldFlow :one
 UPDATE flows SET rev = rev WHERE id = @id AND workspace_id = @workspace_id
 RETURNING rev, archived_at, CAST(octet_length(draft) AS BIGINT) AS bytes;
