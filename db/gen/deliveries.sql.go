@@ -87,7 +87,7 @@ func (q *Queries) FindDelivery(ctx context.Context, arg FindDeliveryParams) (Del
 }
 
 const findHeldDelivery = `-- name: FindHeldDelivery :one
-SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE id = $1 AND fence = $2 AND place = 2
+SELECT id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer FROM deliveries WHERE id = $1 AND fence = $2 AND place <> 1 AND ended_at = 0 AND due_at = 0
 `
 
 type FindHeldDeliveryParams struct {
@@ -95,6 +95,9 @@ type FindHeldDeliveryParams struct {
 	Fence int64
 }
 
+// A delivery is with a worker or its job if it has not ended and is neither in
+// line nor due later. Its place alone does not say so while an instance of 0.1.0
+// is still at work beside this one during an upgrade: that one does not write it.
 func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryParams) (Delivery, error) {
 	row := q.db.QueryRowContext(ctx, findHeldDelivery, arg.ID, arg.Fence)
 	var i Delivery
@@ -129,7 +132,7 @@ func (q *Queries) FindHeldDelivery(ctx context.Context, arg FindHeldDeliveryPara
 const finishAttempt = `-- name: FinishAttempt :one
 UPDATE deliveries SET state = $1, attempt = attempt + 1, tries = tries + 1,
     place = $2, due_at = $3, next_at = $4, ended_at = $5
-WHERE id = $6 AND fence = $7 AND place = 2
+WHERE id = $6 AND fence = $7 AND place <> 1 AND ended_at = 0 AND due_at = 0
 RETURNING tries, workspace_id, endpoint_id
 `
 
@@ -450,7 +453,7 @@ const listEndpointsInFlight = `-- name: ListEndpointsInFlight :many
 SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
     CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
-WHERE d.place = 2 AND d.place > 0 GROUP BY d.workspace_id, d.endpoint_id
+WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id
 `
 
 type ListEndpointsInFlightRow struct {
@@ -579,7 +582,7 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, now int64) (int64, erro
 }
 
 const releaseDelivery = `-- name: ReleaseDelivery :execrows
-UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND place = 2
+UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND place <> 1 AND ended_at = 0 AND due_at = 0
 `
 
 type ReleaseDeliveryParams struct {
@@ -597,8 +600,8 @@ func (q *Queries) ReleaseDelivery(ctx context.Context, arg ReleaseDeliveryParams
 
 const restartDelivery = `-- name: RestartDelivery :one
 UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0, due_at = 0,
-    next_at = CASE WHEN place = 2 THEN next_at ELSE CAST($1 AS BIGINT) END,
-    place = CASE WHEN place = 2 THEN place ELSE 1 END
+    next_at = CASE WHEN place <> 1 AND ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST($1 AS BIGINT) END,
+    place = CASE WHEN place <> 1 AND ended_at = 0 AND due_at = 0 THEN place ELSE 1 END
 WHERE id = $2 AND workspace_id = $3
 RETURNING id, workspace_id, flow_id, run_id, node, url, header, secret, signature, state, attempt, tries, fence, created_at, due_at, next_at, ended_at, erased, body, endpoint_id, place, position, signer
 `
@@ -660,7 +663,7 @@ func (q *Queries) RestartFailed(ctx context.Context, arg RestartFailedParams) (i
 }
 
 const returnDelivery = `-- name: ReturnDelivery :exec
-UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND fence = $3 AND place = 2
+UPDATE deliveries SET place = 1, next_at = $1 WHERE id = $2 AND fence = $3 AND place <> 1 AND ended_at = 0 AND due_at = 0
 `
 
 type ReturnDeliveryParams struct {

@@ -8,8 +8,11 @@ ON CONFLICT (id) DO NOTHING;
 -- name: FindDelivery :one
 SELECT * FROM deliveries WHERE id = @id AND workspace_id = @workspace_id;
 
+-- A delivery is with a worker or its job if it has not ended and is neither in
+-- line nor due later. Its place alone does not say so while an instance of 0.1.0
+-- is still at work beside this one during an upgrade: that one does not write it.
 -- name: FindHeldDelivery :one
-SELECT * FROM deliveries WHERE id = @id AND fence = @fence AND place = 2;
+SELECT * FROM deliveries WHERE id = @id AND fence = @fence AND place <> 1 AND ended_at = 0 AND due_at = 0;
 
 -- name: ListDeliveries :many
 SELECT * FROM deliveries
@@ -22,7 +25,7 @@ SELECT * FROM deliveries WHERE run_id = @run_id AND workspace_id = @workspace_id
 -- name: FinishAttempt :one
 UPDATE deliveries SET state = @state, attempt = attempt + 1, tries = tries + 1,
     place = @place, due_at = @due_at, next_at = @next_at, ended_at = @ended_at
-WHERE id = @id AND fence = @fence AND place = 2
+WHERE id = @id AND fence = @fence AND place <> 1 AND ended_at = 0 AND due_at = 0
 RETURNING tries, workspace_id, endpoint_id;
 
 -- name: InsertAttempt :exec
@@ -46,7 +49,7 @@ SELECT workspace_id FROM deliveries WHERE place = 1 AND place > 0 AND workspace_
 SELECT d.workspace_id, d.endpoint_id, count(*) AS attempts, CAST(max(e.failures) AS BIGINT) AS failures, CAST(max(e.proven) AS BIGINT) AS proven,
     CAST(max(e.slow) AS BIGINT) AS slow, CAST(max(e.paused_until) AS BIGINT) AS paused_until
 FROM deliveries d JOIN endpoints e ON e.id = d.endpoint_id
-WHERE d.place = 2 AND d.place > 0 GROUP BY d.workspace_id, d.endpoint_id;
+WHERE d.place = 2 AND d.place > 0 AND d.ended_at = 0 AND d.due_at = 0 GROUP BY d.workspace_id, d.endpoint_id;
 
 -- name: HandDeliveries :many
 UPDATE deliveries SET place = 2, fence = fence + 1 WHERE place = 1 AND id IN (
@@ -56,16 +59,16 @@ RETURNING id, fence;
 
 -- name: RestartDelivery :one
 UPDATE deliveries SET state = 'pending', attempt = 0, ended_at = 0, due_at = 0,
-    next_at = CASE WHEN place = 2 THEN next_at ELSE CAST(@now AS BIGINT) END,
-    place = CASE WHEN place = 2 THEN place ELSE 1 END
+    next_at = CASE WHEN place <> 1 AND ended_at = 0 AND due_at = 0 THEN next_at ELSE CAST(@now AS BIGINT) END,
+    place = CASE WHEN place <> 1 AND ended_at = 0 AND due_at = 0 THEN place ELSE 1 END
 WHERE id = @id AND workspace_id = @workspace_id
 RETURNING *;
 
 -- name: ReleaseDelivery :execrows
-UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND place = 2;
+UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND place <> 1 AND ended_at = 0 AND due_at = 0;
 
 -- name: ReturnDelivery :exec
-UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND fence = @fence AND place = 2;
+UPDATE deliveries SET place = 1, next_at = @now WHERE id = @id AND fence = @fence AND place <> 1 AND ended_at = 0 AND due_at = 0;
 
 -- name: ReleaseDeliveries :execrows
 UPDATE deliveries SET place = 1, next_at = CASE WHEN next_at > 0 THEN next_at ELSE @now END WHERE place = 2 AND place > 0;
