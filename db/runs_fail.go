@@ -14,7 +14,8 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.ctx, runID)
-		if err != nil && !isNoRows(err) {
+		sized := err == nil // not if it is too damaged even for that
+		if err != nil && !isNoRows(err) && !flow.IsPermanent(classified(err)) {
 			return fmt.Errorf("size of %s: %w", runID, err)
 		}
 		run.EndedAt = s.cfg.Now()
@@ -43,11 +44,13 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
 		run.CreatedAt, run.StartedAt, run.EndedAt = timeOf(row.CreatedAt), timeOf(row.StartedAt), timeOf(row.EndedAt)
 		run.Seq, run.RunSeq = row.Seq, row.Seq
-		left, err := tx.SizeRun(tx.ctx, runID)
-		if err != nil {
-			return fmt.Errorf("size of %s: %w", runID, err)
+		if sized {
+			left, err := tx.SizeRun(tx.ctx, runID)
+			if err != nil {
+				return fmt.Errorf("size of %s: %w", runID, err)
+			}
+			tx.storeBytes(run.WorkspaceID, left-size)
 		}
-		tx.storeBytes(run.WorkspaceID, left-size)
 		tx.tell(runID)
 		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}).letGo(tx)
 	})
