@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -115,7 +116,8 @@ func eachDocument(ctx context.Context, store DocumentStore, ws string, visit fun
 			}
 			if f.LiveHash != "" {
 				document, err := store.FindDocument(ctx, ws, f.LiveHash)
-				if err != nil {
+				// A version whose document is missing cannot run, so it sends nothing.
+				if err != nil && !errors.Is(err, &Error{Code: CodeNotFound}) {
 					return fmt.Errorf("find the live document of %s: %w", f.ID, err)
 				}
 				if d, _ := ParseDocument(document); d != nil {

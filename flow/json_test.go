@@ -116,7 +116,7 @@ func TestJSONProblemsAreOurs(t *testing.T) {
 		`{"a" 1}`:        `unexpected '1' after a name, where ':' belongs, at byte 5`,
 		`{"a": 1 "b"}`:   `unexpected '"' after a value, where ',' or '}' belongs, at byte 8`,
 		`[1 2]`:          `unexpected '2' after a value, where ',' or ']' belongs, at byte 3`,
-		`[tru]`:          `unexpected ']' where true, false or null should stand, at byte 4`,
+		`[tru]`:          `unexpected ']' where true, false or null should be, at byte 4`,
 		`{1: 2}`:         `a name must be a text in double quotes, at byte 1`,
 		`["\x"]`:         `a text has a backslash before something that JSON does not escape; write \\ for a backslash, at byte 2`,
 		"[\"a\nb\"]":     `unexpected '\n' inside a text, where it needs an escape such as \n, at byte 3`,
