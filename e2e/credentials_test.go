@@ -190,7 +190,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		}, append(edges, "call.status > out_got.value")...))
 	}
 	open := call("open.json", "https://api.example.com", "where.value > call.url")
-	if r := s.command("flow", "import", open, "--publish"); r.code == 0 || !strings.Contains(r.errs, "whoever starts a run") || !strings.Contains(r.errs, "under Credentials") {
+	if r := s.command("flow", "import", open, "--publish"); r.code == 0 || !strings.Contains(r.errs, "anyone who starts a run") || !strings.Contains(r.errs, "under Credentials") {
 		t.Errorf("an unbound credential was published: %+v", r)
 	}
 	if r := s.command("credential", "hosts", "api", "--host", "api.example.com", "--host", "*.example.org"); r.code != 0 || !strings.Contains(r.out, "api.example.com, *.example.org") {

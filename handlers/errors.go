@@ -58,15 +58,15 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// statusGone ends a request whose caller is gone. Nobody receives it; it is what
-// proxies write into their logs for this.
+// statusGone is the status of a request whose client is gone. It is never
+// received; proxies log the same number.
 const statusGone = 499
 
-// errGone is a write that the caller did not take.
+// errGone is returned for a write to a client that is gone.
 var errGone = errors.New("the caller is gone")
 
-// gone reports whether an error is no more than that of a caller who is gone,
-// which ends whatever is done for them.
+// gone reports whether an error only means that the client is gone, which
+// cancels the work for it.
 func gone(err error, r *http.Request) bool {
 	_, ours := errors.AsType[*flow.Error](err)
 	return errors.Is(err, errGone) || r.Context().Err() != nil && (!ours || errors.Is(err, context.Canceled))
@@ -82,7 +82,7 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 	case ok && e == errLink:
 		return e
 	case ok && e.Code == flow.CodeNotFound:
-		return notFound(r.URL.Path) // the store's own words would tell what kind of thing it is
+		return notFound(r.URL.Path) // the store's message would reveal the kind of object
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
 	case gone(err, r):
@@ -96,11 +96,11 @@ func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error 
 	return flow.AsError(nil)
 }
 
-// idNames are the IDs that follow a word in a path.
+// idNames maps a path segment to the name of the ID that follows it.
 var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID"}
 
-// notFound is errNotFound, unless the path lacks an ID, as that of a script does
-// whose variable is not set.
+// notFound returns errNotFound, or a specific error if the path lacks an ID, as
+// when a script's variable is not set.
 func notFound(path string) *flow.Error {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

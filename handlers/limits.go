@@ -88,9 +88,9 @@ func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
 	return taken
 }
 
-// takeRate takes one request out of a minute, usually the key's. What has room
-// here may have none over all instances; what has none here need not be asked
-// there, which keeps a flood from the database.
+// takeRate takes one request from a per-minute limit, usually the key's. It
+// asks the database for the limit over all instances only if this instance's
+// own count allows the request, which keeps floods away from the database.
 func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
 	here := of.take(key, c.s.Now())
 	if !here.OK {
@@ -98,7 +98,7 @@ func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
 	}
 	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+key.ID, key.RPM)
 	if err != nil {
-		c.s.Log.Warn("a request was counted by this instance alone", "key", key.ID, "error", err)
+		c.s.Log.Warn("a request was counted only by this instance", "key", key.ID, "error", err)
 	}
 	if all == nil {
 		return here
@@ -121,14 +121,14 @@ func (c *call) limitRate() error {
 }
 
 // invalidKeysPerMinute is how many requests with an invalid key an address may
-// send before they are answered with 429. A program with the wrong key is told
-// what is wrong many times; one that guesses is slowed down.
+// send before they get 429. It is high enough for a misconfigured program to
+// see its error, and low enough to slow down guessing.
 const invalidKeysPerMinute = 60
 
-// refuseKey counts a request with an invalid key under the address it came from
-// and says that there were too many, or what is wrong with the key. The key is
-// looked up first, so that a valid one is served however many invalid ones
-// others behind the same address have sent.
+// refuseKey counts a request with an invalid key for its client address and
+// returns either that there were too many, or what is wrong with the key. The
+// key is looked up first, so that valid keys work however many invalid ones the
+// same address has sent.
 func (c *call) refuseKey(err error) error {
 	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
 		return err

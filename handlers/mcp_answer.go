@@ -56,7 +56,7 @@ func (a *agentAnswer) FlushError() error {
 // ping keeps an event stream open.
 func (a *agentAnswer) ping() error { return a.send(": ping\n\n") }
 
-// pad begins an answer in JSON with white space, which means nothing there.
+// pad starts a JSON response with white space, which is insignificant.
 func (a *agentAnswer) pad() error {
 	a.Header().Set("Content-Type", typeJSON)
 	return a.send("\n")

@@ -111,8 +111,8 @@ func (m *message) mayWait(run *flow.Run, begun time.Time) error {
 	return nil
 }
 
-// keepOpen keeps proxies from hanging up, and finds out whether a caller who has
-// finished sending still reads.
+// keepOpen prevents proxies from closing the connection, and detects whether a
+// client that has finished sending still reads.
 func (m *message) keepOpen() error {
 	if m.streams {
 		return m.answer.ping()

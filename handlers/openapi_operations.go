@@ -135,13 +135,13 @@ var (
 		problems: []flow.Code{flow.CodeResultNotSaved, flow.CodeRunExpired, flow.CodeStorageFull},
 		answers:  []answer{{status: 202, text: "It is being sent.", json: reflect.TypeFor[deliveryObject]()}}}
 
-	docListWebhooks = operation{id: "listWebhooks", tag: "Webhooks", summary: "List webhook nodes and what they are signed with",
-		text:    "A secret is made when it is first read or first used, so a receiver can be set up before the first message.",
-		answers: []answer{{status: 200, text: "The webhook nodes of the live version, and those of the draft that differ.", json: reflect.TypeFor[webhookList]()}}}
+	docListWebhooks = operation{id: "listWebhooks", tag: "Webhooks", summary: "List webhook nodes and their signing secrets",
+		text:    "A secret is created when it is first read or used, so a receiver can be set up before the first message.",
+		answers: []answer{{status: 200, text: "The webhook nodes of the live version, and those of the draft that are new or send to another host.", json: reflect.TypeFor[webhookList]()}}}
 
 	docKeySecret = operation{id: "showWebhookSecret", tag: "Webhooks", summary: "Read the webhook secret of the key",
-		text:    "Signs the webhooks that runs of this key ask for in run_options.webhook without a secret. Rotating the key keeps it.",
-		answers: []answer{{status: 200, text: "The secret of the key that the request bears.", json: reflect.TypeFor[keySecret]()}}}
+		text:    "Signs webhooks in run_options.webhook without a secret, for runs started with this key. Rotating the key keeps it.",
+		answers: []answer{{status: 200, text: "The webhook secret of the key in the request.", json: reflect.TypeFor[keySecret]()}}}
 
 	docCreateFile = operation{id: "createFile", tag: "Files", summary: "Upload a file for an input of type file",
 		text: "One part, called file. The answer can be given to a run as the value of the input. With curl: -F file=@cat.png.",

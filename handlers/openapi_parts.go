@@ -124,6 +124,6 @@ func optionsSchema() schema {
 	set("timeout_s", "Seconds that the run may take.", nullable(properties["timeout_s"].(schema)))
 	set("save", "false erases the run's content once it and its deliveries have ended.", nullable(properties["save"].(schema)))
 	secret := webhook["properties"].(schema)["secret"].(schema)
-	secret["description"], secret["pattern"] = "Signs the message; the webhook secret of the key when absent, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"
+	secret["description"], secret["pattern"] = "Signs the message. Default: the webhook secret of the key, see GET /v1/webhook-secret.", "^whsec_[A-Za-z0-9+/]+=*$"
 	return options
 }

@@ -80,11 +80,11 @@ type problem struct {
 	Quota     *quotaObject   `json:"quota,omitempty" doc:"Of quota_exceeded: which quota of the workspace is used up."`
 }
 
-// quotaObject is a quota of the workspace that does not allow the request.
+// quotaObject is the quota of the workspace that refused the request.
 type quotaObject struct {
-	Unit  string `json:"unit" doc:"What it counts: bytes stored, flows, or runs kept, as bytes, flows or runs."`
-	Limit int64  `json:"limit" doc:"How much the workspace may keep."`
-	Used  int64  `json:"used" doc:"How much it keeps."`
+	Unit  string `json:"unit" doc:"What it counts: bytes (stored), flows or runs (kept)."`
+	Limit int64  `json:"limit" doc:"How much the workspace may store."`
+	Used  int64  `json:"used" doc:"How much it stores now."`
 }
 
 func newQuotaObject(q *flow.Quota) *quotaObject {

@@ -25,7 +25,7 @@ const (
 	accessManage            // scope manage
 	accessFile              // scope read, or run for what the key may use, or a signed link
 	accessErase             // scope manage, or run for what the key uploaded itself
-	accessKey               // any scope, for what concerns the key itself
+	accessKey               // any scope, for routes about the key itself
 )
 
 // scopes of which a key needs one.

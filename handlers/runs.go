@@ -88,8 +88,8 @@ func (c *call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	return c.awaitHeld(run, limit, nil)
 }
 
-// awaitHeld is await for a request that counts as held already. It also returns
-// at the next tick.
+// awaitHeld is await for a request that is already counted as held. It also
+// returns at the next tick.
 func (c *call) awaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()

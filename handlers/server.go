@@ -160,8 +160,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Leave makes /readyz say that this process shuts down. Everything else is
-// answered as before.
+// Leave makes /readyz report that this process shuts down. Everything else is
+// served as before.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
 // Drain lets go of everything that waits: event streams end, held answers go
@@ -210,9 +210,9 @@ func ofAPI(path string) bool {
 	return false
 }
 
-// strictTransport is the Strict-Transport-Security header for a public URL: a
-// year of https for its host. Subdomains may belong to others, and http and this
-// machine's own addresses have no use for it, so they are left out.
+// strictTransport returns the Strict-Transport-Security header for a public
+// URL: one year, without subdomains, which may belong to others. It is empty
+// for http and localhost.
 func strictTransport(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {

@@ -6,16 +6,16 @@ import (
 	"sluice/flow"
 )
 
-// webhookObject is a webhook node and what it is signed with.
+// webhookObject is a webhook node with its signing secret.
 type webhookObject struct {
 	Node       string         `json:"node"`
 	Label      *string        `json:"label"`
-	URL        *string        `json:"url" doc:"Where it sends; null when an edge or a template decides that in each run."`
-	Live       bool           `json:"live" doc:"The live version sends it; otherwise only the draft does."`
-	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages, there before the first of them; null when a credential signs."`
-	Shared     bool           `json:"shared" doc:"The secret is that of the flow, which webhooks of before secrets of their own use until theirs is replaced."`
-	Credential *string        `json:"credential" doc:"Name of the credential that signs instead of a secret of its own."`
-	Previous   []secretObject `json:"previous" doc:"Replaced secrets that sign beside the present one for a while."`
+	URL        *string        `json:"url" doc:"Where it sends; null if an edge or a template provides the URL."`
+	Live       bool           `json:"live" doc:"Whether the live version sends it; otherwise only the draft does."`
+	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; it exists before the first one. Null if a credential signs."`
+	Shared     bool           `json:"shared" doc:"Whether it still uses the shared secret of the flow, as in older versions. Replacing the secret ends that."`
+	Credential *string        `json:"credential" doc:"Name of the credential that signs instead of the node's own secret."`
+	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign beside the current one."`
 }
 
 type secretObject struct {
@@ -27,9 +27,9 @@ type webhookList struct {
 	Webhooks []webhookObject `json:"webhooks"`
 }
 
-// keySecret is what signs the webhooks of the runs that a key starts.
+// keySecret is the webhook secret of a key.
 type keySecret struct {
-	Secret string `json:"secret" doc:"whsec_ and base64. It stays when the key is rotated."`
+	Secret string `json:"secret" doc:"whsec_ and base64. Rotating the key keeps it."`
 }
 
 // showKeySecret is GET webhook-secret: the key's own.
@@ -38,7 +38,7 @@ func (s *Server) showKeySecret(c *call) error {
 		return err
 	}
 	if c.key.ID == "" {
-		return flow.Errorf(flow.CodeNotFound, "This request bears no stored key, so there is no key to have a webhook secret.")
+		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
 	}
 	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.key.WorkspaceID, c.key.ID)
 	if err != nil {

@@ -20,9 +20,9 @@ const (
 	longestPause    = 24 * time.Hour
 )
 
-// sendDue hands deliveries to the queue as slots become free, until ctx ends:
-// at once when a commit here put one in line or freed a slot, and four times a
-// second for retries and for what other instances wrote.
+// sendDue creates jobs for deliveries as slots become free, until ctx ends:
+// immediately after a local commit queued a delivery or freed a slot, and four
+// times a second for retries and for changes by other instances.
 func (r *Runner) sendDue(ctx context.Context) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
@@ -58,17 +58,17 @@ func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
 	if flow.IsPermanent(err) {
 		return errors.Join(err, r.failDelivery(ctx, j))
 	}
-	if err != nil && !errors.Is(err, flow.ErrFenced) && (ctx.Err() != nil || r.Draining()) { // the attempt is made again, under the same ID
+	if err != nil && !errors.Is(err, flow.ErrFenced) && (ctx.Err() != nil || r.Draining()) { // the attempt is repeated under the same ID
 		return r.store.ReturnDelivery(context.WithoutCancel(ctx), j.ID, j.Attempt)
 	}
 	return err
 }
 
-// failDelivery ends a delivery that cannot be read or recorded, without looking
-// at it.
+// failDelivery fails a delivery that cannot be read or recorded, without
+// reading it.
 func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
 	a := flow.DeliveryAttempt{DeliveryID: j.ID, StartedAt: r.now(), Cause: flow.CauseOwn,
-		Error: "What is stored of this delivery cannot be read, so it was given up. The log has the details."}
+		Error: "The stored data of this delivery cannot be read, so it failed. The log has the details."}
 	return r.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
 }
 
@@ -79,7 +79,7 @@ func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) erro
 	if a.Error != "" && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	a.Latency = time.Since(since).Truncate(time.Microsecond) // of the monotonic clock, which nobody sets back
+	a.Latency = time.Since(since).Truncate(time.Microsecond) // monotonic clock, so never negative
 	next := r.outcome(d, &a, after)
 	next.Attempt = j.Attempt
 	err := r.again(ctx, "recording delivery "+d.ID, func() error {

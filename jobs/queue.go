@@ -43,7 +43,7 @@ type Queue struct {
 	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
 	wake   func(queue string)
 	work   func(ctx context.Context, j flow.Job)
-	due    chan struct{} // holds at most one notification that deliveries wait for slots
+	due    chan struct{} // at most one notification that deliveries wait for slots
 }
 
 // client is what both instantiations of River's client share.
@@ -162,7 +162,7 @@ func (q *Queue) Wake(jobs []flow.Job) {
 	}
 }
 
-// WakeDeliveries makes the Runner share out the slots for webhook attempts.
+// WakeDeliveries makes the Runner assign slots for webhook attempts.
 func (q *Queue) WakeDeliveries() { poke(q.due) }
 
 func split(jobs []flow.Job) (runs, deliveries []flow.Job) {

@@ -13,13 +13,15 @@ import (
 const (
 	// trialPatience bounds the trials of all suspects together.
 	trialPatience = 30 * time.Second
-	// recoverEvery is how often dead instances are looked for on PostgreSQL.
+	// recoverEvery is the interval between searches for dead instances on
+	// PostgreSQL.
 	recoverEvery = 5 * time.Second
-	// busyLookEvery is how often the marks of busy runs are looked at on PostgreSQL.
+	// busyLookEvery is the interval between checks of the marks of busy runs on
+	// PostgreSQL.
 	busyLookEvery = 250 * time.Millisecond
 )
 
-// recover hands dead workers' runs back to the queue and has suspects tried in
+// recover returns the runs of dead workers to the queue and tries suspects in
 // the background.
 func (r *Runner) recover(ctx context.Context) error {
 	report, err := r.store.Recover(ctx, r.cfg.Instance)
@@ -35,9 +37,9 @@ func (r *Runner) recover(ctx context.Context) error {
 	return nil
 }
 
-// trySuspects tries suspects beside the normal work, one group after the other,
-// unless it is at it already. A crash then tells that the run which caused it is
-// one of a group, and the next start tries halves of that group.
+// trySuspects tries suspects beside normal work, one group after the other,
+// unless trials are already in progress. If a crash ends a trial, its cause is
+// in that group, and the next start tries halves of the group.
 func (r *Runner) trySuspects(ctx context.Context, suspects []flow.Suspect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +68,7 @@ func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
 	})
 	groups := flow.TrialGroups(suspects)
 	for _, group := range groups {
-		if r.Draining() { // those that are left are suspects of the next start
+		if r.Draining() { // the next start tries the remaining suspects
 			break
 		}
 		errs = append(errs, r.tryGroup(ctx, group, r.cfg.Trial/time.Duration(len(groups))))
@@ -74,9 +76,9 @@ func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
 	return errors.Join(errs...)
 }
 
-// tryGroup works on suspects at the same time and returns once each of them has
-// recorded something, ended or been handed back, or after the patience. Those
-// that are not done go on.
+// tryGroup works on a group of suspects concurrently and returns once each of
+// them has recorded progress, ended or returned to the queue, or after the
+// patience. Unfinished runs continue.
 func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience time.Duration) error {
 	ids := make([]string, len(group))
 	for i := range group {
@@ -134,7 +136,7 @@ func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64
 	}
 }
 
-// poison ends a run that takes the process down with it.
+// poison ends a run that crashes the process.
 func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 	attempts, err := r.takeSuspects(ctx, []string{s.RunID})
 	attempt, mine := attempts[s.RunID]
@@ -142,15 +144,15 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 		return err
 	}
 	err = r.carry(ctx, s.RunID, attempt, flow.Errorf(flow.CodePoisoned,
-		"Sluice stopped again and again while this run was at work, also when it was tried on its own, so it was given up."))
+		"Sluice crashed repeatedly while this run was at work, also when it was tried on its own, so the run was ended."))
 	if errors.Is(err, flow.ErrFenced) {
-		return nil // somebody else looks after it
+		return nil // another instance has taken it over
 	}
 	return err
 }
 
-// waitTrials waits, once the Runner is draining, for the runs on trial, which the
-// queue does not know of.
+// waitTrials waits, once the Runner is draining, for the runs on trial, which
+// have no job in the queue.
 func (r *Runner) waitTrials(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
@@ -163,8 +165,8 @@ func (r *Runner) waitTrials(ctx context.Context) {
 	}
 }
 
-// saveBusy stores which runs have been at work for more than one look. What
-// takes less cannot be told by looking, and the writes of a run tell the rest.
+// saveBusy stores which runs were busy in two consecutive checks. Shorter work
+// is covered by the marks that a run's own writes store.
 func (r *Runner) saveBusy() func(ctx context.Context) error {
 	seen, saved := map[string]bool{}, map[string]bool{}
 	return func(ctx context.Context) error {

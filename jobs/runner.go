@@ -18,7 +18,7 @@ import (
 
 const (
 	heartbeatEvery = 5 * time.Second
-	// beginEvery is the pause before another attempt to start on a store that
+	// beginEvery is the interval between attempts to start on a store that
 	// cannot be written to.
 	beginEvery = time.Second
 )
@@ -47,7 +47,7 @@ type Config struct {
 	// there are no more; default flow.DeliveryPause.
 	Pause func(failed int64, jitter float64) (time.Duration, bool)
 	// Busy records which runs work in this process, for the recovery after a
-	// crash; default marks that no crash survives.
+	// crash; by default the marks do not survive a crash.
 	Busy *flow.BusyMarks
 	// Calls is flow.Engine.Calls.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
@@ -92,14 +92,14 @@ type Runner struct {
 	hold      chan struct{}
 	stop      context.CancelFunc
 	loops     sync.WaitGroup
-	trials    sync.WaitGroup             // suspects on trial, and those who wait for them
+	trials    sync.WaitGroup             // suspects on trial, and goroutines that wait for them
 	recovered bool                       // by begin, which may be repeated
 	trying    bool                       // suspects are being tried; guarded by mu
 	blocked   atomic.Pointer[flow.Error] // why nothing can be accepted yet
 	born      time.Time                  // by which lastBeat counts
 	lastBeat  atomic.Int64               // when the last heartbeat that succeeded began, as a time.Duration since born
 	unsaved   atomic.Bool                // a run with save: false ended since the last look
-	swept     time.Time                  // when what crashes left of files was last looked for; of tidy alone
+	swept     time.Time                  // last search for leftover files of crashes; used only by tidy
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -150,9 +150,9 @@ func New(cfg Config) *Runner {
 // memory equals what is read back.
 func (r *Runner) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// Start takes back what dead workers held and sets workers and timers to work.
-// While the store is full or locked, nothing is accepted and Start returns all
-// the same: the rest follows as soon as the store can be written to.
+// Start recovers the work of dead workers and starts workers and timers. If the
+// store is full or locked, Start returns anyway and no runs are accepted;
+// recovery is retried until the store can be written to.
 func (r *Runner) Start(ctx context.Context) error {
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if r.shared { // before anything that takes time: a silent instance counts as dead
@@ -171,7 +171,7 @@ func (r *Runner) Start(ctx context.Context) error {
 	return nil
 }
 
-// begin recovers and starts the workers. It can be repeated after an error.
+// begin recovers and starts the workers. It can be retried after an error.
 func (r *Runner) begin(ctx context.Context) error {
 	if err := r.heartbeat(ctx); err != nil {
 		return fmt.Errorf("announce this instance: %w", err)
@@ -197,7 +197,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	return nil
 }
 
-// beginLater repeats begin until it succeeds or the Runner stops.
+// beginLater retries begin until it succeeds or the Runner stops.
 func (r *Runner) beginLater(ctx context.Context) {
 	for {
 		select {
@@ -224,14 +224,14 @@ func (r *Runner) block(err error) {
 	}
 }
 
-// isPassing reports whether an error is known to go away without a restart.
+// isPassing reports whether an error can go away without a restart.
 func isPassing(err error) bool {
 	e, ok := errors.AsType[*flow.Error](err)
 	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded)
 }
 
-// heartbeat tells the other processes that this one lives. When it began counts,
-// since the database takes the time after that.
+// heartbeat tells the other processes that this one is alive. lastBeat is the
+// time before the call, because the database records a later time.
 func (r *Runner) heartbeat(ctx context.Context) error {
 	begun := time.Since(r.born)
 	err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers)
@@ -241,15 +241,16 @@ func (r *Runner) heartbeat(ctx context.Context) error {
 	return err
 }
 
-// stillHolds returns an error if another process may have taken the run over:
-// then this one was frozen and must not reach outside for it.
+// stillHolds returns an error if another process may have taken over the run,
+// because this one was frozen. It must then make no external calls for the run.
 func (r *Runner) stillHolds(ctx context.Context, runID string, attempt int64) error {
 	return r.confirm(ctx, "confirming "+runID, func() error { return r.store.HoldRun(ctx, runID, attempt) })
 }
 
-// confirm asks the store whether something is still this process's, if the last
-// heartbeat is so old that others may have taken it over. A fresh heartbeat comes
-// first: nobody takes over after it. The times are of the monotonic clock.
+// confirm checks in the store that this process still holds something, if the
+// last heartbeat is so old that another process may have taken over. It sends a
+// heartbeat first, which prevents later takeovers. Times are from the monotonic
+// clock.
 func (r *Runner) confirm(ctx context.Context, what string, find func() error) error {
 	if !r.shared || time.Since(r.born)-time.Duration(r.lastBeat.Load()) < r.cfg.InstanceTimeout {
 		return nil
@@ -283,7 +284,7 @@ func (r *Runner) loop(ctx context.Context, every time.Duration, f func(context.C
 // Draining tells whether Drain has begun.
 func (r *Runner) Draining() bool { return r.draining.Load() }
 
-// refusal is why no run can be accepted at the moment, or nil.
+// refusal returns why no run can be accepted now, or nil.
 func (r *Runner) refusal() error {
 	if !r.Accepts() {
 		return draining()

@@ -30,7 +30,7 @@ func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
 	return r.carry(ctx, runID, attempt, nil)
 }
 
-// carry is goOn for a run that ends with an error instead, if there is one.
+// carry is goOn, or fails the run if err is set.
 func (r *Runner) carry(ctx context.Context, runID string, attempt int64, end *flow.Error) (err error) {
 	active, run := r.take(runID, attempt) // before the run is read, so that no cancel falls in between
 	defer r.letGo(runID, active)
@@ -50,9 +50,9 @@ func (r *Runner) carry(ctx context.Context, runID string, attempt int64, end *fl
 	return err
 }
 
-// failRun ends a run that cannot go on because of what is stored of it.
+// failRun fails a run that cannot continue because of its stored data.
 func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error {
-	cause := flow.Errorf(flow.CodeInternal, "What is stored of this run cannot be read, or what it gave cannot be stored, so it was given up. The log has the details.")
+	cause := flow.Errorf(flow.CodeInternal, "The data of this run cannot be read or stored, so the run failed. The log has the details.")
 	run, err := r.store.FailRun(ctx, runID, attempt, cause)
 	if err != nil {
 		return fmt.Errorf("give up %s: %w", runID, err)
@@ -77,9 +77,9 @@ func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, att
 	return plan, err
 }
 
-// again repeats what failed for a transient reason until ctx ends or the process
-// shuts down, because the job that asks for it is the only one for its run or
-// delivery. A permanent error is returned after a few tries.
+// again retries transient failures until ctx ends or the process shuts down,
+// because this job is the only one for its run or delivery. A permanent error
+// is returned after a few tries.
 func (r *Runner) again(ctx context.Context, what string, f func() error) error {
 	permanent := 0
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
@@ -216,7 +216,7 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	return nil
 }
 
-// ended takes note of the end of a run.
+// ended records the end of a run.
 func (r *Runner) ended(run *flow.Run) {
 	if !run.Save {
 		r.unsaved.Store(true)

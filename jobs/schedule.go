@@ -13,7 +13,7 @@ const (
 	tombstoneAge = 400 * 24 * time.Hour
 )
 
-// takeDue hands waiting runs whose time has come to the queue.
+// takeDue moves due waiting runs to the queue.
 func (r *Runner) takeDue(ctx context.Context) error {
 	for {
 		wakes, _, err := r.store.DueWakes(ctx, r.now(), dueBatch)

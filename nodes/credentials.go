@@ -11,14 +11,14 @@ import (
 	"sluice/providers"
 )
 
-// credentialFiller puts secrets in the place of references, all of them for one
-// host. What an edge brought is data: it may hold the text of a secret, but no
+// credentialFiller replaces references by secrets, all for one host. A value
+// that arrived by an edge is data: it may contain the text of a secret, but no
 // reference to one.
 type credentialFiller struct {
 	in      *flow.In
 	host    string // with its port, as flow.HostPort returns it
 	secrets map[string]string
-	redact  func(secret string) // is told of every secret
+	redact  func(secret string) // called with every secret
 	used    bool                // since it was last reset
 }
 
@@ -48,7 +48,8 @@ func (c *credentialFiller) text(ctx context.Context, s flow.SecretText, escape f
 	return s.Fill(c.secrets, escape), nil
 }
 
-// origin is where a value comes from, which decides how it references secrets.
+// origin is where a value comes from, which determines how it may reference
+// secrets.
 type origin int
 
 const (
@@ -99,16 +100,16 @@ func (c *credentialFiller) fill(ctx context.Context, v any, from origin, escape 
 	return v, nil
 }
 
-// referenceAsData refuses a reference that arrived by an edge. Sent as it is, the
-// other side would get a name where it wants a secret; followed, a caller could
-// choose which secret goes out.
+// referenceAsData returns the error for a reference that arrived by an edge.
+// Sent unchanged, the receiver would get a name instead of a secret; resolved,
+// a caller could choose which secret is sent.
 func referenceAsData(name string) error {
 	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", truncate(name, 80))
 }
 
-// targetURL is the URL in a field of a node with its credentials filled in. They
-// are opened for the host that the URL has without them, so none can change the
-// host.
+// targetURL returns the URL in a field of a node with its credentials filled in.
+// They are opened for the host of the URL without them, so a credential cannot
+// change the host.
 func targetURL(ctx context.Context, in *flow.In, field string, redact func(secret string)) (*url.URL, *credentialFiller, error) {
 	text, references := in.Config[field].(flow.SecretText)
 	if !references {
@@ -137,7 +138,7 @@ func parseTarget(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// modelHosts are the hosts of the provider whose model a node names.
+// modelHosts returns the hosts of the provider whose model a node names.
 func modelHosts(n *flow.Node) []string {
 	provider := ProviderOf(n)
 	if provider == "" {
@@ -150,11 +151,11 @@ func modelHosts(n *flow.Node) []string {
 	return addressHosts(p.BaseURL)
 }
 
-// modelDestination is where nodes with a field for a model send credentials.
+// modelDestination describes where nodes with a model field send credentials.
 var modelDestination = &flow.Destination{Field: "model", Hosts: modelHosts}
 
-// addressHosts is the host of an address in a list, as credentials are bound to
-// it.
+// addressHosts returns the host of an address, as a list of hosts that
+// credentials are bound to.
 func addressHosts(address string) []string {
 	u, err := url.Parse(address)
 	if err != nil {

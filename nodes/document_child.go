@@ -23,9 +23,9 @@ import (
 // Documents and pages come from strangers, and their readers can be led into
 // endless loops, endless memory and stack overflows, which Go does not survive.
 // So they are read in a child process of our own binary, which may fail alone.
-// A reader that is taken over must not be worth more than its document either:
-// it has no environment and, as far as the system allows, no files, no network
-// and no way to more rights (document_guard.go).
+// A compromised reader must not gain access to anything but its document: it
+// has no environment and, as far as the system allows, no files, no network and
+// no way to gain privileges (document_guard.go).
 
 const (
 	// childMark in the environment makes a process a reader.
@@ -132,7 +132,7 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 		return readText{}, err
 	}
 	defer asked.close()
-	outbound.Report(ctx, false) // a turn is waited for, and then another process does the work
+	outbound.Report(ctx, false) // this process waits for a slot, and then for the reader
 	if err := children.take(ctx, workspace); err != nil {
 		return readText{}, err
 	}
@@ -149,7 +149,7 @@ func readInChild(ctx context.Context, workspace string, what reading, content io
 	return answer.understand()
 }
 
-// runChild runs a reader on what in holds.
+// runChild runs a reader on the content of in.
 func runChild(ctx context.Context, in *os.File, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, ownBinary())
 	cmd.Env = []string{childMark + "=1", "GOMAXPROCS=2"}

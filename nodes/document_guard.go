@@ -11,30 +11,29 @@ import (
 	"sluice/nodes/confine"
 )
 
-// Guard is one thing that keeps the reader of documents from doing more than
-// reading its document.
+// Guard is one restriction of the document reader.
 type Guard struct {
 	Name   string // such as "files"
 	On     bool
-	Detail string // what it is kept from, or why it is not
+	Detail string // what is prevented, or why the guard does not hold
 }
 
-// attempts are what a reader tries, for ReaderGuards and for tests.
+// attempts lists what a reader tries to do, for ReaderGuards and tests.
 type attempts struct {
 	Files []string // to open for reading
 	TCP   int      // port on 127.0.0.1 to connect to
 	UDP   int      // port on 127.0.0.1 to send to
 }
 
-// attempted is how a reader is confined, and what became of its attempts: why
-// each failed, and empty for one that succeeded.
+// attempted reports how a reader is confined and why each attempt failed; empty
+// for one that succeeded.
 type attempted struct {
 	Held     confine.State
 	Files    []string
 	TCP, UDP string
 }
 
-// ReaderGuards starts a reader and returns what holds for it on this machine.
+// ReaderGuards starts a reader and returns which guards hold on this machine.
 func ReaderGuards(ctx context.Context) ([]Guard, error) {
 	ports, err := openPorts()
 	if err != nil {
@@ -48,7 +47,7 @@ func ReaderGuards(ctx context.Context) ([]Guard, error) {
 	return got.guards(), nil
 }
 
-// tryInChild has a reader try what it should not be able to do.
+// tryInChild lets a reader try what it should not be able to do.
 func tryInChild(ctx context.Context, what attempts) (*attempted, error) {
 	line, err := json.Marshal(reading{Attempts: &what})
 	if err != nil {
@@ -70,7 +69,7 @@ func tryInChild(ctx context.Context, what attempts) (*attempted, error) {
 	return text.Attempted, err
 }
 
-// guards says what a reader could not do.
+// guards converts the attempts of a reader to guards.
 func (a *attempted) guards() []Guard {
 	privileges := Guard{"privileges", a.Held.NoNewPrivileges == "", "It cannot gain any (no_new_privs)."}
 	if !privileges.On {

@@ -42,7 +42,7 @@ func textOf(err error) string {
 	return ""
 }
 
-// ports are ones on 127.0.0.1 that answer.
+// ports opens TCP and UDP ports on 127.0.0.1 that a reader may try.
 type ports struct {
 	listener net.Listener
 	socket   net.PacketConn

@@ -4,7 +4,7 @@ package nodes
 
 import "sluice/nodes/confine"
 
-// try leaves everything as if it could be done.
+// try reports every attempt as successful.
 func (what *attempts) try(held confine.State) *attempted {
 	return &attempted{Held: held, Files: make([]string, len(what.Files))}
 }

@@ -165,11 +165,12 @@ func celWords(message string) string {
 	return message
 }
 
-// celOverload is a call that fits no form of its function, as the library names
-// it: found no matching overload for '_<_' applied to '(string, int)'.
+// celOverload matches the library's message about a call with unsupported
+// argument types: found no matching overload for '_<_' applied to '(string,
+// int)'.
 var celOverload = regexp.MustCompile(`^found no matching overload for '([^']+)' applied to '\(?([^']*?)\)?'`)
 
-// overloadWords names the function and the types in words of ours.
+// overloadWords describes the function and the types in plain words.
 func overloadWords(message string) string {
 	m := celOverload.FindStringSubmatch(message)
 	name := strings.Trim(m[1], "_@")

@@ -40,8 +40,8 @@ func (s *hostedStep) input(ctx context.Context, form *hosted.Form) (map[string]a
 	return values, nil
 }
 
-// openInput fills in the inputs of a model that does not say what it takes. A
-// value that was kept as a secret is one, whatever the model calls it.
+// openInput fills in the inputs of a model without an input schema. A value
+// that was stored as a secret stays one, whatever its name.
 func (s *hostedStep) openInput(ctx context.Context, values map[string]any) (map[string]any, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		f := hosted.Field{Name: name, Widget: hosted.WidgetJSON}
@@ -100,7 +100,7 @@ func badInput(model string, problems []hosted.Problem) error {
 }
 
 // givenInput is what was set, by name of the input: what came by an edge, else
-// what was typed, each before what the object of all inputs has.
+// typed inputs take precedence over those in the object of all inputs.
 func givenInput(in *flow.In) (map[string]any, error) {
 	given, ok := inputObject(firstSet(in.Ports[allInputs], in.Config[allInputs]))
 	if !ok {
@@ -123,8 +123,8 @@ func firstSet(a, b any) any { // cmp.Or cannot compare objects
 	return b
 }
 
-// inputObject copies an object, or reads one that is written as JSON. Nothing, or
-// an empty text, is an object without inputs.
+// inputObject copies an object, or parses one written as JSON. Nil or an empty
+// text is an object without inputs.
 func inputObject(value any) (map[string]any, bool) {
 	if text, isText := value.(string); isText && strings.TrimSpace(text) == "" {
 		value = nil
@@ -281,7 +281,7 @@ func (s *hostedStep) putFile(ctx context.Context, value map[string]any) (string,
 	return address, nil
 }
 
-// hostOf is the host of an address of ours, with its port.
+// hostOf returns the host of one of Sluice's own URLs, with its port.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

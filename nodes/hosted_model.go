@@ -34,7 +34,7 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			"Where the model wants a file, a file of Sluice is uploaded and a URL is passed on as it is. " +
 			"The node keeps the version of the model and its schema, so the flow goes on working when the model changes. " +
 			"Without a kept schema the newest version is taken, and its inputs are checked when the node runs. " +
-			"Of some models the platform does not say what they take: give those their inputs as one JSON object in `input`; only the model checks them.\n\n" +
+			"Some models have no input schema: write their inputs as one JSON object in `input`. Only the model checks them.\n\n" +
 			"`output` is what the model puts out; each property of an object has a port of its own. " +
 			"Files are copied into Sluice at once, because the platform removes them after an hour. Text is streamed to whoever watches the run.\n\n" +
 			"The ID of a prediction is on disk before anything else happens, so that a crash or a repeated attempt goes on with it instead of paying for another. " +
@@ -48,7 +48,7 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 			{Name: "schema", Title: "Schema", Type: flow.FieldJSON, Typed: true, More: true,
 				Help: "What the model takes and puts out, kept with the node so that the flow goes on working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
 			{Name: allInputs, Title: "Input (JSON)", Type: flow.FieldJSON, Template: true, More: true,
-				Help: "Inputs as one JSON object, for a model that does not say what it takes. An input that is set on its own counts before this."},
+				Help: "Inputs as one JSON object, for a model without an input schema. An input in a field of its own takes precedence."},
 			{Name: "hold_s", Title: "Hold the answer", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
 				Help: "How many seconds the platform may hold its answer to the start. It saves a quick model the polling, but the prediction's ID is known only after that, so a crash in between starts it again."},
 			credentialField,
@@ -64,7 +64,7 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 	}
 }
 
-// hosts is where the platform is reached.
+// hosts returns the hosts of the platform.
 func (h *hostedModels) hosts() []string {
 	if h.deps.Host == nil {
 		p, _ := providers.FindPreset(hostProvider)
@@ -136,8 +136,8 @@ func checkHosted(n *flow.Node) []flow.Problem {
 	return problems
 }
 
-// checkAllInputs wants an object, and no secrets in it: they would stay in the
-// flow as they are.
+// checkAllInputs requires an object without secrets, which would stay in the
+// flow in clear.
 func checkAllInputs(value any) []flow.Problem {
 	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "{{") || value == "" {
 		return nil

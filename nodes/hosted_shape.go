@@ -13,7 +13,8 @@ import (
 const (
 	// inputPrefix is what the names of a model's inputs begin with in a node.
 	inputPrefix = "input."
-	// allInputs is the field and port for all inputs of a model in one object.
+	// allInputs is the name of the field and port for all inputs of a model in
+	// one object.
 	allInputs = "input"
 	// maxPin is how large a kept schema may be, in bytes of JSON. The largest of
 	// the public models has a quarter of it.

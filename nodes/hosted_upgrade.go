@@ -27,7 +27,7 @@ func PinModel(n *flow.Node, m *hosted.Model) error {
 	}
 	n.Config["model"], n.Config["schema"] = m.Path(), schema
 	if form.Open {
-		delete(n.Config, "schema") // there is none to keep
+		delete(n.Config, "schema") // the model has none
 	}
 	delete(n.Config, "version")
 	if m.Version != "" && !m.Official { // the platform's own models have no version to stay with

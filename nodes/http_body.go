@@ -38,7 +38,7 @@ func (c *httpCall) setBody(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// formSecret writes a secret into the text of a form.
+// formSecret encodes a secret for the text of a form.
 func formSecret(_, secret string) string { return url.QueryEscape(secret) }
 
 // encodeBody is empty-handed for the body type none.
@@ -89,7 +89,7 @@ func looksLikeJSON(s string) bool {
 	return false
 }
 
-// pairs reads the value of a field as names and values of a query or a form.
+// pairs reads the value of a field as the names and values of a query or form.
 func pairs(field string, value any) (url.Values, error) {
 	named, ok := value.(map[string]any)
 	if !ok && value != nil {

@@ -10,7 +10,8 @@ import (
 	"sluice/outbound"
 )
 
-// headersField keeps the values of secret headers out of the document.
+// headersField is the field for headers. Values of secret headers move to
+// credentials.
 var headersField = flow.Field{
 	Name: "headers", Title: "Headers", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
 	Help: "Headers to send. Values of Authorization, X-API-Key and the like move to credentials and are sent as stored, so include a scheme such as Bearer. {{credential:name}} in a value is replaced by that credential.",
@@ -29,8 +30,8 @@ var _ = register(func(d Deps) flow.Kind {
 			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
 			"Private and reserved addresses are refused. An answer may have 10 MiB, or 512 MiB when it is kept as a file. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.\n\n" +
-			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` in the place of a value, or `{{credential:name}}` inside a text. " +
-			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials by themselves. A credential is only sent to the hosts it is bound to. " +
+			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` as a value, or `{{credential:name}}` inside a text. " +
+			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials automatically. A credential is only sent to the hosts it is bound to. " +
 			"It is removed when a redirect leaves the host; a redirect that would send a body with a credential to another host fails the step.",
 		Fields: []flow.Field{
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
@@ -139,7 +140,7 @@ func newCall(ctx context.Context, in *flow.In) (*httpCall, error) {
 	return call, call.setBody(ctx, in)
 }
 
-// setURL takes the URL, with the query added to what it has already.
+// setURL sets the URL and adds the query to the one that it has.
 func (c *httpCall) setURL(ctx context.Context, in *flow.In) error {
 	u, filler, err := targetURL(ctx, in, "url", c.secrets.Add)
 	if err != nil {
@@ -191,7 +192,7 @@ func (c *httpCall) setHeaders(ctx context.Context, in *flow.In) error {
 	return nil
 }
 
-// header is the value of a header, and whether it is a secret.
+// header returns the value of a header and whether it is a secret.
 func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value any) (text string, secret bool, err error) {
 	c.filler.used = false
 	filled, err := c.filler.fill(ctx, value, c.filler.originOf("headers", typedMap), nil)
@@ -200,7 +201,7 @@ func (c *httpCall) header(ctx context.Context, in *flow.In, name string, value a
 	}
 	text = flow.Text(filled)
 	if !c.filler.used && headersField.IsSecretName(name) {
-		text, err = in.Secret(ctx, text, c.filler.host) // so that it is redacted wherever it comes back
+		text, err = in.Secret(ctx, text, c.filler.host) // redacted wherever it is echoed
 		return text, true, err
 	}
 	return text, c.filler.used, nil

@@ -34,7 +34,7 @@ func (r reading) readPage(data []byte) readText {
 	}
 	doc, err := html.Parse(strings.NewReader(decodeText(data, r.MIME, "text/html")))
 	if err != nil {
-		return readText{Refused: nestedHTML("page") + " Get it with an HTTP request node to have its HTML as text."}
+		return readText{Refused: nestedHTML("page") + "  Use an HTTP request node to get its HTML as text."}
 	}
 	out := readText{Format: "html", Title: titleOf(doc), Meta: map[string]any{}}
 	at := baseOf(doc, r.URL)
@@ -63,10 +63,10 @@ func (r reading) readHTML(data []byte) readText {
 	return bounded(readText{Format: "html", Pages: 1, Title: titleOf(doc), Text: markdownOf(doc, baseOf(doc, r.URL))})
 }
 
-// nestedHTML says why HTML could not be parsed. Reading from memory, the parser
-// fails for one reason only.
+// nestedHTML returns why HTML could not be parsed. When it reads from memory,
+// the parser fails only for this reason.
 func nestedHTML(what string) string {
-	return "The HTML of the " + what + " is nested too deeply: more than 512 elements stand inside one another."
+	return "The HTML of the " + what + " is nested too deeply: the limit is 512 elements inside one another."
 }
 
 // findArticle looks for the main part of a page. It works on a copy.

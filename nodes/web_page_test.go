@@ -156,7 +156,7 @@ func TestNestedHTML(t *testing.T) {
 	t.Parallel()
 	data := []byte("<html><body>" + strings.Repeat("<div>", 600) + "x")
 	for what, got := range map[string]readText{"page": reading{MIME: "text/html"}.readPage(data), "document": reading{MIME: "text/html"}.readHTML(data)} {
-		if !strings.HasPrefix(got.Refused, "The HTML of the "+what+" is nested too deeply: more than 512 elements stand inside one another. ") || strings.Contains(got.Refused, "html:") {
+		if !strings.HasPrefix(got.Refused, "The HTML of the "+what+" is nested too deeply: the limit is 512 elements inside one another. ") || strings.Contains(got.Refused, "html:") {
 			t.Errorf("%s: %q", what, got.Refused)
 		}
 	}

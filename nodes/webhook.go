@@ -26,7 +26,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "outputs", Title: "Outputs", Type: flow.FieldList, Typed: true,
 				Help: "Names of the output nodes to send. Empty sends all of them."},
 			{Name: "secret", Title: "Signing secret", Type: flow.FieldSecret, More: true, Signs: true,
-				Help: "The whsec_ secret that the signature is made with. Empty uses the secret of this webhook, shown under Webhooks."},
+				Help: "The whsec_ secret that the signature is made with. Default: the secret of this webhook, shown under Webhooks."},
 			{Name: "signature", Title: "Custom signature", Type: flow.FieldSecret, More: true,
 				Help: "A value sent as it is in a header of its own, for receivers that expect a fixed token. It may come by an edge, so that the caller can give it."},
 			{Name: "signature_header", Title: "Custom signature header", Type: flow.FieldText, Typed: true, More: true, Default: "X-Signature",

@@ -2,7 +2,7 @@ package outbound
 
 import "context"
 
-// calls are what a context's owner wants to know of the requests sent with it.
+// calls holds the callbacks for requests sent with a context.
 type calls struct {
 	before  func(context.Context) error
 	working func(bool)
@@ -10,16 +10,16 @@ type calls struct {
 
 type callsKey struct{}
 
-// WithCalls returns a context that makes its requests known. Each hop of a
-// request calls before; an error keeps it from being sent. working is told
-// false when a request waits for the network and true when something arrived
-// that the caller now works on. Both must be safe for concurrent use.
+// WithCalls returns a context that reports its requests. Each hop of a request
+// calls before; an error stops it. working is called with false when a request
+// waits for the network and with true when data has arrived for the caller to
+// process. Both must be safe for concurrent use.
 func WithCalls(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context {
 	return context.WithValue(ctx, callsKey{}, &calls{before, working})
 }
 
-// Report tells the owner of the context whether the caller works or waits, where
-// no request can tell: during a pause, or while another process has the work.
+// Report calls working for times without a request: during a pause, or while
+// another process does the work.
 func Report(ctx context.Context, working bool) { callsOf(ctx).report(working) }
 
 func callsOf(ctx context.Context) *calls {
@@ -27,7 +27,7 @@ func callsOf(ctx context.Context) *calls {
 	return c
 }
 
-// ask returns the error that keeps a request from being sent.
+// ask returns the error that stops a request, if any.
 func (c *calls) ask(ctx context.Context) error {
 	if c == nil {
 		return nil

@@ -34,8 +34,8 @@ type Request struct {
 	// SecretHeaders are dropped when a redirect leaves the host, together with
 	// every header whose name tells that it is a credential.
 	SecretHeaders []string
-	// SecretBody says that the body holds a secret. A redirect that would send it
-	// again to another host is refused.
+	// SecretBody is set if the body contains a secret. A redirect that would
+	// send it to another host is refused.
 	SecretBody bool
 	// Provider lets the request reach Config.AllowEndpoints and forbids
 	// redirects. For requests to AI providers only.

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// MaxRetryAfter bounds what a server may ask for with Retry-After.
+// MaxRetryAfter limits the wait that a server may request with Retry-After.
 const MaxRetryAfter = 24 * time.Hour
 
-// decimal is a number of seconds as servers write it. RFC 9110 has only whole
-// ones; some servers send fractions.
+// decimal matches a number of seconds. RFC 9110 allows only whole numbers; some
+// servers send fractions.
 var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// RetryAfter returns how long a server asks not to be called again, at most
-// MaxRetryAfter and never negative; 0 when it does not say, or says what cannot
-// be read. Retry-After is a number of seconds or a date; a date is taken against
-// the server's own clock (Date) where the answer has it, else against now.
-// Retry-After-Ms, a finer form that some model providers send, comes first.
+// RetryAfter returns how long a server asks clients to wait, from 0 to
+// MaxRetryAfter; 0 if the header is missing or invalid. Retry-After is a number
+// of seconds or a date; a date is compared with the server's own clock (Date)
+// if the response has it, else with now. Retry-After-Ms, which some model
+// providers send, takes precedence.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := parseDecimal(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d

@@ -166,7 +166,7 @@ func clean(text string) string {
 	return text
 }
 
-// wait is a number of seconds, bounded as Retry-After is.
+// wait converts seconds to a duration, limited like Retry-After.
 func wait(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN too
 		return 0

@@ -50,8 +50,8 @@ func goRules() chroma.Rules {
 	}}
 }
 
-// maxHighlight is how many bytes are colored. Beyond it the work, which grows
-// faster than the code, would take minutes.
+// maxHighlight is the longest code in bytes that is highlighted. The cost grows
+// faster than the length; long code would take minutes.
 const maxHighlight = 64 << 10
 
 // Highlight cuts code into coloured pieces, which together are the code. It

@@ -27,7 +27,8 @@ type CredentialRow struct {
 	Environment bool
 	// Plain is a secret for headers and the like, which nobody can be asked about.
 	Plain bool
-	// Unbound tells that it can be sent anywhere, Sealed that it does not open.
+	// Unbound is set if it can be sent anywhere, Sealed if it cannot be
+	// decrypted.
 	Unbound, Sealed bool
 }
 
@@ -49,7 +50,7 @@ type AddCredential struct {
 	// OwnAddress asks for a base URL; Plain is a secret for no provider.
 	OwnAddress, Plain    bool
 	Name, BaseURL, Hosts string
-	// AnyHost leaves the hosts of a plain secret open.
+	// AnyHost allows a plain secret without hosts.
 	AnyHost bool
 	// Optional tells that there may be no secret.
 	Optional bool
@@ -61,8 +62,8 @@ type CredentialPage struct {
 	Credential CredentialRow
 	Errors     Errors
 	Now        time.Time
-	// Hosts and AnyHost are what the form says. Proposed tells that the hosts are
-	// those of the flows that use the credential, and not saved yet.
+	// Hosts and AnyHost are the values of the form. Proposed is set if the
+	// hosts come from flows that use the credential and are not saved yet.
 	Hosts             string
 	AnyHost, Proposed bool
 }
@@ -109,10 +110,10 @@ func addLabel(f AddCredential) string {
 
 func join(list []string) string { return strings.Join(list, ", ") }
 
-// unboundAdvice says what to do about a credential without hosts.
+// unboundAdvice returns what to do about a credential without hosts.
 func unboundAdvice(proposed bool) string {
 	if proposed {
-		return "If the URL of a request is an input, whoever starts the flow can have the secret sent to themselves. The flows that use it send it to the hosts below. Save them to bind it."
+		return "If the URL of a request is an input, anyone who starts the flow can have the secret sent to themselves. Your flows send it to the hosts below. Save them to bind it."
 	}
-	return "If the URL of a request is an input, whoever starts the flow can have the secret sent to themselves. Enter the hosts it is for."
+	return "If the URL of a request is an input, anyone who starts the flow can have the secret sent to themselves. Enter the hosts it is for."
 }

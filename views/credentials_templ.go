@@ -574,7 +574,7 @@ func NewCredentialPage(p Page, f AddCredential) templ.Component {
 	})
 }
 
-// hostFields ask where a plain secret may be sent.
+// hostFields asks where a plain secret may be sent.
 func hostFields(id, hosts string, anyHost bool, errors Errors) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -246,7 +246,7 @@ type WebhooksPage struct {
 	Now          time.Time
 }
 
-// ShownSecret is the secret that somebody asked to see, or "".
+// ShownSecret is the secret that the user asked to see, or "".
 func (p WebhooksPage) ShownSecret() string {
 	for _, n := range p.Nodes {
 		if n.Signing != nil && n.Signing.Secret != "" {
@@ -256,12 +256,12 @@ func (p WebhooksPage) ShownSecret() string {
 	return p.Signing.Secret
 }
 
-// SigningBox is one signing secret: of a webhook node, or of the flow.
+// SigningBox is one signing secret: that of a webhook node, or of the flow.
 type SigningBox struct {
 	Anchor     string // where on the page it is
 	Node, From string // the node, as in WebhookNode; empty for the flow
 	Label      string // whose secret it is
-	Secret     string // shown because somebody asked; empty otherwise
+	Secret     string // set only if the user asked to see it
 	Inherited  bool   // a node that uses the secret of the flow
 	Before     []time.Time
 	Error      string // why it was not replaced

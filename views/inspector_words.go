@@ -78,7 +78,7 @@ func (f *NodeField) rowHint(i int) string {
 // accepts is what files may be chosen.
 func (f *NodeField) accepts() string { return strings.Join(f.Accept, ",") }
 
-// looksSecret says which text of a field looks like a secret.
+// looksSecret returns a sentence about a text that looks like a secret.
 func looksSecret(name string) string {
 	if name == "" {
 		return "A part of this looks like a secret."

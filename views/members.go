@@ -13,8 +13,8 @@ type MemberRow struct {
 	JoinedAt                  time.Time
 	// You marks the row of who looks; Last that no other owner is there.
 	You, Last bool
-	// Keys are those that the person made and that are not revoked. They are
-	// filled in where they matter to who looks.
+	// Keys are the person's keys that are not revoked. They are set only if the
+	// current user may act on them.
 	Keys []MemberKey
 	// MayReset tells that the person's password is in the hands of who looks.
 	MayReset bool
@@ -23,13 +23,13 @@ type MemberRow struct {
 // dialog names the dialog of a row that does something.
 func (m MemberRow) dialog(what string) string { return what + "-" + m.UserID }
 
-// MemberKey is a key that a member made.
+// MemberKey is a key that a member created.
 type MemberKey struct {
 	Name, Prefix string
 	LastUsedAt   time.Time
 }
 
-// heirs are the other members who may have keys.
+// heirs returns the other members who may have keys.
 func (m MembersPage) heirs(of MemberRow) (list []Option) {
 	for _, one := range m.Members {
 		if one.UserID != of.UserID && flow.MemberRole(one.Role).AtLeast(flow.MemberEditor) {
@@ -39,7 +39,7 @@ func (m MembersPage) heirs(of MemberRow) (list []Option) {
 	return list
 }
 
-// asked is the member that Ask names.
+// asked returns the member that Ask names.
 func (m MembersPage) asked() (one MemberRow, ok bool) {
 	for _, one := range m.Members {
 		if one.UserID == m.Ask && m.Ask != "" {
@@ -75,7 +75,7 @@ type MembersPage struct {
 	Invites []InviteRow
 	Form    InviteMember
 	Link    *Link
-	// Ask is the ID of a member who is to become a viewer and has keys.
+	// Ask is the ID of a member with keys who is about to become a viewer.
 	Ask string
 	// Error is about what was just tried with a member.
 	Error string
@@ -104,12 +104,12 @@ type AuditRow struct {
 // SessionsPage lists the browsers in which a person is signed in.
 type SessionsPage struct {
 	Rows []SessionRow
-	// How long a session lasts: unused, and at all.
+	// How long a session lasts: without use, and in total.
 	Idle, Max time.Duration
 	Now       time.Time
 }
 
-// span writes a whole number of days, hours or minutes in words.
+// span formats a duration as days, hours or minutes.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	n, unit := int64(d/time.Minute), "minute"

@@ -38,7 +38,7 @@ type ModelPage struct {
 	ID, Title, Text, Version string
 	Inputs                   []ModelInput
 	Outputs                  []ModelOutput
-	// Open tells that the platform does not say what the model takes.
+	// Open is set for a model without an input schema.
 	Open bool
 	// Why tells why it cannot be described or used.
 	Why     string

@@ -765,7 +765,7 @@ func HostedModel(p Page, m ModelPage) templ.Component {
 				}
 			} else {
 				if m.Open {
-					templ_7745c5c3_Err = Note(ToneWait, "The platform does not say what this model takes.", "Write its inputs as one JSON object in the node's field Input (JSON). Only the model checks them.").Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = Note(ToneWait, "This model has no input schema.", "Write its inputs as one JSON object in the node’s field Input (JSON). Only the model checks them.").Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

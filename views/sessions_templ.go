@@ -195,7 +195,7 @@ func Sessions(p Page, s SessionsPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " in any case. See something you don't recognize? Sign it out and <a class=\"link\" href=\"/password\">change your password</a>.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, " at the latest. See something you don't recognize? Sign it out and <a class=\"link\" href=\"/password\">change your password</a>.</p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -46,7 +46,7 @@ type InviteForm struct {
 	Errors            Errors
 }
 
-// passwordHelp says how to choose a password; the server checks it.
+// passwordHelp tells how to choose a password; the server checks it.
 const passwordHelp = "At least 10 characters. Four or more unrelated words are easy to remember and hard to guess. Common passwords, keyboard patterns and your email are refused."
 
 // newPassword is the field for a password that does not exist yet. Password

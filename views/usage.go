@@ -62,7 +62,7 @@ type UsageBudget struct {
 	Used, Allowed int64
 }
 
-// UsageQuota is what the workspace keeps of one kind and may keep.
+// UsageQuota is one quota of the workspace and how much of it is used.
 type UsageQuota struct {
 	Kind        flow.QuotaKind
 	Used, Limit int64 // a Limit of 0 is unlimited
@@ -316,7 +316,7 @@ func (q UsageQuota) label() string {
 	return q.amount(q.Used) + " of " + q.amount(q.Limit)
 }
 
-// part is how much of the quota is used, where 1 is all of it.
+// part returns the used fraction of the quota, where 1 is all of it.
 func (q UsageQuota) part() float64 {
 	if q.Limit == 0 {
 		return 0
@@ -335,7 +335,7 @@ func (q UsageQuota) share() Share {
 	return Share{Part: q.part(), Tone: tone, Label: q.title() + ": " + q.label()}
 }
 
-// advice says what is refused, or soon will be, and what to do; empty while
+// advice returns what is or soon will be refused and what to do; empty while
 // there is room.
 func (q UsageQuota) advice() string {
 	if q.part() < 0.8 {

@@ -1023,7 +1023,7 @@ func usageQuotas(quotas []UsageQuota) templ.Component {
 			templ_7745c5c3_Var49 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "<section class=\"card top-of\" id=\"storage\"><h2>Storage</h2><p class=\"muted\">What this workspace keeps now. Ended runs and their files are deleted when their retention is over.</p><ul>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "<section class=\"card top-of\" id=\"storage\"><h2>Storage</h2><p class=\"muted\">What this workspace stores now. Ended runs and their files are deleted after the retention period.</p><ul>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,6 +1,6 @@
-// Package conns owns the TCP connections of the HTTP server: it keeps a request
-// alive when its client has only finished sending, and it shuts down without
-// dropping a request. It knows nothing of what is asked and answered.
+// Package conns owns the TCP connections of the HTTP server. It keeps a request
+// alive if its client has only finished sending, and it shuts down without
+// dropping requests. It does not look at requests or responses.
 package conns
 
 import (
@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Listen makes a listener tell half-closed connections from lost ones.
+// Listen wraps a listener so that half-closed connections are told from lost
+// ones.
 func Listen(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -31,18 +32,19 @@ func (l listener) Accept() (net.Conn, error) {
 	return wrapped, nil
 }
 
-// conn notes how a connection ended. Embedding *net.TCPConn keeps sendfile and
-// CloseWrite, which net/http looks for.
+// conn records how a connection ended. Embedding *net.TCPConn keeps sendfile
+// and CloseWrite, which net/http uses.
 type conn struct {
 	*net.TCPConn
-	ctx      context.Context // canceled once no answer can reach the client
+	ctx      context.Context // canceled once no response can reach the client
 	lost     context.CancelFunc
 	finished chan struct{} // closed when the client has finished sending
 	once     sync.Once
 }
 
-// Read notes the end of what the client sends. io.EOF says nothing about its
-// other direction: shutdown(SHUT_WR) and close look the same from here.
+// Read records when the client has finished sending. io.EOF does not tell
+// whether it still reads: shutdown(SHUT_WR) and close look the same to the
+// server.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	switch {
@@ -55,7 +57,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write notes that the client takes no more.
+// Write records that the client is gone.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.TCPConn.Write(p)
 	if err != nil {
@@ -64,7 +66,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection and everything that works for it.
+// Close closes the connection and cancels its requests.
 func (c *conn) Close() error {
 	c.lost()
 	return c.TCPConn.Close()
@@ -80,8 +82,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// untilLost returns a request whose context ends when the client is gone: reset,
-// or no longer taking the answer. net/http ends it as soon as the client has
+// untilLost returns a request whose context ends when the connection is reset
+// or a write fails. net/http ends the context as soon as the client has
 // finished sending, which clients may do before they read.
 func untilLost(r *http.Request) (_ *http.Request, stop func()) {
 	c, ok := r.Context().Value(connKey{}).(*conn)
@@ -93,8 +95,9 @@ func untilLost(r *http.Request) (_ *http.Request, stop func()) {
 	return r.WithContext(ctx), func() { release(); cancel() }
 }
 
-// Finished is closed once the client of a request has finished sending; it may
-// be gone, or still reading. It is nil where that is never known.
+// Finished returns a channel that is closed once the client of a request has
+// finished sending; the client may be gone or still reading. It is nil if the
+// connection cannot tell.
 func Finished(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		return c.finished
@@ -103,12 +106,12 @@ func Finished(ctx context.Context) <-chan struct{} {
 }
 
 // probe is how often a stream writes to a client that has finished sending. If
-// it is gone, the first write makes its machine reset the connection, and the
-// second one fails.
+// the client is gone, the first write triggers a reset, and the second one
+// fails.
 const probe = 500 * time.Millisecond
 
 // NewTicker returns a ticker for the writes that keep a stream open: every
-// interval, and more often when the client may be gone. Stop ends it.
+// interval, or more often if the client may be gone. Call Stop to release it.
 func NewTicker(ctx context.Context, interval time.Duration) (ticks <-chan time.Time, stop func()) {
 	t, stopped := time.NewTicker(interval), make(chan struct{})
 	if finished := Finished(ctx); finished != nil {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// handshakeTime is how long a client may take to complete a connection that
-	// it has begun: it counts as connected as soon as the kernel has answered it.
+	// handshakeTime is how long a client may take to complete a TCP handshake.
+	// A client considers itself connected as soon as the kernel has replied.
 	handshakeTime = 100 * time.Millisecond
 	// acceptPatience bounds the wait for connections to be accepted.
 	acceptPatience = time.Second
 )
 
-// refuse makes new connections be refused and returns when those that were made
-// are accepted; then the listener can be closed without resetting any. Until
-// then something must call Accept.
+// refuse rejects new connections and returns when all established ones are
+// accepted; the listener can then be closed without resetting any. The caller
+// must keep calling Accept until then.
 //
-// Closing alone resets what waits in the kernel's queue, although its clients
-// have connected and may have sent a request. So the socket is first bound to a
-// network interface that does not exist: the kernel finds no listener any more
-// for who connects, and the queue stays.
+// Closing the listener would reset the connections in the kernel's queue,
+// although their clients have connected and may have sent a request. So the
+// socket is first bound to a network interface that does not exist: the kernel
+// finds no listener for new connections, and the queue stays.
 func refuse(l net.Listener) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
@@ -46,8 +46,8 @@ func refuse(l net.Listener) {
 	}
 }
 
-// queued is how many connections wait to be accepted. Of a listening socket that
-// is what the kernel reports as unacknowledged.
+// queued returns how many connections wait to be accepted. For a listening
+// socket the kernel reports this number as unacknowledged.
 func queued(raw syscall.RawConn) (n uint32) {
 	_ = raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Server is an http.Server that answers clients which have finished sending, and
-// that shuts down without dropping a request.
+// Server is an http.Server that answers clients that have finished sending, and
+// that shuts down without dropping requests.
 type Server struct {
 	http.Server
 	leaving atomic.Bool
@@ -23,8 +23,8 @@ type Server struct {
 	busy     map[net.Conn]time.Time // since when; zero while there is a request
 }
 
-// New makes a server that h handles. Its fields of http.Server may be set before
-// it serves, except Handler, ConnContext and ConnState.
+// New returns a server with the handler h. The fields of http.Server may be set
+// before Serve, except Handler, ConnContext and ConnState.
 func New(h http.Handler) *Server {
 	s := &Server{served: make(chan struct{}), busy: map[net.Conn]time.Time{}}
 	s.ConnContext, s.ConnState = withConn, s.track
@@ -40,8 +40,8 @@ func New(h http.Handler) *Server {
 	return s
 }
 
-// Serve answers what connects to l. It always returns an error; after Shutdown
-// that is http.ErrServerClosed. It may be called once.
+// Serve serves connections of l. It always returns an error, which is
+// http.ErrServerClosed after Shutdown. Call it only once.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	s.listener = l
@@ -54,19 +54,19 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// OnShutdown has Shutdown call f once no connection is accepted any more, to let
-// go of requests that would otherwise wait or stream on. It is called before
-// Serve.
+// OnShutdown registers f, which Shutdown calls once no more connections are
+// accepted, to end requests that would otherwise keep waiting or streaming.
+// Call it before Serve.
 func (s *Server) OnShutdown(f func()) { s.release = append(s.release, f) }
 
-// Leave makes every answer end its connection, so that clients make new ones,
+// Leave makes every response close its connection, so that clients reconnect,
 // to another process if there is one. Everything is served as before.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// Shutdown refuses connections, waits until all requests of those that were made
-// are answered, and closes. When ctx is done first it returns the context's
-// error, and Close ends what is left. http.Server.Shutdown alone drops requests
-// that arrive while it waits.
+// Shutdown refuses connections, waits until all requests of those that were
+// made are answered, and closes. When ctx is done first it returns the
+// context's error, and Close ends what is left. http.Server.Shutdown would drop
+// requests that arrive while it waits.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Leave()
 	s.mu.Lock()
@@ -93,9 +93,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return s.Server.Shutdown(ctx)
 }
 
-// newPatience is how long a new connection may take to send something before
-// shutting down no longer waits for it. Browsers connect ahead of requests that
-// they may never send.
+// newPatience is how long Shutdown waits for a new connection to send
+// something. Browsers open connections for requests that they may never send.
 const newPatience = 2 * time.Second
 
 // track follows the states of connections. http.Server calls it for a new one
@@ -113,7 +112,8 @@ func (s *Server) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// isBusy reports whether a client waits for an answer or may be about to ask.
+// isBusy reports whether a client waits for a response or may be about to send
+// a request.
 func (s *Server) isBusy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -275,7 +275,7 @@ func (c *call) setCredentialHosts() error {
 		return err
 	}
 	if !k.Plain() {
-		return flow.Errorf(flow.CodeInputInvalid, "This credential is bound to the address of its provider.")
+		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential follow from its provider. Add it again to change them.")
 	}
 	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
 	why := missingHosts(hosts, c.FormValue("any_host") != "")
@@ -295,12 +295,13 @@ func (c *call) setCredentialHosts() error {
 	return c.see("/credentials/" + url.PathEscape(k.Name))
 }
 
-// splitHosts reads hosts with commas or spaces between.
+// splitHosts splits hosts at commas and spaces.
 func splitHosts(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// missingHosts wants hosts, or that they are left out on purpose.
+// missingHosts returns a message unless there are hosts or any host is allowed,
+// but not both.
 func missingHosts(hosts []string, anyHost bool) string {
 	switch {
 	case len(hosts) > 0 && anyHost:
@@ -311,7 +312,8 @@ func missingHosts(hosts []string, anyHost bool) string {
 	return ""
 }
 
-// isSealed reports whether a credential does not open with the master key.
+// isSealed reports whether a credential cannot be decrypted with the master
+// key.
 func (c *call) isSealed(name string) bool {
 	_, _, err := c.s.Store.OpenCredential(c.ctx(), c.ws(), name)
 	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})

@@ -61,8 +61,8 @@ var statuses = map[flow.Code]int{
 	flow.CodeStorageFull:        http.StatusServiceUnavailable,
 }
 
-// statusGone ends a request whose caller is gone. Nobody receives it; it is what
-// proxies write into their logs for this.
+// statusGone is the status of a request whose client is gone. It is never
+// received; proxies log the same number.
 const statusGone = 499
 
 // fail is the one door for errors: a page, or for htmx a message in the corner

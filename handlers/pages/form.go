@@ -13,17 +13,17 @@ import (
 	"sluice/handlers/steady"
 )
 
-// Bounds of a form.
+// Limits of a form.
 const (
-	maxForm  = 1 << 20 // bytes of all values together, where a page says nothing else
+	maxForm  = 1 << 20 // bytes of all values together, unless a page sets another limit
 	maxParts = 1000    // values and files
 	maxAfter = 64 << 10
 )
 
-// errUnreadable is a form that a browser does not send.
+// errUnreadable is returned for a malformed form, which no browser sends.
 var errUnreadable = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
 
-// keepFile takes one file of a form. What it does not read is skipped.
+// keepFile stores one file of a form. Bytes that it does not read are skipped.
 type keepFile func(field string, part *multipart.Part) error
 
 // form reads a form without files.
@@ -32,15 +32,16 @@ func (c *call) form() error {
 	return err
 }
 
-// readForm is the only reader of forms: FormValue and PostForm have what it read.
-// Values may have limit bytes together. Files go to keep; without one they are
-// skipped. With an error come the values before it.
+// readForm is the only reader of forms; FormValue and PostForm return what it
+// has read. All values together may have limit bytes. Files are passed to keep,
+// or skipped if it is nil. If it returns an error, the values before the error
+// are kept.
 func (c *call) readForm(limit int64, keep keepFile) (url.Values, error) {
 	r := c.Request()
 	whole := r.Body
 	if keep == nil {
 		r.Body = http.MaxBytesReader(c.Response(), whole, limit+maxAfter)
-	} else { // as long as it keeps coming, as an upload to the API
+	} else { // no time limit while data keeps arriving, as for uploads to the API
 		r.Body = steady.New(c.Response(), whole, c.s.patience)
 	}
 	reader, err := r.MultipartReader()
@@ -66,18 +67,18 @@ func (c *call) readForm(limit int64, keep keepFile) (url.Values, error) {
 	return r.PostForm, err
 }
 
-// formTooLarge is a form whose values have more bytes than its limit.
+// formTooLarge is the error for a form whose values exceed the limit, in bytes.
 type formTooLarge int64
 
-// Error is the sentence for the person.
+// Error returns the message for the user.
 func (e formTooLarge) Error() string {
-	return "This form is larger than " + flow.Size(int64(e)) + ". Shorten what is in it and send it again."
+	return "This form is larger than " + flow.Size(int64(e)) + ". Shorten its values and send it again."
 }
 
-// Unwrap is what the door for errors knows.
+// Unwrap returns an error that the error handler knows.
 func (e formTooLarge) Unwrap() error { return flow.Errorf(flow.CodeBodyTooLarge, "%s", e.Error()) }
 
-// readParts reads a form of parts into PostForm.
+// readParts reads a multipart form into PostForm.
 func (c *call) readParts(reader *multipart.Reader, limit int64, keep keepFile) error {
 	r := c.Request()
 	r.PostForm = url.Values{}
@@ -111,15 +112,16 @@ func (c *call) readParts(reader *multipart.Reader, limit int64, keep keepFile) e
 	return errUnreadable
 }
 
-// isFile reports whether a part is a file, or a file field in which nothing was
-// chosen.
+// isFile reports whether a part is a file, or a file field without a chosen
+// file.
 func isFile(part *multipart.Part) bool {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	_, file := params["filename"]
 	return file && err == nil
 }
 
-// readValue adds a value. What is left of most is negative if it was longer.
+// readValue adds a value and returns the rest of the limit, which is negative
+// if the value was longer.
 func readValue(values url.Values, part *multipart.Part, most int64) (left int64, err error) {
 	text, err := io.ReadAll(io.LimitReader(part, most+1))
 	if err != nil {
@@ -129,8 +131,8 @@ func readValue(values url.Values, part *multipart.Part, most int64) (left int64,
 	return most - int64(len(text)), nil
 }
 
-// bodyError is why a form was not read to its end. That it is too large is told
-// in more ways than one.
+// bodyError returns why a form was not read to its end. Several errors mean
+// that it is too large.
 func bodyError(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large || err == nil {
 		return err
@@ -138,16 +140,17 @@ func bodyError(err error) error {
 	return errUnreadable
 }
 
-// endOfForm lifts the time limit of a body that came to its end. One that has
-// more to come keeps it, since the rest is read before the answer.
+// endOfForm removes the read deadline after the end of the body. A body that
+// was not read to its end keeps it, because the rest is read before the
+// response.
 func (c *call) endOfForm() {
 	if _, err := io.CopyN(io.Discard, c.Request().Body, maxAfter); err == io.EOF {
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // recorders of tests have none
 	}
 }
 
-// FormValue returns a value that readForm read, or else one of the query. Echo's
-// own would read the body past all bounds and checks.
+// FormValue returns a value that readForm has read, or one of the query. Echo's
+// own would read the body without limits and checks.
 func (c *call) FormValue(name string) string {
 	if form := c.Request().Form; form != nil {
 		return form.Get(name)

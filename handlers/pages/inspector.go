@@ -131,7 +131,7 @@ func (c *call) saveNode() error {
 	return c.see("/flows/" + t.flow.ID + "/node/" + t.node.ID)
 }
 
-// moveSecret is POST the button beside a text that looks like a secret.
+// moveSecret handles the button beside a text that looks like a secret.
 func (c *call) moveSecret() error {
 	if err := c.form(); err != nil {
 		return err

@@ -99,7 +99,7 @@ func TestKeys(t *testing.T) {
 	b.get("/keys").has("is revoked", "No key works at present")
 	b.get("/keys?show=all").has("Shop", "revoked")
 	b.get(page).is(http.StatusOK).has("Revoked on").lacks("Roll it")
-	h.as(flow.MemberOwner).get("/settings/audit").has("made the key", "changed the key", "rolled the key", "revoked the key", "Shop", "1000 runs a day")
+	h.as(flow.MemberOwner).get("/settings/audit").has("created the key", "changed the key", "rolled the key", "revoked the key", "Shop", "1000 runs a day")
 }
 
 func TestKeys_refuses(t *testing.T) {

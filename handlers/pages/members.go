@@ -80,8 +80,8 @@ func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err er
 	return rows, nil
 }
 
-// addKeys fills in the keys that members made: of all for an owner, who may remove
-// them, and of who looks, who may leave.
+// addKeys fills in the keys that members created: for an owner those of all
+// members, otherwise those of the current user.
 func (c *call) addKeys(rows []views.MemberRow) error {
 	keys, err := c.s.Store.ListKeys(c.ctx(), c.ws())
 	if err != nil {
@@ -101,8 +101,8 @@ func (c *call) addKeys(rows []views.MemberRow) error {
 	return nil
 }
 
-// keyFate is what the form says about the keys of somebody who loses the right
-// to make them. Where it says nothing they are revoked.
+// keyFate reads from the form what happens to the keys of a member who loses
+// the right to create them. The default is to revoke them.
 func (c *call) keyFate() flow.KeyFate {
 	fate := flow.KeyFate{By: c.actor()}
 	if c.FormValue("keys") == "handover" {
@@ -111,7 +111,8 @@ func (c *call) keyFate() flow.KeyFate {
 	return fate
 }
 
-// mustAsk reports whether the form has to say what happens to a member's keys.
+// mustAsk reports whether the form must still ask what happens to a member's
+// keys.
 func (c *call) mustAsk(userID string, role flow.MemberRole) (bool, error) {
 	if role != flow.MemberViewer || c.FormValue("keys") != "" {
 		return false, nil

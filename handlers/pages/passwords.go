@@ -25,9 +25,9 @@ var passwordParams = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallel
 // takes as long as if there were. No password gives it.
 const nobodysHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// CheckPassword reports in a sentence what is wrong with a new password, or
-// returns "". The email is that of its person; empty if several share it. Only
-// new passwords are checked: those that exist keep working.
+// CheckPassword returns a sentence about what is wrong with a new password, or
+// "". email is the address of the account; it is empty for a shared password.
+// Only new passwords are checked; existing ones keep working.
 func CheckPassword(password, email string) string {
 	if n := utf8.RuneCountInString(password); n < shortestPassword || n > longestPassword {
 		return fmt.Sprintf("Use %d to %d characters; this password has %d.", shortestPassword, longestPassword, n)

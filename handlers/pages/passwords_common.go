@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// commonGzip lists common passwords, one a line in lower case: all that have
-// enough characters to be taken, and the 10,000 most common shorter ones, which
-// people make longer. They are from @zxcvbn-ts/language-common 4.1.3; the license
-// is in passwords_common.LICENSE.
+// commonGzip lists common passwords in lower case, one per line: all that are
+// long enough to be accepted, and the 10,000 most common shorter ones, which
+// people extend. They are from @zxcvbn-ts/language-common 4.1.3; the license is
+// in passwords_common.LICENSE.
 //
 //go:embed passwords_common.txt.gz
 var commonGzip []byte
@@ -45,11 +45,11 @@ const productName = "sluice"
 // by those before them: "qwerty", "11111" and "2345" count as two each.
 const leastLeft = 7
 
-// How to choose a password, after what is wrong with one.
+// chooseBetter is advice that follows an error about a password.
 const chooseBetter = " Use four or more unrelated words, or a password manager."
 
-// guessable reports in a sentence why a password is easy to guess, or returns "".
-// The email is that of its person; empty if it has none.
+// guessable returns a sentence about why a password is easy to guess, or "".
+// email is the address of the account, or empty.
 func guessable(password, email string) string {
 	lower := strings.ToLower(password)
 	switch {
@@ -58,7 +58,7 @@ func guessable(password, email string) string {
 	case unpredicted(lower) < leastLeft || repeats(lower):
 		return "This is a pattern that is easy to guess, such as a sequence or a repetition." + chooseBetter
 	case len(lower) < 16 && strings.Trim(lower, "0123456789 -./") == "":
-		return "Fewer than 16 digits are easy to guess." + chooseBetter
+		return "A number with fewer than 16 digits is easy to guess." + chooseBetter
 	case mostly(lower, email) || mostly(plainLetters(lower, 'i'), email):
 		return "This is too close to your email address or to the name Sluice." + chooseBetter
 	}
@@ -109,8 +109,8 @@ func plainLetters(s string, one rune) string {
 	}, s)
 }
 
-// sequences are what people type one after the other: the alphabet, digits, and
-// the rows and columns of keyboards. Backwards counts too.
+// sequences are predictable sequences of characters: the alphabet, digits, and
+// the rows and columns of keyboards. They also count backwards.
 var sequences = func() []string {
 	list := []string{
 		"abcdefghijklmnopqrstuvwxyz", "012345678901234567890", "!@#$%^&*()", `!"§$%&/()=`,
@@ -139,7 +139,8 @@ func unpredicted(s string) (n int) {
 	return n
 }
 
-// longestRun is how many characters at the start of a text belong to a run.
+// longestRun returns how many characters at the start of a text belong to a
+// run.
 func longestRun(text []rune) int {
 	run := 1
 	for run < len(text) && text[run] == text[0] {
@@ -153,7 +154,7 @@ func longestRun(text []rune) int {
 	return run
 }
 
-// repeats reports whether a text is a short one again and again.
+// repeats reports whether a text is a short text repeated.
 func repeats(s string) bool {
 	text := []rune(s)
 	for period := 1; period <= len(text)/2 && period < 8; period++ {

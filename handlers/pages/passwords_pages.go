@@ -72,13 +72,13 @@ func (c *call) renderLinkOver() error {
 	return c.render(http.StatusNotFound, views.LinkOver(c.page("Link", "")))
 }
 
-// freeLinks is how many links that do not work an address may open before it has
-// to wait.
+// freeLinks is how many invalid links an address may open before it has to
+// wait.
 const freeLinks = 30
 
-// countLink counts a link that does not work under the address that opened it,
-// and refuses the address when there were too many. A link that works is looked
-// up first and is not refused.
+// countLink counts an invalid link for the client address, and refuses the
+// address after too many. Links are looked up first, so valid ones are never
+// refused.
 func (c *call) countLink(token string) error {
 	if token == "" {
 		return nil
@@ -91,7 +91,7 @@ func (c *call) countLink(token string) error {
 	return &pageError{http.StatusTooManyRequests, "Too many links that do not work were opened from your network. Try again in " + inWords(wait) + "."}
 }
 
-// refuseLink answers a link that sets no password and invites nobody.
+// refuseLink responds to a link that is invalid or has expired.
 func (c *call) refuseLink(token string) error {
 	if err := c.countLink(token); err != nil {
 		return err

@@ -38,7 +38,7 @@ func peerOf(ctx context.Context) string {
 // ip is the address that asks. What a header says of it could be made up.
 func (c *call) ip() string { return peerOf(c.ctx()) }
 
-// network is what failures from an address are counted under.
+// network maps an address to its rate-limit bucket.
 func network(ip string) string { return flow.RateLimitKey(ip) }
 
 func loopback(host string) bool {

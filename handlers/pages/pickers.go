@@ -24,8 +24,8 @@ type Models interface {
 	// Providers are those that a credential can be made for by name alone.
 	Providers() []views.Option
 	// NewCredential checks what somebody typed, and binds the secret to the
-	// hosts of its provider, or to those that were typed. anyHost leaves a plain
-	// secret open.
+	// hosts of its provider, or to those that were typed. anyHost allows a
+	// plain secret without hosts.
 	NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error)
 }
 

@@ -30,8 +30,8 @@ type Providers interface {
 	Test(ctx context.Context, ws, name string) (string, error)
 	// Environment are the credentials that the process was started with.
 	Environment(ws string) []flow.Credential
-	// ProposeHosts are the hosts that flows send credentials to, by credential, as
-	// far as the flows fix them.
+	// ProposeHosts returns the fixed hosts that flows send credentials to, by
+	// credential.
 	ProposeHosts(ctx context.Context, ws string) (map[string][]string, error)
 	// CredentialUses finds the nodes that use credentials, by credential.
 	CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error)

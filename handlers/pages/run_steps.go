@@ -97,8 +97,8 @@ func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
 	return list
 }
 
-// bar spans two times. Where the clocks of machines differ, it begins and ends
-// no earlier than what is before it.
+// bar spans two times. If the clocks of machines differ, it neither begins nor
+// ends before the bars above it.
 func bar(begin, from, to time.Time, state string) views.FallBar {
 	b := views.FallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))

@@ -63,8 +63,8 @@ func (t *typedInputs) sort(fields map[string]string) {
 	}
 }
 
-// readFields reads the fields of a form; files among them go to the store. With
-// an error come the fields before it.
+// readFields reads the fields of a form and stores its files. If it returns an
+// error, the fields before the error are kept.
 func (c *call) readFields(t *typedInputs) (map[string]string, error) {
 	values, err := c.readForm(maxTexts, func(field string, part *multipart.Part) error {
 		if input, ok := strings.CutPrefix(field, inputPrefix); ok {

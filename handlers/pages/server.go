@@ -64,7 +64,7 @@ type Config struct {
 	Models    Models
 	Providers Providers
 	Links     *flow.FileLinks
-	Version   string // of the program, in the footer; none is shown when it is empty
+	Version   string // of the program, for the footer; empty hides it
 	PublicURL string // scheme and host under which people reach the pages
 	Starters  []Starter
 	// API answers a request to the HTTP API as if it bore the key, which need not
@@ -76,7 +76,7 @@ type Config struct {
 	Exposed bool
 	SignUp  bool // strangers may make an account with a workspace of their own
 
-	// How long a session lasts, unused and at all; default 7 and 30 days.
+	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
 
 	// Welcome gives a workspace its first flows, unless it had some, and tells

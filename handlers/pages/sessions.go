@@ -16,8 +16,8 @@ import (
 	"sluice/views"
 )
 
-// sessionTouch is how often the use of a session is recorded at most, since each
-// write goes to disk.
+// sessionTouch is the shortest interval between records of the use of a
+// session, because each write goes to disk.
 const sessionTouch = time.Minute
 
 // What a session holds.
@@ -206,7 +206,7 @@ func (c *call) goElsewhere(user string) error {
 type sessionKeeper struct {
 	store     sessionStore
 	now       func() time.Time
-	idle, max time.Duration // how long a session lasts: unused, and at all
+	idle, max time.Duration // how long a session lasts: without use, and in total
 }
 
 // until is when a session that is used now ends.
@@ -218,8 +218,8 @@ func (k sessionKeeper) until(began time.Time) time.Time {
 	return idle
 }
 
-// over reports whether a session has ended. The time stored with it was computed
-// when it was last used, perhaps with longer settings than those of now.
+// over reports whether a session has ended. The stored expiry was computed at
+// the last use, possibly with longer settings than the current ones.
 func (k sessionKeeper) over(one *flow.Session) bool {
 	now := k.now()
 	return one.UserID != "" && (!now.Before(one.SeenAt.Add(k.idle)) || !now.Before(one.SignedInAt.Add(k.max)))

@@ -134,7 +134,7 @@ func (s *Server) setUp(c *call) error {
 	u := &flow.User{Email: f.Email, Name: f.Name, PasswordHash: hash}
 	err = s.Store.SetUp(c.ctx(), tokenHash, u, f.Workspace)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		return c.refuseSetUp("") // somebody was quicker
+		return c.refuseSetUp("") // a concurrent request set it up first
 	}
 	if err != nil {
 		return fmt.Errorf("set up: %w", err)

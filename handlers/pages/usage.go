@@ -146,7 +146,7 @@ func (c *call) budgets() (list []views.UsageBudget, err error) {
 	return list, nil
 }
 
-// quotas returns what the workspace stores and may store.
+// quotas returns the storage and the quotas of the workspace.
 func (c *call) quotas() (list []views.UsageQuota, err error) {
 	w, err := c.s.Store.FindStorage(c.ctx(), c.ws())
 	if err != nil {

@@ -104,7 +104,7 @@ func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, 
 	return list, nil
 }
 
-// untils are when replaced secrets stop signing.
+// untils returns when replaced secrets stop signing.
 func untils(secrets []flow.SigningSecret) (list []time.Time) {
 	for _, s := range secrets {
 		if !s.Until.IsZero() {
@@ -114,8 +114,8 @@ func untils(secrets []flow.SigningSecret) (list []time.Time) {
 	return list
 }
 
-// signer is whose secret a form is about: that of a webhook node, or with nil
-// that of the flow.
+// signer returns the webhook node whose secret a form is about, or nil for the
+// flow.
 func (c *call) signer() (*flow.Flow, *sendingNode, error) {
 	if err := c.form(); err != nil {
 		return nil, nil, err
@@ -131,12 +131,12 @@ func (c *call) signer() (*flow.Flow, *sendingNode, error) {
 		}
 	}
 	if err == nil {
-		err = flow.Errorf(flow.CodeInputInvalid, "The flow has no such webhook any more. Load the page again.")
+		err = flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
 	}
 	return nil, nil, err
 }
 
-// inBox changes what the page shows of one secret.
+// inBox changes how the page shows one secret.
 func inBox(n *sendingNode, set func(*views.SigningBox)) func(*views.WebhooksPage) {
 	return func(p *views.WebhooksPage) {
 		if n == nil {
@@ -151,7 +151,7 @@ func inBox(n *sendingNode, set func(*views.SigningBox)) func(*views.WebhooksPage
 	}
 }
 
-// target names what has the secret in the audit log.
+// target names the owner of a secret for the audit log.
 func (n *sendingNode) target(f *flow.Flow) string {
 	if n == nil {
 		return f.Name
@@ -293,7 +293,7 @@ func (c *call) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: c.ws(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
-// webhookView shows a node without its secret, which may not be made yet.
+// webhookView shows a node without its secret, which may not exist yet.
 func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
@@ -357,7 +357,7 @@ func (c *call) testWebhook() error {
 			return c.sendTest(f, n)
 		}
 	}
-	return flow.Errorf(flow.CodeInputInvalid, "The flow has no such webhook any more. Load the page again.")
+	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
 }
 
 func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process confines this process, with all its threads, for good. What is open
-// already stays usable. What the kernel cannot take away stays too; the other
-// guards hold all the same.
+// Process permanently confines this process with all its threads. Files that
+// are already open stay usable. A guard that the kernel does not support is
+// skipped; the other guards still hold.
 func Process() State {
 	s := State{Network: sharedNetwork()}
 	// Landlock needs no_new_privs, which is worth having without Landlock too.

@@ -1,15 +1,15 @@
-// Package confine takes from a process what reading one document does not need:
-// ways to more privileges, files and the network. It owns how that is asked of
-// the operating system, and knows nothing of documents.
+// Package confine removes a process's access to files, the network and new
+// privileges. It owns the system calls and knows nothing about documents.
 package confine
 
-// Mark is the variable that makes a process one to be confined, by the value 1.
-// The process gives up its network before Go starts, because the kernel allows
-// that only while a process has one thread; network_linux.go names the variable
-// too.
+// Mark is the environment variable that, with the value 1, marks a process to
+// be confined. The process gives up its network before Go starts, because the
+// kernel allows that only while a process has one thread; network_linux.go
+// names the variable too.
 const Mark = "SLUICE_READS_DOCUMENT"
 
-// State is what holds for a process. A reason is empty where its guard holds.
+// State describes how a process is confined. A reason is empty if its guard
+// holds.
 type State struct {
 	NoNewPrivileges string // why it may gain privileges
 	Landlock        int    // version of the kernel's interface; 0 where there is none

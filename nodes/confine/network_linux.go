@@ -26,8 +26,8 @@ import "C"
 
 import "syscall"
 
-// sharedNetwork is why this process has its parent's network; empty if it has
-// none.
+// sharedNetwork returns why this process shares its parent's network, or "" if
+// it has no network.
 func sharedNetwork() string {
 	errno := C.shared_network()
 	if errno < 0 {

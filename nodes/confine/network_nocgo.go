@@ -2,5 +2,5 @@
 
 package confine
 
-// sharedNetwork is why this process has its parent's network.
+// sharedNetwork returns why this process shares its parent's network.
 func sharedNetwork() string { return "this program was built without cgo" }

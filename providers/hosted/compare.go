@@ -34,7 +34,7 @@ func Compare(older, newer *Model) Changes {
 		return c
 	}
 	if b.Open && !a.Open && a.Incompatible == "" {
-		c.note(Change{Breaking: true, Sentence: "The platform does not say what the new version takes. Its inputs are no longer checked."})
+		c.note(Change{Breaking: true, Sentence: "The new version has no input schema, so its inputs are no longer checked."})
 		return c
 	}
 	before, after := byName(a), byName(b)

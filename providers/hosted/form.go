@@ -67,8 +67,8 @@ type Property struct {
 type Form struct {
 	Fields []Field
 	Output Output
-	// Open tells that the platform does not say what the model takes: it has no
-	// Fields and takes any inputs.
+	// Open is set for a model without an input schema: it has no Fields and
+	// accepts any inputs.
 	Open bool
 	// Incompatible says why the model cannot be used; empty when it can.
 	Incompatible string

@@ -172,9 +172,9 @@ func problems(schema map[string]any, value any) []string {
 	return describe(failure, nil)
 }
 
-// nestedSchema is a schema as JSON Schema knows it. Inside of lists and objects
-// a nullable value may be null, and what is a file is given by its address; of a
-// field itself the form takes care.
+// nestedSchema converts a schema to standard JSON Schema. Inside lists and
+// objects a nullable value may be null, and a file is given by its URL; the
+// form handles the field itself.
 func nestedSchema(schema map[string]any) map[string]any {
 	out := maps.Clone(schema)
 	for _, key := range []string{"items", "additionalProperties", "not"} {
@@ -209,7 +209,7 @@ func mapSchemas(props map[string]any) map[string]any {
 	return out
 }
 
-// strictSchema is the schema of a value inside of another.
+// strictSchema returns the schema of a nested value.
 func strictSchema(schema map[string]any) map[string]any {
 	out := nestedSchema(schema)
 	if schema["format"] == "uri" && schema["type"] == "string" && schema["pattern"] == nil {
@@ -315,7 +315,7 @@ var typeWord = map[string]string{
 	"array": "a list", "object": "an object", "null": "nothing",
 }
 
-// namesOf names properties of an object, at most eight.
+// namesOf lists properties of an object, at most eight.
 func namesOf(list []string) string {
 	values := make([]any, 0, len(list))
 	for _, name := range slices.Sorted(slices.Values(list)) {

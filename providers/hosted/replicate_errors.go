@@ -153,8 +153,8 @@ func requestID(h http.Header) string {
 // available in 1 second.", "Your rate limit resets in ~9s."
 var inSeconds = regexp.MustCompile(`\bin ~?(\d{1,5}(?:\.\d+)?) ?s(?:ec|\b)`)
 
-// retryAfter is how long not to call again, from the header or from the words; 0
-// when neither says.
+// retryAfter returns how long to wait, from the header or the message; 0 if
+// neither says.
 func retryAfter(h http.Header, words string, now time.Time) time.Duration {
 	if after := outbound.RetryAfter(h, now); after > 0 {
 		return after

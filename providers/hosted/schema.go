@@ -332,8 +332,8 @@ func settle(s map[string]any) {
 	settleBounds(s)
 }
 
-// settleBounds drops bounds that no value is within. Authors swap them, and a
-// field that takes nothing at all is of no use.
+// settleBounds drops bounds that no value satisfies. Some authors swap them,
+// and a field that accepts no value is useless.
 func settleBounds(s map[string]any) {
 	low, high := bound(s["minimum"]), bound(s["maximum"])
 	above, below := bound(s["exclusiveMinimum"]), bound(s["exclusiveMaximum"])

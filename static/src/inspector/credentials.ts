@@ -57,8 +57,8 @@ async function add(form: HTMLFormElement): Promise<void> {
   select.focus();
 }
 
-// A text that looks like a secret moves to a credential. The edit is the server's
-// and arrives like that of another person.
+// Moves a text that looks like a secret to a credential. The server makes the
+// edit, which arrives like one by another user.
 pane.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLButtonElement>("[data-move-secret]"), node = section()?.dataset.node;
   if (!button || !node) return;
