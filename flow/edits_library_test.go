@@ -243,6 +243,27 @@ func TestEditFlowKeepsSecretsOut(t *testing.T) {
 	}
 }
 
+// TestReplaced: a tab that sets these fields too holds what the draft holds, and
+// no secret.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	for ops, want := range map[string]string{
+		`[{"op": "set", "node": "u", "field": "secret", "value": "new"}, {"op": "put", "node": "u", "member": "label", "value": "L"}]`: `[{"field":"secret","node":"u","op":"set","value":{"credential":"test-u-secret"}}]`,
+		`[{"op": "set", "node": "u", "field": "headers", "value": {"Accept": "a"}}]`:                                                   `null`,
+		`[{"op": "add", "node": {"id": "p", "kind": "unlock", "config": {"secret": "new", "headers": {"Accept": "a"}}}}]`:              `[{"field":"secret","node":"p","op":"set","value":{"credential":"test-p-secret"}}]`,
+		`[{"op": "set", "node": "u", "field": "secret", "value": "new"}, {"op": "remove", "nodes": ["u"]}]`:                            `[{"field":"secret","node":"u","op":"set","value":{"credential":"test-u-secret"}}]`,
+	} {
+		d := newDesk(t, `u unlock {"secret": {"credential": "mine"}}`)
+		sent, err := DecodeEdits([]byte(ops))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(EncodeJSON(Replaced(sent, d.mustEdit(1, "t1", ops).Ops))); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", ops, got, want)
+		}
+	}
+}
+
 // wantReplay checks that others come to the same draft by what they are sent.
 func (d *desk) wantReplay(before string, r *EditResult) {
 	d.t.Helper()

@@ -21,7 +21,7 @@ func TestListDeliveries(t *testing.T) {
 		Delivery: flow.Delivery{Node: "hook", URL: "https://example.com/a", Body: []byte(`{"answer":"x"}`), State: flow.DeliveryDelivered, CreatedAt: at, EndedAt: at.Add(time.Second), Secret: "whsec_hidden"},
 		Attempts: []flow.DeliveryAttempt{{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "No answer within 15 s."}, {Number: 2, StartedAt: at, Latency: 20 * time.Millisecond, Status: 204, Response: "ok"}},
 	})
-	young := add(w.echo, flow.DeliveryRecord{Delivery: flow.Delivery{URL: "https://example.com/b", State: flow.DeliveryPending, CreatedAt: at, NextAt: at.Add(5 * time.Second)}})
+	young := add(w.echo, flow.DeliveryRecord{Delivery: flow.Delivery{URL: "https://ada:pass@example.com/b?a=1&token=s3cret#f", State: flow.DeliveryPending, CreatedAt: at, NextAt: at.Add(5 * time.Second)}})
 	add(w.held, flow.DeliveryRecord{Delivery: flow.Delivery{State: flow.DeliveryFailed}})
 	w.store.deliveries[0].ID, w.store.deliveries[1].ID = min(old, young), max(old, young)
 
@@ -33,7 +33,7 @@ func TestListDeliveries(t *testing.T) {
 		t.Error("there is no third page")
 	}
 	one := func(a *reply) *reply { return &reply{body: a.body["deliveries"].([]any)[0].(map[string]any)} }
-	one(first).wantFields(t, map[string]any{"url": "https://example.com/b", "status": "pending", "node": nil, "next_attempt_at": "2026-01-31T12:00:05.123Z", "ended_at": nil, "body": nil, "attempts": []any{}})
+	one(first).wantFields(t, map[string]any{"url": "https://[secret]@example.com/b?a=1&token=[secret]#f", "status": "pending", "node": nil, "next_attempt_at": "2026-01-31T12:00:05.123Z", "ended_at": nil, "body": nil, "attempts": []any{}})
 	one(second).wantFields(t, map[string]any{
 		"delivery_id": min(old, young), "flow_id": w.echo, "run_id": run, "node": "hook", "status": "delivered", "created_at": "2026-01-31T12:00:00.123Z", "next_attempt_at": nil, "body": map[string]any{"answer": "x"},
 		"attempts": []any{

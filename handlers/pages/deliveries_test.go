@@ -214,6 +214,42 @@ func TestWebhooks_secret(t *testing.T) {
 	h.as(flow.MemberOwner).get("/settings/audit").has("read the signing secret of", "replaced the signing secret of", "webhook hook", "overlap 24h", "ended the old signing secret of").lacks(old)
 }
 
+// TestWebhooks_with_a_secret_in_the_URL shows the secret nowhere, whether it is
+// that of a credential or older than credentials.
+func TestWebhooks_with_a_secret_in_the_URL(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{"a credential": "{{credential:receiver}}", "in clear": "s3cret-of-old"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, to := setup(t), newHook(t, 204)
+			c := flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "receiver", Hosts: []string{"127.0.0.1"}}
+			if err := h.store.SaveCredential(t.Context(), c, "s3cret-of-now"); err != nil {
+				t.Fatal(err)
+			}
+			f := &flow.Flow{WorkspaceID: flow.DefaultWorkspace, Name: "Tell", Draft: []byte(telling(to.URL + "/in?token=" + value))}
+			if err := h.store.CreateFlow(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			flowID := f.ID
+			b, at := h.as(flow.MemberEditor), "/flows/"+flowID+"/webhooks"
+			shown := to.URL + "/in?token=" + value
+			if name == "in clear" {
+				shown = to.URL + "/in?token=[secret]"
+			}
+			b.get(at).has(`value="` + shown + `"`).lacks("s3cret")
+			a := b.post(at+"/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {shown}}).is(http.StatusSeeOther)
+			if got := (<-to.got).URL.Query().Get("token"); !strings.HasPrefix(got, "s3cret-of-") {
+				t.Errorf("it got %q", got)
+			}
+			h.deliveryIs(flowID, "delivered")
+			for _, page := range []string{a.header.Get("Location"), "/deliveries", at} {
+				b.get(page).is(http.StatusOK).has("/in?token=").lacks("s3cret")
+			}
+			h.as(flow.MemberOwner).get("/settings/audit").lacks("s3cret")
+		})
+	}
+}
+
 func TestWebhooks_test(t *testing.T) {
 	t.Parallel()
 	h, to := setup(t), newHook(t, 204)

@@ -361,16 +361,16 @@ func (c *call) testWebhook() error {
 }
 
 func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
-	to := strings.TrimSpace(c.FormValue("url"))
-	shown := flow.ShownURL(to)
-	if to == flow.ShownURL(n.url) {
-		to = n.url // its credentials are filled in for the attempt
+	typed := strings.TrimSpace(c.FormValue("url"))
+	to := typed
+	if typed == flow.ShownURL(n.url) {
+		to = n.url
 	}
 	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
 		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
-					v.URL, v.Error = shown, trouble
+					v.URL, v.Error = typed, trouble
 				}
 			}
 		})
@@ -389,7 +389,7 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 	if err != nil {
 		return err
 	}
-	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, shown)
+	return c.auditAndSee("/deliveries/"+d.ID, "delivery.test", f.ID, flow.ShownURL(to))
 }
 
 // receiverTrouble says why nothing can be sent to an address, as the node would
