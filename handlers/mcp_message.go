@@ -65,6 +65,7 @@ func (c *call) newMessage(object map[string]any) (*message, error) {
 			check("/params/"+name, is.holds(v), is.wanted)
 		}
 	}
+	check("/params/_meta", !holdsHugeNumber(m.params["_meta"]), "numbers up to 1.7e308") // the SDK reads it
 	if len(problems) > 0 {
 		slices.SortFunc(problems, func(a, b flow.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
 		return nil, &flow.Error{Code: flow.CodeInvalidJSON, Message: "The body is not a message of the Model Context Protocol.", Fields: problems}
@@ -131,6 +132,24 @@ func (m *message) progressToken() any {
 		return token
 	}
 	return nil
+}
+
+// holdsHugeNumber reports whether a value holds a number beyond float64.
+func holdsHugeNumber(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		_, err := v.Float64()
+		return err != nil
+	case []any:
+		return slices.ContainsFunc(v, holdsHugeNumber)
+	case map[string]any:
+		for _, item := range v {
+			if holdsHugeNumber(item) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func isNumber(v any) bool { return flow.TypeNumber.Is(v) }

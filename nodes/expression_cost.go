@@ -142,7 +142,7 @@ var patterns = mustCache[string, pattern](256)
 
 func compilePattern(source string) pattern {
 	if len(source) > maxPattern {
-		return pattern{err: fmt.Errorf("the pattern has more than %d characters", maxPattern)}
+		return pattern{err: patternError(fmt.Sprintf("the pattern has more than %d characters", maxPattern))}
 	}
 	p, ok := patterns.Get(source)
 	if !ok {
@@ -155,10 +155,10 @@ func compilePattern(source string) pattern {
 func newPattern(source string) pattern {
 	size, err := types.RegexProgramSize(source)
 	if err != nil {
-		return pattern{size: maxPatternSize, err: fmt.Errorf("%q is not a regular expression (RE2)", truncate(source, 60))}
+		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("%q is not a regular expression (RE2)", truncate(source, 60)))}
 	}
 	if size > maxPatternSize {
-		return pattern{size: maxPatternSize, err: fmt.Errorf("the pattern %q is too large; it repeats too much", truncate(source, 60))}
+		return pattern{size: maxPatternSize, err: patternError(fmt.Sprintf("the pattern %q is too large; it repeats too much", truncate(source, 60)))}
 	}
 	return pattern{Regexp: regexp.MustCompile(source), size: size}
 }

@@ -38,7 +38,7 @@ func TestChatSchema(t *testing.T) {
 		{"is promised by strict mode", "openai", city, []string{good}, bern, "", ""},
 		{"is not repaired where it was promised", "openai", city, []string{`{"people":1}`}, nil, KindBadAnswer, "needs \"city\""},
 		{"is asked for without strict mode", "openai", roomy, []string{good}, bern, "", ""},
-		{"is repaired where it was not promised", "openai", roomy, []string{`{"city":"Bern","people":0}`, good}, bern, "", "at /people: minimum"},
+		{"is repaired where it was not promised", "openai", roomy, []string{`{"city":"Bern","people":0}`, good}, bern, "", "at /people: must be at least"},
 		{"is in the prompt of JSON mode", "deepseek", roomy, []string{good}, bern, "", ""},
 		{"may come in a fence", "openai_compatible", roomy, []string{"Here it is:\n```json\n" + good + "\n```\nAnything else?"}, bern, "", ""},
 		{"may come after thoughts", "openai_compatible", roomy, []string{"<think>{Bern?}</think>\n" + good}, bern, "", ""},

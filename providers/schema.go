@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math/big"
 	"regexp/syntax"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // Limits of a schema. Providers refuse far smaller ones.
@@ -188,8 +188,6 @@ func schemaProblem(err error) error {
 	return errors.New("it is not a JSON Schema")
 }
 
-var english = message.NewPrinter(language.English)
-
 // problems names the first three things that are wrong, each with its place.
 func problems(e *jsonschema.ValidationError) string {
 	var out []string
@@ -236,8 +234,79 @@ func wrongWith(what jsonschema.ErrorKind) string {
 		return "wanted " + strings.Join(k.Want, " or ") + ", got " + k.Got
 	case *kind.Required:
 		return "needs " + quoted(k.Missing)
+	case *kind.Dependency:
+		return "needs " + quoted(k.Missing) + ", as it has " + quoted([]string{k.Prop})
+	case *kind.DependentRequired:
+		return "needs " + quoted(k.Missing) + ", as it has " + quoted([]string{k.Prop})
 	case *kind.AdditionalProperties:
 		return "does not take " + quoted(k.Properties)
+	case *kind.PropertyNames:
+		return "the name " + quoted([]string{k.Property}) + " is not allowed"
+	case *kind.Not:
+		return "must not fit the schema of not"
+	case *kind.FalseSchema:
+		return "must be left out"
+	case *kind.Enum:
+		return "must be one of " + values(k.Want)
+	case *kind.Const:
+		return "must be " + values([]any{k.Want})
+	case *kind.Minimum:
+		return "must be at least " + number(k.Want)
+	case *kind.Maximum:
+		return "must be at most " + number(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "must be more than " + number(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "must be less than " + number(k.Want)
+	case *kind.MultipleOf:
+		return "must be a multiple of " + number(k.Want)
+	case *kind.MinLength:
+		return fmt.Sprintf("has %d characters, wanted at least %d", k.Got, k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("has %d characters, wanted at most %d", k.Got, k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("has %d items, wanted at least %d", k.Got, k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("has %d items, wanted at most %d", k.Got, k.Want)
+	case *kind.AdditionalItems:
+		return fmt.Sprintf("has %d items too many", k.Count)
+	case *kind.MinProperties:
+		return fmt.Sprintf("has %d properties, wanted at least %d", k.Got, k.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("has %d properties, wanted at most %d", k.Got, k.Want)
+	case *kind.UniqueItems:
+		return fmt.Sprintf("items %d and %d are equal, wanted all different", k.Duplicates[0]+1, k.Duplicates[1]+1)
+	case *kind.Pattern:
+		return "does not match its pattern"
+	case *kind.Format:
+		return "is not a valid " + clean(k.Want)
+	case *kind.OneOf:
+		return "fits several schemas of oneOf, wanted one"
 	}
-	return clean(what.LocalizedString(english))
+	if path := what.KeywordPath(); len(path) > 0 {
+		return "does not fit " + clean(path[0])
+	}
+	return "does not fit the schema"
+}
+
+// values writes at most eight JSON values.
+func values(list []any) string {
+	var out []string
+	for _, v := range list[:min(len(list), 8)] {
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = []byte("…")
+		}
+		out = append(out, string(text))
+	}
+	if len(list) > 8 {
+		out = append(out, "…")
+	}
+	return clean(strings.Join(out, ", "))
+}
+
+// number writes a bound as a decimal.
+func number(n *big.Rat) string {
+	f, _ := n.Float64()
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -155,3 +155,49 @@ func TestSchemaNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerProblemWords holds that every way in which an answer can break a
+// schema is told in words that do not come from the library.
+func TestAnswerProblemWords(t *testing.T) {
+	t.Parallel()
+	for schema, c := range map[string]struct{ answer, says string }{
+		`{"enum":[1,"a"]}`:                           {`2`, `at the top: must be one of 1, "a"`},
+		`{"const":"a"}`:                              {`"b"`, `at the top: must be "a"`},
+		`{"items":{"minimum":2.5}}`:                  {`[1]`, "at /0: must be at least 2.5"},
+		`{"maximum":2}`:                              {`3`, "must be at most 2"},
+		`{"exclusiveMinimum":2}`:                     {`2`, "must be more than 2"},
+		`{"exclusiveMaximum":2}`:                     {`2`, "must be less than 2"},
+		`{"multipleOf":0.5}`:                         {`0.3`, "must be a multiple of 0.5"},
+		`{"minLength":3}`:                            {`"a"`, "has 1 characters, wanted at least 3"},
+		`{"maxLength":1}`:                            {`"abc"`, "has 3 characters, wanted at most 1"},
+		`{"minItems":1}`:                             {`[]`, "has 0 items, wanted at least 1"},
+		`{"maxItems":1}`:                             {`[1,2]`, "has 2 items, wanted at most 1"},
+		`{"minProperties":1}`:                        {`{}`, "has 0 properties, wanted at least 1"},
+		`{"maxProperties":1}`:                        {`{"a":1,"b":2}`, "has 2 properties, wanted at most 1"},
+		`{"uniqueItems":true}`:                       {`[1,2,1]`, "items 1 and 3 are equal"},
+		`{"pattern":"^a$"}`:                          {`"b"`, "does not match its pattern"},
+		`{"propertyNames":{"maxLength":1}}`:          {`{"ab":1}`, "has 2 characters, wanted at most 1"},
+		`{"properties":{"a":false}}`:                 {`{"a":1}`, "at /a: must be left out"},
+		`{"dependentRequired":{"a":["b"]}}`:          {`{"a":1}`, `needs "b", as it has "a"`},
+		`{"not":{"type":"string"}}`:                  {`"a"`, "must not fit the schema of not"},
+		`{"contains":{"type":"string"}}`:             {`[]`, "does not fit contains"},
+		`{"oneOf":[{"minimum":1},{"minimum":2}]}`:    {`3`, "fits several schemas of oneOf"},
+		`{"unevaluatedProperties":false}`:            {`{"a":1}`, "at /a: must be left out"},
+		`{"prefixItems":[{}],"items":false}`:         {`[1,2]`, "at /1: must be left out"},
+		`{"contains":{"const":1},"maxContains":1}`:   {`[1,1]`, "does not fit maxContains"},
+		`{"contains":{"const":1},"minContains":2}`:   {`[1]`, "does not fit minContains"},
+		`{"anyOf":[{"type":"null"},{"minItems":5}]}`: {`[]`, "wanted null, got array"},
+	} {
+		t.Run(schema, func(t *testing.T) {
+			t.Parallel()
+			f, err := newForm(exactly(t, schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, wrong, err := f.read(t.Context(), c.answer)
+			if err != nil || !strings.Contains(wrong, c.says) || strings.Contains(wrong, "failed") || strings.Contains(wrong, "'") {
+				t.Errorf("got %q, %v; want %q", wrong, err, c.says)
+			}
+		})
+	}
+}

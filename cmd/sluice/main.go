@@ -128,7 +128,7 @@ func report(w io.Writer, err error) int {
 	if errors.As(err, &own) {
 		err = own
 	}
-	fmt.Fprintf(w, "sluice: %v\n", err)
+	fmt.Fprintf(w, "sluice: %s\n", plainError(err))
 	return exitError
 }
 

@@ -12,8 +12,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // maxProblems bounds what Check reports of one field: more do not help.
@@ -267,8 +265,6 @@ func place(location []string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + ": "
 }
 
-var english = message.NewPrinter(language.English)
-
 // sentence words what a value broke.
 func sentence(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
@@ -304,10 +300,25 @@ func sentence(k jsonschema.ErrorKind) string {
 		if k.Want == scheme.String() {
 			return "This must be a file or its URL."
 		}
+		return "This must match the pattern " + oneLine(k.Want, 100) + "."
+	case *kind.Const:
+		return "This must be " + listed([]any{k.Want}) + "."
+	case *kind.MultipleOf:
+		return "This must be a multiple of " + plain(k.Want) + "."
+	case *kind.UniqueItems:
+		return fmt.Sprintf("Items %d and %d are equal. Each may be given once.", k.Duplicates[0]+1, k.Duplicates[1]+1)
+	case *kind.Format:
+		return "This is not a valid " + oneLine(k.Want, 40) + "."
+	case *kind.Dependency:
+		return "This must have " + namesOf(k.Missing) + " too."
+	case *kind.DependentRequired:
+		return "This must have " + namesOf(k.Missing) + " too."
+	case *kind.FalseSchema:
+		return "This must be left out."
 	case *kind.AnyOf, *kind.OneOf:
 		return "This is none of the forms the model takes."
 	}
-	return "This does not fit: " + oneLine(k.LocalizedString(english), 200) + "."
+	return "The model does not take this value. See the model's page for what it takes."
 }
 
 var typeWord = map[string]string{

@@ -462,3 +462,29 @@ func TestForm_open(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestProblemWords holds that what a value breaks is told in words that do not
+// come from the schema library.
+func TestProblemWords(t *testing.T) {
+	t.Parallel()
+	for schema, c := range map[string]struct{ value, says string }{
+		`{"const":"a"}`:                               {`"b"`, "This must be a."},
+		`{"multipleOf":8}`:                            {`3`, "This must be a multiple of 8."},
+		`{"uniqueItems":true}`:                        {`[1,2,1]`, "Items 1 and 3 are equal. Each may be given once."},
+		`{"pattern":"^#[0-9a-f]+$"}`:                  {`"red"`, "This must match the pattern ^#[0-9a-f]+$."},
+		`{"not":{"type":"string"}}`:                   {`"a"`, "The model does not take this value. See the model's page for what it takes."},
+		`{"items":{"anyOf":[{"type":"boolean"}]}}`:    {`[1]`, "Item 1: This is none of the forms the model takes."},
+		`{"properties":{"a":{"exclusiveMinimum":0}}}`: {`{"a":0}`, "A: This must be more than 0."},
+	} {
+		t.Run(schema, func(t *testing.T) {
+			t.Parallel()
+			var got string
+			for _, p := range formOf(t, "x", schema, "").Check(decode(t, `{"x":`+c.value+`}`)) {
+				got += p.Detail
+			}
+			if got != c.says {
+				t.Errorf("got %q, want %q", got, c.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/common"
+
+	"sluice/flow"
+)
+
+// patternError says why a regular expression cannot be used, in our own words.
+type patternError string
+
+// Error is a clause without a full stop.
+func (e patternError) Error() string { return string(e) }
+
+// unreadable words the first of the compiler's messages; the others often
+// follow from it.
+func unreadable(issues []*common.Error) error {
+	first := issues[0]
+	at := ""
+	if line, column := first.Location.Line(), first.Location.Column(); line > 1 {
+		at = fmt.Sprintf(" at line %d, column %d", line, column+1)
+	} else if line == 1 {
+		at = fmt.Sprintf(" at column %d", column+1)
+	}
+	why := wordsFor(readMessages, first.Message)
+	if why == "" {
+		return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s. Check its spelling, quotes and brackets there.", at)
+	}
+	return flow.Errorf(flow.CodeExpressionFailed, "The expression cannot be read%s: %s.", at, why)
+}
+
+// failedExpression words what went wrong while evaluating.
+func failedExpression(err error, value any) error {
+	message := err.Error()
+	if errors.Is(err, errTooCostly) || strings.Contains(message, "limit exceeded") {
+		return flow.Errorf(flow.CodeExpressionFailed,
+			"The expression needs more computing than is allowed. Make it simpler or give it a smaller value.")
+	}
+	if e, ok := errors.AsType[patternError](err); ok {
+		return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", string(e))
+	}
+	why := wordsFor(evalMessages, message)
+	switch {
+	case why == "":
+		return flow.Errorf(flow.CodeExpressionFailed,
+			"The expression could not be computed for this value, which is %s. Check that it fits the value, for example with has(value.name).", kindWithArticle(value))
+	case strings.HasPrefix(message, "no such"):
+		return flow.Errorf(flow.CodeExpressionFailed, "The expression does not fit the value, which is %s: %s.", kindWithArticle(value), why)
+	}
+	return flow.Errorf(flow.CodeExpressionFailed, "The expression could not be computed: %s.", why)
+}
+
+// wording turns one kind of the library's messages into our words. Groups of the
+// pattern are put in place of $1 and $2.
+type wording struct {
+	pattern *regexp.Regexp
+	words   string
+}
+
+func when(pattern, words string) wording {
+	return wording{regexp.MustCompile(`(?s)^` + pattern), words}
+}
+
+// wordsFor returns our words for a message of the library, or "" for one that is
+// not known: its text never reaches a person.
+func wordsFor(known []wording, message string) string {
+	message = strings.TrimPrefix(message, "Syntax error: ")
+	for _, k := range known {
+		m := k.pattern.FindStringSubmatch(message)
+		if m == nil {
+			continue
+		}
+		out := k.words
+		for i, group := range m[1:] {
+			if group == "<EOF>" {
+				out = strings.ReplaceAll(out, fmt.Sprintf("'$%d'", i+1), "the end")
+			}
+			if strings.Contains(out, fmt.Sprintf("$type%d", i+1)) {
+				out = strings.ReplaceAll(out, fmt.Sprintf("$type%d", i+1), typesInWords(group))
+			}
+			out = strings.ReplaceAll(out, fmt.Sprintf("$%d", i+1), truncate(oneLine(group), 60))
+		}
+		return out
+	}
+	return ""
+}
+
+// readMessages are what the parser and the type checker say.
+var readMessages = []wording{
+	when(`token recognition error at: '(=[^=].*|=)'`, "not understood: '$1'; two equals signs compare"),
+	when(`token recognition error at: '(.+)'`, "not understood: '$1'"),
+	when(`(?:mismatched|extraneous) input '(.+?)'(?: expecting .*)?$`, "unexpected '$1'"),
+	when(`missing '(.+?)' at '(.+?)'$`, "missing '$1' at '$2'"),
+	when(`no viable alternative at input '(.+)'$`, "it breaks off after '$1', or something is missing there"),
+	when(`undeclared reference to '([^']*)'`, "'$1' is not known; what arrives at the node is called value, and text is written in quotes"),
+	when(`found no matching overload for '_?@?_?(?:\[_?\]|\[)[^']*' applied to '\(?([^']*?)\)?'$`, "[ ] does not fit $type1"),
+	when(`found no matching overload for '[_@]*([^']+?)_?' applied to '([^'.(]*)\.\(\)'$`, "$1() does not fit $type2"),
+	when(`found no matching overload for '[_@]*([^']+?)_?' applied to '(?:[^'.(]*\.)?\(?([^']*?)\)?'$`, "$1 does not fit $type2"),
+	when(`expression of type '([^']*)' cannot be range`, "all(), exists(), map() and filter() need a list or an object, not $type1"),
+	when(`type '([^']*)' does not support field selection`, "$type1 has no fields"),
+	when(`expected type '([^']*)' but found '([^']*)'`, "wanted $type1, got $type2"),
+	when(`undefined field '([^']*)'`, "there is no field '$1'"),
+	when(`reserved identifier: (\S+)`, "'$1' is a reserved word"),
+	when(`'([^']*)' is not a (?:message )?type`, "'$1' is not a type"),
+	when(`invalid (?:int|uint|double) literal`, "this is not a number, or it is too large"),
+	when(`(?:unable to unescape|invalid .*escape|unescape)`, `the text has a wrong escape; a backslash is written \\`),
+	when(`argument (?:is not an identifier|must be a simple name)`, "the first argument must be a name, as in value.all(item, item > 0)"),
+	when(`iteration variable overwrites`, "this name cannot be used; take another"),
+	when(`invalid argument to has\(\)`, "has() needs a field, as in has(value.name)"),
+	when(`expression (?:recursion limit|node count|count exceeds)|max recursion depth`, "it is nested too deeply or has too many parts"),
+	when(`expression code point size`, fmt.Sprintf("it has more than %d characters", maxExpression)),
+	when(`unsupported syntax '([^']*)'`, "'$1' is not supported"),
+}
+
+// evalMessages are what evaluation says.
+var evalMessages = []wording{
+	when(`no such key: (.*)$`, "no such key: $1; where a name may be missing, ask has(value.name) first"),
+	when(`no such (?:field|attribute)`, "a field is missing; where a name may be missing, ask has(value.name) first"),
+	when(`no such overload`, "its parts do not fit each other; text is written in quotes, and double(value) fits a number with decimals"),
+	when(`(?:division|modulus) by zero`, "division by zero"),
+	when(`.*overflow|.*range error`, "a number or time is too large"),
+	when(`index '?(-?\d+)'? out of range in list size '(\d+)'`, "there is no item $1 in a list of $2, whose first item is 0"),
+	when(`(?:index out of (?:bounds|range)|invalid_argument: index).*?(-?\d+)`, "there is no item $1 in the list, whose first item is 0"),
+	when(`unsupported index`, "an item of a list is named by a whole number; the first is 0"),
+	when(`(?:unsupported )?type conversion error from '?([^' ]*)'? to '?([^' ]*)'?`, "$type1 cannot be made $type2"),
+	when(`NaN values cannot be ordered`, "a value that is not a number cannot be compared"),
+	when(`(?:invalid|unsupported).*timestamp`, "a date and time is written as in 2026-01-31T12:00:00Z"),
+	when(`unknown time zone|timezone|strconv\.\w+: parsing`, "the time zone is not known; write one such as Europe/Berlin or +02:00"),
+	when(`insert failed: key|Failed with repeated key`, "a key occurs twice in an object"),
+	when(`invalid UTF-8`, "the bytes are not text"),
+}
+
+// typesInWords names types that the library names with a list such as
+// (string, list(int)).
+func typesInWords(list string) string {
+	depth, start := 0, 0
+	var words []string
+	add := func(name string) {
+		if name = strings.TrimSpace(name); name != "" {
+			words = append(words, typeInWords(name))
+		}
+	}
+	for i, r := range list {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth == 0:
+			add(list[start:i])
+			start = i + 1
+		}
+	}
+	add(list[start:])
+	if len(words) == 0 {
+		return "this"
+	}
+	return strings.Join(words, " and ")
+}
+
+func typeInWords(name string) string {
+	name, _, _ = strings.Cut(name, "(")
+	switch strings.ToLower(name) {
+	case "int", "uint", "double":
+		return "a number"
+	case "string":
+		return "text"
+	case "bool":
+		return "true or false"
+	case "bytes":
+		return "bytes"
+	case "list":
+		return "a list"
+	case "map":
+		return "an object"
+	case "null", "null_type":
+		return "null"
+	case "timestamp", "google.protobuf.timestamp":
+		return "a time"
+	case "duration", "google.protobuf.duration":
+		return "a duration"
+	case "type":
+		return "a type"
+	}
+	return "another value"
+}
+
+func kindWithArticle(v any) string {
+	switch kind := flow.KindOf(v); kind {
+	case "object":
+		return "an object"
+	case "text", "null":
+		return kind
+	default:
+		return "a " + kind
+	}
+}
