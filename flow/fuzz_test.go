@@ -229,3 +229,99 @@ func FuzzKeyText(f *testing.F) {
 		}
 	})
 }
+
+// FuzzHost: a host that is accepted has one canonical form, which covers the
+// same host in a URL and no other.
+func FuzzHost(f *testing.F) {
+	for _, s := range []string{"api.example.com", "API.example.com.:8443", "*.example.com", "[2001:db8::7]:8443", "192.0.2.7:1", "bücher.example", "*.com", "a..b", "0x7f.1", "a:b:c", "https://a/b", "\x00", "[::1%25lo]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		host, err := ParseHost(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseHost(host)
+		if err != nil || again != host {
+			t.Fatalf("%q is %q, which is %q: %v", text, host, again, err)
+		}
+		if strings.ContainsAny(host, " /?#@\\\x00\r\n") || host != strings.ToLower(host) {
+			t.Errorf("%q is %q", text, host)
+		}
+		if strings.HasPrefix(host, "*.") {
+			if name, _, _ := splitHost(host[2:]); hostAllowed([]string{host}, name) || !hostAllowed([]string{host}, "a."+host[2:]) {
+				t.Errorf("%q does not cover exactly what is below it", host)
+			}
+			return
+		}
+		if !hostAllowed([]string{host}, host) || hostAllowed([]string{host}, "evil-"+host) {
+			t.Errorf("%q does not cover exactly itself", host)
+		}
+		if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+			host = "[" + host + "]"
+		}
+		if u, err := url.Parse("https://" + host + "/"); err != nil || BoundHost(u) != again || !hostAllowed([]string{again}, HostPort(u)) {
+			t.Errorf("%q in a URL: %v", again, err)
+		}
+	})
+}
+
+// FuzzSecretText: a text is divided into references and what is between them
+// without a loss, and JSON stays JSON whatever the secret is.
+func FuzzSecretText(f *testing.F) {
+	f.Add("Bearer {{credential:token}}!", `a"b\`)
+	f.Add("{{ credential: a.b }}{{credential:}}{{credential:x}}", "\x00")
+	f.Add(`{"key": {"credential": "token"}, "b": "x {{credential:token}}"}`, "\" \n\u2028")
+	f.Fuzz(func(t *testing.T, text, secret string) {
+		if !utf8.ValidString(text) || !utf8.ValidString(secret) {
+			t.Skip()
+		}
+		parsed := ParseSecretText(text)
+		if (parsed == nil) != (credentialPlace.FindStringIndex(text) == nil) {
+			t.Errorf("%q gives %v", text, parsed)
+		}
+		secrets := map[string]string{}
+		for _, name := range parsed.Credentials() {
+			if !credentialRefName.MatchString(name) {
+				t.Errorf("%q references %q", text, name)
+			}
+			secrets[name] = credentialText(name)
+		}
+		if got := parsed.Fill(secrets, nil); parsed != nil && got != parsed.String() {
+			t.Errorf("%q is %q, filled in %q", text, parsed.String(), got)
+		}
+		tpl, err := ParseTemplate(withPlaces(text))
+		if err != nil || !tpl.HasCredentials() || len(tpl.Names()) > 0 {
+			return
+		}
+		rendered, err := tpl.RenderSecret(nil, EscapeJSON)
+		if err != nil {
+			return
+		}
+		for _, name := range rendered.Credentials() {
+			secrets[name] = "x"
+		}
+		harmless := rendered.Fill(secrets, nil)
+		for name := range secrets {
+			secrets[name] = secret
+		}
+		if filled := rendered.Fill(secrets, nil); tpl.looksLikeJSON() && json.Valid([]byte(harmless)) && !json.Valid([]byte(filled)) {
+			t.Errorf("%q with %q is %q", text, secret, filled)
+		}
+	})
+}
+
+// FuzzSecretNames: guesses about names and texts never panic and know no case.
+func FuzzSecretNames(f *testing.F) {
+	f.Add("X-RapidAPI-Key", "sk-0123456789abcdefghijklmnop")
+	f.Add("x\x00\xff", strings.Repeat("é", 300))
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if ascii := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-_") == ""; ascii && IsSecretName(name) != IsSecretName(strings.ToUpper(name)) {
+			t.Errorf("%q depends on its case", name)
+		}
+		LooksSecret(text)
+		if got := NewRedactor(text).Text("before " + text + " after"); len(text) >= 20 && utf8.ValidString(text) && strings.Contains(got, text) {
+			t.Errorf("%q is left in %q", text, got)
+		}
+	})
+}
