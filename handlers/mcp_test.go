@@ -172,6 +172,7 @@ func TestMCPRefuses(t *testing.T) {
 		"half an ID":     {`{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}`, nil, 400, flow.CodeInvalidJSON},
 		"a vast ID":      {`{"jsonrpc": "2.0", "id": 1e30, "method": "ping"}`, nil, 400, flow.CodeInvalidJSON},
 		"arguments":      {`{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a", "arguments": []}}`, nil, 400, flow.CodeInvalidJSON},
+		"a vast number":  {`{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {"a": [{"b": 1e400}]}}}`, nil, 400, flow.CodeInvalidJSON},
 		"a batch of one": {"[]", nil, 400, flow.CodeInvalidJSON},
 		"too large":      {`{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "x": "` + strings.Repeat("a", maxBody) + `"}`, nil, 413, flow.CodeBodyTooLarge},
 		"origin":         {list, []string{"Origin", "https://evil.test"}, 403, flow.CodeOriginNotAllowed},
