@@ -78,17 +78,26 @@ func (d *destinations) add(doc *Document, kinds *Registry) {
 		if k == nil || k.Sends == nil {
 			continue
 		}
-		hosts, open := doc.destination(n, k)
-		sent := n.sends(k)
-		for _, name := range n.Credentials() {
-			for _, host := range hosts {
-				if !slices.Contains(d.hosts[name], host) {
-					d.hosts[name] = append(d.hosts[name], host)
-				}
+		for j := range k.Fields {
+			d.addField(doc, n, k, &k.Fields[j])
+		}
+	}
+}
+
+func (d *destinations) addField(doc *Document, n *Node, k *Kind, f *Field) {
+	names := credentialsIn(n.Config[f.Name])
+	if len(names) == 0 {
+		return
+	}
+	hosts, open := doc.destination(n, k.destinationOf(f))
+	for _, name := range names {
+		for _, host := range hosts {
+			if !slices.Contains(d.hosts[name], host) {
+				d.hosts[name] = append(d.hosts[name], host)
 			}
-			if open && slices.ContainsFunc(sent, func(s sentCredential) bool { return s.credential == name }) {
-				d.open[name] = true
-			}
+		}
+		if open && !f.Signs {
+			d.open[name] = true
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (l *Library) CredentialProblems(ctx context.Context, ws string, d *Document
 			if c == nil {
 				continue
 			}
-			if p := l.credentialProblem(d, n, k, c); p != nil {
+			if p := l.credentialProblem(d, n, k.destinationOf(k.Field(use.field)), c); p != nil {
 				p.Pointer, p.Node = Pointer("nodes", i, "config", use.field), n.ID
 				list = union(list, []Problem{*p})
 			}
@@ -102,8 +102,8 @@ func (l *Library) credential(ctx context.Context, ws, name string, known map[str
 	return &c, nil
 }
 
-func (l *Library) credentialProblem(d *Document, n *Node, k *Kind, c *Credential) *Problem {
-	hosts, open := d.destination(n, k)
+func (l *Library) credentialProblem(d *Document, n *Node, to *Destination, c *Credential) *Problem {
+	hosts, open := d.destination(n, to)
 	switch {
 	case c.Unbound() && open:
 		return &Problem{Code: problemUnbound, Detail: fmt.Sprintf("the host of this node comes from an edge or a template, and the credential %q may be sent to any host, "+
@@ -136,18 +136,27 @@ func (d *Document) Destination(n *Node, k *Kind) []string {
 	if k.Sends == nil {
 		return nil
 	}
-	hosts, _ := d.destination(n, k)
+	hosts, _ := d.destination(n, k.Sends)
 	return hosts
 }
 
 // destination returns where a node sends its credentials. It is open if an
 // edge, a template or an empty field leaves the host to the run.
-func (d *Document) destination(n *Node, k *Kind) (hosts []string, open bool) {
-	if k.Sends.Field != "" && d.isFed(n.ID, k.Sends.Field) {
+func (d *Document) destination(n *Node, to *Destination) (hosts []string, open bool) {
+	if to.Field != "" && d.isFed(n.ID, to.Field) {
 		return nil, true
 	}
-	hosts = k.Sends.Hosts(n)
+	hosts = to.Hosts(n)
 	return hosts, len(hosts) == 0
+}
+
+// destinationOf is where the credentials in a field are sent. Those in a URL go
+// to the host of that URL, such as that of a picture for a model.
+func (k *Kind) destinationOf(f *Field) *Destination {
+	if f.Secrets == SecretsInURL {
+		return &Destination{Field: f.Name, Hosts: URLHost(f.Name)}
+	}
+	return k.Sends
 }
 
 // sentCredential is a credential that a config field of a node sends.
@@ -171,18 +180,43 @@ func (n *Node) sends(k *Kind) (list []sentCredential) {
 // URLHost returns the Hosts function of a kind that calls the URL in a field.
 func URLHost(field string) func(n *Node) []string {
 	return func(n *Node) []string {
-		s, _ := n.Config[field].(string)
-		_, rest, found := strings.Cut(strings.TrimSpace(s), "://")
-		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-			rest = rest[:i]
+		switch v := n.Config[field].(type) {
+		case string:
+			if host := fixedHost(v); host != "" {
+				return []string{host}
+			}
+		case []any: // those of the URLs that hold credentials
+			var hosts []string
+			for _, item := range v {
+				s, _ := item.(string)
+				if len(textCredentials(s)) == 0 {
+					continue
+				}
+				host := fixedHost(s)
+				if host == "" {
+					return nil
+				}
+				hosts = append(hosts, host)
+			}
+			return hosts
 		}
-		rest = rest[strings.LastIndexByte(rest, '@')+1:]
-		host, err := ParseHost(rest)
-		if !found || err != nil || strings.HasPrefix(host, "*") {
-			return nil
-		}
-		return []string{host}
+		return nil
 	}
+}
+
+// fixedHost returns the host of a URL that may be a template; "" if the template
+// makes the host.
+func fixedHost(address string) string {
+	_, rest, found := strings.Cut(strings.TrimSpace(address), "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	host, err := ParseHost(rest)
+	if !found || err != nil || strings.HasPrefix(host, "*") {
+		return ""
+	}
+	return host
 }
 
 // liftDraft moves literal secrets out of a draft from before the current rule,

@@ -104,8 +104,18 @@ func (lf *lifter) field(n *Node, k *Kind, f *Field, value any) any {
 			return SecretRefTo(lf.take(at, f.Name, s))
 		}
 	case f.Secrets == SecretsInURL:
-		if s, ok := value.(string); ok {
-			return lf.urlText(at, s)
+		fed := lf.fed != nil && lf.fed(n.ID, f.Name)
+		switch v := value.(type) {
+		case string:
+			return lf.urlText(at.to(v, fed), v)
+		case []any:
+			out := slices.Clone(v)
+			for i := range out {
+				if s, ok := out[i].(string); ok {
+					out[i] = lf.urlText(at.to(s, fed), s)
+				}
+			}
+			return out
 		}
 	case f.Secrets == SecretsByName:
 		if s, ok := value.(string); ok {
@@ -132,6 +142,16 @@ type place struct {
 	n    *Node
 	f    *Field
 	host string
+}
+
+// to is the place in a URL, whose secrets are sent to its own host. If the field
+// is fed, the URL is not used.
+func (at place) to(address string, fed bool) place {
+	at.host = ""
+	if !fed {
+		at.host = fixedHost(address)
+	}
+	return at
 }
 
 // isLiteral reports whether a text holds a secret itself, rather than a

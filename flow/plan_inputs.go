@@ -3,6 +3,7 @@ package flow
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -194,10 +195,7 @@ func (f *Field) shown(v any) any {
 	}
 	named, isMap := v.(map[string]any)
 	if f.Secrets == SecretsInURL {
-		if s, isText := v.(string); isText {
-			return ShownURL(s)
-		}
-		return v
+		return shownURLs(v)
 	}
 	if f.Secrets != SecretsByName {
 		return v
@@ -212,6 +210,21 @@ func (f *Field) shown(v any) any {
 		}
 	}
 	return out
+}
+
+// shownURLs is ShownURL for a URL or a list of them.
+func shownURLs(v any) any {
+	switch v := v.(type) {
+	case string:
+		return ShownURL(v)
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = shownURLs(out[i])
+		}
+		return out
+	}
+	return v
 }
 
 // shownMembers leaves the secrets out of a body that arrived as data.

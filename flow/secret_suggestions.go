@@ -172,7 +172,7 @@ func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field 
 	if secret.Field == "" {
 		secret.Field = field
 	}
-	if hosts, open := d.destination(n, k); !open {
+	if hosts, open := d.destination(n, k.destinationOf(k.Field(field))); !open {
 		secret.Host = hosts[0]
 	}
 	names := &secretNamer{library: l, flow: f, title: d.Name}

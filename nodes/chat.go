@@ -31,7 +31,7 @@ var _ = register(func(d Deps) flow.Kind {
 				Help: "What to ask. A {{name}} in it becomes a port."},
 			{Name: "system", Title: "System", Type: flow.FieldArea, Template: true,
 				Help: "What the model should be and keep to. A {{name}} in it becomes a port."},
-			{Name: "images", Title: "Images", Type: flow.FieldList, Value: flow.TypeAny,
+			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeAny,
 				Help: "Pictures to look at: a list of files, URLs or data URLs, or one of them."},
 			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
 				Help: "How freely the model chooses its words, from 0 to 2. Empty is the provider's own."},

@@ -177,6 +177,10 @@ func TestURLsOfOtherKinds(t *testing.T) {
 		{"file", `{"url": "https://example.com/a.pdf?sig=k1"}`, `{"url":"https://example.com/a.pdf?sig={{credential:c1}}"}`, "k1@example.com"},
 		{"document", `{"file": "https://example.com/a.pdf?sig=k1"}`, `{"file":"https://example.com/a.pdf?sig={{credential:c1}}"}`, "k1@example.com"},
 		{"document", `{"file": "https://ada:pass@example.com/a.pdf"}`, `{"file":"https://{{credential:c1}}@example.com/a.pdf"}`, "ada:pass@example.com"},
+		{"chat", `{"model": "openai/gpt-5", "images": ["https://example.com/a.png?sig=k1", {"file_id": "f"}, "https://example.org/b.png"]}`,
+			`{"images":["https://example.com/a.png?sig={{credential:c1}}",{"file_id":"f"},"https://example.org/b.png"],"model":"openai/gpt-5"}`, "k1@example.com"},
+		{"image", `{"mask": "https://example.com/a.png?sig=k1"}`, `{"mask":"https://example.com/a.png?sig={{credential:c1}}"}`, "k1@example.com"},
+		{"transcribe", `{"audio": "https://example.com/a.mp3?sig=k1"}`, `{"audio":"https://example.com/a.mp3?sig={{credential:c1}}"}`, "k1@example.com"},
 		{"web_page", `{"url": "https://example.com/{{page}}?sig={{s}}&key=k1"}`, `{"url":"https://example.com/{{page}}?sig={{s}}&key={{credential:c1}}"}`, "k1@example.com"},
 	} {
 		wantLifted(t, c.kind, c.config, c.want, c.secrets)
@@ -268,6 +272,49 @@ func TestFetchWithACredential(t *testing.T) {
 			t.Errorf("%s followed a reference that came by an edge: %v", u.kind, r.Error)
 		}
 	}
+}
+
+// TestMediaWithACredential: a typed URL of a picture is fetched with its
+// credential, which only the host of the URL gets. A model never learns it.
+func TestMediaWithACredential(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("sig") != vaultSecret {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", "image/png")
+		io.WriteString(w, "a picture")
+	})
+	address := s.URL + "/a.png?sig={{credential:api}}"
+	gather := func(in *flow.In, hosts ...string) error {
+		in.Secret = func(_ context.Context, ref any, host string) (string, error) {
+			if name, _ := flow.SecretRef(ref); name != "api" || len(hosts) == 0 || host != hosts[0] {
+				return "", flow.Errorf(flow.CodeProviderAuth, "not for %s", host)
+			}
+			return vaultSecret, nil
+		}
+		list, err := s.deps.images(t.Context(), in, "images", true)
+		if err == nil && (len(list) != 1 || list[0].URL != "" || list[0].Open == nil) {
+			t.Errorf("got %+v", list)
+		}
+		return err
+	}
+	typed := map[string]any{"images": []any{address}}
+	if err := gather(&flow.In{Config: typed}, strings.TrimPrefix(s.URL, "http://")); err != nil {
+		t.Error(err)
+	}
+	if err := gather(&flow.In{Config: typed}, "api.openai.com:443"); flow.AsError(err).Code != flow.CodeProviderAuth {
+		t.Errorf("to another host: %v", err)
+	}
+	byEdge := &flow.In{Config: typed, Ports: typed}
+	list, err := s.deps.images(t.Context(), byEdge, "images", true)
+	if err != nil || len(list) != 1 || strings.Contains(list[0].URL, "s3cret") {
+		t.Errorf("by an edge: %v %v", list, err)
+	}
+
+	doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "chat", Config: map[string]any{"model": "openai/gpt-5", "images": []any{address}, "credential": map[string]any{"credential": "mine"}}}}}
+	same(t, "the model's host", doc.Destination(&doc.Nodes[0], New(Deps{}).For(&doc.Nodes[0])), []string{"api.openai.com"})
 }
 
 // TestLiftFromARequest: secrets that are typed anywhere in a request move out of

@@ -76,12 +76,29 @@ func (g *gatherer) gather(ctx context.Context, value any) (providers.Media, erro
 	case len(text) > 5 && strings.EqualFold(text[:5], "data:"):
 		return g.inline(text)
 	}
+	if _, fed := g.in.Ports[g.field]; !fed { // what is typed may reference credentials
+		if references := flow.ParseSecretText(text); references != nil {
+			return g.fetchSecret(ctx, references)
+		}
+	}
 	u, err := outbound.ParseURL(text)
 	if err != nil {
 		return providers.Media{}, flow.Errorf(flow.CodeInputInvalid, "%q wants files, or URLs of files. %s", g.field, err)
 	}
 	if g.links {
 		return providers.Media{URL: u.String()}, nil
+	}
+	return g.fetch(ctx, u)
+}
+
+// fetchSecret gets what a URL with credentials names. The provider never learns
+// such a URL: the credentials are meant for the host of the URL.
+func (g *gatherer) fetchSecret(ctx context.Context, text flow.SecretText) (providers.Media, error) {
+	u, err := text.FillURL(parseTarget, func(credential, host string) (string, error) {
+		return g.in.Secret(ctx, flow.SecretRefTo(credential), host)
+	})
+	if err != nil {
+		return providers.Media{}, err
 	}
 	return g.fetch(ctx, u)
 }
