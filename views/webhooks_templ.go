@@ -519,7 +519,7 @@ func secretBox(w WebhooksPage, s SigningBox) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Select(Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid for", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can change over without losing one. Choose “not at all” if the secret leaked."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Select(Field{ID: "overlap-" + s.Anchor, Name: "overlap", Label: "Keep old secret valid", Value: OverlapUsual, Options: Overlaps, Error: s.Error, Help: "Until then messages carry both signatures, so receivers can change over without losing one. Choose “not at all” if the secret leaked."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
