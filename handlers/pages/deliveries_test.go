@@ -197,7 +197,7 @@ func TestWebhooks_secret(t *testing.T) {
 	b.post(at+"/secret", url.Values{"node": {"gone"}, "from": {"draft"}}).is(http.StatusUnprocessableEntity)
 	b.post(at+"/rotate", node("overlap", "forever")).is(http.StatusUnprocessableEntity).has("Choose one of these.")
 	b.post(at+"/rotate", node("overlap", "24h")).see(at)
-	b.get(at).has("The secret before it signs too", "End the old secret now").lacks(old, secret())
+	b.get(at).has("The previous secret signs too", "End the old secret now").lacks(old, secret())
 	h.told(flowID, "delivered")
 	r, body := <-to.got, <-to.bodies
 	for _, s := range []string{old, secret()} {
@@ -210,7 +210,7 @@ func TestWebhooks_secret(t *testing.T) {
 		}
 	}
 	b.post(at+"/end", node()).see(at)
-	b.get(at).lacks("The secret before it signs too")
+	b.get(at).lacks("The previous secret signs too")
 	h.as(flow.MemberOwner).get("/settings/audit").has("read the signing secret of", "replaced the signing secret of", "webhook hook", "overlap 24h", "ended the old signing secret of").lacks(old)
 }
 

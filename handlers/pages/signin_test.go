@@ -339,7 +339,7 @@ func TestSession_ends_as_configured(t *testing.T) {
 	h, c := setupAt(t, func(cfg *Config) { cfg.SessionIdle, cfg.SessionMax = time.Hour, 90*time.Minute })
 	h.add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	idle, busy := h.signIn("ada@example.com"), h.signIn("ada@example.com")
-	busy.get("/settings/sessions").is(http.StatusOK).has("after 1 hour without use", "after 90 minutes in any case")
+	busy.get("/settings/sessions").is(http.StatusOK).has("after 1 hour without use", "after 90 minutes at the latest")
 	c.move(59 * time.Minute)
 	busy.get("/settings/sessions").is(http.StatusOK)
 	c.move(time.Minute)
@@ -375,7 +375,7 @@ func TestPasswordLink_works_for_an_hour(t *testing.T) {
 	c.move(flow.ResetLife - time.Second)
 	h.stranger().get(link).is(http.StatusOK)
 	c.move(time.Second)
-	h.stranger().get(link).is(http.StatusNotFound).has("links to a new password for 1 hour")
+	h.stranger().get(link).is(http.StatusNotFound).has("password reset links for 1 hour")
 	h.stranger().post("/password/reset", url.Values{"token": {token(link)}, "password": {password}}).is(http.StatusNotFound)
 }
 
