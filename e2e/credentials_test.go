@@ -183,13 +183,13 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	if r := s.command("doctor"); !strings.Contains(r.out, "1 credential can be sent anywhere: api.") {
 		t.Errorf("doctor: %+v", r)
 	}
-	call := func(name, url string, edges ...string) string {
-		return writeFile(t, name, document("Call", []object{
+	call := func(file, credential, url string, edges ...string) string {
+		return writeFile(t, file, document("Call with "+credential, []object{
 			node("where", "input", object{"name": "where", "type": "text", "default": "x"}),
-			node("call", "http_request", object{"url": url, "headers": object{"Authorization": object{"credential": "api"}}}), output("got"),
+			node("call", "http_request", object{"url": url, "headers": object{"Authorization": object{"credential": credential}}}), output("got"),
 		}, append(edges, "call.status > out_got.value")...))
 	}
-	open := call("open.json", "https://api.example.com", "where.value > call.url")
+	open := call("open.json", "api", "https://api.example.com", "where.value > call.url")
 	if r := s.command("flow", "import", open, "--publish"); r.code == 0 || !strings.Contains(r.errs, "anyone who starts a run") || !strings.Contains(r.errs, "under Credentials") {
 		t.Errorf("an unbound credential was published: %+v", r)
 	}
@@ -203,8 +203,22 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	if list := s.must("credential", "list", "--json"); !strings.Contains(list, `"unbound": false`) || !strings.Contains(list, `"api.example.com"`) {
 		t.Errorf("credential list:\n%s", list)
 	}
-	s.must("credential", "hosts", "api", "--any-host")
-	fixed := call("fixed.json", thief.URL)
+	// While that flow is live, neither this credential nor one added later may be sent anywhere.
+	if r := s.command("credential", "hosts", "api", "--any-host"); r.code == 0 || !strings.Contains(r.errs, "The published flow \"Call with api\" sends this credential to a host") {
+		t.Errorf("the hosts were removed: %+v", r)
+	}
+	if r := s.commandWith(secret, "credential", "add", "--name", "api", "--any-host"); r.code == 0 {
+		t.Errorf("the credential was replaced by one without hosts: %+v", r)
+	}
+	later := call("later.json", "later", "https://api.example.com", "where.value > call.url")
+	s.must("flow", "import", later, "--publish")
+	if r := s.commandWith(secret, "credential", "add", "--name", "later", "--any-host"); r.code == 0 || !strings.Contains(r.errs, "Call with later") {
+		t.Errorf("a credential without hosts was added for a live flow: %+v", r)
+	}
+	if r := s.commandWith(secret, "credential", "add", "--name", "free", "--any-host"); r.code != 0 {
+		t.Errorf("credential add: %+v", r)
+	}
+	fixed := call("fixed.json", "free", thief.URL)
 	refusing := append(s.env, "SLUICE_UNBOUND_CREDENTIALS=refuse")
 	s.env = refusing
 	if r := s.command("flow", "run", fixed); r.code == 0 || !strings.Contains(r.errs+r.out, "SLUICE_UNBOUND_CREDENTIALS") || stolen.Load() {

@@ -112,7 +112,7 @@ func (d *destinations) fixed(credential string) []string {
 
 // eachDocument calls visit with the draft of every flow of a workspace, and with
 // the document of its live version.
-func eachDocument(ctx context.Context, store DocumentStore, ws string, visit func(f *Flow, d *Document, live bool)) error {
+func eachDocument(ctx context.Context, store FlowReader, ws string, visit func(f *Flow, d *Document, live bool)) error {
 	for after := ""; ; {
 		flows, err := store.ListFlows(ctx, ws, after, usesPage)
 		if err != nil {
@@ -150,4 +150,25 @@ func LiteralSecrets(ctx context.Context, store DocumentStore, ws string, kinds *
 		}
 	})
 	return flows, err
+}
+
+// CheckAnyHost returns an error if a live version sends the credential to a host
+// that its runs choose. Without hosts, anyone who can start such a run could have
+// the secret sent to themselves. Publishing makes the same check, but only for
+// credentials that exist by then, with the hosts that they have by then.
+func CheckAnyHost(ctx context.Context, store FlowReader, ws, credential string, kinds *Registry) error {
+	var name string
+	err := eachDocument(ctx, store, ws, func(f *Flow, d *Document, live bool) {
+		if !live || name != "" {
+			return
+		}
+		to := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
+		if to.add(d, kinds); to.open[credential] {
+			name = f.Name
+		}
+	})
+	if err == nil && name != "" {
+		return Errorf(CodeInputInvalid, "The published flow %q sends this credential to a host that comes from an edge or a template, so anyone who starts a run could have it sent to themselves. Enter the hosts that it may be sent to.", name)
+	}
+	return err
 }

@@ -16,6 +16,11 @@ type CredentialUse struct {
 // DocumentStore reads the flows and credentials of a workspace.
 type DocumentStore interface {
 	CredentialStore
+	FlowReader
+}
+
+// FlowReader reads flows and the documents of their versions.
+type FlowReader interface {
 	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]Flow, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 }

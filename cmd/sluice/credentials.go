@@ -57,6 +57,9 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	defer store.Close()
+	if err := checkOpenFlows(ctx, store, made); err != nil {
+		return err
+	}
 	_, err = store.FindCredential(ctx, made.WorkspaceID, made.Name)
 	did := "kept"
 	if err == nil {
@@ -67,6 +70,15 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	}
 	fmt.Fprintf(s.out, "%s is %s%s.\n", made.Name, did, mayGoTo(made.Hosts))
 	return store.Audit(ctx, made.WorkspaceID, "cli", "credential.save", made.Name, made.Provider)
+}
+
+// checkOpenFlows refuses a credential without hosts that a published flow would
+// send to a host of its caller's choice.
+func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) error {
+	if !c.Unbound() {
+		return nil
+	}
+	return flow.CheckAnyHost(ctx, store, c.WorkspaceID, c.Name, nodes.New(nodes.Deps{}))
 }
 
 func mayGoTo(hosts []string) string {
@@ -156,6 +168,10 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	}
 	if !k.Plain() {
 		return fmt.Errorf("%s is for %s and bound to its address; to change the address, add the credential again", k.Name, k.Provider)
+	}
+	k.Hosts = hosts
+	if err := checkOpenFlows(ctx, store, &k); err != nil {
+		return err
 	}
 	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
 		return err

@@ -18,6 +18,7 @@ type credentialStore interface {
 	RemoveCredential(ctx context.Context, ws, name string) error
 	OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error)
 	SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error
+	flow.FlowReader
 }
 
 func (s *Server) credentialRoutes() []route {
@@ -170,7 +171,11 @@ func (c *call) checkCredential(form *views.AddCredential) (flow.Credential, erro
 	}
 	if form.Plain {
 		wanted.Hosts = splitHosts(form.Hosts)
-		if why := missingHosts(wanted.Hosts, form.AnyHost); why != "" {
+		why, err := c.checkHosts(form.Name, wanted.Hosts, form.AnyHost)
+		if err != nil {
+			return wanted, err
+		}
+		if why != "" {
 			form.Errors["hosts"] = why
 		}
 	}
@@ -278,9 +283,11 @@ func (c *call) setCredentialHosts() error {
 		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential follow from its provider. Add it again to change them.")
 	}
 	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
-	why := missingHosts(hosts, c.FormValue("any_host") != "")
+	why := ""
 	if err != nil {
 		why = sentence(err.Error())
+	} else if why, err = c.checkHosts(k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
+		return err
 	}
 	if why != "" {
 		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"hosts": why})
@@ -298,6 +305,20 @@ func (c *call) setCredentialHosts() error {
 // splitHosts splits hosts at commas and spaces.
 func splitHosts(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+// checkHosts returns a message if the hosts of a plain credential cannot be
+// saved: they are missing, or a published flow would send the secret to a host
+// of its caller's choice.
+func (c *call) checkHosts(name string, hosts []string, anyHost bool) (why string, err error) {
+	if why = missingHosts(hosts, anyHost); why != "" || !anyHost {
+		return why, nil
+	}
+	err = flow.CheckAnyHost(c.ctx(), c.s.Store, c.ws(), name, c.s.Kinds)
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return e.Message, nil
+	}
+	return "", err
 }
 
 // missingHosts returns a message unless there are hosts or any host is allowed,

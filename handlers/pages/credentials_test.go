@@ -153,6 +153,15 @@ func TestCredentialHosts(t *testing.T) {
 		b.get("/credentials/crm").is(http.StatusOK).has("Hosts saved.", "api.example.com:8443, *.example.org").lacks("sent anywhere")
 		b.get("/credentials").is(http.StatusOK).lacks("sent anywhere")
 	})
+	t.Run("refuses any host while a published flow leaves the host to its callers", func(t *testing.T) {
+		f := h.flow(`{"schema": "sluice.flow/v1", "name": "Anywhere", "nodes": [{"id": "where", "kind": "input", "config": {"name": "where", "type": "text", "default": "x"}},
+			{"id": "call", "kind": "http_request", "config": {"url": "https://api.example.com", "headers": {"Authorization": {"credential": "crm"}, "X-Token": {"credential": "later"}}}}, {"id": "got", "kind": "output", "config": {"name": "got"}}],
+			"edges": [{"from": "where.value", "to": "call.url"}, {"from": "call.status", "to": "got.value"}]}`)
+		h.publish(f)
+		b.post("/credentials/crm/hosts", url.Values{"hosts": {""}, "any_host": {"on"}}).is(http.StatusUnprocessableEntity).has("Anywhere", "anyone who starts a run")
+		b.post("/credentials", url.Values{"provider": {"plain"}, "name": {"later"}, "secret": {"s3cret"}, "any_host": {"on"}}).is(http.StatusUnprocessableEntity).has("Anywhere").lacks("s3cret")
+		b.post("/credentials", url.Values{"provider": {"plain"}, "name": {"later"}, "secret": {"s3cret"}, "hosts": {"api.example.com"}}).see("/credentials")
+	})
 	t.Run("leaves a provider's hosts alone", func(t *testing.T) {
 		b.post("/credentials", url.Values{"provider": {"openai"}, "name": {"mine"}, "secret": {"sk-right"}}).see("/credentials")
 		b.post("/credentials/mine/hosts", url.Values{"hosts": {"evil.example"}}).is(http.StatusUnprocessableEntity)

@@ -49,6 +49,16 @@ func (c *call) addCredential() error {
 	if err != nil {
 		return err
 	}
+	if made.Unbound() {
+		why, err := c.checkHosts(made.Name, made.Hosts, true)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			form.Errors["hosts"] = why
+			return c.render(http.StatusUnprocessableEntity, views.NewCredential(form))
+		}
+	}
 	_, err = c.s.Store.FindCredential(c.ctx(), c.ws(), made.Name)
 	switch {
 	case err == nil:
