@@ -107,10 +107,7 @@ func TestVerifyAudit_finds(t *testing.T) {
 				w.audited("ws_other", "x")
 				w.audited(ws, "a", "b", "c", "d", "e")
 				for _, statement := range test.tamper {
-					if strings.Contains(statement, "WHERE seq") {
-						statement = strings.Replace(statement, "WHERE seq", "WHERE workspace_id = 'default' AND seq", 1)
-					}
-					w.tamper(statement)
+					w.tamper(strings.Replace(statement, "WHERE seq", "WHERE workspace_id = 'default' AND seq", 1))
 				}
 				c := verified(t, w.Store, ws)
 				if c.Break == nil || !strings.Contains(c.Break.Reason, test.says) || c.Break.Seq != test.seq {

@@ -461,7 +461,7 @@ func memberDialogs(p Page, m MembersPage, one MemberRow) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = sure("/settings/members/leave", "Leave", one.dialog("remove")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = sure("/settings/members/leave", "Leave", one.dialog("remove"), LookDanger).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -515,7 +515,7 @@ func memberDialogs(p Page, m MembersPage, one MemberRow) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/password", "Make the link", one.dialog("reset")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/password", "Make the link", one.dialog("reset"), LookPrimary).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -578,7 +578,7 @@ func memberDialogs(p Page, m MembersPage, one MemberRow) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/remove", "Remove", one.dialog("remove")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = sure("/settings/members/"+one.UserID+"/remove", "Remove", one.dialog("remove"), LookDanger).Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -594,7 +594,7 @@ func memberDialogs(p Page, m MembersPage, one MemberRow) templ.Component {
 	})
 }
 
-func sure(path, label, dialog string) templ.Component {
+func sure(path, label, dialog string, look ButtonLook) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -644,7 +644,7 @@ func sure(path, label, dialog string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Press(Button{Label: label, Look: LookPrimary}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Press(Button{Label: label, Look: look}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -215,7 +215,7 @@ func Sessions(p Page, s SessionsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = sure("/settings/sessions/end", "Sign out everywhere", "everywhere").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = sure("/settings/sessions/end", "Sign out everywhere", "everywhere", LookDanger).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
