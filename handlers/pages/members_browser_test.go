@@ -28,7 +28,7 @@ func TestMemberKeysInABrowser(t *testing.T) {
 	p.Until(hidden)
 	shoot(p, "member-remove")
 	p.Eval(`document.querySelector("dialog[open] [name=heir]").value = "` + max.ID + `"`)
-	p.Click("dialog[open] .btn.primary")
+	p.Click("dialog[open] footer .btn:last-child")
 	p.Has("#toasts", "lin is no longer a member")
 	h.wantKey(k, flow.KeyActive, max)
 
