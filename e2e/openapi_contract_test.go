@@ -360,7 +360,8 @@ func (k *contract) erasures() {
 // unprovoked are answers that a client cannot bring about by asking, and why.
 var unprovoked = map[string]string{
 	"500": "a fault of ours", "503": "a full disk, a crowd or a shutdown",
-	"402": "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of package handlers hold these answers against the document",
+	"GET /v1/webhook-secret 403": "any scope will do, and every key has one",
+	"402":                        "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of package handlers hold these answers against the document",
 }
 
 // missing names the answers that the document promises and nobody has seen.

@@ -191,10 +191,7 @@ func accessProblems(r *route) []flow.Code {
 	}
 	codes := []flow.Code{
 		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
-		flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
-	}
-	if r.access != accessKey { // which any key may call
-		codes = append(codes, flow.CodeScopeMissing)
+		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
 	}
 	if r.method != http.MethodDelete && r.access != accessFile { // those give no body, or whatever a file is
 		codes = append(codes, flow.CodeNotAcceptable)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +31,10 @@ type message struct {
 func receiver(t *testing.T, answers ...func(http.ResponseWriter)) (url string, got chan message) {
 	t.Helper()
 	got = make(chan message, 100)
-	n := 0
+	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		answer := answers[min(n, len(answers)-1)]
-		n++
+		answer := answers[min(int(asked.Add(1)), len(answers))-1]
 		answer(w)
 		got <- message{r.Header, body}
 	}))

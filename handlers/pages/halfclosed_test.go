@@ -31,7 +31,7 @@ func TestHalfClosedBrowser(t *testing.T) {
 		"new flow":         {"/flows", urlencoded, func(int) string { return "" }, http.StatusSeeOther},
 		"import":           {"/flows/import", multipart, func(int) string { return file }, http.StatusSeeOther},
 		"run of the draft": {"/flows/" + id + "/run", urlencoded, func(int) string { return "filled=1&in.word=a" }, http.StatusSeeOther},
-		"limits":           {"/flows/" + id + "/limits", urlencoded, func(int) string { return "runs_per_day=5" }, http.StatusSeeOther},
+		"limits":           {"/flows/" + id + "/limits", urlencoded, func(int) string { return "runs_per_day=5000" }, http.StatusSeeOther},
 		"new key":          {"/keys", urlencoded, func(i int) string { return fmt.Sprintf("name=key%d&scope=run", i) }, http.StatusOK},
 		"credential":       {"/credentials", urlencoded, func(i int) string { return fmt.Sprintf("provider=openai&name=openai%d&secret=sk-right", i) }, http.StatusSeeOther},
 		"form": {"/f/" + form, multipart, func(int) string {
