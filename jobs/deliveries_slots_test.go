@@ -191,6 +191,7 @@ func TestEndpoint_that_keeps_failing(t *testing.T) {
 			for range tries {
 				<-got
 			}
+			w.settled() // the receiver hears of an attempt before it is recorded
 		}
 		for _, want := range []int64{1, 2, 3, 1} {
 			if failures := <-asked; failures != want {
