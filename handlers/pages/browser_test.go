@@ -134,13 +134,22 @@ func value[T any](p *tab, js string) T {
 	return v
 }
 
+// poll waits for a condition of a page, which may be replaced by another meanwhile.
+func poll(ctx context.Context, js string, patience time.Duration) error {
+	for {
+		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "Cannot find context") {
+			return err
+		}
+	}
+}
+
 // until waits for a condition of the page.
 func (p *tab) until(js string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, browserPatience)
 	defer cancel()
-	err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(browserPatience-time.Second)))
-	if err != nil {
+	if err := poll(ctx, js, browserPatience-time.Second); err != nil {
 		p.t.Fatalf("waited for %s: %v", js, err)
 	}
 }

@@ -92,7 +92,7 @@ func (p *runTab) until(js string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, runPatience)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(runPatience-time.Second))); err != nil {
+	if err := poll(ctx, js, runPatience-time.Second); err != nil {
 		p.look("failed")
 		p.t.Fatalf("waited for %s: %v", js, err)
 	}
