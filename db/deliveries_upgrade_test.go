@@ -25,7 +25,7 @@ func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		for place, id := range w.sent(4) {
 			if place == 1 {
-				continue // in line: nobody has it
+				continue // in line: no worker has it
 			}
 			w.tamper("UPDATE deliveries SET place = $1, fence = 7, due_at = 0 WHERE id = $2", place, id)
 			if _, err := w.FindDelivery(w.ctx, id, 7); err != nil {

@@ -318,7 +318,7 @@ func (to sealing) finish(ctx context.Context) error {
 			}
 		}
 		if err := to.audit(tx); err != nil {
-			return fmt.Errorf("seal %s anew: %w", auditKey, err)
+			return fmt.Errorf("reseal %s: %w", auditKey, err)
 		}
 		mark, err := tx.FindMeta(tx.ctx, rotationMark)
 		if err != nil {

@@ -115,7 +115,7 @@ func TestShutdownWithHangingStep(t *testing.T) {
 	}
 }
 
-// caller calls a server until nobody answers at its address any more.
+// caller calls a server until its address no longer answers.
 type caller struct {
 	address  string
 	keep     bool // a connection, until an answer ends it

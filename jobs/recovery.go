@@ -102,7 +102,7 @@ func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience ti
 }
 
 // takeSuspects has the store hand suspects over, as soon as it can be written
-// to: on SQLite nobody else comes for them before the next start.
+// to: on SQLite nothing retries them before the next start.
 func (r *Runner) takeSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
 	err = r.again(ctx, "taking suspected runs", func() (err error) {
 		attempts, err = r.store.TrySuspects(ctx, runIDs)

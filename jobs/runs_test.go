@@ -331,7 +331,7 @@ func TestSuspectIsTriedBesideNormalWork(t *testing.T) {
 	suspect := w.begin(func(s *flow.Start) { s.Given = nil })
 	crash(t, w, suspect.ID)
 	crash(t, w, suspect.ID)
-	w.start() // returns although nobody lets the suspect go on
+	w.start() // returns although the suspect is still blocked
 	<-w.gate.begun
 	w.publish(passing)
 	if end := w.ended(w.begin()); end.State != flow.RunSucceeded {

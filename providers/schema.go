@@ -227,7 +227,7 @@ func wrongWith(what jsonschema.ErrorKind) string {
 		if broken, ok := errors.AsType[*syntax.Error](format.Err); ok {
 			return "this is not a regular expression: " + string(broken.Code)
 		}
-		return clean(format.Err.Error()) // a limit of ours
+		return clean(format.Err.Error()) // one of our own limits
 	}
 	switch k := what.(type) {
 	case *kind.Type:

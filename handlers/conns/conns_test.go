@@ -153,7 +153,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// callOn calls until nobody takes connections any more. With keep it uses a
+// callOn calls until connections are no longer accepted. With keep it uses a
 // connection for as long as the server does not end it.
 func callOn(address string, keep bool, answered *atomic.Int64) error {
 	for {

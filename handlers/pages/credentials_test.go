@@ -174,7 +174,7 @@ func TestCredentialHosts(t *testing.T) {
 	})
 }
 
-// TestCredentialThatDoesNotOpen: it is named, and entering the secret again mends it.
+// TestCredentialThatDoesNotOpen: it is named, and entering the secret again fixes it.
 func TestCredentialThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	h := setupCredentials(t)

@@ -42,7 +42,7 @@ func (c *call) mayFound() (bool, error) {
 func (c *call) choices() (list []views.WorkspaceChoice, mayFound bool) {
 	all, err := c.s.Store.ListMemberships(c.ctx(), c.member.UserID)
 	if err != nil {
-		if c.ctx().Err() == nil { // otherwise nobody reads the page
+		if c.ctx().Err() == nil { // otherwise no client is left to read the page
 			c.s.Log.Warn("the list of workspaces is left out of a page", "error", err)
 		}
 		return nil, false
