@@ -11,21 +11,22 @@ import (
 // defaultMaxQueued is the queue limit of a workspace that has none set.
 const defaultMaxQueued = 1_000_000
 
-// decide says where a new run begins: with a worker when there is room, else
-// in the queue, unless that is full.
-func (tx *Tx) decide(k flowKey) (int64, error) {
+// decide says where a new run begins: with a worker if there is room, else in
+// the queue, unless that is full. holder is this instance if the worker is one
+// of its own.
+func (tx *Tx) decide(k flowKey) (place int64, holder string, err error) {
 	limits, err := tx.flowLimits(k)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	free, err := tx.free(k, limits)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	if free && tx.s.queueOrNil() != nil {
-		return placeWorker, nil
+		return placeWorker, tx.take(), nil
 	}
-	return placeQueue, tx.checkQueue(k, limits)
+	return placeQueue, "", tx.checkQueue(k, limits)
 }
 
 // free tells whether one more run of the flow may be admitted. Limits are kept

@@ -26,7 +26,11 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 
 // hand gives a run to a worker: the next attempt begins, with a job of its own.
 func (tx *Tx) hand(runID string, from int64) (bool, error) {
-	r, err := tx.MoveRun(tx.ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: placeWorker})
+	holder := tx.take()
+	r, err := tx.MoveRun(tx.ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: placeWorker, InstanceID: holder, Busy: tx.busyAt(holder)})
+	if err != nil {
+		tx.untake(holder)
+	}
 	if isNoRows(err) {
 		return false, nil // somebody else was faster
 	}
@@ -34,7 +38,7 @@ func (tx *Tx) hand(runID string, from int64) (bool, error) {
 		return false, err
 	}
 	tx.moved(r.WorkspaceID, r.FlowID, from, placeWorker)
-	tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt})
+	tx.handRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
 	return true, nil
 }
 

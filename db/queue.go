@@ -6,9 +6,20 @@ import (
 	"sluice/flow"
 )
 
-// Queue takes the jobs of a transaction. InsertTx gets the *sql.Tx on SQLite
-// and the pgx.Tx on PostgreSQL; Wake is called once that is committed.
+// Queue brings the jobs of committed transactions to workers: runs to the
+// workers of this process, in memory, as long as one is free, and everything
+// else to the workers of any process, through the tables of the queue.
 type Queue interface {
+	// Take reserves a worker of this process for a run. It reports false if none
+	// is free, not even with those that the same transaction sets free.
+	Take(freed int) bool
+	// Return gives back reserved workers that are not needed after all.
+	Return(n int)
+	// Work hands runs to the reserved workers, after the commit.
+	Work(runs []flow.Job)
+
+	// InsertTx inserts jobs into the tables of the queue. It gets the *sql.Tx on
+	// SQLite and the pgx.Tx on PostgreSQL; Wake is called once that is committed.
 	InsertTx(ctx context.Context, tx any, jobs []flow.Job) error
 	Wake(jobs []flow.Job)
 	// WakeDeliveries is called after a commit that queued a delivery or freed a
@@ -25,4 +36,65 @@ func (s *Store) queueOrNil() Queue {
 		return *q
 	}
 	return nil
+}
+
+// take reserves a worker of this process and returns what the row of its run
+// says: who holds the run. It is empty if no worker is free.
+func (tx *Tx) take() (holder string) {
+	q := tx.s.queueOrNil()
+	if q == nil || !q.Take(tx.batch.freed) {
+		return ""
+	}
+	tx.batch.reserved++
+	return tx.s.holder()
+}
+
+// untake is for a worker that was reserved for a run that somebody else has.
+func (tx *Tx) untake(holder string) {
+	if holder != "" {
+		tx.batch.reserved--
+		tx.s.queueOrNil().Return(1)
+	}
+}
+
+// handRun brings a run to the worker that take reserved, or else, through the
+// tables of the queue, to one of any instance.
+func (tx *Tx) handRun(j flow.Job, holder string) {
+	if holder != "" {
+		tx.batch.runs = append(tx.batch.runs, j)
+	} else {
+		tx.Enqueue(j)
+	}
+}
+
+// busyAt is the busy column of a run that is handed to a holder: until it tells
+// more, one that begins counts as busy. SQLite has a file for that.
+func (tx *Tx) busyAt(holder string) int64 { return flag(holder != "" && tx.s.pool != nil) }
+
+// wake hands out the jobs of a committed batch.
+func (s *Store) wake(b *batch) {
+	q := s.queueOrNil()
+	if q == nil {
+		return
+	}
+	if len(b.runs) > 0 {
+		q.Work(b.runs)
+		b.reserved -= len(b.runs)
+		b.runs = nil
+	}
+	if len(b.jobs) > 0 {
+		q.Wake(b.jobs)
+	}
+	if b.deliveries {
+		q.WakeDeliveries()
+	}
+}
+
+// drop returns the workers that a batch reserved and did not use, because it
+// was not committed.
+func (s *Store) drop(b *batch) {
+	if b.reserved > 0 {
+		s.queueOrNil().Return(b.reserved)
+		b.reserved = 0
+	}
 }

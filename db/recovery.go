@@ -78,10 +78,16 @@ func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, 
 // crash does not count against a run that the worker had not started.
 func (r *recovery) cut(runID string, c crash) error {
 	p := gen.CutRunParams{ID: runID}
+	if r.tx.s.pool == nil { // on PostgreSQL all instances share them
+		p.InstanceID = r.tx.take()
+	}
 	if c.begun {
 		p.Crashed, p.WasBusy, p.Guilt = 1, flag(c.busy), c.guilt()
 	}
 	row, err := r.tx.CutRun(r.tx.ctx, p)
+	if err != nil {
+		r.tx.untake(p.InstanceID)
+	}
 	if isNoRows(err) {
 		return nil
 	}
@@ -89,12 +95,13 @@ func (r *recovery) cut(runID string, c crash) error {
 		return fmt.Errorf("take back %s: %w", runID, err)
 	}
 	if c.begun && (row.BusyCrashes >= suspectAfterBusy || row.Crashes >= suspectAfterAny) {
+		r.tx.untake(p.InstanceID)
 		_, err := r.tx.ParkRun(r.tx.ctx, gen.ParkRunParams{ID: runID, FromPlace: placeWorker, Place: placeSuspect})
 		r.tx.moved(row.WorkspaceID, row.FlowID, placeWorker, placeSuspect)
 		return err
 	}
 	r.report.Runs++
-	r.tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: row.Attempt})
+	r.tx.handRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: row.Attempt}, p.InstanceID)
 	return nil
 }
 
@@ -133,7 +140,7 @@ func (s *Store) TrySuspects(ctx context.Context, runIDs []string) (attempts map[
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		attempts = map[string]int64{}
 		for _, id := range runIDs {
-			r, err := tx.TrySuspect(tx.ctx, gen.TrySuspectParams{ID: id, InstanceID: s.holder(), TrialSize: int64(len(runIDs))})
+			r, err := tx.TrySuspect(tx.ctx, gen.TrySuspectParams{ID: id, InstanceID: s.holder(), Busy: tx.busyAt(s.holder()), TrialSize: int64(len(runIDs))})
 			if isNoRows(err) {
 				continue
 			}
@@ -171,7 +178,7 @@ func (s *Store) HandBack(ctx context.Context, attempts map[string]int64) error {
 			if err != nil {
 				return fmt.Errorf("hand back %s: %w", id, err)
 			}
-			tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: id, Attempt: next})
+			tx.handRun(flow.Job{Kind: flow.JobRun, ID: id, Attempt: next}, "")
 		}
 		return nil
 	})

@@ -56,6 +56,9 @@ func (tx *Tx) moved(ws, flow string, from, to int64) {
 	m := move{ws, flow, from, to}
 	tx.batch.moves = append(tx.batch.moves, m)
 	tx.batch.room.apply(m)
+	if from == placeWorker {
+		tx.batch.freed++
+	}
 }
 
 func (r *room) apply(m move) {

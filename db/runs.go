@@ -67,10 +67,12 @@ func (s *Store) HoldRun(ctx context.Context, runID string, attempt int64) error 
 }
 
 func (s *Store) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
-	if self := s.self.Load(); s.pool != nil && self != nil {
-		return s.read.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+	r, err := s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
+	self := s.self.Load()
+	if err != nil || s.pool == nil || self == nil || r.InstanceID == *self {
+		return r, err
 	}
-	return s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
+	return s.read.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
 }
 
 // runOf returns a run with all content that can be read, even if it also

@@ -28,6 +28,7 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 	if err != nil {
 		return flow.Started{}, err
 	}
+	n.Run = run
 	var first *flow.Run
 	steps := stepRows(&run, n.Steps)
 	err = s.write(ctx, durable, func(tx *Tx) (err error) {
@@ -63,10 +64,10 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (e
 		}
 		kept.Bytes += pinned
 	}
-	if row.Place, err = tx.decide(flowKey{row.WorkspaceID, row.FlowID}); err != nil {
+	if row.Place, row.InstanceID, err = tx.decide(flowKey{row.WorkspaceID, row.FlowID}); err != nil {
 		return err
 	}
-	row.Attempt = flag(row.Place == placeWorker)
+	row.Attempt, row.Busy = flag(row.Place == placeWorker), tx.busyAt(row.InstanceID)
 	if err := tx.InsertRun(tx.ctx, *row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
@@ -81,9 +82,21 @@ func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (e
 	}
 	tx.moved(row.WorkspaceID, row.FlowID, placeEnded, row.Place)
 	if row.Place == placeWorker {
-		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: row.ID, Attempt: row.Attempt})
+		tx.handRun(flow.Job{Kind: flow.JobRun, ID: row.ID, Attempt: row.Attempt, Run: fresh(n)}, row.InstanceID)
 	}
 	return tx.storeChecked(row.WorkspaceID, kept)
+}
+
+// fresh returns the run for a worker that begins it right away and so need not
+// read it, or nil if it comes with steps.
+func fresh(n *flow.NewRun) *flow.Run {
+	if len(n.Steps) > 0 {
+		return nil
+	}
+	run := n.Run
+	run.State, run.Attempt = flow.RunQueued, 1
+	run.Sizes = map[string]int64{} // nothing is written yet
+	return &run
 }
 
 // claimIdempotency takes the key for this run, or returns the run that an

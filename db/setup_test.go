@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,6 +180,7 @@ type queue struct {
 	mu   sync.Mutex
 	jobs []flow.Job
 	fail error
+	free atomic.Int64
 	in   func(tx any, jobs []flow.Job) error
 }
 
@@ -197,6 +199,18 @@ func (q *queue) Wake(jobs []flow.Job) {
 	defer q.mu.Unlock()
 	q.jobs = append(q.jobs, jobs...)
 }
+
+// Take gives out the free workers, of which there are none unless a test says so.
+func (q *queue) Take(int) bool {
+	if q.free.Add(-1) >= 0 {
+		return true
+	}
+	q.free.Add(1)
+	return false
+}
+
+func (q *queue) Return(n int)         { q.free.Add(int64(n)) }
+func (q *queue) Work(jobs []flow.Job) { q.Wake(jobs) }
 
 func (q *queue) WakeDeliveries() {}
 

@@ -38,7 +38,12 @@ func (tx *Tx) tell(runID string) { tx.batch.told = append(tx.batch.told, runID) 
 
 // batch is what the members of one transaction share.
 type batch struct {
-	jobs  []flow.Job
+	jobs []flow.Job // for the tables of the queue
+	runs []flow.Job // for the reserved workers of this process
+	// reserved counts the workers that were taken for runs, and freed those that
+	// runs of this transaction let go of.
+	reserved, freed int
+
 	usage []usageEntry
 	hours []hourEntry
 	moves []move
@@ -52,20 +57,25 @@ type batch struct {
 }
 
 // mark remembers how far a batch was filled before a member.
-type mark struct{ jobs, usage, hours, moves, told, storage int }
+type mark struct{ jobs, runs, freed, usage, hours, moves, told, storage int }
 
 func newBatch() *batch { return &batch{room: newRoom()} }
 
 func (b *batch) mark() mark {
-	return mark{len(b.jobs), len(b.usage), len(b.hours), len(b.moves), len(b.told), len(b.storage)}
+	return mark{len(b.jobs), len(b.runs), b.freed, len(b.usage), len(b.hours), len(b.moves), len(b.told), len(b.storage)}
 }
 
 // undo forgets what was gathered since the mark, for a member that failed.
-func (b *batch) undo(m mark) {
+func (b *batch) undo(m mark, q Queue) {
 	for _, mv := range b.moves[m.moves:] {
 		b.room.apply(move{mv.ws, mv.flow, mv.to, mv.from})
 	}
+	if n := len(b.runs) - m.runs; n > 0 {
+		b.reserved -= n
+		q.Return(n)
+	}
 	b.room.forgetLine()
+	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.jobs, b.usage, b.hours = b.jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]
 }
@@ -97,17 +107,6 @@ func (tx *Tx) flushCounters() error {
 		return fmt.Errorf("write storage: %w", err)
 	}
 	return nil
-}
-
-// wake tells the queue about the jobs of a committed batch.
-func (s *Store) wake(b *batch) {
-	q := s.queueOrNil()
-	if q != nil && len(b.jobs) > 0 {
-		q.Wake(b.jobs)
-	}
-	if q != nil && b.deliveries {
-		q.WakeDeliveries()
-	}
 }
 
 // safely runs a member and turns a panic into its error, since a panic must

@@ -56,6 +56,7 @@ func (w *postgresWriter) once(ctx context.Context, d durability, fn func(*Tx) er
 	}
 	defer t.Rollback(ctx)
 	tx := &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
+	defer w.s.drop(tx.batch)
 	if err := w.carryOut(tx, t, d, fn); err != nil {
 		return err
 	}

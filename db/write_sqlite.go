@@ -205,6 +205,7 @@ func (w *groupWriter) commit(group []*member) (err error) {
 func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
 	db := numbered{t}
 	tx := &Tx{Queries: gen.New(db), s: w.s, ctx: ctx, db: db, batch: newBatch()}
+	defer w.s.drop(tx.batch)
 	for _, m := range group {
 		if err := w.member(tx, m, len(group) > 1); err != nil {
 			return err
@@ -249,7 +250,7 @@ func (w *groupWriter) guarded(tx *Tx, m *member) error {
 	}
 	at := tx.batch.mark()
 	if m.err = safely(m.fn, tx); m.err != nil {
-		tx.batch.undo(at)
+		tx.batch.undo(at, w.s.queueOrNil())
 		if _, err := tx.db.ExecContext(tx.ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)
 		}

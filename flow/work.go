@@ -18,6 +18,9 @@ type Job struct {
 	Kind    string `json:"-"`
 	ID      string `json:"id"` // recovery looks for it under this name
 	Attempt int64  `json:"attempt"`
+	// Run is the run itself, for a worker that begins it in the process that has
+	// just accepted it; nil if it must be read.
+	Run *Run `json:"-"`
 }
 
 // GuiltyAt is the Guilt at which a suspect is given up.

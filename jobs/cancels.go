@@ -13,7 +13,6 @@ const cancelPatience = 2 * time.Second
 // CancelRun asks for the end of a run and returns it, ended if that did not
 // take long. A run that has ended stays as it is.
 func (r *Runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
-	r.forget(runID)
 	run, err := r.store.RequestCancel(ctx, ws, flowID, runID)
 	if err != nil || run.State.Ended() {
 		return run, err

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,15 +37,28 @@ func (runArgs) Kind() string { return flow.JobRun }
 // Kind is the name River keeps the job under.
 func (deliveryArgs) Kind() string { return flow.JobDelivery }
 
-// Queue is River on either database: one job per run and one per delivery
-// attempt. It is the store's queue: jobs are inserted in the transaction that
-// causes them and workers are woken after its commit.
+// Queue brings runs and deliveries to workers. It is the store's queue.
+//
+// A run that this process may work on is handed to a goroutine in memory after
+// the commit: its row says who holds it, which is all that a recovery needs.
+// River's tables hold the other jobs: runs that any instance on PostgreSQL may
+// take, because the one that admitted them has no free worker, and one job per
+// delivery attempt. Those are inserted in the transaction that causes them.
 type Queue struct {
 	client client
 	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
 	wake   func(queue string)
-	work   func(ctx context.Context, j flow.Job)
-	due    chan struct{} // at most one notification that deliveries wait for slots
+	// work begins a job and returns the rest of it. What it does itself is done
+	// before others can hear of the job.
+	work func(j flow.Job) func(context.Context)
+	due  chan struct{} // at most one notification that deliveries wait for slots
+
+	limit int64        // workers of this process; 0 without a limit: admission keeps to it on SQLite
+	held  atomic.Int64 // workers that are reserved or at work
+	open  atomic.Bool
+	runs  sync.WaitGroup
+	ctx   context.Context // of runs that were handed over in memory
+	abort context.CancelFunc
 }
 
 // client is what both instantiations of River's client share.
@@ -68,7 +83,9 @@ type QueueConfig struct {
 // NewQueue makes a queue that is not started yet; jobs can be inserted.
 func NewQueue(cfg QueueConfig) (*Queue, error) {
 	q := &Queue{wake: func(string) {}, due: make(chan struct{}, 1)}
+	q.ctx, q.abort = context.WithCancel(context.Background())
 	if cfg.Postgres != nil {
+		q.limit = int64(cfg.Workers)
 		return q, q.usePostgres(cfg)
 	}
 	return q, q.useSQLite(cfg)
@@ -141,7 +158,70 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 
 func (q *Queue) do(ctx context.Context, kind string, j flow.Job) {
 	j.Kind = kind
-	q.work(ctx, j)
+	if kind == flow.JobRun {
+		q.held.Add(1)
+		defer q.held.Add(-1)
+	}
+	q.work(j)(ctx)
+}
+
+// Take reserves a worker for a run.
+func (q *Queue) Take(freed int) bool {
+	if !q.open.Load() {
+		return false
+	}
+	if n := q.held.Add(1); q.limit > 0 && n > q.limit+int64(freed) {
+		q.held.Add(-1)
+		return false
+	}
+	return true
+}
+
+// Return gives back workers that were reserved.
+func (q *Queue) Return(n int) { q.held.Add(-int64(n)) }
+
+// Work hands runs to the reserved workers. Runs that come while the process
+// shuts down are handed back by their workers.
+func (q *Queue) Work(runs []flow.Job) {
+	for _, j := range runs {
+		work := q.work(j)
+		q.runs.Go(func() {
+			defer q.held.Add(-1)
+			work(q.ctx)
+		})
+	}
+}
+
+// start makes River fetch jobs.
+func (q *Queue) start(ctx context.Context) error { return q.client.Start(ctx) }
+
+// stop takes no more jobs and waits for those that are worked on. When ctx
+// ends before they do, it aborts them and gives them until grace has passed.
+func (q *Queue) stop(ctx context.Context, grace time.Duration) error {
+	q.open.Store(false)
+	err := errors.Join(q.client.Stop(ctx), q.wait(ctx))
+	if err == nil {
+		return nil
+	}
+	q.abort()
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	return errors.Join(q.client.StopAndCancel(late), q.wait(late))
+}
+
+// wait waits for the runs that were handed over in memory.
+func (q *Queue) wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		q.runs.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // InsertTx adds jobs in the caller's transaction: a *sql.Tx on SQLite, a

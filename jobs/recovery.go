@@ -118,7 +118,7 @@ func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64
 	done := make(chan struct{})
 	r.trials.Go(func() {
 		defer close(done)
-		r.work(ctx, flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})
+		r.work(flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})(ctx)
 	})
 	for {
 		select {
@@ -143,7 +143,7 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 	if err != nil || !mine {
 		return err
 	}
-	err = r.carry(ctx, s.RunID, attempt, flow.Errorf(flow.CodePoisoned,
+	err = r.carry(ctx, r.take(s.RunID), flow.Job{ID: s.RunID, Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
 		"Sluice crashed repeatedly while this run was at work, also when it was tried on its own, so the run was ended."))
 	if errors.Is(err, flow.ErrFenced) {
 		return nil // another instance has taken it over

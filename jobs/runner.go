@@ -85,7 +85,6 @@ type Runner struct {
 
 	mu       sync.Mutex
 	active   map[string]*activeRun
-	fresh    map[string]*flow.Run // accepted here a moment ago; a cache, the truth is in the store
 	handBack map[string]int64
 
 	draining  atomic.Bool
@@ -134,7 +133,7 @@ func New(cfg Config) *Runner {
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
-		active: map[string]*activeRun{}, fresh: map[string]*flow.Run{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
+		active: map[string]*activeRun{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
 	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
@@ -176,13 +175,14 @@ func (r *Runner) begin(ctx context.Context) error {
 	if err := r.heartbeat(ctx); err != nil {
 		return fmt.Errorf("announce this instance: %w", err)
 	}
+	r.cfg.Queue.open.Store(true)
 	if !r.recovered {
 		if err := r.recover(ctx); err != nil {
 			return err
 		}
 		r.recovered = true
 	}
-	if err := r.cfg.Queue.client.Start(ctx); err != nil {
+	if err := r.cfg.Queue.start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
 	r.loop(ctx, 250*time.Millisecond, r.takeDue)
@@ -311,12 +311,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 		return nil
 	}
 	close(r.hold)
-	err := r.cfg.Queue.client.Stop(ctx)
-	if err != nil {
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
-		defer cancel()
-		err = r.cfg.Queue.client.StopAndCancel(grace)
-	}
+	err := r.cfg.Queue.stop(ctx, abortPatience)
 	r.waitTrials(ctx)
 	r.stop()
 	r.loops.Wait()

@@ -10,32 +10,30 @@ import (
 	"sluice/flow"
 )
 
-// work does one job. It never fails towards the queue: runs record their own
-// end, deliveries their own next attempt.
-func (r *Runner) work(ctx context.Context, j flow.Job) {
-	var err error
+// work begins one job and returns the rest of it. Jobs never fail towards the
+// queue: runs record their own end, deliveries their own next attempt.
+func (r *Runner) work(j flow.Job) func(context.Context) {
 	if j.Kind == flow.JobDelivery {
-		err = r.deliver(ctx, j)
-	} else {
-		err = r.goOn(ctx, j.ID, j.Attempt)
+		return func(ctx context.Context) { r.report(ctx, j, r.deliver(ctx, j)) }
 	}
+	active := r.take(j.ID) // before the run is read, so that no cancel falls in between
+	return func(ctx context.Context) { r.report(ctx, j, r.carry(ctx, active, j, nil)) }
+}
+
+// report logs why a job failed. A fenced job belongs to another worker by now.
+func (r *Runner) report(ctx context.Context, j flow.Job, err error) {
 	if err != nil && !errors.Is(err, flow.ErrFenced) && ctx.Err() == nil {
 		r.log.Error("job", "kind", j.Kind, "id", j.ID, "error", err)
 	}
 }
 
-// goOn carries a run from where it stands until it ends, waits, or must be
-// handed back. A fenced job belongs to somebody else by now.
-func (r *Runner) goOn(ctx context.Context, runID string, attempt int64) error {
-	return r.carry(ctx, runID, attempt, nil)
-}
-
-// carry is goOn, or fails the run if err is set.
-func (r *Runner) carry(ctx context.Context, runID string, attempt int64, end *flow.Error) (err error) {
-	active, run := r.take(runID, attempt) // before the run is read, so that no cancel falls in between
+// carry takes a run from where it stands until it ends, waits, or must be
+// handed back. It fails the run if end is set.
+func (r *Runner) carry(ctx context.Context, active *activeRun, j flow.Job, end *flow.Error) (err error) {
+	runID, attempt := j.ID, j.Attempt
 	defer r.letGo(runID, active)
 	outcome, plan := flow.HandedBack, (*flow.Plan)(nil)
-	if plan, err = r.prepare(ctx, run, runID, attempt); err == nil {
+	if plan, err = r.prepare(ctx, j.Run, runID, attempt); err == nil {
 		if end != nil {
 			plan.Fail(end)
 		}
@@ -152,38 +150,13 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Ste
 	}), nil
 }
 
-// take notes that a worker has the run in its hands. A run that was accepted a
-// moment ago by this very process comes with it and need not be read back.
-func (r *Runner) take(runID string, attempt int64) (*activeRun, *flow.Run) {
+// take notes that a worker has the run in its hands.
+func (r *Runner) take(runID string) *activeRun {
 	a := &activeRun{cancel: make(chan struct{}), live: r.hub.begin(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[runID] = a
-	run := r.fresh[runID]
-	delete(r.fresh, runID)
-	if run != nil {
-		run.Attempt = attempt
-	}
-	if attempt != 1 {
-		run = nil // it has been elsewhere in the meantime
-	}
-	return a, run
-}
-
-// keepFresh remembers a run while it is being accepted, as many as may begin
-// right away. On a shared database any process may get it, so none is kept.
-func (r *Runner) keepFresh(run *flow.Run) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.shared && len(r.fresh) < 2*r.cfg.Workers {
-		r.fresh[run.ID] = run
-	}
-}
-
-func (r *Runner) forget(runID string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.fresh, runID)
+	return a
 }
 
 func (r *Runner) letGo(runID string, a *activeRun) {

@@ -157,14 +157,7 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 		w = r.hub.watch(run.ID)
 		defer r.hub.leave(run.ID, w)
 	}
-	if fresh := run; len(n.Steps) == 0 {
-		fresh.Sizes = map[string]int64{} // nothing is written yet
-		r.keepFresh(&fresh)
-	}
 	started, err := r.store.StartRun(ctx, n)
-	if err != nil || started.Replayed || started.Run.Attempt == 0 {
-		r.forget(run.ID) // not started, or not started yet: it waits in the queue
-	}
 	if err != nil || s.Wait <= 0 {
 		return started, lostFile(err, n.Files)
 	}

@@ -43,17 +43,19 @@ func (q *Queries) CountWorkingInstances(ctx context.Context, since int64) (int64
 }
 
 const cutRun = `-- name: CutRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, crashes = crashes + $1,
-    busy_crashes = busy_crashes + $2, guilt = CASE WHEN trial_size = 1 THEN guilt + $3 ELSE guilt END
-WHERE id = $4 AND place = 2
+UPDATE runs SET attempt = attempt + 1, instance_id = $1, busy = $2, crashes = crashes + $3,
+    busy_crashes = busy_crashes + $4, guilt = CASE WHEN trial_size = 1 THEN guilt + $5 ELSE guilt END
+WHERE id = $6 AND place = 2
 RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes
 `
 
 type CutRunParams struct {
-	Crashed int64
-	WasBusy int64
-	Guilt   int64
-	ID      string
+	InstanceID string
+	Busy       int64
+	Crashed    int64
+	WasBusy    int64
+	Guilt      int64
+	ID         string
 }
 
 type CutRunRow struct {
@@ -68,6 +70,8 @@ type CutRunRow struct {
 
 func (q *Queries) CutRun(ctx context.Context, arg CutRunParams) (CutRunRow, error) {
 	row := q.db.QueryRowContext(ctx, cutRun,
+		arg.InstanceID,
+		arg.Busy,
 		arg.Crashed,
 		arg.WasBusy,
 		arg.Guilt,
@@ -404,13 +408,14 @@ func (q *Queries) SilenceInstance(ctx context.Context, id string) error {
 }
 
 const trySuspect = `-- name: TrySuspect :one
-UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = $1, trial_size = $2
-WHERE id = $3 AND place = 4
+UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = $1, busy = $2, trial_size = $3
+WHERE id = $4 AND place = 4
 RETURNING workspace_id, flow_id, attempt
 `
 
 type TrySuspectParams struct {
 	InstanceID string
+	Busy       int64
 	TrialSize  int64
 	ID         string
 }
@@ -422,7 +427,12 @@ type TrySuspectRow struct {
 }
 
 func (q *Queries) TrySuspect(ctx context.Context, arg TrySuspectParams) (TrySuspectRow, error) {
-	row := q.db.QueryRowContext(ctx, trySuspect, arg.InstanceID, arg.TrialSize, arg.ID)
+	row := q.db.QueryRowContext(ctx, trySuspect,
+		arg.InstanceID,
+		arg.Busy,
+		arg.TrialSize,
+		arg.ID,
+	)
 	var i TrySuspectRow
 	err := row.Scan(&i.WorkspaceID, &i.FlowID, &i.Attempt)
 	return i, err

@@ -234,11 +234,11 @@ const insertRun = `-- name: InsertRun :exec
 INSERT INTO runs (id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger,
     key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total,
     seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at,
-    waiting_since, erased, gist, webhook, error, metadata, inputs, outputs)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10,
-    $11, $12, $13, $14, 0, 0, 0, $15, $16,
-    $17, $18, 0, $19, $20, 0, 0, $21, 0, 0, 0, $22,
-    0, '', $23, $24, '', $25, $26, '')
+    waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+    $12, $13, $14, $15, 0, 0, 0, $16, $17,
+    $18, $19, 0, $20, $21, 0, 0, $22, 0, 0, 0, $23,
+    0, '', $24, $25, '', $26, $27, '', $28)
 `
 
 type InsertRunParams struct {
@@ -251,6 +251,7 @@ type InsertRunParams struct {
 	State         string
 	Place         int64
 	Attempt       int64
+	InstanceID    string
 	RunTrigger    string
 	KeyID         string
 	UserID        string
@@ -268,6 +269,7 @@ type InsertRunParams struct {
 	Webhook       []byte
 	Metadata      string
 	Inputs        string
+	Busy          int64
 }
 
 func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
@@ -281,6 +283,7 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.State,
 		arg.Place,
 		arg.Attempt,
+		arg.InstanceID,
 		arg.RunTrigger,
 		arg.KeyID,
 		arg.UserID,
@@ -298,6 +301,7 @@ func (q *Queries) InsertRun(ctx context.Context, arg InsertRunParams) error {
 		arg.Webhook,
 		arg.Metadata,
 		arg.Inputs,
+		arg.Busy,
 	)
 	return err
 }
@@ -349,15 +353,17 @@ func (q *Queries) ListCancels(ctx context.Context, instanceID string) ([]string,
 }
 
 const moveRun = `-- name: MoveRun :one
-UPDATE runs SET place = $1, attempt = attempt + 1, instance_id = ''
-WHERE id = $2 AND place = $3
+UPDATE runs SET place = $1, attempt = attempt + 1, instance_id = $2, busy = $3
+WHERE id = $4 AND place = $5
 RETURNING workspace_id, flow_id, key_id, attempt
 `
 
 type MoveRunParams struct {
-	Place     int64
-	ID        string
-	FromPlace int64
+	Place      int64
+	InstanceID string
+	Busy       int64
+	ID         string
+	FromPlace  int64
 }
 
 type MoveRunRow struct {
@@ -368,7 +374,13 @@ type MoveRunRow struct {
 }
 
 func (q *Queries) MoveRun(ctx context.Context, arg MoveRunParams) (MoveRunRow, error) {
-	row := q.db.QueryRowContext(ctx, moveRun, arg.Place, arg.ID, arg.FromPlace)
+	row := q.db.QueryRowContext(ctx, moveRun,
+		arg.Place,
+		arg.InstanceID,
+		arg.Busy,
+		arg.ID,
+		arg.FromPlace,
+	)
 	var i MoveRunRow
 	err := row.Scan(
 		&i.WorkspaceID,

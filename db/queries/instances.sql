@@ -40,7 +40,7 @@ UPDATE runs SET busy = @busy WHERE id = @id AND place = 2 AND instance_id = @ins
 SELECT id, busy FROM runs WHERE place = 2 AND place > 0 AND instance_id = @instance_id ORDER BY id;
 
 -- name: CutRun :one
-UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, crashes = crashes + @crashed,
+UPDATE runs SET attempt = attempt + 1, instance_id = @instance_id, busy = @busy, crashes = crashes + @crashed,
     busy_crashes = busy_crashes + @was_busy, guilt = CASE WHEN trial_size = 1 THEN guilt + @guilt ELSE guilt END
 WHERE id = @id AND place = 2
 RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes;
@@ -49,7 +49,7 @@ RETURNING id, workspace_id, flow_id, key_id, attempt, crashes, busy_crashes;
 SELECT id, workspace_id, flow_id, trial_size, guilt FROM runs WHERE place = 4 AND place > 0 ORDER BY id;
 
 -- name: TrySuspect :one
-UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = @instance_id, trial_size = @trial_size
+UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = @instance_id, busy = @busy, trial_size = @trial_size
 WHERE id = @id AND place = 4
 RETURNING workspace_id, flow_id, attempt;
 
