@@ -73,6 +73,7 @@ func (s *Store) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 // RevokeKey stops a key at once. Revoking it again changes nothing.
 func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		tx.batch.keysChanged = true
 		n, err := tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.now()})
 		return touched(n, err, "key")
 	})
@@ -82,6 +83,7 @@ func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
 // as it is.
 func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		tx.batch.keysChanged = true
 		before, err := tx.FindKey(tx.ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 		if err != nil {
 			return missing(err, "key")
@@ -101,6 +103,7 @@ func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
 // previous one. If the key has another text meanwhile, it is not found.
 func (s *Store) RollKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		tx.batch.keysChanged = true
 		n, err := tx.RollKey(tx.ctx, gen.RollKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: micros(k.RolledAt), ExpiresAt: micros(k.ExpiresAt),
@@ -112,6 +115,7 @@ func (s *Store) RollKey(ctx context.Context, k *flow.Key) error {
 // EndPreviousKeyText stops the text that a key had before, at once.
 func (s *Store) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
+		tx.batch.keysChanged = true
 		n, err := tx.EndPreviousKeyText(tx.ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.now()})
 		return touched(n, err, "key")
 	})

@@ -107,6 +107,7 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
+	tx.batch.keysChanged = true
 	action, words := "key.revoke", "revoked with its creator's membership"
 	if fate.HeirID != "" {
 		heir, err := tx.heir(ws, userID, fate.HeirID)

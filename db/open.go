@@ -98,6 +98,7 @@ type Store struct {
 	self       atomic.Pointer[string] // the ID of this instance, once it is known
 	source     string                 // names this store in what it tells others
 	lines      lineTurns
+	recent     recent
 	shards     atomic.Uint64 // counts transactions, to spread them over storageShards
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
@@ -129,7 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, source: rand.Text()}
+	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {

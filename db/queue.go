@@ -73,6 +73,9 @@ func (tx *Tx) busyAt(holder string) int64 { return flag(holder != "" && tx.s.poo
 
 // wake hands out the jobs of a committed batch.
 func (s *Store) wake(b *batch) {
+	if b.keysChanged {
+		s.recent.keys.Purge()
+	}
 	q := s.queueOrNil()
 	if q == nil {
 		return

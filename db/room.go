@@ -37,6 +37,7 @@ type room struct {
 	queued    map[flowKey]int64 // as stored
 	joined    map[flowKey]int64 // more than stored, by moves of this transaction
 	limits    map[flowKey]flowLimits
+	keys      map[string]*flow.Key    // by ID
 	quotas    map[string]flow.Storage // by workspace
 	stored    map[string]flow.Storage // by workspace, as committed
 	lineEmpty bool                    // no delivery waits; false means unknown
@@ -46,7 +47,7 @@ type room struct {
 func newRoom() room {
 	return room{
 		admitted: map[flowKey]int64{}, queued: map[flowKey]int64{},
-		joined: map[flowKey]int64{}, limits: map[flowKey]flowLimits{},
+		joined: map[flowKey]int64{}, limits: map[flowKey]flowLimits{}, keys: map[string]*flow.Key{},
 		quotas: map[string]flow.Storage{}, stored: map[string]flow.Storage{},
 	}
 }

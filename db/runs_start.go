@@ -50,6 +50,9 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 // startRun inserts the run; it sets place and attempt of the row anew each
 // time it runs.
 func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (err error) {
+	if err := tx.checkRecent(n); err != nil {
+		return err
+	}
 	if err := tx.takeBudgets(row, n.Key); err != nil {
 		return err
 	}

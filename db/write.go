@@ -54,6 +54,8 @@ type batch struct {
 	deliveries bool
 
 	storage []storageEntry
+
+	keysChanged bool // what is remembered of keys may be wrong after the commit
 }
 
 // mark remembers how far a batch was filled before a member.

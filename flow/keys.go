@@ -44,6 +44,19 @@ type Key struct {
 	// Borne is the hash of the text that a caller showed: Hash or
 	// Previous.Hash. It is empty where nobody did.
 	Borne string
+	// Recent tells that the key was remembered from an earlier request, so that
+	// it may have changed since.
+	Recent bool
+}
+
+// Opens tells whether a remembered key allows the same as this one, which has
+// just been read.
+func (k *Key) Opens(remembered *Key) bool {
+	r := remembered
+	return k.RevokedAt.Equal(r.RevokedAt) && k.ExpiresAt.Equal(r.ExpiresAt) &&
+		k.Hash == r.Hash && k.Previous.Hash == r.Previous.Hash && k.Previous.Until.Equal(r.Previous.Until) &&
+		slices.Equal(k.Scopes, r.Scopes) && slices.Equal(k.Flows, r.Flows) && k.RPM == r.RPM &&
+		k.Concurrency == r.Concurrency && k.USDPerDay == r.USDPerDay && k.RunsPerDay == r.RunsPerDay
 }
 
 // KeyText is the text that a key had before its present one. It works until a

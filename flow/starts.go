@@ -1,6 +1,9 @@
 package flow
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Start asks for a run of a flow.
 type Start struct {
@@ -53,7 +56,21 @@ type NewRun struct {
 	Fingerprint    string
 	Webhook        *NewDelivery // URL and Secret of the per-run webhook
 	Files          []string     // IDs of the files in its inputs; one that is erased meanwhile is CodeNotFound
+	Live           bool         // Version was the live one when the flow was read: ErrFlowOutdated if it is no longer
 	Key            *Key         // who asks, whose limits and budgets hold; nil for a person
+}
+
+// Refusals of a start whose key or live version was remembered and has changed
+// since: it may be tried again with what is read now.
+var (
+	ErrKeyOutdated  = errors.New("the key has changed since it was read")
+	ErrFlowOutdated = errors.New("the live version of the flow has changed since it was read")
+)
+
+// LiveVersion is what a start of a run needs of a flow.
+type LiveVersion struct {
+	Number       int64
+	DocumentHash string
 }
 
 // Started is an accepted run. Replayed means that its idempotency key had

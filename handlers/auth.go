@@ -33,7 +33,14 @@ func (c *call) authorize(need access) error {
 			return err
 		}
 	}
-	key, err := c.s.findKey(r)
+	find := c.s.Store.FindKeyByHash
+	if need == accessStart {
+		find = c.s.Store.RecentKey
+	}
+	key, err := c.s.findKeyWith(r, find)
+	if err != nil && need == accessStart {
+		key, err = c.s.findKey(r)
+	}
 	if err != nil {
 		return c.refuseKey(err)
 	}
@@ -42,10 +49,29 @@ func (c *call) authorize(need access) error {
 		return err
 	}
 	c.s.uses.add(key, remoteIP(r), c.s.Now())
-	if !hasOne(key, need.scopes()) {
+	if err := c.mayUse(need); err == nil || !c.key.Recent {
+		return err
+	}
+	return c.authorizeAgain(need)
+}
+
+// mayUse checks the scopes and the flows of the key.
+func (c *call) mayUse(need access) error {
+	if !hasOne(c.key, need.scopes()) {
 		return missingScope(need.scopes()[0])
 	}
 	return c.checkFlow()
+}
+
+// authorizeAgain replaces a remembered key with the present one, and checks
+// that one.
+func (c *call) authorizeAgain(need access) error {
+	key, err := c.s.findKey(c.Request())
+	if err != nil {
+		return c.refuseKey(err)
+	}
+	c.key = key
+	return c.mayUse(need)
 }
 
 // missingScope names what the key would need.
@@ -74,6 +100,11 @@ func (s *Server) ServeAs(key *flow.Key, w http.ResponseWriter, r *http.Request) 
 
 // findKey reads the Authorization header. Cookies count for nothing here.
 func (s *Server) findKey(r *http.Request) (*flow.Key, error) {
+	return s.findKeyWith(r, s.Store.FindKeyByHash)
+}
+
+// findKeyWith is findKey that finds the key of a hash with find.
+func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, hash string) (*flow.Key, error)) (*flow.Key, error) {
 	if key, ok := r.Context().Value(actingKey{}).(*flow.Key); ok {
 		return key, nil
 	}
@@ -89,7 +120,7 @@ func (s *Server) findKey(r *http.Request) (*flow.Key, error) {
 		return nil, invalid
 	}
 	sum := sha256.Sum256([]byte(text))
-	key, err := s.Store.FindKeyByHash(r.Context(), hex.EncodeToString(sum[:]))
+	key, err := find(r.Context(), hex.EncodeToString(sum[:]))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return nil, invalid
 	}

@@ -20,6 +20,7 @@ const (
 	accessUndeclared access = iota
 	accessOpen              // nobody is asked for a key
 	accessRun               // scope run
+	accessStart             // scope run, of a key that is checked once more when the run is accepted
 	accessSee               // scope read, or run for what the key started itself
 	accessRead              // scope read
 	accessManage            // scope manage
@@ -31,7 +32,7 @@ const (
 // scopes of which a key needs one.
 func (a access) scopes() []flow.Scope {
 	switch a {
-	case accessRun:
+	case accessRun, accessStart:
 		return []flow.Scope{flow.ScopeRun}
 	case accessSee, accessFile:
 		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
@@ -61,6 +62,8 @@ type call struct {
 	s   *Server
 	key *flow.Key // who asks; nil on open routes and for who came by a link
 
+	arrived time.Time // of a start
+
 	linkedFile  *flow.File // that a signed link led to
 	linkExpires time.Time
 }
@@ -75,7 +78,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
 		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
 		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
-		{"POST", "/v1/flow/:flow_id/run", accessRun, s.startRun, docStartRun},
+		{"POST", "/v1/flow/:flow_id/run", accessStart, s.startRun, docStartRun},
 		{"GET", "/v1/flow/:flow_id/runs", accessSee, s.listRuns, docListRuns},
 		{"GET", "/v1/flow/:flow_id/run/:run_id", accessSee, s.showRun, docShowRun},
 		{"DELETE", "/v1/flow/:flow_id/run/:run_id", accessManage, s.eraseRun, docEraseRun},

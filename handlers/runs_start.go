@@ -64,17 +64,33 @@ func (s *Server) startRun(c *call) error {
 	if !s.Runner.Accepts() {
 		return draining()
 	}
+	c.arrived = s.Now()
 	start, req, err := c.readStartRun()
-	if err != nil {
-		return c.preferMissingFlow(err)
+	var started flow.Started
+	if err == nil {
+		started, err = c.startWith(start)
+	} else {
+		err = c.preferMissingFlow(err)
 	}
+	if c.key.Recent && (err != nil || started.Replayed) { // the key was not checked by accepting a run
+		if refused := c.authorizeAgain(accessStart); refused != nil {
+			return refused
+		}
+		if errors.Is(err, flow.ErrKeyOutdated) {
+			start.Key = c.key
+			started, err = c.startWith(start)
+		}
+	}
+	return c.answerStart(req, started, err)
+}
+
+func (c *call) startWith(start flow.Start) (started flow.Started, err error) {
 	release, err := c.holdFor(start.Wait)
 	if err != nil {
-		return err
+		return started, err
 	}
-	started, err := s.Runner.StartRun(c.Request().Context(), start)
-	release()
-	return c.answerStart(req, started, err)
+	defer release()
+	return c.s.Runner.StartRun(c.Request().Context(), start)
 }
 
 func draining() error {
@@ -162,6 +178,10 @@ func (c *call) holdFor(wait time.Duration) (release func(), err error) {
 	return c.s.gate.hold()
 }
 
+// recheckAfter is how long after the arrival of a start another process may have
+// revoked its key unnoticed when it is answered.
+const recheckAfter = time.Second
+
 // answerStart answers start and rerun: 200 with an ended run, 202 with an open
 // one, or its events.
 func (c *call) answerStart(req startRequest, started flow.Started, err error) error {
@@ -169,7 +189,11 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 		return c.limitRuns(err)
 	}
 	if req.wait > 0 { // a key that was revoked meanwhile stops at once
-		if _, err := c.s.findKey(c.Request()); err != nil {
+		find := c.s.Store.RecentKey
+		if c.s.Now().Sub(c.arrived) > recheckAfter {
+			find = c.s.Store.FindKeyByHash
+		}
+		if _, err := c.s.findKeyWith(c.Request(), find); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ type Runner interface {
 // Store reads what the API shows. What is missing is an Error of CodeNotFound.
 type Store interface {
 	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
+	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
 
 	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)

@@ -74,6 +74,10 @@ func (m *memory) FindKeyByHash(_ context.Context, hash string) (*flow.Key, error
 	return &found, nil
 }
 
+func (m *memory) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
+	return m.FindKeyByHash(ctx, hash)
+}
+
 func (m *memory) TouchKeys(_ context.Context, uses []flow.KeyUse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +34,28 @@ func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) 
 	if started, found, err := r.replay(ctx, s); found || err != nil {
 		return started, err
 	}
+	for {
+		started, err := r.startNew(ctx, s)
+		if !errors.Is(err, flow.ErrFlowOutdated) || ctx.Err() != nil {
+			return started, err
+		}
+	}
+}
+
+func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, error) {
 	run := r.newRun(s)
-	doc, c, err := r.choose(ctx, s, &run)
+	var n flow.NewRun
+	c, err := r.choose(ctx, s, &run, &n)
 	if err != nil {
 		return flow.Started{}, err
 	}
-	n := flow.NewRun{Document: doc}
 	if err := r.ahead(ctx, s, &run, &n, c.graph); err != nil {
 		return flow.Started{}, err
 	}
 	files, err := r.takeInputs(ctx, s, &run, asked(c, n.Steps), s.Given, "")
+	if err != nil && n.Live { // what was wrong with the inputs may have been the remembered version
+		err = cmp.Or(r.store.CheckLiveVersion(ctx, s.WorkspaceID, s.FlowID, run.Version), err)
+	}
 	if err != nil {
 		return flow.Started{}, err
 	}
@@ -112,31 +125,41 @@ func (r *Runner) newRun(s flow.Start) flow.Run {
 
 // choose finds the document to run: the live version, a numbered one, or the
 // draft as it is now, whose text must be stored with the run.
-func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run) (doc []byte, c *compiled, err error) {
+func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun) (c *compiled, err error) {
+	if !s.Options.Draft && s.Trial == nil && s.Options.Version == 0 {
+		live, ok, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			run.Version, run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
+			return r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
+		}
+	}
 	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch {
 	case !f.ArchivedAt.IsZero(): // as everywhere: it is not there any more, its runs are
-		return nil, nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
+		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 	case s.Options.Draft || s.Trial != nil:
-		return r.draftFor(s, f, run)
+		n.Document, c, err = r.draftFor(s, f, run)
+		return c, err
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-			return nil, nil, inputProblem(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
+			return nil, inputProblem(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
 		} else if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		run.Version, run.DocumentHash = v.Number, v.DocumentHash
 	case f.LiveVersion == 0:
-		return nil, nil, flow.Errorf(flow.CodeNotPublished, "This flow has no published version. Publish it, then start it again.")
+		return nil, flow.Errorf(flow.CodeNotPublished, "This flow has no published version. Publish it, then start it again.")
 	default:
 		run.Version, run.DocumentHash = f.LiveVersion, f.LiveHash
 	}
-	c, err = r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
-	return nil, c, err
+	return r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
 }
 
 func inputProblem(pointer, code, detail string) error {

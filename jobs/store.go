@@ -14,6 +14,8 @@ type Store interface {
 	flow.BudgetStore
 
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	RecentLiveVersion(ctx context.Context, ws, flowID string) (flow.LiveVersion, bool, error)
+	CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)

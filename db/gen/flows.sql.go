@@ -145,7 +145,7 @@ func (q *Queries) FindFlow(ctx context.Context, arg FindFlowParams) (FindFlowRow
 
 const findFlowLimits = `-- name: FindFlowLimits :one
 SELECT f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running AS all_running, w.max_queued AS all_queued,
-    w.quota_bytes, w.quota_flows, w.quota_runs
+    w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
 FROM flows f JOIN workspaces w ON w.id = f.workspace_id
 WHERE f.id = $1 AND f.workspace_id = $2
 `
@@ -156,15 +156,17 @@ type FindFlowLimitsParams struct {
 }
 
 type FindFlowLimitsRow struct {
-	MaxRunning int64
-	MaxQueued  int64
-	RunsPerDay int64
-	UsdPerDay  int64
-	AllRunning int64
-	AllQueued  int64
-	QuotaBytes int64
-	QuotaFlows int64
-	QuotaRuns  int64
+	MaxRunning  int64
+	MaxQueued   int64
+	RunsPerDay  int64
+	UsdPerDay   int64
+	AllRunning  int64
+	AllQueued   int64
+	QuotaBytes  int64
+	QuotaFlows  int64
+	QuotaRuns   int64
+	LiveVersion int64
+	ArchivedAt  int64
 }
 
 func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) (FindFlowLimitsRow, error) {
@@ -180,7 +182,31 @@ func (q *Queries) FindFlowLimits(ctx context.Context, arg FindFlowLimitsParams) 
 		&i.QuotaBytes,
 		&i.QuotaFlows,
 		&i.QuotaRuns,
+		&i.LiveVersion,
+		&i.ArchivedAt,
 	)
+	return i, err
+}
+
+const findLiveVersion = `-- name: FindLiveVersion :one
+SELECT v.number, v.document_hash FROM flows f JOIN versions v ON v.flow_id = f.id AND v.number = f.live_version
+WHERE f.id = $1 AND f.workspace_id = $2 AND f.archived_at = 0
+`
+
+type FindLiveVersionParams struct {
+	ID          string
+	WorkspaceID string
+}
+
+type FindLiveVersionRow struct {
+	Number       int64
+	DocumentHash string
+}
+
+func (q *Queries) FindLiveVersion(ctx context.Context, arg FindLiveVersionParams) (FindLiveVersionRow, error) {
+	row := q.db.QueryRowContext(ctx, findLiveVersion, arg.ID, arg.WorkspaceID)
+	var i FindLiveVersionRow
+	err := row.Scan(&i.Number, &i.DocumentHash)
 	return i, err
 }
 
