@@ -24,11 +24,11 @@ func (s *Store) Write(ctx context.Context, synced bool, fn func(*Tx) error) erro
 // Groups counts transactions of the SQLite writer, and those that were synced.
 func (s *Store) Groups() (all, synced int64) {
 	w := s.writer.(*groupWriter)
-	return w.groups.Load(), w.synced.Load()
+	return w.transactions.Load(), w.synced.Load()
 }
 
 // Waiting counts the members that the SQLite writer has not taken yet.
-func (s *Store) Waiting() int { return len(s.writer.(*groupWriter).waiting) }
+func (s *Store) Waiting() int { return len(s.writer.(*groupWriter).groups.waiting) }
 
 // DB is the transaction itself.
 func (tx *Tx) DB() gen.DBTX { return tx.db }
@@ -144,6 +144,7 @@ func onFile(cfg Config, do func(*sql.DB) error) error {
 func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
 	run := n.Run
 	run.ID, run.CreatedAt, run.State = s.ids.New(flow.PrefixRun), s.cfg.Now(), flow.RunQueued
+	n.Run = run
 	row, err := s.runRow(&run, nil)
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []str
 		own := *tx
 		own.db = &listener{tx.db, &names}
 		own.Queries = gen.New(own.db)
-		return own.startRun(&n, &row, nil)
+		return (&startWrite{n: &n, row: row}).alone(&own)
 	})
 	return names, err
 }

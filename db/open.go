@@ -81,13 +81,15 @@ type Store struct {
 
 	ownClock bool // the machine's clock, which other machines need not share
 
-	sqlite *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
-	pool   *pgxpool.Pool // nil on SQLite
-	reader *sql.DB
-	read   *gen.Queries
-	writer writer
-	bucket bucket // the content of files
-	engine *flock.Flock
+	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
+	pool     *pgxpool.Pool // nil on SQLite
+	reader   *sql.DB
+	read     *gen.Queries
+	writer   writer
+	sets     *setWriter // of PostgreSQL; nil on SQLite
+	notifier *notifier  // of PostgreSQL
+	bucket   bucket     // the content of files
+	engine   *flock.Flock
 	// busyBefore holds the runs that were at work in the previous process with
 	// this data directory, until their crash is counted.
 	busyBefore map[string]bool
@@ -181,10 +183,16 @@ func (s *Store) prepare(ctx context.Context) error {
 // Close waits for writes under way and closes every connection.
 func (s *Store) Close() error {
 	err := s.writer.close()
+	if s.sets != nil {
+		err = errors.Join(s.sets.close(), err)
+	}
 	for _, db := range []*sql.DB{s.reader, s.sqlite} {
 		if db != nil {
 			err = cmp.Or(err, db.Close())
 		}
+	}
+	if s.notifier != nil {
+		s.notifier.close()
 	}
 	if s.pool != nil {
 		s.pool.Close()

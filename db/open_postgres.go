@@ -40,6 +40,13 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	s.reader = stdlib.OpenDBFromPool(s.pool)
 	s.read = gen.New(s.reader)
 	s.writer = &postgresWriter{s: s}
+	if err := s.openSets(ctx, cfg); err != nil {
+		s.pool.Close()
+		return err
+	}
+	s.notifier = newNotifier(s.pool, func(err error) {
+		s.cfg.Log.Warn("other instances were not told of runs that were written", "error", err)
+	})
 	s.bucket = &table{s}
 	return nil
 }
@@ -57,6 +64,26 @@ func (s *Store) requirePostgres(ctx context.Context) error {
 		return ErrNoDatabase
 	}
 	return nil
+}
+
+// openSets opens the connections on which sets of writes are carried out.
+func (s *Store) openSets(ctx context.Context, cfg *pgxpool.Config) error {
+	cfg = cfg.Copy()
+	cfg.MaxConns, cfg.MinConns = parallelSets, 0
+	cfg.AfterConnect = tuneSets
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	s.sets = newSetWriter(s, pool)
+	return nil
+}
+
+// tuneSets makes PostgreSQL plan each statement over a set once, and look up
+// its rows by their keys: it cannot know how short the arrays are.
+func tuneSets(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "SET plan_cache_mode = force_generic_plan; SET enable_bitmapscan = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
+	return err
 }
 
 // tune turns bitmap scans off. Open runs are few, but each leaves dead entries

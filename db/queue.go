@@ -76,6 +76,10 @@ func (s *Store) wake(b *batch) {
 	if b.keysChanged {
 		s.recent.keys.Purge()
 	}
+	if s.pool != nil {
+		s.live.committed(b.moves)
+		s.notifier.tell(b.told)
+	}
 	q := s.queueOrNil()
 	if q == nil {
 		return

@@ -42,6 +42,11 @@ type room struct {
 	stored    map[string]flow.Storage // by workspace, as committed
 	lineEmpty bool                    // no delivery waits; false means unknown
 	locked    bool
+
+	// Of a set, whose starts are written last: how many decided ones are not among
+	// the admitted rows, and how many of a key, by ID, are not among its open ones.
+	unwritten map[flowKey]int64
+	startedBy map[string]int64
 }
 
 func newRoom() room {
@@ -96,6 +101,10 @@ func (tx *Tx) count(k flowKey) (n int64, err error) {
 	}
 	switch {
 	case k.ws == "":
+		if n, known := tx.s.live.admitted(); known && tx.s.pool != nil && !tx.batch.room.locked {
+			tx.batch.room.admitted[k] = n
+			return n, nil
+		}
 		n, err = tx.CountAdmitted(tx.ctx)
 	case k.flow == "":
 		n, err = tx.CountAdmittedOfWorkspace(tx.ctx, k.ws)
@@ -103,6 +112,7 @@ func (tx *Tx) count(k flowKey) (n int64, err error) {
 		n, err = tx.CountAdmittedOfFlow(tx.ctx, gen.CountAdmittedOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
 	}
 	if err == nil {
+		n += tx.batch.room.unwritten[k]
 		tx.batch.room.admitted[k] = n
 	}
 	return n, err
@@ -117,9 +127,13 @@ func (tx *Tx) flowLimits(k flowKey) (flowLimits, error) {
 	if err != nil {
 		return l, missing(err, "flow")
 	}
+	tx.haveLimits(k, l)
+	return l, nil
+}
+
+func (tx *Tx) haveLimits(k flowKey, l flowLimits) {
 	tx.batch.room.limits[k] = l
 	tx.batch.room.quotas[k.ws] = tx.s.quotaOf(k.ws, flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns})
-	return l, nil
 }
 
 // SetCapacity sets how many runs this process works on at once.
@@ -131,6 +145,36 @@ type liveWorkers struct {
 	mu      sync.Mutex
 	n       int64
 	counted time.Time
+
+	// running is how many runs are admitted, as last counted and with what this
+	// process has done since; what others do is seen at the next count.
+	running        int64
+	runningCounted time.Time
+}
+
+// recountAfter is how long the number of admitted runs is not counted again. A
+// limit that is near is counted exactly, under a lock.
+const recountAfter = 200 * time.Millisecond
+
+func (l *liveWorkers) admitted() (n int64, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.running, !l.runningCounted.IsZero() && time.Since(l.runningCounted) < recountAfter
+}
+
+func (l *liveWorkers) haveAdmitted(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, l.runningCounted = n, time.Now()
+}
+
+// committed adds what a transaction of this process has changed.
+func (l *liveWorkers) committed(moves []move) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range moves {
+		l.running += flag(m.to == placeWorker) - flag(m.from == placeWorker)
+	}
 }
 
 // capacity is how many runs may be admitted at once.

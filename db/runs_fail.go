@@ -52,7 +52,9 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 			tx.storeBytes(run.WorkspaceID, left-size)
 		}
 		tx.tell(runID)
-		return (&runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}).letGo(tx)
+		p := &runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}
+		p.leave(tx)
+		return p.readAndLetGo(tx)
 	})
 	if err != nil {
 		return nil, err

@@ -24,70 +24,121 @@ func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, erro
 	}
 	run.CreatedAt = run.CreatedAt.UTC().Truncate(time.Microsecond)
 	run.State = flow.RunQueued
+	n.Run = run
 	row, err := s.runRow(&run, n.Webhook)
 	if err != nil {
 		return flow.Started{}, err
 	}
-	n.Run = run
-	var first *flow.Run
-	steps := stepRows(&run, n.Steps)
-	err = s.write(ctx, durable, func(tx *Tx) (err error) {
-		if first, err = tx.claimIdempotency(&n, run.ID); first != nil || err != nil {
-			return err
-		}
-		return tx.startRun(&n, &row, steps)
-	})
-	if err != nil {
+	w := &startWrite{n: &n, row: row, steps: stepRows(&run, n.Steps)}
+	if err := s.writeRun(ctx, durable, w); err != nil {
 		return flow.Started{}, err
 	}
-	if first != nil {
-		return flow.Started{Run: first, Replayed: true}, nil
+	if w.first != nil {
+		return flow.Started{Run: w.first, Replayed: true}, nil
 	}
-	run.Attempt = row.Attempt
+	run.Attempt = w.row.Attempt
 	return flow.Started{Run: &run}, nil
 }
 
-// startRun inserts the run; it sets place and attempt of the row anew each
-// time it runs.
-func (tx *Tx) startRun(n *flow.NewRun, row *gen.InsertRunParams, steps []any) (err error) {
-	if err := tx.checkRecent(n); err != nil {
-		return err
-	}
-	if err := tx.takeBudgets(row, n.Key); err != nil {
-		return err
-	}
-	if err := tx.checkKey(row.WorkspaceID, n.Key); err != nil {
-		return err
-	}
-	kept := flow.Storage{Bytes: flow.StorageItem + sizeOfStart(row) + sizeOfSteps(steps), Runs: 1}
-	if len(n.Document) > 0 {
-		pinned, err := tx.pinDocument(row.WorkspaceID, row.DocumentHash, n.Document)
-		if err != nil {
+// startWrite is the start of a run.
+type startWrite struct {
+	n      *flow.NewRun
+	row    gen.InsertRunParams // its place is decided in the transaction
+	steps  []any
+	first  *flow.Run // that an equal request has started
+	doubt  bool      // an earlier try may have been committed
+	pinned int64     // bytes of a document that was not stored yet
+}
+
+func (w *startWrite) runID() string { return w.row.ID }
+
+// alone carries out the start with statements of its own.
+func (w *startWrite) alone(tx *Tx) (err error) {
+	if w.doubt {
+		if found, err := w.find(tx); found || err != nil {
 			return err
 		}
-		kept.Bytes += pinned
 	}
-	if row.Place, row.InstanceID, err = tx.decide(flowKey{row.WorkspaceID, row.FlowID}); err != nil {
+	if w.first, err = tx.claimIdempotency(w.n, w.row.ID); w.first != nil || err != nil {
 		return err
 	}
-	row.Attempt, row.Busy = flag(row.Place == placeWorker), tx.busyAt(row.InstanceID)
-	if err := tx.InsertRun(tx.ctx, *row); err != nil {
+	if err := w.check(tx); err != nil {
+		return err
+	}
+	if w.pinned = 0; len(w.n.Document) > 0 {
+		if w.pinned, err = tx.pinDocument(w.row.WorkspaceID, w.row.DocumentHash, w.n.Document); err != nil {
+			return err
+		}
+	}
+	if err := w.decide(tx); err != nil {
+		return err
+	}
+	if err := tx.InsertRun(tx.ctx, w.row); err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
-	if err := tx.writeSteps(steps); err != nil {
+	if err := tx.writeSteps(w.steps); err != nil {
 		return err
 	}
-	if err := tx.linkFiles(row.WorkspaceID, row.ID, n.Files); err != nil {
+	if err := tx.linkFiles(w.row.WorkspaceID, w.row.ID, w.n.Files); err != nil {
 		return err
 	}
-	if err := tx.inheritFiles(row.WorkspaceID, row.ID, row.ParentRunID); err != nil {
+	if err := tx.inheritFiles(w.row.WorkspaceID, w.row.ID, w.row.ParentRunID); err != nil {
 		return err
 	}
-	tx.moved(row.WorkspaceID, row.FlowID, placeEnded, row.Place)
-	if row.Place == placeWorker {
-		tx.handRun(flow.Job{Kind: flow.JobRun, ID: row.ID, Attempt: row.Attempt, Run: fresh(n)}, row.InstanceID)
+	w.hand(tx)
+	return w.keep(tx)
+}
+
+// check refuses a start for what its key and its flow may do.
+func (w *startWrite) check(tx *Tx) error {
+	if err := tx.checkRecent(w.n); err != nil {
+		return err
 	}
-	return tx.storeChecked(row.WorkspaceID, kept)
+	if err := tx.takeBudgets(&w.row, w.n.Key); err != nil {
+		return err
+	}
+	return tx.checkKey(w.row.WorkspaceID, w.n.Key)
+}
+
+// decide finds out where the run begins, anew each time it is called.
+func (w *startWrite) decide(tx *Tx) (err error) {
+	r := &w.row
+	if r.Place, r.InstanceID, err = tx.decide(flowKey{r.WorkspaceID, r.FlowID}); err != nil {
+		return err
+	}
+	r.Attempt, r.Busy = flag(r.Place == placeWorker), tx.busyAt(r.InstanceID)
+	tx.moved(r.WorkspaceID, r.FlowID, placeEnded, r.Place)
+	return nil
+}
+
+// hand gives the run to a worker, unless it waits in the queue.
+func (w *startWrite) hand(tx *Tx) {
+	if w.row.Place == placeWorker {
+		tx.handRun(flow.Job{Kind: flow.JobRun, ID: w.row.ID, Attempt: w.row.Attempt, Run: fresh(w.n)}, w.row.InstanceID)
+	}
+}
+
+// keep counts what the run stores, which a quota may refuse.
+func (w *startWrite) keep(tx *Tx) error {
+	size := flow.StorageItem + sizeOfStart(&w.row) + sizeOfSteps(w.steps) + w.pinned
+	return tx.storeChecked(w.row.WorkspaceID, flow.Storage{Bytes: size, Runs: 1})
+}
+
+// find looks for the run of an earlier try, of which it is not known whether it
+// was committed. If it was, no worker has the run yet.
+func (w *startWrite) find(tx *Tx) (found bool, err error) {
+	r, err := tx.FindPlace(tx.ctx, w.row.ID)
+	if isNoRows(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", w.row.ID, err)
+	}
+	if w.row.Attempt = r.Attempt; r.Place == placeWorker && r.Attempt == 1 && r.InstanceID == tx.s.holder() {
+		w.row.Place, w.row.InstanceID = r.Place, tx.take()
+		w.hand(tx)
+	}
+	return true, nil
 }
 
 // fresh returns the run for a worker that begins it right away and so need not
@@ -142,7 +193,7 @@ func (tx *Tx) checkKey(ws string, k *flow.Key) error {
 	if err != nil {
 		return fmt.Errorf("count runs of key: %w", err)
 	}
-	if n >= k.Concurrency {
+	if n += tx.batch.room.startedBy[k.ID]; n >= k.Concurrency {
 		e := flow.Errorf(flow.CodeConcurrencyLimited, "This key may have %d runs at once, and they have not ended yet.", k.Concurrency)
 		e.Retryable, e.After = true, time.Second
 		return e

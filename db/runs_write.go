@@ -22,7 +22,12 @@ func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, durability(w.Durable || w.End), p.apply)
+	d := durability(w.Durable || w.End)
+	if p.run.Sizes == nil { // they are read before the row is changed
+		err = s.write(ctx, d, p.alone)
+	} else {
+		err = s.writeRun(ctx, d, p)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,10 @@ func (p *runWrite) repeated(tx *Tx) error {
 	return err
 }
 
-func (p *runWrite) apply(tx *Tx) error {
+func (p *runWrite) runID() string { return p.row.ID }
+
+// alone carries out the write with statements of its own.
+func (p *runWrite) alone(tx *Tx) error {
 	before := p.run.Sizes
 	if before == nil {
 		var err error
@@ -124,6 +132,25 @@ func (p *runWrite) apply(tx *Tx) error {
 			return err
 		}
 	}
+	if err := p.recorded(tx, before); err != nil || p.row.Place == placeWorker {
+		return err
+	}
+	return p.readAndLetGo(tx)
+}
+
+// readAndLetGo reads what others may have written, once the row is ours, and
+// lets go. It is a second statement since RETURNING costs SQLite more than both
+// together.
+func (p *runWrite) readAndLetGo(tx *Tx) error {
+	aside, err := tx.FindAside(tx.ctx, p.run.ID)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.run.ID, err)
+	}
+	return p.letGo(tx, aside.CancelRequested != 0, aside.Webhook)
+}
+
+// recorded does what follows from any progress, whose row has been written.
+func (p *runWrite) recorded(tx *Tx, before map[string]int64) error {
 	for _, d := range p.deliveries {
 		if err := tx.addDelivery(d); err != nil {
 			return err
@@ -132,10 +159,18 @@ func (p *runWrite) apply(tx *Tx) error {
 	tx.storeBytes(p.run.WorkspaceID, p.grown(before))
 	tx.batch.consumed(&p.run, p.Steps, p.s.cfg.Now())
 	tx.tell(p.run.ID)
-	if p.row.Place == placeWorker {
-		return nil
+	p.leave(tx)
+	return nil
+}
+
+// leave counts that a worker no longer holds the run, if that is so.
+func (p *runWrite) leave(tx *Tx) {
+	if p.row.Place != placeWorker {
+		tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, p.row.Place)
 	}
-	return p.letGo(tx)
+	if p.row.Place == placeEnded {
+		tx.batch.ended(&p.run)
+	}
 }
 
 // grown returns by how many bytes this write changes the stored size of the
@@ -147,24 +182,19 @@ func (p *runWrite) grown(before map[string]int64) (n int64) {
 	return n
 }
 
-// letGo does what follows when no worker holds the run any more. What others
-// may have written is read once the row is ours; as a second statement, since
-// RETURNING costs SQLite more than both together.
-func (p *runWrite) letGo(tx *Tx) error {
-	aside, err := tx.FindAside(tx.ctx, p.run.ID)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", p.run.ID, err)
+// letGo does what follows when no worker holds the run any more.
+func (p *runWrite) letGo(tx *Tx, cancel bool, webhook []byte) error {
+	switch p.row.Place {
+	case placeEnded:
+		return p.end(tx, webhook)
+	case placeWaiting:
+		return p.wait(tx, cancel)
 	}
-	if p.row.Place == placeEnded {
-		return p.end(tx, aside.Webhook)
-	}
-	return p.wait(tx, aside.CancelRequested != 0)
+	return nil
 }
 
 // end does what the end of a run entails, in the transaction that ends it.
 func (p *runWrite) end(tx *Tx, webhook []byte) error {
-	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeEnded)
-	tx.batch.ended(&p.run)
 	if len(webhook) > 0 {
 		err := tx.addRunWebhook(&p.run, webhook)
 		if p.givenUp && flow.IsPermanent(err) {
@@ -181,7 +211,6 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 // wait lets go of the worker. A run that was asked to cancel meanwhile goes
 // straight back to one.
 func (p *runWrite) wait(tx *Tx, cancel bool) error {
-	tx.moved(p.run.WorkspaceID, p.run.FlowID, placeWorker, placeWaiting)
 	if !p.WakeAt.IsZero() {
 		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: micros(p.WakeAt)}
 		if err := tx.SetWake(tx.ctx, wake); err != nil {

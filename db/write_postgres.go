@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,29 +78,21 @@ func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) e
 	if err := tx.flush(t); err != nil {
 		return err
 	}
-	return tx.finish(t)
-}
-
-// finish writes the counters and notifies the other instances of the runs that
-// this transaction has written, all in one round trip.
-func (tx *Tx) finish(t pgx.Tx) error {
 	b := &pgx.Batch{}
-	counters := *tx
-	counters.Queries = gen.New(queued{b})
-	if err := counters.flushCounters(); err != nil {
+	if err := tx.queueCounters(b); err != nil || b.Len() == 0 {
 		return err
 	}
-	slices.Sort(tx.batch.told)
-	for _, id := range slices.Compact(tx.batch.told) {
-		b.Queue("SELECT pg_notify($1, $2)", runChannel, id)
-	}
-	if b.Len() == 0 {
-		return nil
-	}
 	if err := t.SendBatch(tx.ctx, b).Close(); err != nil {
-		return fmt.Errorf("write counters and notify: %w", err)
+		return fmt.Errorf("write counters: %w", err)
 	}
 	return nil
+}
+
+// queueCounters adds the statements that write the counters to a batch.
+func (tx *Tx) queueCounters(b *pgx.Batch) error {
+	counters := *tx
+	counters.Queries, counters.db = gen.New(queued{b}), queued{b}
+	return counters.flushCounters()
 }
 
 // queued adds statements to a batch instead of running them. It cannot run

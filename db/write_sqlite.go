@@ -6,15 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"sluice/db/gen"
 )
-
-// maxGroup bounds the members of one transaction, and so the wait of the first.
-const maxGroup = 128
 
 // carefulGroups is for how many groups savepoints are used after one of them
 // had a member that failed.
@@ -24,120 +20,26 @@ const carefulGroups = 64
 // share one sync of the disk. Members seldom fail; when one does, the group is
 // repeated with a savepoint around each, so that it fails alone.
 type groupWriter struct {
-	careful int // groups for which savepoints are used
-	s       *Store
-	waiting chan *member
-	closing chan struct{}
-	once    sync.Once
-	done    chan struct{}
-	groups  atomic.Int64 // transactions, for tests
-	synced  atomic.Int64 // those that were synced, for tests
-}
-
-// member is one caller's write function.
-type member struct {
-	fn    func(*Tx) error
-	d     durability
-	since time.Time   // when it began to wait
-	begun atomic.Bool // from then on the caller's context no longer matters
-	err   error
-	done  chan struct{}
+	*groups
+	careful      int // groups for which savepoints are used
+	s            *Store
+	transactions atomic.Int64 // for tests
+	synced       atomic.Int64 // those that were synced, for tests
 }
 
 func newGroupWriter(s *Store) *groupWriter {
-	w := &groupWriter{s: s, waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
-	go w.loop()
+	w := &groupWriter{s: s}
+	w.groups = newGroups(1, w.run)
 	return w
 }
 
 func (w *groupWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
-	m := &member{fn: fn, d: d, since: time.Now(), done: make(chan struct{})}
-	select {
-	case <-w.closing:
-		return ErrClosed
-	default:
-	}
-	select {
-	case w.waiting <- m:
-	case <-w.closing:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-m.done:
-		return m.err
-	case <-w.done:
-		return w.closedWhile(m)
-	case <-ctx.Done():
-		if m.begun.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-		<-m.done
-		return m.err
-	}
-}
-
-// closedWhile tells what became of a member that was waiting when the writer
-// stopped: it may have been the last to be run, or come too late.
-func (w *groupWriter) closedWhile(m *member) error {
-	select {
-	case <-m.done:
-		return m.err
-	default:
-		return ErrClosed
-	}
-}
-
-func (w *groupWriter) close() error {
-	w.once.Do(func() { close(w.closing) })
-	<-w.done
-	return nil
-}
-
-func (w *groupWriter) loop() {
-	defer close(w.done)
-	group := make([]*member, 0, maxGroup)
-	for {
-		select {
-		case m := <-w.waiting:
-			group = w.gather(append(group[:0], m))
-			w.run(group)
-		case <-w.closing:
-			if group = w.gather(group[:0]); len(group) == 0 {
-				return
-			}
-			w.run(group)
-		}
-	}
-}
-
-// gather adds whoever is waiting already and drops those who have left.
-func (w *groupWriter) gather(group []*member) []*member {
-	for len(group) < maxGroup {
-		select {
-		case m := <-w.waiting:
-			group = append(group, m)
-			continue
-		default:
-		}
-		break
-	}
-	stay := group[:0]
-	for _, m := range group {
-		if m.begun.CompareAndSwap(false, true) {
-			stay = append(stay, m)
-		}
-	}
-	return stay
+	return w.groups.write(ctx, &member{fn: fn, d: d})
 }
 
 // run commits the group, or, when a member or the end took the transaction
 // down with it, each member in a transaction of its own.
 func (w *groupWriter) run(group []*member) {
-	if len(group) == 0 {
-		return
-	}
 	err := w.commit(group)
 	if errors.Is(err, errSpoiled) {
 		w.careful = carefulGroups
@@ -186,7 +88,7 @@ func (w *groupWriter) commit(group []*member) (err error) {
 	} else {
 		w.synced.Add(1)
 	}
-	w.groups.Add(1)
+	w.transactions.Add(1)
 	shortened, err := w.shortenWait(ctx, conn, group)
 	if err != nil {
 		return err

@@ -149,6 +149,23 @@ func (q *Queries) FindHeldRun(ctx context.Context, arg FindHeldRunParams) (Run, 
 	return i, err
 }
 
+const findPlace = `-- name: FindPlace :one
+SELECT place, attempt, instance_id FROM runs WHERE id = $1
+`
+
+type FindPlaceRow struct {
+	Place      int64
+	Attempt    int64
+	InstanceID string
+}
+
+func (q *Queries) FindPlace(ctx context.Context, id string) (FindPlaceRow, error) {
+	row := q.db.QueryRowContext(ctx, findPlace, id)
+	var i FindPlaceRow
+	err := row.Scan(&i.Place, &i.Attempt, &i.InstanceID)
+	return i, err
+}
+
 const findRun = `-- name: FindRun :one
 SELECT id, workspace_id, flow_id, version, draft, document_hash, state, place, attempt, instance_id, run_trigger, key_id, user_id, parent_run_id, rerun_from, input_tokens, output_tokens, cost_nano_usd, progress_done, progress_total, seq, run_seq, writes, save, timeout, cancel_requested, crashes, created_at, started_at, ended_at, expires_at, deadline_at, waiting_since, erased, gist, webhook, error, metadata, inputs, outputs, busy, busy_crashes, trial_size, guilt FROM runs
 WHERE id = $1 AND workspace_id = $2 AND (flow_id = $3 OR $3 = '')

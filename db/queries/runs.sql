@@ -33,6 +33,9 @@ UPDATE runs SET state = @state, place = @place, outputs = @outputs, error = @err
     writes = CASE WHEN @writes = 0 THEN writes ELSE @writes END
 WHERE id = @id AND workspace_id = @workspace_id AND attempt = @attempt AND place > 0 AND (@writes = 0 OR writes = @writes - 1);
 
+-- name: FindPlace :one
+SELECT place, attempt, instance_id FROM runs WHERE id = @id;
+
 -- name: FindAside :one
 SELECT cancel_requested, webhook FROM runs WHERE id = @id;
 

@@ -1,0 +1,128 @@
+package db
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxGroup bounds the members of one transaction, and so the wait of the first.
+const maxGroup = 128
+
+// groups gathers the writes of many callers, so that one transaction carries
+// what waits.
+type groups struct {
+	run     func([]*member) // carries members out and closes the done of each
+	waiting chan *member
+	closing chan struct{}
+	once    sync.Once
+	loops   sync.WaitGroup
+	done    chan struct{}
+}
+
+// member is one caller's write.
+type member struct {
+	fn    func(*Tx) error
+	set   setMember // of a write of PostgreSQL that is carried out in sets, instead of fn
+	d     durability
+	since time.Time   // when it began to wait
+	begun atomic.Bool // from then on the caller's context no longer matters
+	err   error
+	done  chan struct{}
+}
+
+// newGroups starts as many loops as there may be transactions at once.
+func newGroups(parallel int, run func([]*member)) *groups {
+	g := &groups{run: run, waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+	for range parallel {
+		g.loops.Go(g.loop)
+	}
+	go func() {
+		g.loops.Wait()
+		close(g.done)
+	}()
+	return g
+}
+
+func (g *groups) write(ctx context.Context, m *member) error {
+	m.since, m.done = time.Now(), make(chan struct{})
+	select {
+	case <-g.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case g.waiting <- m:
+	case <-g.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-m.done:
+		return m.err
+	case <-g.done:
+		return g.closedWhile(m)
+	case <-ctx.Done():
+		if m.begun.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-m.done
+		return m.err
+	}
+}
+
+// closedWhile tells what became of a member that was waiting when the writer
+// stopped: it may have been the last to be run, or come too late.
+func (g *groups) closedWhile(m *member) error {
+	select {
+	case <-m.done:
+		return m.err
+	default:
+		return ErrClosed
+	}
+}
+
+func (g *groups) close() error {
+	g.once.Do(func() { close(g.closing) })
+	<-g.done
+	return nil
+}
+
+func (g *groups) loop() {
+	group := make([]*member, 0, maxGroup)
+	for {
+		select {
+		case m := <-g.waiting:
+			group = g.gather(append(group[:0], m))
+		case <-g.closing:
+			if group = g.gather(group[:0]); len(group) == 0 {
+				return
+			}
+		}
+		if len(group) > 0 {
+			g.run(group)
+		}
+	}
+}
+
+// gather adds whoever is waiting already and drops those who have left.
+func (g *groups) gather(group []*member) []*member {
+	for len(group) < maxGroup {
+		select {
+		case m := <-g.waiting:
+			group = append(group, m)
+			continue
+		default:
+		}
+		break
+	}
+	stay := group[:0]
+	for _, m := range group {
+		if m.begun.CompareAndSwap(false, true) {
+			stay = append(stay, m)
+		}
+	}
+	return stay
+}

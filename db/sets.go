@@ -1,0 +1,515 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// parallelSets is how many transactions with sets are in progress at once: while
+// one waits for the disk, the next is made.
+const parallelSets = 3
+
+// setMember is a write that each run makes: its start, or its progress up to
+// its end.
+type setMember interface {
+	// alone carries the write out with statements of its own.
+	alone(tx *Tx) error
+	runID() string
+}
+
+// errAlone is for a write that does not fit into a set.
+var errAlone = errors.New("db: this write is not carried out in a set")
+
+// setWriter carries out the writes that each run makes on PostgreSQL. Those that
+// wait at the same time share a transaction, and in it one statement for each
+// table, so that their cost in round trips, syncs and planning is shared too.
+// The transaction takes two round trips: one that opens it, changes the runs
+// that go on and reads what the decisions about new runs need, and one that
+// writes the rest and commits.
+type setWriter struct {
+	*groups
+	s    *Store
+	pool *pgxpool.Pool // of its own, so that other work does not hold it up
+	db   *sql.DB       // over the pool
+}
+
+func newSetWriter(s *Store, pool *pgxpool.Pool) *setWriter {
+	w := &setWriter{s: s, pool: pool, db: stdlib.OpenDBFromPool(pool)}
+	w.groups = newGroups(parallelSets, w.run)
+	return w
+}
+
+func (w *setWriter) close() error {
+	err := errors.Join(w.groups.close(), w.db.Close())
+	w.pool.Close()
+	return err
+}
+
+// writeRun carries out a write that each run makes: on SQLite and within
+// Together as one of the members of a transaction, on PostgreSQL in a set.
+func (s *Store) writeRun(ctx context.Context, d durability, set setMember) error {
+	if s.sets == nil || s.joinedWith(ctx) != nil {
+		return s.write(ctx, d, set.alone)
+	}
+	return storageError(s.sets.groups.write(ctx, &member{set: set, d: d}))
+}
+
+// run carries out a group. Members that do not fit into a set, and all of a
+// group that failed, get a transaction of their own each.
+func (w *setWriter) run(group []*member) {
+	slices.SortStableFunc(group, func(a, b *member) int { return strings.Compare(a.set.runID(), b.set.runID()) })
+	together := group[:0:0]
+	for i, m := range group {
+		if i > 0 && m.set.runID() == group[i-1].set.runID() {
+			m.err = errAlone // one statement changes a row once
+			continue
+		}
+		together = append(together, m)
+	}
+	if err := w.commit(together); err != nil {
+		w.s.cfg.Log.Warn("a set of writes is repeated one by one", "members", len(together), "error", err)
+		for _, m := range together {
+			m.err = errAlone
+		}
+	}
+	for _, m := range group {
+		if m.err == errAlone {
+			go w.alone(m)
+		} else {
+			close(m.done)
+		}
+	}
+}
+
+// alone carries out one member. Whether the set with it was committed may be
+// unknown, so a start is looked for first; progress is safe to repeat.
+func (w *setWriter) alone(m *member) {
+	defer close(m.done)
+	if start, ok := m.set.(*startWrite); ok {
+		start.doubt = true
+	}
+	m.err = w.s.writer.write(context.Background(), m.d, m.set.alone)
+}
+
+func (w *setWriter) commit(group []*member) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("take connection: %w", err)
+	}
+	defer conn.Close()
+	t := &set{members: group}
+	if err := conn.Raw(func(c any) error { t.conn = c.(*stdlib.Conn).Conn(); return nil }); err != nil {
+		return err
+	}
+	t.Tx = &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
+	t.batch.room.unwritten = map[flowKey]int64{}
+	t.batch.room.startedBy = map[string]int64{}
+	defer w.s.drop(t.batch)
+	if err := t.carryOut(); err != nil {
+		_, _ = t.conn.Exec(ctx, "ROLLBACK")
+		return err
+	}
+	w.s.wake(t.batch)
+	return nil
+}
+
+// set is a transaction whose members are carried out together.
+type set struct {
+	*Tx
+	conn     *pgx.Conn
+	members  []*member
+	starts   []*member  // that are not refused
+	progress []*member  // that are not fenced
+	aside    []asideRow // of progress, by position
+	steps    [][]any
+	claimed  map[string]bool // runs that have their idempotency key
+}
+
+type asideRow struct {
+	cancel  bool
+	webhook []byte
+}
+
+func (t *set) carryOut() error {
+	if err := t.open(); err != nil {
+		return fmt.Errorf("open a set: %w", err)
+	}
+	for _, m := range t.progress {
+		w := m.set.(*runWrite)
+		t.steps = append(t.steps, rowsOf(w.steps)...)
+		if err := w.recorded(t.Tx, w.run.Sizes); err != nil {
+			return err
+		}
+	}
+	for i, m := range t.progress { // once all numbers of admitted runs are right
+		if err := m.set.(*runWrite).letGo(t.Tx, t.aside[i].cancel, t.aside[i].webhook); err != nil {
+			return err
+		}
+	}
+	if err := t.decideStarts(); err != nil {
+		return err
+	}
+	if err := t.flush(openTx{conn: t.conn}); err != nil {
+		return err
+	}
+	return t.finish()
+}
+
+// open begins the transaction, applies the progress and reads what is needed to
+// decide about the starts.
+func (t *set) open() error {
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	if !needsSync(t.members) {
+		b.Queue("SET LOCAL synchronous_commit TO OFF")
+	}
+	t.countBefore(b)
+	t.queueProgress(b)
+	t.queueLimits(b)
+	t.queueKeys(b)
+	t.queueClaims(b)
+	return t.conn.SendBatch(t.ctx, b).Close()
+}
+
+// countBefore counts the admitted runs, unless that was done a moment ago. It
+// comes before the progress, whose effect on the number is known.
+func (t *set) countBefore(b *pgx.Batch) {
+	if n, known := t.s.live.admitted(); known {
+		t.batch.room.admitted[flowKey{}] = n
+		return
+	}
+	b.Queue("SELECT count(*) FROM runs WHERE place = 2 AND place > 0").QueryRow(func(row pgx.Row) error {
+		var n int64
+		err := row.Scan(&n)
+		t.s.live.haveAdmitted(n)
+		t.batch.room.admitted[flowKey{}] = n
+		return err
+	})
+}
+
+func (t *set) queueProgress(b *pgx.Batch) {
+	var rows [][]any
+	byID := map[string]*member{}
+	letGo := false
+	for _, m := range t.members {
+		if p, ok := m.set.(*runWrite); ok {
+			rows = append(rows, progressRow(&p.row))
+			byID[p.row.ID] = m
+			m.err = ErrFenced // until the row is found
+			letGo = letGo || p.row.Place != placeWorker
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	b.Queue(updateRuns, arrays(progressColumns, rows)...).Query(func(found pgx.Rows) error {
+		defer found.Close()
+		for found.Next() {
+			var id string
+			var cancel int64
+			var a asideRow
+			if err := found.Scan(&id, &cancel, &a.webhook); err != nil {
+				return err
+			}
+			a.cancel = cancel != 0
+			m := byID[id]
+			m.err = nil
+			t.progress, t.aside = append(t.progress, m), append(t.aside, a)
+			delete(byID, id)
+		}
+		return found.Err()
+	})
+	if letGo {
+		b.Queue("SELECT EXISTS (SELECT FROM runs WHERE place = 1 AND place > 0)").QueryRow(func(row pgx.Row) error {
+			var line bool
+			err := row.Scan(&line)
+			t.batch.room.lineEmpty = !line
+			return err
+		})
+	}
+}
+
+// limitsOfFlows is FindFlowLimits of many flows.
+const limitsOfFlows = `SELECT f.workspace_id, f.id, f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running, w.max_queued,
+	w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
+FROM flows f JOIN workspaces w ON w.id = f.workspace_id
+WHERE f.id = ANY($1)`
+
+func (t *set) queueLimits(b *pgx.Batch) {
+	var flows []string
+	for _, m := range t.members {
+		switch w := m.set.(type) {
+		case *startWrite:
+			flows = append(flows, w.row.FlowID)
+		case *runWrite:
+			if w.row.Place != placeWorker {
+				flows = append(flows, w.run.FlowID)
+			}
+		}
+	}
+	if len(flows) == 0 {
+		return
+	}
+	slices.Sort(flows)
+	b.Queue(limitsOfFlows, slices.Compact(flows)).Query(func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			var k flowKey
+			var l flowLimits
+			err := rows.Scan(&k.ws, &k.flow, &l.MaxRunning, &l.MaxQueued, &l.RunsPerDay, &l.UsdPerDay, &l.AllRunning, &l.AllQueued,
+				&l.QuotaBytes, &l.QuotaFlows, &l.QuotaRuns, &l.LiveVersion, &l.ArchivedAt)
+			if err != nil {
+				return err
+			}
+			t.haveLimits(k, l)
+		}
+		return rows.Err()
+	})
+}
+
+func (t *set) queueKeys(b *pgx.Batch) {
+	var ids []string
+	for _, m := range t.members {
+		if w, ok := m.set.(*startWrite); ok && w.n.Key != nil && w.n.Key.Recent {
+			ids = append(ids, w.n.Key.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	slices.Sort(ids)
+	b.Queue("SELECT * FROM keys WHERE id = ANY($1)", slices.Compact(ids)).Query(func(rows pgx.Rows) error {
+		keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[gen.Key])
+		for _, r := range keys {
+			k := keyOf(r)
+			t.batch.room.keys[k.ID] = &k
+		}
+		return err
+	})
+}
+
+// queueClaims takes the idempotency keys of the starts.
+func (t *set) queueClaims(b *pgx.Batch) {
+	t.claimed = map[string]bool{}
+	var rows [][]any
+	taken := map[[2]string]bool{}
+	for _, m := range t.members {
+		w, ok := m.set.(*startWrite)
+		if !ok {
+			continue
+		}
+		name := [2]string{w.row.WorkspaceID, w.n.IdempotencyKey}
+		switch {
+		case w.n.IdempotencyKey == "":
+		case taken[name]:
+			m.err = errAlone // the same request twice
+		default:
+			taken[name] = true
+			rows = append(rows, []any{name[0], name[1], w.n.Fingerprint, w.row.ID, t.s.now()})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	args := append(arrays(claimColumns, rows), micros(t.s.cfg.Now().Add(-idempotencyLife)))
+	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
+		ids, err := pgx.CollectRows(found, pgx.RowTo[string])
+		for _, id := range ids {
+			t.claimed[id] = true
+		}
+		return err
+	})
+}
+
+// decideStarts finds out which of the starts are accepted, and where they begin.
+// Locks are taken in the order of a start that is alone.
+func (t *set) decideStarts() error {
+	var unclaim []*startWrite
+	for _, m := range t.members {
+		w, ok := m.set.(*startWrite)
+		if !ok || m.err == errAlone {
+			continue
+		}
+		if w.n.IdempotencyKey != "" && !t.claimed[w.row.ID] {
+			m.err = errAlone // finds what the first request has started
+			continue
+		}
+		if m.err = t.decideStart(w); m.err == nil {
+			t.starts = append(t.starts, m)
+			continue
+		}
+		if !isRefusal(m.err) {
+			return m.err
+		}
+		unclaim = append(unclaim, w)
+	}
+	accepted := t.starts[:0]
+	for _, m := range t.starts {
+		w := m.set.(*startWrite)
+		if m.err = w.keep(t.Tx); m.err == nil {
+			accepted = append(accepted, m)
+			continue
+		}
+		if !isRefusal(m.err) {
+			return m.err
+		}
+		t.unstart(w)
+		unclaim = append(unclaim, w)
+	}
+	t.starts = accepted
+	for _, m := range t.starts {
+		w := m.set.(*startWrite)
+		t.steps = append(t.steps, rowsOf(w.steps)...)
+		w.hand(t.Tx)
+	}
+	return t.dropClaims(unclaim)
+}
+
+func (t *set) decideStart(w *startWrite) error {
+	if len(w.n.Document) > 0 || len(w.n.Files) > 0 || w.row.ParentRunID != "" {
+		return errAlone
+	}
+	limits, err := t.flowLimits(flowKey{w.row.WorkspaceID, w.row.FlowID})
+	if err != nil {
+		return err
+	}
+	if limits.RunsPerDay > 0 || w.n.Key != nil && w.n.Key.RunsPerDay > 0 {
+		return errAlone // takes a start from a day's budget before it is decided
+	}
+	if err := w.check(t.Tx); err != nil {
+		return err
+	}
+	if err := w.decide(t.Tx); err != nil {
+		return err
+	}
+	t.unwritten(w, 1)
+	return nil
+}
+
+// unwritten notes starts that are decided, but not among the rows yet.
+func (t *set) unwritten(w *startWrite, n int64) {
+	t.batch.room.startedBy[w.row.KeyID] += n
+	if w.row.Place == placeWorker {
+		for _, k := range []flowKey{{}, {w.row.WorkspaceID, ""}, {w.row.WorkspaceID, w.row.FlowID}} {
+			t.batch.room.unwritten[k] += n
+		}
+	}
+}
+
+// unstart takes back a decision about a start that is refused after all.
+func (t *set) unstart(w *startWrite) {
+	t.moved(w.row.WorkspaceID, w.row.FlowID, w.row.Place, placeEnded)
+	t.unwritten(w, -1)
+	if w.row.Place == placeWorker {
+		t.batch.freed--
+		t.untake(w.row.InstanceID)
+	}
+	t.batch.storage = t.batch.storage[:len(t.batch.storage)-1]
+}
+
+// isRefusal tells whether an error concerns one member alone, after which the
+// transaction goes on.
+func isRefusal(err error) bool {
+	_, refused := errors.AsType[*flow.Error](err)
+	return refused || err == errAlone || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
+}
+
+func (t *set) dropClaims(list []*startWrite) error {
+	var ws, names, runs []string
+	for _, w := range list {
+		if w.n.IdempotencyKey != "" {
+			ws, names, runs = append(ws, w.row.WorkspaceID), append(names, w.n.IdempotencyKey), append(runs, w.row.ID)
+		}
+	}
+	if len(ws) == 0 {
+		return nil
+	}
+	_, err := t.conn.Exec(t.ctx, dropClaims, ws, names, runs)
+	return err
+}
+
+// finish writes the rows and commits, in one round trip.
+func (t *set) finish() error {
+	b := &pgx.Batch{}
+	var rows [][]any
+	for _, m := range t.starts {
+		rows = append(rows, startRow(&m.set.(*startWrite).row))
+	}
+	if len(rows) > 0 {
+		b.Queue(insertRuns, arrays(startColumns, rows)...)
+	}
+	if len(t.steps) > 0 {
+		b.Queue(upsertSteps, arrays(stepSetColumns, t.steps)...)
+	}
+	if err := t.queueCounters(b); err != nil {
+		return err
+	}
+	committed := false
+	b.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		committed = tag.String() == "COMMIT"
+		return nil
+	})
+	if err := t.conn.SendBatch(t.ctx, b).Close(); err != nil {
+		return fmt.Errorf("write a set: %w", err)
+	}
+	if !committed {
+		return errors.New("write a set: the server rolled it back")
+	}
+	for _, m := range t.members {
+		if p, ok := m.set.(*runWrite); ok && m.err == ErrFenced && p.row.Writes > 0 {
+			m.err = errAlone // perhaps it was recorded before
+		}
+	}
+	return nil
+}
+
+// rowsOf cuts flattened steps into rows.
+func rowsOf(steps []any) (rows [][]any) {
+	for row := range slices.Chunk(steps, len(stepColumns)) {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// openTx is the transaction that a connection is in, in the form that the queue
+// takes.
+type openTx struct {
+	pgx.Tx // nil: nothing else is needed of it
+	conn   *pgx.Conn
+}
+
+func (t openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	return t.conn.Exec(ctx, query, args...)
+}
+
+func (t openTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	return t.conn.Query(ctx, query, args...)
+}
+
+func (t openTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
+	return t.conn.QueryRow(ctx, query, args...)
+}
+
+func (t openTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return t.conn.CopyFrom(ctx, table, columns, rows)
+}
+
+func (t openTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return t.conn.SendBatch(ctx, b)
+}
+
+func (t openTx) Conn() *pgx.Conn { return t.conn }
