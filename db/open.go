@@ -101,7 +101,7 @@ type Store struct {
 	source     string                 // names this store in what it tells others
 	lines      lineTurns
 	recent     recent
-	shards     atomic.Uint64 // counts transactions, to spread them over storageShards
+	logged     atomic.Bool // usage was logged that is not added up yet
 
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.
@@ -133,6 +133,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
+	s.logged.Store(true) // perhaps by a process before this one
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
 	if cfg.DatabaseURL != "" {

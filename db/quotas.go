@@ -3,17 +3,13 @@ package db
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"sluice/db/gen"
 	"sluice/flow"
 )
-
-// storageShards is the number of counter rows of a workspace on PostgreSQL, so
-// that concurrent transactions rarely share one. SQLite has one writer and
-// needs one row.
-const storageShards = 16
 
 // quotaLock is the class of the PostgreSQL advisory locks, one for each
 // workspace, under which a quota is checked.
@@ -139,14 +135,31 @@ func (b *batch) storageSums() (sums []storageEntry) {
 	return slices.DeleteFunc(sums, func(e storageEntry) bool { return e.Storage == flow.Storage{} })
 }
 
+// addToFreeShard is AddStorage for PostgreSQL: it adds to a counter row that no
+// other transaction holds, or to a new one, so that it waits for none. There
+// are as many rows as there were transactions at once. SQLite has one writer and
+// needs one row.
+const addToFreeShard = `WITH free AS (
+	SELECT shard FROM storage WHERE workspace_id = $1 ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED
+), added AS (
+	UPDATE storage AS s SET bytes = s.bytes + $2, flows = s.flows + $3, runs = s.runs + $4
+	FROM free WHERE s.workspace_id = $1 AND s.shard = free.shard RETURNING 1
+)
+INSERT INTO storage (workspace_id, shard, bytes, flows, runs)
+SELECT $1, $5, $2, $3, $4 WHERE NOT EXISTS (SELECT FROM added)
+ON CONFLICT (workspace_id, shard) DO UPDATE
+SET bytes = storage.bytes + excluded.bytes, flows = storage.flows + excluded.flows, runs = storage.runs + excluded.runs`
+
 // flushStorage stores the sums of all members.
 func (tx *Tx) flushStorage() error {
-	var shard int64
-	if tx.s.pool != nil {
-		shard = int64(tx.s.shards.Add(1) % storageShards)
-	}
 	for _, e := range tx.batch.storageSums() {
-		if err := tx.AddStorage(tx.ctx, gen.AddStorageParams{WorkspaceID: e.ws, Shard: shard, Bytes: e.Bytes, Flows: e.Flows, Runs: e.Runs}); err != nil {
+		if tx.s.pool != nil {
+			if _, err := tx.db.ExecContext(tx.ctx, addToFreeShard, e.ws, e.Bytes, e.Flows, e.Runs, rand.Int64()); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := tx.AddStorage(tx.ctx, gen.AddStorageParams{WorkspaceID: e.ws, Bytes: e.Bytes, Flows: e.Flows, Runs: e.Runs}); err != nil {
 			return err
 		}
 	}

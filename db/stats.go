@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"sluice/db/gen"
@@ -31,19 +30,20 @@ func compareHours(a, b hourEntry) int {
 // flushHours adds up the runs that ended in this transaction, as flushUsage
 // does.
 func (tx *Tx) flushHours() error {
-	list := tx.batch.hours
-	slices.SortStableFunc(list, compareHours)
-	for i := 0; i < len(list); {
-		sum := list[i]
-		for i++; i < len(list) && compareHours(sum, list[i]) == 0; i++ {
-			sum.Add(&list[i].UsageDay)
-			sum.cost += list[i].cost
-		}
+	if tx.s.pool != nil {
+		return nil // logUsage does it
+	}
+	for _, sum := range sums(tx.batch.hours, compareHours, (*hourEntry).add) {
 		if err := tx.addHour(&sum); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (e *hourEntry) add(other *hourEntry) {
+	e.UsageDay.Add(&other.UsageDay)
+	e.cost += other.cost
 }
 
 func (tx *Tx) addHour(e *hourEntry) error {

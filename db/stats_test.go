@@ -47,6 +47,7 @@ func TestFlowStats(t *testing.T) {
 func TestFlowStats_forget_hours(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		w.took(time.Second, flow.RunSucceeded, 0)
+		w.must(w.FoldUsage(w.ctx))
 		then := w.clock.Now()
 		for _, want := range []int64{1, 0} {
 			w.clock.move(48 * time.Hour)

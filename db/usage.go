@@ -3,7 +3,6 @@ package db
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"sluice/db/gen"
@@ -70,13 +69,10 @@ func compareTexts(pairs ...string) int {
 // flushUsage adds up the entries of all members and stores each row once, in
 // one order everywhere so that transactions cannot wait in a circle.
 func (tx *Tx) flushUsage() error {
-	list := tx.batch.usage
-	slices.SortStableFunc(list, compareUsage)
-	for i := 0; i < len(list); {
-		sum := list[i]
-		for i++; i < len(list) && compareUsage(sum, list[i]) == 0; i++ {
-			sum.Add(&list[i].UsageDay)
-		}
+	if tx.s.pool != nil {
+		return tx.logUsage()
+	}
+	for _, sum := range sums(tx.batch.usage, compareUsage, func(sum, e *usageEntry) { sum.Add(&e.UsageDay) }) {
 		if err := tx.addUsage(&sum); err != nil {
 			return err
 		}
@@ -96,12 +92,26 @@ func (tx *Tx) addUsage(e *usageEntry) error {
 // Usage returns the days from and to which the times belong, both included.
 func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
-	return mapRows(rows, func(r gen.UsageDaily) flow.UsageDay {
-		return flow.UsageDay{
-			Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
-			Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
-			Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
-			Duration: time.Duration(r.Duration) * time.Microsecond,
+	var days []flow.UsageDay
+	for _, d := range mapRows(rows, usageDayOf) {
+		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
+			days[n-1].Add(&d)
+		} else {
+			days = append(days, d)
 		}
-	}), err
+	}
+	return days, err
+}
+
+func sameUsage(a, b *flow.UsageDay) bool {
+	return compareUsage(usageEntry{"", *a}, usageEntry{"", *b}) == 0
+}
+
+func usageDayOf(r gen.UsageAll) flow.UsageDay {
+	return flow.UsageDay{
+		Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
+		Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
+		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Duration: time.Duration(r.Duration) * time.Microsecond,
+	}
 }

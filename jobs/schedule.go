@@ -30,6 +30,9 @@ func (r *Runner) takeDue(ctx context.Context) error {
 // tidy erases what need not be kept any longer, at half duty: it rests as long
 // as each batch took.
 func (r *Runner) tidy(ctx context.Context) error {
+	if err := r.store.FoldUsage(ctx); err != nil {
+		return err
+	}
 	if r.unsaved.Swap(false) {
 		if err := r.batches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, expireBatch) }); err != nil {
 			r.unsaved.Store(true)

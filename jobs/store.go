@@ -40,6 +40,7 @@ type Store interface {
 	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
 	EraseUnsaved(ctx context.Context, limit int) (int, error)
+	FoldUsage(ctx context.Context) error
 	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
 

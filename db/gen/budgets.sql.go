@@ -70,7 +70,7 @@ func (q *Queries) FindStarts(ctx context.Context, arg FindStartsParams) (int64, 
 }
 
 const flowSpent = `-- name: FlowSpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_daily
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = $1 AND flow_id = $2 AND day = $3
 `
 

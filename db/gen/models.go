@@ -288,7 +288,7 @@ type Throttle struct {
 	UntilAt  int64
 }
 
-type UsageDaily struct {
+type UsageAll struct {
 	WorkspaceID  string
 	Day          string
 	KeyID        string

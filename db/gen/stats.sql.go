@@ -52,7 +52,7 @@ func (q *Queries) DropFlowHours(ctx context.Context, staleBefore int64) error {
 }
 
 const listFlowHours = `-- name: ListFlowHours :many
-SELECT hour, bucket, succeeded, failed, canceled, cost_nano_usd FROM flow_hours
+SELECT hour, bucket, succeeded, failed, canceled, cost_nano_usd FROM hours_all
 WHERE workspace_id = $1 AND flow_id = $2 AND hour > $3 AND hour <= $4
 `
 

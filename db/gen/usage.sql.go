@@ -62,7 +62,7 @@ func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 }
 
 const keySpent = `-- name: KeySpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_daily
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = $1 AND day = $2 AND key_id = $3
 `
 
@@ -80,7 +80,7 @@ func (q *Queries) KeySpent(ctx context.Context, arg KeySpentParams) (int64, erro
 }
 
 const listUsage = `-- name: ListUsage :many
-SELECT workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration FROM usage_daily
+SELECT workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps, input_tokens, output_tokens, cost_nano_usd, duration FROM usage_all
 WHERE workspace_id = $1 AND day >= $2 AND day <= $3
 ORDER BY day, key_id, flow_id, model, bucket
 `
@@ -91,15 +91,15 @@ type ListUsageParams struct {
 	ToDay       string
 }
 
-func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageDaily, error) {
+func (q *Queries) ListUsage(ctx context.Context, arg ListUsageParams) ([]UsageAll, error) {
 	rows, err := q.db.QueryContext(ctx, listUsage, arg.WorkspaceID, arg.FromDay, arg.ToDay)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []UsageDaily
+	var items []UsageAll
 	for rows.Next() {
-		var i UsageDaily
+		var i UsageAll
 		if err := rows.Scan(
 			&i.WorkspaceID,
 			&i.Day,

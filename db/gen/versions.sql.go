@@ -153,7 +153,7 @@ func (q *Queries) LatestVersion(ctx context.Context, arg LatestVersionParams) (V
 
 const listCallers = `-- name: ListCallers :many
 SELECT u.key_id, k.name, k.prefix, CAST(sum(u.runs) AS BIGINT) AS runs, CAST(max(u.day) AS TEXT) AS last_day
-FROM usage_daily u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
+FROM usage_all u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
 WHERE u.workspace_id = $1 AND u.day >= $2 AND u.flow_id = $3 AND u.model = ''
     AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > $4)
 GROUP BY u.key_id, k.name, k.prefix

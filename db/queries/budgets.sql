@@ -19,7 +19,7 @@ SELECT count(*) FROM runs
 WHERE id >= @from_id AND workspace_id = @workspace_id AND (flow_id = @subject OR key_id = @subject);
 
 -- name: FlowSpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_daily
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND day = @day;
 
 -- name: FindSpendingLimits :one

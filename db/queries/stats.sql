@@ -6,7 +6,7 @@ SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.f
     canceled = flow_hours.canceled + excluded.canceled, cost_nano_usd = flow_hours.cost_nano_usd + excluded.cost_nano_usd;
 
 -- name: ListFlowHours :many
-SELECT hour, bucket, succeeded, failed, canceled, cost_nano_usd FROM flow_hours
+SELECT hour, bucket, succeeded, failed, canceled, cost_nano_usd FROM hours_all
 WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND hour > @after_hour AND hour <= @until_hour;
 
 -- name: DropFlowHours :exec

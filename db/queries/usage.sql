@@ -11,10 +11,10 @@ SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded +
     cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration;
 
 -- name: ListUsage :many
-SELECT * FROM usage_daily
+SELECT * FROM usage_all
 WHERE workspace_id = @workspace_id AND day >= @from_day AND day <= @to_day
 ORDER BY day, key_id, flow_id, model, bucket;
 
 -- name: KeySpent :one
-SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_daily
+SELECT CAST(COALESCE(sum(cost_nano_usd), 0) AS BIGINT) AS spent FROM usage_all
 WHERE workspace_id = @workspace_id AND day = @day AND key_id = @key_id;

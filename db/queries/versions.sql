@@ -32,7 +32,7 @@ SELECT newest.version, count(*) AS runs FROM (
 
 -- name: ListCallers :many
 SELECT u.key_id, k.name, k.prefix, CAST(sum(u.runs) AS BIGINT) AS runs, CAST(max(u.day) AS TEXT) AS last_day
-FROM usage_daily u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
+FROM usage_all u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id
 WHERE u.workspace_id = @workspace_id AND u.day >= @from_day AND u.flow_id = @flow_id AND u.model = ''
     AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > @now)
 GROUP BY u.key_id, k.name, k.prefix

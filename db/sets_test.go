@@ -1,0 +1,190 @@
+package db_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+// many runs f as often at the same time as asked for, so that on PostgreSQL the
+// writes meet in sets.
+func many(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+// TestSets_write_what_single_writes_do compares the rows of runs whose writes
+// came one at a time with those of runs whose writes came together.
+func TestSets_write_what_single_writes_do(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		states := []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
+		life := func(i int, together bool) (runID string) {
+			s, err := w.tryStart(func(n *flow.NewRun) {
+				n.Run.Metadata = map[string]any{"text": fmt.Sprintf("%d \\ \" ' {NULL},\n\u2028 é", i)}
+				n.Run.Draft, n.Run.KeyID = i%2 == 0, ""
+				if i%3 == 0 {
+					n.Webhook = &flow.NewDelivery{URL: "https://example.com/hook"}
+				}
+				if i%4 == 0 {
+					n.Steps = []flow.Step{step("given")}
+				}
+			})
+			w.must(err)
+			r := w.take(s.Run.ID)
+			r.Seq, r.Writes = 7, 1
+			w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Steps: []flow.Step{step("a"), step("b")}, Progressed: i%2 == 1, Busy: i%3 == 1}))
+			r.Writes = 2
+			w.must(w.finish(r, states[i%3], step("b"), spent("c", 5)))
+			return r.ID
+		}
+		const n = 24
+		single, sets := make([]string, n), make([]string, n)
+		for i := range n {
+			single[i] = life(i, false)
+		}
+		many(n, func(i int) { sets[i] = life(i, true) })
+		for i := range n {
+			if a, b := w.rowsOf(single[i]), w.rowsOf(sets[i]); a != b {
+				t.Errorf("run %d\nalone:    %s\ntogether: %s", i, a, b)
+			}
+		}
+		w.wantStorage()
+	})
+}
+
+// rowsOf is all that the database holds of a run, without what differs between
+// equal runs.
+func (w *world) rowsOf(runID string) string {
+	w.t.Helper()
+	run, err := w.FindRun(w.ctx, ws, "", runID)
+	w.must(err)
+	steps, err := w.FindSteps(w.ctx, ws, runID)
+	w.must(err)
+	deliveries, err := w.ListDeliveriesOfRun(w.ctx, ws, runID)
+	w.must(err)
+	for i := range deliveries {
+		d := &deliveries[i]
+		d.ID, d.Position, d.Body, d.CreatedAt, d.NextAt = "", "", nil, time.Time{}, time.Time{}
+	}
+	text, err := json.Marshal([]any{run, steps, deliveries})
+	w.must(err)
+	return strings.ReplaceAll(string(text), runID, "run")
+}
+
+func TestSets_refuse_one_member_alone(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		other := w.newFlow(ws)
+		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{MaxRunning: 3, MaxQueued: 4}))
+		var mu sync.Mutex
+		started, refused := map[int64]int{}, 0
+		many(60, func(i int) {
+			s, err := w.tryStart(func(n *flow.NewRun) {
+				if i%2 == 0 {
+					n.Run.FlowID = other.ID
+				}
+				n.IdempotencyKey, n.Fingerprint = fmt.Sprint("start ", i), "same"
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				started[int64(i%2)]++
+				_ = s
+			case i%2 == 0 && errors.Is(err, &flow.Error{Code: flow.CodeQueueFull}):
+				refused++
+				if held, err := w.FindStarted(w.ctx, ws, fmt.Sprint("start ", i), "same"); held != nil || err != nil {
+					t.Errorf("a refused start keeps its idempotency key: %v", err)
+				}
+			default:
+				t.Errorf("start %d: %v", i, err)
+			}
+		})
+		wantEqual(t, "runs of the flow with limits", started[0], 7)
+		wantEqual(t, "its refusals", refused, 23)
+		wantEqual(t, "runs of the other flow", started[1], 30)
+		w.wantStorage()
+	})
+}
+
+func TestSets_start_once_for_equal_requests(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		ids, replayed := map[string]bool{}, 0
+		many(30, func(i int) {
+			s, err := w.tryStart(func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = fmt.Sprint("key ", i%3), "same" })
+			w.must(err)
+			mu.Lock()
+			defer mu.Unlock()
+			ids[s.Run.ID] = true
+			if s.Replayed {
+				replayed++
+			}
+		})
+		wantEqual(t, "runs", len(ids), 3)
+		wantEqual(t, "repeated answers", replayed, 27)
+		w.wantStorage()
+	})
+}
+
+// TestSets_keep_the_limit_of_a_key holds keys to their open runs, also for
+// starts of one set and of two processes.
+func TestSets_keep_the_limit_of_a_key(t *testing.T) {
+	onTwoStores(t, func(t *testing.T, here, there *world) {
+		there.flow = here.flow
+		k := &flow.Key{ID: "key_few", WorkspaceID: ws, Name: "few", Prefix: "slu_few", Hash: "few", Concurrency: 5, CreatedAt: time.Now()}
+		here.must(here.CreateKey(here.ctx, k))
+		var mu sync.Mutex
+		started := 0
+		many(60, func(i int) {
+			w := here
+			if i%2 == 0 {
+				w = there
+			}
+			_, err := w.tryStart(func(n *flow.NewRun) { n.Key, n.Run.KeyID = k, k.ID })
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				started++
+			case !errors.Is(err, &flow.Error{Code: flow.CodeConcurrencyLimited}):
+				t.Errorf("start %d: %v", i, err)
+			}
+		})
+		wantEqual(t, "started", started, 5)
+	})
+}
+
+// TestSets_give_a_run_to_one_worker gives starts to the free workers in memory
+// and the others to the queue.
+func TestSets_give_a_run_to_one_worker(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.must(w.Heartbeat(w.ctx, "me", 100))
+		w.queue.free.Store(7)
+		ids := make([]string, 20)
+		many(len(ids), func(i int) {
+			s, err := w.tryStart()
+			w.must(err)
+			ids[i] = s.Run.ID
+		})
+		for _, id := range ids {
+			wantEqual(t, "jobs of "+id, w.queue.count(id), 1)
+		}
+		wantEqual(t, "free workers", w.queue.free.Load(), 0)
+		fresh := 0
+		w.queue.mu.Lock()
+		for _, j := range w.queue.jobs {
+			fresh += int(map[bool]int{true: 1}[j.Run != nil])
+		}
+		w.queue.mu.Unlock()
+		wantEqual(t, "jobs with their run", fresh, len(ids))
+	})
+}
