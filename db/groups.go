@@ -24,7 +24,7 @@ type groups struct {
 // member is one caller's write.
 type member struct {
 	fn    func(*Tx) error
-	set   setMember // of a write of PostgreSQL that is carried out in sets, instead of fn
+	set   setMember // instead of fn, of the writes that each run makes
 	d     durability
 	since time.Time   // when it began to wait
 	begun atomic.Bool // from then on the caller's context no longer matters
@@ -43,6 +43,15 @@ func newGroups(parallel int, run func([]*member)) *groups {
 		close(g.done)
 	}()
 	return g
+}
+
+// carryOut runs the member's statements. A panic becomes its error, since it
+// must not take the neighbors of the transaction with it.
+func (m *member) carryOut(tx *Tx) error {
+	if m.set != nil {
+		return safely(m.set.alone, tx)
+	}
+	return safely(m.fn, tx)
 }
 
 func (g *groups) write(ctx context.Context, m *member) error {

@@ -120,7 +120,7 @@ type Store struct {
 
 // writer carries out write functions, each as if in its own transaction.
 type writer interface {
-	write(ctx context.Context, d durability, fn func(*Tx) error) error
+	write(ctx context.Context, m *member) error
 	close() error
 }
 
@@ -223,5 +223,5 @@ func (s *Store) write(ctx context.Context, d durability, fn func(*Tx) error) err
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return storageError(s.writer.write(ctx, d, fn))
+	return storageError(s.writer.write(ctx, &member{fn: fn, d: d}))
 }

@@ -44,6 +44,7 @@ func (s *Store) LoadRun(ctx context.Context, runID string, attempt int64) (*flow
 	if err != nil {
 		return nil, nil, err
 	}
+	run.NoWebhook = len(row.Webhook) == 0
 	run.Sizes = map[string]int64{"": int64(len(row.Outputs) + len(row.Error))}
 	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
 		return run, nil, nil // it came with no step, and nobody can have written one yet

@@ -150,6 +150,7 @@ func fresh(n *flow.NewRun) *flow.Run {
 	run := n.Run
 	run.State, run.Attempt = flow.RunQueued, 1
 	run.Sizes = map[string]int64{} // nothing is written yet
+	run.NoWebhook = n.Webhook == nil
 	return &run
 }
 

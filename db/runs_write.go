@@ -135,6 +135,9 @@ func (p *runWrite) alone(tx *Tx) error {
 	if err := p.recorded(tx, before); err != nil || p.row.Place == placeWorker {
 		return err
 	}
+	if p.row.Place == placeEnded && p.run.NoWebhook {
+		return p.letGo(tx, false, nil) // a cancel no longer matters
+	}
 	return p.readAndLetGo(tx)
 }
 

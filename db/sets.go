@@ -60,10 +60,14 @@ func (w *setWriter) close() error {
 // writeRun carries out a write that each run makes: on SQLite and within
 // Together as one of the members of a transaction, on PostgreSQL in a set.
 func (s *Store) writeRun(ctx context.Context, d durability, set setMember) error {
-	if s.sets == nil || s.joinedWith(ctx) != nil {
+	if s.joinedWith(ctx) != nil {
 		return s.write(ctx, d, set.alone)
 	}
-	return storageError(s.sets.groups.write(ctx, &member{set: set, d: d}))
+	m := &member{set: set, d: d}
+	if s.sets == nil {
+		return storageError(s.writer.write(ctx, m))
+	}
+	return storageError(s.sets.write(ctx, m))
 }
 
 // run carries out a group. Members that do not fit into a set, and all of a
@@ -100,7 +104,7 @@ func (w *setWriter) alone(m *member) {
 	if start, ok := m.set.(*startWrite); ok {
 		start.doubt = true
 	}
-	m.err = w.s.writer.write(context.Background(), m.d, m.set.alone)
+	m.err = w.s.writer.write(context.Background(), &member{set: m.set, d: m.d})
 }
 
 func (w *setWriter) commit(group []*member) error {

@@ -26,12 +26,12 @@ type postgresWriter struct{ s *Store }
 
 func (w *postgresWriter) close() error { return nil }
 
-func (w *postgresWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+func (w *postgresWriter) write(ctx context.Context, m *member) error {
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := w.once(ctx, d, fn)
+		err := w.once(ctx, m)
 		if !isConflict(err) || try == maxConflicts {
 			return err
 		}
@@ -41,7 +41,7 @@ func (w *postgresWriter) write(ctx context.Context, d durability, fn func(*Tx) e
 // once opens one transaction for both: database/sql, which the generated
 // queries use, and pgx, which the queue inserts through. It is begun on the
 // pgx connection beneath the *sql.Conn, so both speak inside it.
-func (w *postgresWriter) once(ctx context.Context, d durability, fn func(*Tx) error) error {
+func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	conn, err := w.s.reader.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("take connection: %w", err)
@@ -56,7 +56,7 @@ func (w *postgresWriter) once(ctx context.Context, d durability, fn func(*Tx) er
 	defer t.Rollback(ctx)
 	tx := &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
 	defer w.s.drop(tx.batch)
-	if err := w.carryOut(tx, t, d, fn); err != nil {
+	if err := w.carryOut(tx, t, m); err != nil {
 		return err
 	}
 	if err := t.Commit(ctx); err != nil {
@@ -66,13 +66,13 @@ func (w *postgresWriter) once(ctx context.Context, d durability, fn func(*Tx) er
 	return nil
 }
 
-func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, d durability, fn func(*Tx) error) error {
-	if d == relaxed {
+func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) error {
+	if m.d == relaxed {
 		if _, err := t.Exec(tx.ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
 			return fmt.Errorf("relax synchronous commit: %w", err)
 		}
 	}
-	if err := safely(fn, tx); err != nil {
+	if err := m.carryOut(tx); err != nil {
 		return err
 	}
 	if err := tx.flush(t); err != nil {

@@ -23,6 +23,7 @@ type groupWriter struct {
 	*groups
 	careful      int // groups for which savepoints are used
 	s            *Store
+	facts        facts
 	transactions atomic.Int64 // for tests
 	synced       atomic.Int64 // those that were synced, for tests
 }
@@ -33,14 +34,13 @@ func newGroupWriter(s *Store) *groupWriter {
 	return w
 }
 
-func (w *groupWriter) write(ctx context.Context, d durability, fn func(*Tx) error) error {
-	return w.groups.write(ctx, &member{fn: fn, d: d})
-}
-
 // run commits the group, or, when a member or the end took the transaction
 // down with it, each member in a transaction of its own.
 func (w *groupWriter) run(group []*member) {
 	err := w.commit(group)
+	if err != nil {
+		w.facts = facts{} // the connection may be another one from now on
+	}
 	if errors.Is(err, errSpoiled) {
 		w.careful = carefulGroups
 		err = w.commit(group)
@@ -108,6 +108,9 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	db := numbered{t}
 	tx := &Tx{Queries: gen.New(db), s: w.s, ctx: ctx, db: db, batch: newBatch()}
 	defer w.s.drop(tx.batch)
+	if err := w.facts.recall(tx); err != nil {
+		return err
+	}
 	for _, m := range group {
 		if err := w.member(tx, m, len(group) > 1); err != nil {
 			return err
@@ -123,6 +126,7 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	if err := t.Commit(); err != nil {
 		return &lostError{fmt.Errorf("commit: %w", err)}
 	}
+	w.facts.keep(tx, group)
 	w.s.wake(tx.batch)
 	return nil
 }
@@ -132,10 +136,10 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 func (w *groupWriter) member(tx *Tx, m *member, many bool) error {
 	switch {
 	case !many:
-		m.err = safely(m.fn, tx)
+		m.err = m.carryOut(tx)
 		return nil
 	case w.careful == 0:
-		if safely(m.fn, tx) != nil {
+		if m.carryOut(tx) != nil {
 			return errSpoiled
 		}
 		return nil
@@ -151,7 +155,7 @@ func (w *groupWriter) guarded(tx *Tx, m *member) error {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	at := tx.batch.mark()
-	if m.err = safely(m.fn, tx); m.err != nil {
+	if m.err = m.carryOut(tx); m.err != nil {
 		tx.batch.undo(at, w.s.queueOrNil())
 		if _, err := tx.db.ExecContext(tx.ctx, "ROLLBACK TO member"); err != nil {
 			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)
@@ -183,6 +187,7 @@ func (w *groupWriter) restore(conn *sql.Conn) {
 	settings := fmt.Sprintf("PRAGMA synchronous = FULL; PRAGMA busy_timeout = %d", w.s.cfg.BusyTimeout.Milliseconds())
 	if _, err := conn.ExecContext(context.Background(), settings); err != nil {
 		w.s.cfg.Log.Error("the writer's settings could not be restored", "error", err)
+		w.facts = facts{}
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

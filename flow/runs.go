@@ -153,6 +153,9 @@ type Run struct {
 	// error under "". The store maintains them while the run is worked on; nil
 	// means not loaded.
 	Sizes map[string]int64
+	// NoWebhook tells that no webhook of its own speaks of its end. It is false
+	// where that was not loaded.
+	NoWebhook bool
 }
 
 // Step is what one node did in one run.
