@@ -27,9 +27,11 @@ type postgres struct {
 	tried  bool
 	err    error
 	dir    string
+	cred   *syscall.Credential // of the server; nil for that of this process
 	cmd    *exec.Cmd
+	exited chan struct{} // closed when cmd has ended
 	admin  *pgx.Conn
-	output bytes.Buffer
+	output output
 	made   int
 	free   []string // databases that are empty again
 }
@@ -39,10 +41,10 @@ var server postgres
 // templateName is the migrated database that every test's own is copied from.
 const templateName = "sluice_template"
 
-func (p *postgres) installed() bool { return binary("initdb") != "" && binary("postgres") != "" }
+func (p *postgres) installed() bool { return program("initdb") != "" && program("postgres") != "" }
 
-// binary finds a server program where distributions put it, newest first.
-func binary(name string) string {
+// program finds a server program where distributions put it, newest first.
+func program(name string) string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	slices.Sort(found)
 	if len(found) > 0 {
@@ -61,34 +63,97 @@ func (p *postgres) start() error {
 	return p.err
 }
 
-func (p *postgres) launch() (err error) {
-	if p.dir, err = os.MkdirTemp("", "sluice-pg-"); err != nil {
-		return err
-	}
-	cred, err := unprivileged(p.dir)
-	if err != nil {
+func (p *postgres) launch() error {
+	if err := p.prepare(); err != nil {
 		return err
 	}
 	data := filepath.Join(p.dir, "data")
-	init := p.command(cred, "initdb", "-D", data, "-U", "sluice", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-	if out, err := init.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
+	if err := p.initialize(data); err != nil {
+		return err
 	}
-	p.cmd = p.command(cred, "postgres", "-D", data, "-k", p.dir, "-h", "",
-		"-F", "-c", "max_connections=500", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
-	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("postgres: %w", err)
+	if err := p.serve(data); err != nil {
+		return err
 	}
 	return p.makeTemplate()
 }
 
-func (p *postgres) command(cred *syscall.Credential, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(binary(name), args...)
+// prepare makes the directory of the socket, and gives it and the others to
+// the user that the server runs as.
+func (p *postgres) prepare(others ...string) (err error) {
+	if p.dir, err = os.MkdirTemp("", "sluice-pg-"); err != nil {
+		return err
+	}
+	for _, dir := range append(others, p.dir) {
+		if p.cred, err = unprivileged(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initialize makes a data directory, with more options of initdb.
+func (p *postgres) initialize(data string, more ...string) error {
+	args := []string{"-D", data, "-U", "sluice", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"}
+	if out, err := p.command("initdb", append(args, more...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// serve starts the server on a data directory, with more settings ("name=value").
+func (p *postgres) serve(data string, settings ...string) error {
+	args := []string{"-D", data, "-k", p.dir, "-h", "", "-F"}
+	for _, setting := range append([]string{"max_connections=500", "full_page_writes=off", "shared_buffers=64MB"}, settings...) {
+		args = append(args, "-c", setting)
+	}
+	cmd, exited := p.command("postgres", args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = &p.output, &p.output
+	// Children of a server that was killed may hold its output for a moment.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	go func() {
+		_ = cmd.Wait() // its exit code says how it was stopped
+		close(exited)
+	}()
+	p.cmd, p.exited = cmd, exited
+	return nil
+}
+
+// end sends the server a signal and returns when it is gone.
+func (p *postgres) end(sig syscall.Signal) {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Signal(sig)
+		<-p.exited
+	}
+}
+
+func (p *postgres) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program(name), args...)
 	cmd.Dir = p.dir
 	// Should this process be killed, the server must not stay behind.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred, Pdeathsig: syscall.SIGQUIT}
 	return cmd
+}
+
+// output keeps what a server prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write takes output of the server.
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(data)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 // unprivileged finds somebody to run the server as, since it refuses root, and
@@ -195,10 +260,7 @@ func (p *postgres) stop() {
 	if p.admin != nil {
 		_ = p.admin.Close(context.Background())
 	}
-	if p.cmd != nil && p.cmd.Process != nil {
-		_ = p.cmd.Process.Signal(syscall.SIGINT) // fast shutdown
-		_ = p.cmd.Wait()
-	}
+	p.end(syscall.SIGINT) // fast shutdown
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}
