@@ -60,7 +60,7 @@ func NewProxy(t testing.TB, network, target string) *Proxy {
 // Addr is the host and port that programs connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// URL is the address of a database behind the proxy.
+// URL is the address of a database behind the proxy, for the superuser.
 func (p *Proxy) URL(database string) string {
 	return "postgres://sluice@" + p.Addr() + "/" + database + "?sslmode=disable"
 }

@@ -56,21 +56,25 @@ func NewServer(t testing.TB, cfg ServerConfig) *Server {
 		t.Fatal(err)
 	}
 	s.Start()
+	s.Exec("CREATE ROLE app LOGIN")
 	return s
 }
 
-// Config is the configuration of a store on a database of this server, which is
-// created if it does not exist and is not migrated.
+// Config is the configuration of a store on a new database of this server, which
+// is not migrated. It belongs to the role app, which is no superuser.
 func (s *Server) Config(database string) db.Config {
 	s.t.Helper()
-	s.Exec("CREATE DATABASE " + database)
+	s.Exec("CREATE DATABASE " + database + " OWNER app")
 	return db.Config{DataDir: s.t.TempDir(), DatabaseURL: s.URL(database), MasterKey: masterKey}
 }
 
-// URL is the address of a database by the socket.
+// URL is the address of a database by the socket, for the role app.
 func (s *Server) URL(database string) string {
-	return "postgres://sluice@/" + database + "?host=" + url.QueryEscape(s.p.dir)
+	return "postgres://app@/" + database + "?host=" + url.QueryEscape(s.p.dir)
 }
+
+// AdminURL is the address of a database for the superuser.
+func (s *Server) AdminURL(database string) string { return s.p.address(database) }
 
 // Socket is the path of the server's Unix socket, the target of a Proxy.
 func (s *Server) Socket() string { return filepath.Join(s.p.dir, ".s.PGSQL.5432") }
@@ -113,7 +117,7 @@ func (s *Server) TryStart(patience time.Duration) error {
 // process has ended.
 func (s *Server) answers(deadline time.Time) (err error) {
 	for time.Now().Before(deadline) {
-		if err = s.try("SELECT 1"); err == nil {
+		if err = s.try("postgres", "SELECT 1"); err == nil {
 			return nil
 		}
 		select {
@@ -129,22 +133,38 @@ func (s *Server) answers(deadline time.Time) (err error) {
 func (s *Server) Exec(statements ...string) {
 	s.t.Helper()
 	for _, sql := range statements {
-		if err := s.try(sql); err != nil {
-			s.t.Fatalf("%s: %v", sql, err)
-		}
+		s.ExecIn("postgres", sql)
 	}
 }
 
-func (s *Server) try(sql string) error {
+// ExecIn runs a statement in a database, as the superuser.
+func (s *Server) ExecIn(database, sql string) {
+	s.t.Helper()
+	if err := s.try(database, sql); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (s *Server) try(database, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	conn, err := pgx.Connect(ctx, s.AdminURL(database))
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, sql)
 	return err
+}
+
+// HasEnded reports whether the server is gone without having been stopped.
+func (s *Server) HasEnded() bool {
+	select {
+	case <-s.p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 // Log is what the server has printed since it was last started.

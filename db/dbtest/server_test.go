@@ -89,7 +89,7 @@ func TestServerRestarts(t *testing.T) {
 		server.Stop(sig)
 		server.Start()
 	}
-	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
+	conn, err := pgx.Connect(t.Context(), server.AdminURL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
