@@ -41,7 +41,12 @@ type answer struct {
 // try sends a request; headers are "Name: value". An error means that no whole
 // answer came.
 func (c *client) try(method, path string, body any, headers ...string) (*answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	return c.tryWithin(90*time.Second, method, path, body, headers...)
+}
+
+// tryWithin is try with less time for the answer.
+func (c *client) tryWithin(limit time.Duration, method, path string, body any, headers ...string) (*answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	resp, err := c.open(ctx, method, path, body, headers...)
 	if err != nil {
@@ -140,6 +145,7 @@ type run struct {
 	Trigger  string    `json:"trigger"`
 	Parent   *string   `json:"parent_run_id"`
 	Metadata object    `json:"metadata"`
+	Created  time.Time `json:"created_at"`
 }
 
 type runError struct {

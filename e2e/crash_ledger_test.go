@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,12 +25,22 @@ type ledger struct {
 	calls    map[string]int
 	recorded map[string]bool
 	doubts   map[string]int // kills that came between a call and the sight of its record
+	last     map[string]time.Time
 	total    int
 	faults   []string
+	working  map[string]map[string]int // calls under way, by path of the ledger and run ID
+	most     map[string]int            // runs that called at once, by path
+
+	// anyDoubt is set where faults other than kills put steps in doubt: a step
+	// may then be called again at any time until its result is recorded.
+	anyDoubt bool
 }
 
 func newLedger(t testing.TB) *ledger {
-	l := &ledger{calls: map[string]int{}, recorded: map[string]bool{}, doubts: map[string]int{}}
+	l := &ledger{
+		calls: map[string]int{}, recorded: map[string]bool{}, doubts: map[string]int{}, last: map[string]time.Time{},
+		working: map[string]map[string]int{}, most: map[string]int{},
+	}
 	l.Server = httptest.NewServer(http.HandlerFunc(l.serve))
 	t.Cleanup(l.Close)
 	return l
@@ -44,7 +57,8 @@ func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
 	if runID, isB := strings.CutSuffix(key, ":b"); isB {
 		l.observe(runID + ":a")
 	}
-	l.call(key)
+	first := l.call(key)
+	defer l.work(r.URL.Path, key)()
 	h := fnv.New32()
 	_, _ = h.Write([]byte(key))
 	select {
@@ -52,18 +66,73 @@ func (l *ledger) serve(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	if first && r.URL.Path == "/flaky" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"key": %q}`, key)
 }
 
-func (l *ledger) call(key string) {
+// call counts a call of a step, and reports whether it is the first.
+func (l *ledger) call(key string) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total++
 	l.calls[key]++
+	l.last[key] = time.Now()
 	if l.recorded[key] {
 		l.faults = append(l.faults, "called again after its result was recorded: "+key)
 	}
+	return l.calls[key] == 1
+}
+
+// work counts the run among those that call a path, until the returned function
+// is called.
+func (l *ledger) work(path, key string) (done func()) {
+	runID, _, _ := strings.Cut(key, ":")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	runs := l.working[path]
+	if runs == nil {
+		runs = map[string]int{}
+		l.working[path] = runs
+	}
+	runs[runID]++
+	l.most[path] = max(l.most[path], len(runs))
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if runs[runID]--; runs[runID] == 0 {
+			delete(runs, runID)
+		}
+	}
+}
+
+// lastCall is when a step was last called; zero if never.
+func (l *ledger) lastCall(key string) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last[key]
+}
+
+// repeated lists the steps that were called more than once.
+func (l *ledger) repeated() (keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, n := range l.calls {
+		if n > 1 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// atOnce is how many runs called a path at the same time, at most.
+func (l *ledger) atOnce(path string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most[path]
 }
 
 // observe notes that a step is recorded, so that no call may come any more.
@@ -102,7 +171,7 @@ func (l *ledger) check(t testing.TB) (repeats int) {
 	defer l.mu.Unlock()
 	for key, n := range l.calls {
 		repeats += n - 1
-		if n-1 > l.doubts[key] {
+		if n-1 > l.doubts[key] && !l.anyDoubt {
 			l.faults = append(l.faults, fmt.Sprintf("%s was called %d times although %d kills left it in doubt", key, n, l.doubts[key]))
 		}
 	}
@@ -110,16 +179,29 @@ func (l *ledger) check(t testing.TB) (repeats int) {
 	return repeats
 }
 
-// reportSome fails the test with the first of many faults.
+// particular is what differs between faults of one sort.
+var particular = regexp.MustCompile(`[a-z]+_[0-9A-Za-z]{16,}|\b[0-9.]+(µs|ms|s)?\b`)
+
+// reportSome fails the test with some of each sort of fault.
 func reportSome(t testing.TB, faults []string) {
 	t.Helper()
-	for i, f := range faults {
-		if i == 10 {
-			t.Errorf("… and %d more", len(faults)-10)
-			break
-		}
+	for _, f := range sorted(faults) {
 		t.Error(f)
 	}
+}
+
+// sorted returns a text for each sort of fault: how many there were, and some.
+func sorted(faults []string) (texts []string) {
+	sorts := map[string][]string{}
+	for _, f := range faults {
+		sort := particular.ReplaceAllString(f, "#")
+		sorts[sort] = append(sorts[sort], f)
+	}
+	for _, sort := range slices.Sorted(maps.Keys(sorts)) {
+		list := sorts[sort]
+		texts = append(texts, fmt.Sprintf("%d × %s", len(list), strings.Join(list[:min(len(list), 3)], "\n    ")))
+	}
+	return texts
 }
 
 // inbox receives webhooks and wants one ID and one body per event, however

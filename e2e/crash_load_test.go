@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -14,24 +15,36 @@ const crashCallers = 32
 // load is many callers who start runs of three flows without pause, each under
 // an idempotency key of its own, and go on asking when the server dies.
 type load struct {
-	t      testing.TB
-	seed   uint64
-	any    []*client // the servers that can be asked
-	ledger *ledger
-	inbox  *inbox
-	flows  map[string]string // what is run, by the kind of load
-	gate   gate
+	t       testing.TB
+	seed    uint64
+	any     []*client // the servers that can be asked
+	number  int       // of callers
+	kinds   []string  // what callers start, at random
+	follows bool      // callers read the event streams of some of their runs
+	ledger  *ledger
+	inbox   *inbox
+	flows   map[string]string // what is run, by the kind of load
+	gate    gate
 
 	mu       sync.Mutex
+	shunned  int               // index of a server that no new request goes to; -1 for none
+	statuses map[int]int       // answers of all kinds
+	samples  []sample          // starts that were answered with their ended run
+	keys     map[string]string // key of a kind of load, where it has one of its own
 	accepted map[string]string // run ID by what was asked for
 	recent   []*run            // some that were accepted lately and call the ledger
 	faults   []string
+	stuck    []run       // that were open when check gave up waiting
+	over     atomic.Bool // the test has ended, so nobody wants answers any more
 	callers  sync.WaitGroup
 	stop     context.CancelFunc
 }
 
 func newLoad(t testing.TB, seed uint64, servers ...*server) *load {
-	l := &load{t: t, seed: seed, ledger: newLedger(t), inbox: newInbox(t), flows: map[string]string{}, accepted: map[string]string{}}
+	l := &load{
+		t: t, seed: seed, number: crashCallers, kinds: []string{"call", "call", "pure", "hook"}, ledger: newLedger(t), inbox: newInbox(t),
+		flows: map[string]string{}, shunned: -1, statuses: map[int]int{}, keys: map[string]string{}, accepted: map[string]string{},
+	}
 	s := servers[0]
 	l.flows["call"] = s.publish(document("Two calls", []object{
 		input("n"), post("a", l.ledger.URL),
@@ -53,8 +66,11 @@ func newLoad(t testing.TB, seed uint64, servers ...*server) *load {
 func (l *load) begin() {
 	var ctx context.Context
 	ctx, l.stop = context.WithCancel(context.Background())
-	l.t.Cleanup(l.end)
-	for i := range crashCallers {
+	l.t.Cleanup(func() {
+		l.over.Store(true)
+		l.end()
+	})
+	for i := range l.number {
 		random := rand.New(rand.NewPCG(l.seed, uint64(i)))
 		l.callers.Go(func() {
 			for n := 0; l.gate.wait(ctx); n++ {
@@ -75,7 +91,7 @@ func (l *load) end() {
 // one starts one run and, now and then, asks for it again under the same key,
 // waits for it, or both.
 func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
-	kind := []string{"call", "call", "pure", "hook"}[random.IntN(4)]
+	kind := l.kinds[random.IntN(len(l.kinds))]
 	body, headers := object{"n": n}, []string{"Idempotency-Key: " + n}
 	if kind == "hook" {
 		body["run_options"] = object{"webhook": object{"url": l.inbox.URL + "/run/" + n}}
@@ -84,30 +100,97 @@ func (l *load) one(ctx context.Context, random *rand.Rand, n string) {
 		headers = append(headers, "Prefer: wait=10")
 	}
 	for range 1 + random.IntN(8)/7 {
-		if r := l.insist(ctx, random, "/v1/flow/"+l.flows[kind]+"/run", body, headers); r != nil {
-			l.note(kind, n, r)
+		r := l.insist(ctx, random, kind, body, headers)
+		if r == nil {
+			continue
+		}
+		l.note(kind, n, r)
+		if l.follows && random.IntN(8) == 0 {
+			l.follow(ctx, random, r)
 		}
 	}
 }
 
 // insist asks until there is an answer, as a caller with an idempotency key
-// may: no answer, 409 and 503 say to ask again.
-func (l *load) insist(ctx context.Context, random *rand.Rand, path string, body object, headers []string) *run {
+// may: no answer, 409, 500 and 503 say to ask again, and 429 that the key has enough
+// runs. It returns nil if there is no run.
+func (l *load) insist(ctx context.Context, random *rand.Rand, kind string, body object, headers []string) *run {
 	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
 		l.gate.wait(context.WithoutCancel(ctx))
-		a, err := l.any[random.IntN(len(l.any))].try("POST", path, body, headers...)
-		if err != nil || a.status == 409 || a.status == 503 {
-			time.Sleep(5 * time.Millisecond)
+		if l.over.Load() {
+			return nil
+		}
+		i, begun := l.pick(random), time.Now()
+		c := *l.any[i]
+		if own, ok := l.keys[kind]; ok {
+			c.key = own
+		}
+		a, err := c.try("POST", "/v1/flow/"+l.flows[kind]+"/run", body, headers...)
+		if err == nil {
+			l.saw(i, a)
+		}
+		if err != nil || a.status == 409 || a.status == 500 || a.status == 503 {
+			time.Sleep(time.Duration(5+random.IntN(40)) * time.Millisecond)
 			continue
+		}
+		if a.status == 429 && l.keys[kind] != "" {
+			return nil
 		}
 		r, err := a.tryRun()
 		if err != nil {
-			l.fault("a start was refused: %v", err)
+			l.fault("server %d refused a start: %v", i, err)
+		} else if kind == "pure" && a.status == 200 {
+			l.sample(i, begun)
 		}
 		return r
 	}
 	l.fault("a start was not answered for %s", 2*patience)
 	return nil
+}
+
+// pick chooses a server that is not shunned.
+func (l *load) pick(random *rand.Rand) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shunned < 0 {
+		return random.IntN(len(l.any))
+	}
+	return (l.shunned + 1 + random.IntN(len(l.any)-1)) % len(l.any)
+}
+
+// shun keeps new requests away from a server, as a load balancer does; -1 ends
+// that.
+func (l *load) shun(i int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shunned = i
+}
+
+// saw counts an answer. No server may answer 500, and a 503 says when to come
+// back.
+func (l *load) saw(i int, a *answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.statuses[a.status]++
+	switch {
+	case a.status == 500:
+		l.faults = append(l.faults, fmt.Sprintf("server %d answered 500 at %s: %s", i, time.Now().Format(time.TimeOnly), a.body))
+	case a.status == 503 && a.header.Get("Retry-After") == "":
+		l.faults = append(l.faults, fmt.Sprintf("server %d answered 503 without Retry-After: %s", i, a.body))
+	}
+}
+
+// sample is how long a start took to be answered with its ended run.
+type sample struct {
+	server int
+	begun  time.Time
+	took   time.Duration
+}
+
+func (l *load) sample(i int, begun time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.samples = append(l.samples, sample{i, begun, time.Since(begun)})
 }
 
 func (l *load) note(kind, n string, r *run) {
@@ -142,16 +225,19 @@ func (l *load) look(ctx context.Context) {
 			r = l.recent[random.IntN(len(l.recent))]
 		}
 		l.mu.Unlock()
-		if r == nil || !l.lookAt(l.any[random.IntN(len(l.any))], r.ID) {
+		if r == nil || !l.lookAt(l.pick(random), r.ID) || l.follows { // callers of three servers need the processor too
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
 }
 
 // lookAt notes which steps of a run are recorded; false without an answer.
-func (l *load) lookAt(c *client, runID string) bool {
-	a, err := c.try("GET", runPath(l.flows["call"], runID)+"/steps", nil)
-	if err != nil || a.status != 200 {
+func (l *load) lookAt(i int, runID string) bool {
+	a, err := l.any[i].try("GET", runPath(l.flows["call"], runID)+"/steps", nil)
+	if err != nil {
+		return false
+	}
+	if l.saw(i, a); a.status != 200 {
 		return false
 	}
 	list, _ := a.object(l.t)["steps"].([]any)

@@ -61,7 +61,7 @@ func (l *load) crash(s *server) recovery {
 	resumed := time.Since(p.begun)
 	for i, key := range cut {
 		if runID, _, _ := strings.Cut(key, ":"); i < 50 {
-			l.lookAt(c, runID)
+			l.lookAt(0, runID)
 		}
 	}
 	return recovery{p.ready, resumed}

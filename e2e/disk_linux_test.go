@@ -1,15 +1,17 @@
 package e2e
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 )
 
-// smallDisk mounts a file system of its own. Only root may do that.
-func smallDisk(t *testing.T) string {
+// smallDisk mounts a file system of its own, of so many MiB, that every user may
+// write to. Only root may do that.
+func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=32m"); err != nil {
+	dir := anyonesDir(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
 		t.Skipf("a disk can be filled only where one can be mounted: %v", err)
 	}
 	t.Cleanup(func() {

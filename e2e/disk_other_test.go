@@ -4,7 +4,7 @@ package e2e
 
 import "testing"
 
-func smallDisk(t *testing.T) string {
+func smallDisk(t *testing.T, _ int) string {
 	t.Skip("a disk can be filled only where one can be mounted")
 	return ""
 }

@@ -12,6 +12,17 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 )
 
+// anyonesDir is a temporary directory that other users may enter: PostgreSQL
+// does not run as root.
+func anyonesDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // fillDisk writes a file until its disk is full and returns what makes room again.
 func fillDisk(t *testing.T, dir string) (empty func()) {
 	t.Helper()
@@ -40,7 +51,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 	for _, end := range []string{"killed", "stopped"} {
 		t.Run(end, func(t *testing.T) {
 			t.Parallel()
-			disk := smallDisk(t)
+			disk := smallDisk(t, 32)
 			up := newSlowUpstream(t)
 			s := stoppedServer(t)
 			s.dir = filepath.Join(disk, "data")

@@ -26,6 +26,10 @@ type server struct {
 	mu     sync.Mutex
 	proc   *process
 	faults []string // lines of the log that no test asked for
+
+	// faulty is set where the test breaks what the server depends on: the log may
+	// then tell of errors, but not of a panic.
+	faulty bool
 }
 
 // process is one life of the server.
@@ -164,7 +168,7 @@ func (s *server) stop() int {
 // examine keeps the lines of a log that mean a fault of Sluice itself.
 func (s *server) examine(p *process) {
 	for line := range strings.SplitSeq(p.errs.String(), "\n") {
-		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
+		if !s.faulty && strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
 			s.mu.Lock()
 			s.faults = append(s.faults, line)
 			s.mu.Unlock()
@@ -185,7 +189,7 @@ func (s *server) cleanUp() {
 			s.t.Errorf("the log has a fault: %s", line)
 		}
 	}
-	if p != nil && s.t.Failed() {
+	if p != nil && s.t.Failed() && !s.faulty {
 		s.t.Logf("end of the log:\n%s", p.errs.end(8<<10))
 	}
 }

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestFleetFreeze stops one of three servers under load, as a machine does that
+// is paused or starved, until the others have taken over its runs, and lets it go
+// on. The others must answer all the time.
+func TestFleetFreeze(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, fleetConfig{})
+	f.begin()
+	for round := range fleetRounds(1) {
+		f.freeze(round % len(f.servers))
+	}
+	f.check()
+}
+
+// freeze stops a server, waits for the takeover, and lets the server go on.
+func (f *fleet) freeze(i int) {
+	f.t.Helper()
+	calm := time.Now()
+	f.awaitStarts(200)
+	frozen := time.Now()
+	f.load.shun(i)
+	f.signal(i, syscall.SIGSTOP)
+	defer f.signal(i, syscall.SIGCONT)
+	took := f.awaitTakeover(i, frozen)
+	f.compare(i, calm, frozen)
+	f.t.Logf("server %d was frozen; its runs were taken over after %s", i, took.Round(time.Millisecond))
+	f.signal(i, syscall.SIGCONT)
+	f.load.shun(-1)
+	f.awaitStarts(100)
+}
+
+// awaitTakeover waits until an instance holds no open run any more.
+func (f *fleet) awaitTakeover(i int, since time.Time) time.Duration {
+	f.t.Helper()
+	for {
+		n, err := f.held(i)
+		if err == nil && n == 0 {
+			break
+		}
+		if time.Since(since) > takeoverLimit+10*time.Second {
+			f.t.Errorf("%s later server %d still holds %d runs, %v", time.Since(since).Round(time.Second), i, n, err)
+			f.t.Logf("sessions meanwhile: %s", f.sessions())
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	took := time.Since(since)
+	if took > takeoverLimit {
+		f.t.Errorf("the takeover from server %d took %s", i, took)
+	}
+	return took
+}
+
+// compare wants the others to answer about as fast as before. Exact figures are
+// for the log: a loaded machine has others.
+func (f *fleet) compare(i int, calm, since time.Time) {
+	f.t.Helper()
+	before, n := f.load.latency(calm, since, i)
+	during, m := f.load.latency(since, time.Now(), i)
+	f.t.Logf("p95 of the others: %s before (%d answers in %s), %s during (%d in %s)", before.Round(time.Microsecond), n, since.Sub(calm).Round(time.Millisecond),
+		during.Round(time.Microsecond), m, time.Since(since).Round(time.Millisecond))
+	if bound := max(20*before, 2*time.Second); during > bound {
+		f.t.Errorf("while server %d was away, the others' p95 was %s, and %s before", i, during, before)
+	}
+	// At the former rate there would be many times as many.
+	if least := n / 4; m < least {
+		f.t.Errorf("while server %d was away for %s, the others answered %d starts; %d in the %s before", i, time.Since(since), m, n, since.Sub(calm))
+	}
+}
