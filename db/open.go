@@ -46,8 +46,11 @@ type Config struct {
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
 	Log    *slog.Logger     // default discards
-	Now    func() time.Time // default time.Now
+	Now    func() time.Time // default MachineNow
 	Random io.Reader        // of identifiers; default crypto/rand
+	// MachineNow is the clock of this machine, default time.Now. Tests set it to
+	// pretend that machines disagree about the time.
+	MachineNow func() time.Time
 
 	keys *keyset.Handle // the old and the new master key, while it is rotated
 }
@@ -62,8 +65,11 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.MachineNow == nil {
+		c.MachineNow = time.Now
+	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.MachineNow
 	}
 	if c.Random == nil {
 		c.Random = rand.Reader

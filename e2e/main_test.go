@@ -12,12 +12,15 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 10, "how often TestCrash kills the server")
+	rounds = flag.Int("rounds", 10, "how often TestCrash kills the server; if given, also how often each test of a fleet breaks something")
 	seed   = flag.Uint64("seed", 0, "of the random choices of TestCrash; 0 takes one from the clock")
 )
 
 // sluice is the path of the binary under test.
 var sluice string
+
+// skewVariable is how the binary under test is told that its clock is wrong.
+const skewVariable = "SLUICE_TEST_CLOCK_SKEW"
 
 // testRelease is the version that the binary under test was built as.
 const testRelease = "0.0.0-e2e"
@@ -36,7 +39,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	sluice = filepath.Join(dir, "sluice")
-	args := []string{"build", "-o", sluice, "-ldflags", "-X main.release=" + testRelease}
+	args := []string{"build", "-o", sluice, "-ldflags", "-X main.release=" + testRelease + " -X main.skewVariable=" + skewVariable}
 	if raceEnabled {
 		args = append(args, "-race")
 	}

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// clockTolerance is by how much times may be wrong whose clock is right.
+const clockTolerance = 2 * time.Second
+
+// TestFleetClocks gives servers clocks that are ahead and behind. Nobody may
+// notice: runs, retries and webhooks come in time, and all times agree.
+func TestFleetClocks(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []time.Duration{5 * time.Second, time.Hour} {
+		t.Run(skew.String(), func(t *testing.T) {
+			t.Parallel()
+			skews := []time.Duration{0, skew, -skew}
+			f := newFleet(t, fleetConfig{env: func(i int) []string { return []string{skewVariable + "=" + skews[i].String()} }})
+			l := f.load
+			l.flows["flaky"] = f.servers[0].publish(document("Flaky", []object{
+				input("n"), post("a", l.ledger.URL+"/flaky", object{"retry": object{"attempts": 3, "backoff_s": 1}}), output("got"),
+			}, "n.value > a.n", "a.body > out_got.value"))
+			l.kinds = append(l.kinds, "flaky")
+			begun := time.Now()
+			f.begin()
+			for range fleetRounds(1) {
+				f.awaitStarts(200)
+			}
+			f.check()
+			for i := range f.servers {
+				f.checkPrompt(i)
+			}
+			var wrong []string
+			for _, flow := range l.flows {
+				l.eachRun(flow, func(r *run) {
+					if r.Created.Before(begun.Add(-clockTolerance)) || r.Created.After(time.Now().Add(clockTolerance)) {
+						wrong = append(wrong, fmt.Sprintf("%s was created %.1f s after the test began, it says", r.ID, r.Created.Sub(begun).Seconds()))
+					}
+				})
+			}
+			reportSome(t, wrong)
+		})
+	}
+}
+
+// checkPrompt wants a server to answer half of its starts within half of the
+// smallest skew, or what a slow machine takes for it.
+func (f *fleet) checkPrompt(i int) {
+	f.t.Helper()
+	f.load.mu.Lock()
+	defer f.load.mu.Unlock()
+	var took, all []time.Duration
+	for _, s := range f.load.samples {
+		if all = append(all, s.took); s.server == i {
+			took = append(took, s.took)
+		}
+	}
+	if len(took) == 0 {
+		f.t.Errorf("server %d answered no start with its ended run", i)
+		return
+	}
+	slices.Sort(took)
+	median, least := took[len(took)/2], slices.Min(all)
+	if median > 2500*time.Millisecond+20*least {
+		f.t.Errorf("half of the starts at server %d took longer than %s, the shortest of all %s", i, median, least)
+	}
+	f.t.Logf("server %d answered half of its starts within %s", i, median)
+}
