@@ -122,7 +122,7 @@ func TestFleetTerminated(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, fleetConfig{})
 	f.begin()
-	for range 5 * fleetRounds(2) {
+	for range 8 * fleetRounds(1) {
 		f.terminate()
 		f.awaitStarts(20)
 	}
@@ -150,7 +150,7 @@ func TestFleetTimeouts(t *testing.T) {
 		f.pg.Exec("ALTER DATABASE sluice RESET ALL")
 		f.terminate()
 		f.awaitStarts(20)
-		f.pg.ExecIn("sluice", "BEGIN; LOCK TABLE runs IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(12); COMMIT")
+		f.pg.ExecIn("sluice", "BEGIN; LOCK TABLE runs IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(8); COMMIT")
 		f.awaitStarts(50)
 	}
 	f.check()

@@ -92,7 +92,7 @@ func TestFleetCuts(t *testing.T) {
 	f := newFleet(t, fleetConfig{proxied: true})
 	f.begin()
 	cut := 0
-	for range 5 * fleetRounds(2) {
+	for range 8 * fleetRounds(1) {
 		for _, p := range f.proxies {
 			cut += p.Cut(0.5)
 		}
@@ -108,7 +108,7 @@ func TestFleetLostAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, fleetConfig{proxied: true})
 	f.begin()
-	for range fleetRounds(2) {
+	for range fleetRounds(1) {
 		for _, part := range []string{"commit", "JobGetAvailable", "ClaimRun", "HoldRun", "JobSetState", ""} {
 			for _, p := range f.proxies {
 				p.LoseAnswers(someOf(part))
