@@ -2,8 +2,8 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river/riverdriver"
@@ -14,17 +14,36 @@ import (
 	"sluice/flow"
 )
 
-// pilot is River's way to let others write its queries. On SQLite three of them
-// cost more than the runs themselves: the insert, the fetch, and the completion
-// of each job in a statement of its own, the latter two with a sync of the disk
-// while everybody else waits for the one writer. Here each is one statement that
-// joins a group of writes, and a completed job is removed at once: the record
-// of what was done is the run, not its job.
+// pilot is River's way to let others write its queries. Three of them are ours
+// on both databases: the insert, the fetch and the completion of jobs. Each is
+// one statement on the table of jobs, without the features that these jobs do
+// not use, and none of them compares a time: a job is due as soon as it is
+// inserted, whatever the clocks of the instances say.
+//
+// A completed job is deleted, because the run or the delivery records what was
+// done. That also makes completion safe beside a recovery that has deleted the
+// row of a job whose worker was only frozen. River's own completion then reads
+// back a job that is still running, which it treats as a bug and panics.
 type pilot struct {
 	riverpilot.StandardPilot
-	write  func(ctx context.Context, fn func(*sql.Tx) error) error
+	jobs   jobTable
 	notify func(context.Context, []*rivertype.JobInsertResult)
 }
+
+// jobTable is River's table of jobs in one of the databases.
+type jobTable interface {
+	// insert adds jobs of one kind in the transaction of a caller.
+	insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error
+	// take hands up to limit jobs of a queue to a client. It sets ID, Attempt,
+	// Kind and EncodedArgs.
+	take(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error)
+	// remove deletes completed jobs. Those that are gone already are ignored.
+	remove(ctx context.Context, ids []int64) error
+}
+
+// takeTimeout bounds a fetch, for which River sets no limit. What it took
+// although the answer was lost is released by Runner.reconcile.
+const takeTimeout = 15 * time.Second
 
 // PilotInit keeps the hook that wakes a producer.
 func (p *pilot) PilotInit(a *baseservice.Archetype, params *riverpilot.PilotInitParams) {
@@ -37,84 +56,54 @@ func (p *pilot) wake(queue string) {
 	p.notify(context.Background(), []*rivertype.JobInsertResult{{Job: &rivertype.JobRow{Queue: queue}}})
 }
 
-const insertJobs = `INSERT INTO river_job (args, kind, queue, max_attempts) SELECT jsonb(value), ?2, ?3, 1 FROM json_each(?1)`
-
-// insert adds jobs of one kind; River's own way costs several times as much,
-// for features that these jobs do not use.
-func insert(ctx context.Context, tx *sql.Tx, kind, queue string, jobs []flow.Job) error {
-	if len(jobs) == 0 {
-		return nil
+// insert adds the jobs of both kinds.
+func (p *pilot) insert(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
+	for _, list := range []struct {
+		kind, queue string
+		jobs        []flow.Job
+	}{{flow.JobRun, queueRuns, runs}, {flow.JobDelivery, queueDeliveries, deliveries}} {
+		if len(list.jobs) == 0 {
+			continue
+		}
+		if err := p.jobs.insert(ctx, tx, list.kind, list.queue, list.jobs); err != nil {
+			return err
+		}
 	}
-	list := make([]byte, 0, 64*len(jobs))
-	for _, j := range jobs {
-		list = fmt.Appendf(list, `,{"id":%q,"attempt":%d}`, j.ID, j.Attempt)
-	}
-	list[0] = '['
-	_, err := tx.ExecContext(ctx, insertJobs, string(append(list, ']')), kind, queue)
-	return err
+	return nil
 }
-
-// riverTime is how River writes times on SQLite.
-const riverTime = "2006-01-02 15:04:05.999"
-
-// takeJobs looks at no time: a job of ours is due when it is inserted, and one
-// inserted a moment ago must not look as if it were due in the next millisecond.
-const takeJobs = `
-UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = ?1, attempted_by = jsonb_array(?2)
-WHERE id IN (
-	SELECT id FROM river_job
-	WHERE state = 'available' AND queue = ?3
-	ORDER BY priority, scheduled_at, id LIMIT ?4)
-RETURNING id, attempt, kind, json(args)`
 
 // JobGetAvailable takes jobs.
 func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams) ([]*rivertype.JobRow, error) {
-	now := time.Now().UTC()
-	var jobs []*rivertype.JobRow
-	err := p.write(ctx, func(tx *sql.Tx) error {
-		jobs = nil // the group may be repeated
-		rows, err := tx.Query(takeJobs, now.Format(riverTime), params.ClientID, params.Queue, params.MaxToLock)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			j := &rivertype.JobRow{AttemptedAt: &now, AttemptedBy: []string{params.ClientID}, CreatedAt: now, ScheduledAt: now,
-				MaxAttempts: 1, Metadata: []byte("{}"), Priority: 1, Queue: params.Queue, State: rivertype.JobStateRunning}
-			if err := rows.Scan(&j.ID, &j.Attempt, &j.Kind, &j.EncodedArgs); err != nil {
-				return err
-			}
-			jobs = append(jobs, j)
-		}
-		return rows.Err()
-	})
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
+	jobs, err := p.jobs.take(ctx, params.ClientID, params.Queue, params.MaxToLock)
 	if err != nil {
 		return nil, fmt.Errorf("take jobs: %w", err)
+	}
+	now := time.Now().UTC()
+	for _, j := range jobs {
+		j.AttemptedAt, j.AttemptedBy, j.CreatedAt, j.ScheduledAt = &now, []string{params.ClientID}, now, now
+		j.MaxAttempts, j.Metadata, j.Priority, j.Queue, j.State = 1, []byte("{}"), 1, params.Queue, rivertype.JobStateRunning
 	}
 	return jobs, nil
 }
 
-const removeJobs = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
-
-// JobSetStateIfRunningMany removes completed jobs. Whatever else may become of
-// a job (a kind that this version does not know) is left to River.
+// JobSetStateIfRunningMany removes completed jobs and reports all of them as
+// completed. Other outcomes, such as that of a job of a kind that this version
+// does not know, are left to River, except jobs that it could not finalize
+// because their rows were deleted meanwhile.
 func (p *pilot) JobSetStateIfRunningMany(ctx context.Context, exec riverdriver.Executor, params *riverdriver.JobSetStateIfRunningManyParams) ([]*rivertype.JobRow, error) {
+	if slices.ContainsFunc(params.State, func(s rivertype.JobState) bool { return s != rivertype.JobStateCompleted }) {
+		jobs, err := p.StandardPilot.JobSetStateIfRunningMany(ctx, exec, params)
+		return slices.DeleteFunc(jobs, func(j *rivertype.JobRow) bool { return j.State == rivertype.JobStateRunning }), err
+	}
+	if err := p.jobs.remove(ctx, params.ID); err != nil {
+		return nil, fmt.Errorf("remove completed jobs: %w", err)
+	}
 	now := time.Now().UTC()
-	ids := make([]byte, 0, 12*len(params.ID))
 	jobs := make([]*rivertype.JobRow, len(params.ID))
 	for i, id := range params.ID {
-		if params.State[i] != rivertype.JobStateCompleted {
-			return p.StandardPilot.JobSetStateIfRunningMany(ctx, exec, params)
-		}
-		ids = fmt.Appendf(ids, ",%d", id)
 		jobs[i] = &rivertype.JobRow{ID: id, State: rivertype.JobStateCompleted, FinalizedAt: &now}
-	}
-	err := p.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(removeJobs, "["+string(ids[1:])+"]")
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("remove completed jobs: %w", err)
 	}
 	return jobs, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -92,37 +91,22 @@ func NewQueue(cfg QueueConfig) (*Queue, error) {
 }
 
 func (q *Queue) useSQLite(cfg QueueConfig) error {
-	driver := newWakeDriver(cfg.SQLite, cfg.Write)
-	c, err := river.NewClient(driver, q.config(cfg))
+	p := &pilot{jobs: sqliteJobs{cfg.Write}}
+	c, err := river.NewClient(newWakeDriver(cfg.SQLite, p), q.config(cfg))
 	if err != nil {
 		return fmt.Errorf("open the job queue: %w", err)
 	}
-	q.client, q.wake = c, driver.pilot.wake
-	q.insert = func(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
-		return errors.Join(
-			insert(ctx, tx.(*sql.Tx), flow.JobRun, queueRuns, runs),
-			insert(ctx, tx.(*sql.Tx), flow.JobDelivery, queueDeliveries, deliveries))
-	}
+	q.client, q.insert, q.wake = c, p.insert, p.wake
 	return nil
 }
 
 func (q *Queue) usePostgres(cfg QueueConfig) error {
-	c, err := river.NewClient(riverpgxv5.New(cfg.Postgres), q.config(cfg))
+	p := &pilot{jobs: postgresJobs{cfg.Postgres}}
+	c, err := river.NewClient(&pilotDriver[pgx.Tx]{riverpgxv5.New(cfg.Postgres), p}, q.config(cfg))
 	if err != nil {
 		return fmt.Errorf("open the job queue: %w", err)
 	}
-	q.client = c
-	q.insert = func(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
-		params := make([]river.InsertManyParams, 0, len(runs)+len(deliveries))
-		for _, j := range runs {
-			params = append(params, river.InsertManyParams{Args: runArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueRuns}})
-		}
-		for _, j := range deliveries {
-			params = append(params, river.InsertManyParams{Args: deliveryArgs{j}, InsertOpts: &river.InsertOpts{Queue: queueDeliveries}})
-		}
-		_, err := c.InsertManyFastTx(ctx, tx.(pgx.Tx), params)
-		return err
-	}
+	q.client, q.insert = c, p.insert
 	return nil
 }
 

@@ -1,0 +1,71 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/rivertype"
+
+	"sluice/flow"
+)
+
+// postgresJobs is the table of jobs on PostgreSQL. Its times are the
+// database's.
+type postgresJobs struct{ pool *pgxpool.Pool }
+
+// insertJobsPostgres also notifies the producers of all instances, once the
+// transaction is committed, on the channel that River listens to.
+const insertJobsPostgres = `
+WITH inserted AS (
+	INSERT INTO river_job (args, kind, queue, max_attempts)
+	SELECT jsonb_build_object('id', j.id, 'attempt', j.attempt), $3, $4, 1
+	FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS j(id, attempt, position) ORDER BY j.position)
+SELECT pg_notify(current_schema() || '.river_insert', json_build_object('queue', $4::text)::text)`
+
+func (postgresJobs) insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error {
+	ids, attempts := make([]string, len(jobs)), make([]int64, len(jobs))
+	for i, j := range jobs {
+		ids[i], attempts[i] = j.ID, j.Attempt
+	}
+	_, err := tx.(pgx.Tx).Exec(ctx, insertJobsPostgres, ids, attempts, kind, queue)
+	return err
+}
+
+// takeJobsPostgres locks the jobs first, in a statement of its own: a subquery
+// with LIMIT may be run again for each row.
+const takeJobsPostgres = `
+WITH free AS (
+	SELECT id FROM river_job
+	WHERE state = 'available' AND queue = $2
+	ORDER BY priority, scheduled_at, id LIMIT $3
+	FOR UPDATE SKIP LOCKED)
+UPDATE river_job AS j SET state = 'running', attempt = j.attempt + 1, attempted_at = now(), attempted_by = ARRAY[$1::text]
+FROM free WHERE j.id = free.id
+RETURNING j.id, j.attempt, j.kind, j.args::text`
+
+func (t postgresJobs) take(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error) {
+	rows, err := t.pool.Query(ctx, takeJobsPostgres, client, queue, limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*rivertype.JobRow, error) {
+		j := &rivertype.JobRow{}
+		var args string
+		err := row.Scan(&j.ID, &j.Attempt, &j.Kind, &args)
+		j.EncodedArgs = []byte(args)
+		return j, err
+	})
+}
+
+// removeJobsPostgres deletes only jobs that were taken. A job keeps its ID for
+// life, so it cannot be another one's.
+const removeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
+
+func (t postgresJobs) remove(ctx context.Context, ids []int64) error {
+	if _, err := t.pool.Exec(ctx, removeJobsPostgres, ids); err != nil {
+		return fmt.Errorf("delete %d: %w", len(ids), err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river/rivertype"
+
+	"sluice/flow"
+)
+
+// sqliteJobs is the table of jobs on SQLite, where River's own statements cost
+// more than the runs themselves: each would be synced to disk while everybody
+// else waits for the one writer. These join a group of writes.
+type sqliteJobs struct {
+	write func(ctx context.Context, fn func(*sql.Tx) error) error
+}
+
+const insertJobsSQLite = `INSERT INTO river_job (args, kind, queue, max_attempts) SELECT jsonb(value), ?2, ?3, 1 FROM json_each(?1)`
+
+func (sqliteJobs) insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error {
+	list := make([]byte, 0, 64*len(jobs))
+	for _, j := range jobs {
+		list = fmt.Appendf(list, `,{"id":%q,"attempt":%d}`, j.ID, j.Attempt)
+	}
+	list[0] = '['
+	_, err := tx.(*sql.Tx).ExecContext(ctx, insertJobsSQLite, string(append(list, ']')), kind, queue)
+	return err
+}
+
+// riverTime is how River writes times on SQLite.
+const riverTime = "2006-01-02 15:04:05.999"
+
+const takeJobsSQLite = `
+UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = ?1, attempted_by = jsonb_array(?2)
+WHERE id IN (
+	SELECT id FROM river_job
+	WHERE state = 'available' AND queue = ?3
+	ORDER BY priority, scheduled_at, id LIMIT ?4)
+RETURNING id, attempt, kind, json(args)`
+
+func (t sqliteJobs) take(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
+	err = t.write(ctx, func(tx *sql.Tx) error {
+		jobs = nil // the group may be repeated
+		rows, err := tx.Query(takeJobsSQLite, time.Now().UTC().Format(riverTime), client, queue, limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			j := &rivertype.JobRow{}
+			if err := rows.Scan(&j.ID, &j.Attempt, &j.Kind, &j.EncodedArgs); err != nil {
+				return err
+			}
+			jobs = append(jobs, j)
+		}
+		return rows.Err()
+	})
+	return jobs, err
+}
+
+const removeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
+
+func (t sqliteJobs) remove(ctx context.Context, ids []int64) error {
+	list := make([]byte, 0, 12*len(ids))
+	for _, id := range ids {
+		list = fmt.Appendf(list, ",%d", id)
+	}
+	return t.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec(removeJobsSQLite, "["+string(list[1:])+"]")
+		return err
+	})
+}
