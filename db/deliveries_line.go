@@ -159,11 +159,7 @@ func (tx *Tx) deliveryCapacity() (int, error) {
 	if tx.s.pool == nil {
 		return flow.DeliverySlots, nil
 	}
-	since, err := tx.s.silentSince(tx.ctx, tx.db)
-	if err != nil {
-		return 0, err
-	}
-	n, err := tx.CountWorkingInstances(tx.ctx, since)
+	n, err := tx.CountWorkingInstances(tx.ctx, tx.s.silentSince())
 	return flow.DeliverySlots * max(int(n), 1), err
 }
 

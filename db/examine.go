@@ -13,11 +13,11 @@ import (
 
 // Examination is what an operator wants to know of a database.
 type Examination struct {
-	Engine          string // SQLite or PostgreSQL, and its version
-	Size            int64  // bytes of the database
-	Log             int64  // bytes of SQLite's write-ahead log
-	Damage          string // what a check of SQLite found; empty when it is sound
-	Skew            time.Duration
+	Engine          string        // SQLite or PostgreSQL, and its version
+	Size            int64         // bytes of the database
+	Log             int64         // bytes of SQLite's write-ahead log
+	Damage          string        // what a check of SQLite found; empty when it is sound
+	Skew            time.Duration // by which this machine's clock is ahead of the database's
 	Open            map[flow.RunState]int64
 	Pending, Failed int64 // deliveries that are being tried, and that failed in the last day
 	Files           int64
@@ -66,8 +66,8 @@ func (s *Store) examinePostgres(ctx context.Context, e *Examination) error {
 		return fmt.Errorf("look at PostgreSQL: %w", err)
 	}
 	e.Engine += version
-	theirs, err := s.sharedNow(ctx, s.reader)
-	e.Skew = time.Duration(s.now()-theirs) * time.Microsecond
+	err := s.syncClock(ctx, s.reader)
+	e.Skew = s.clock.skew()
 	return err
 }
 

@@ -46,7 +46,7 @@ type Config struct {
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
 	Log    *slog.Logger     // default discards
-	Now    func() time.Time // default MachineNow
+	Now    func() time.Time // default: the machine's clock on SQLite, the database's on PostgreSQL
 	Random io.Reader        // of identifiers; default crypto/rand
 	// MachineNow is the clock of this machine, default time.Now. Tests set it to
 	// pretend that machines disagree about the time.
@@ -85,7 +85,8 @@ type Store struct {
 
 	audit auditKeys
 
-	ownClock bool // the machine's clock, which other machines need not share
+	clock    *clock
+	ownClock bool // cfg.Now is clock, not one that was given
 
 	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
 	pool     *pgxpool.Pool // nil on SQLite
@@ -135,10 +136,14 @@ type writer interface {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
+	clock := newClock(cfg.MachineNow)
+	if ownClock {
+		cfg.Now = clock.Now
+	}
 	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
+	s := &Store{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
 	s.logged.Store(true) // perhaps by a process before this one
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
@@ -220,7 +225,7 @@ func (s *Store) SQLite() *sql.DB { return s.sqlite }
 // Pool is the connection pool of PostgreSQL, nil on SQLite.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// now is the present in microseconds, as the database keeps times.
+// now is Now in microseconds, as the database keeps times.
 func (s *Store) now() int64 { return s.cfg.Now().UnixMicro() }
 
 // write runs fn in a transaction. fn may run more than once, so it must be

@@ -38,6 +38,10 @@ func (s *Store) openPostgres(ctx context.Context) error {
 		return err
 	}
 	s.reader = stdlib.OpenDBFromPool(s.pool)
+	if err := s.syncClock(ctx, s.reader); err != nil {
+		s.pool.Close()
+		return err
+	}
 	s.read = gen.New(s.reader)
 	s.writer = &postgresWriter{s: s}
 	if err := s.openSets(ctx, cfg); err != nil {

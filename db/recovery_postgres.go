@@ -14,11 +14,7 @@ const recoveryLock = 0x536c7572
 // nothingSilent asks before a transaction is begun for it, since mostly there
 // is nothing to recover.
 func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
-	since, err := s.silentSince(ctx, s.reader)
-	if err != nil {
-		return false, err
-	}
-	silent, err := silentOf(ctx, s.read, since)
+	silent, err := silentOf(ctx, s.read, s.silentSince())
 	if err != nil || len(silent) > 0 {
 		return false, err
 	}
@@ -27,24 +23,7 @@ func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
 }
 
 // silentSince is the heartbeat that a living instance must have passed.
-func (s *Store) silentSince(ctx context.Context, db gen.DBTX) (int64, error) {
-	now, err := s.sharedNow(ctx, db)
-	return now - s.cfg.InstanceTimeout.Microseconds(), err
-}
-
-// sharedNow is the time by which instances are held against each other: the
-// database's, since the clocks of their machines may differ. A clock that was
-// given to the store is everybody's.
-func (s *Store) sharedNow(ctx context.Context, db gen.DBTX) (now int64, err error) {
-	if s.pool == nil || !s.ownClock {
-		return s.now(), nil
-	}
-	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
-	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
-		return 0, fmt.Errorf("read the database's clock: %w", err)
-	}
-	return now, nil
-}
+func (s *Store) silentSince() int64 { return s.now() - s.cfg.InstanceTimeout.Microseconds() }
 
 // silentOf lists the instances that are silent, and those that hold runs
 // although nobody knows of them any more.
@@ -68,10 +47,11 @@ func (r *recovery) afterSilence(self string) error {
 	if _, err := r.tx.db.ExecContext(r.tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
-	since, err := r.tx.s.silentSince(r.tx.ctx, r.tx.db)
-	if err != nil {
+	// A silent instance is about to lose its work: make sure of the time.
+	if err := r.tx.s.syncClock(r.tx.ctx, r.tx.db); err != nil {
 		return err
 	}
+	since := r.tx.s.silentSince()
 	silent, err := silentOf(r.tx.ctx, r.tx.Queries, since)
 	if err != nil {
 		return err

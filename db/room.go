@@ -189,11 +189,7 @@ func (tx *Tx) capacity() (int64, error) {
 	if !live.counted.IsZero() && now.Sub(live.counted).Abs() < time.Second {
 		return live.n, nil
 	}
-	since, err := tx.s.silentSince(tx.ctx, tx.db)
-	if err != nil {
-		return 0, err
-	}
-	n, err := tx.CountWorkers(tx.ctx, since)
+	n, err := tx.CountWorkers(tx.ctx, tx.s.silentSince())
 	if err != nil {
 		return 0, err
 	}
@@ -216,11 +212,10 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 	s.SetCapacity(workers)
 	s.live.forget()
 	return s.write(ctx, relaxed, func(tx *Tx) error {
-		now, err := s.sharedNow(tx.ctx, tx.db)
-		if err != nil {
+		if err := s.syncClock(tx.ctx, tx.db); err != nil {
 			return err
 		}
-		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: now})
+		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now()})
 	})
 }
 

@@ -138,11 +138,7 @@ func (s *Store) lockOut(ctx context.Context) error {
 	if s.pool == nil {
 		return s.LockEngine(EngineInfo{PID: os.Getpid()})
 	}
-	since, err := s.silentSince(ctx, s.reader)
-	if err != nil {
-		return err
-	}
-	working, err := s.read.CountWorkers(ctx, since)
+	working, err := s.read.CountWorkers(ctx, s.silentSince())
 	if err == nil && working > 0 {
 		err = ErrEngineRunning
 	}

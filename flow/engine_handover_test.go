@@ -127,6 +127,23 @@ func TestEngineSuspends(t *testing.T) {
 	})
 }
 
+// TestEngineTellsTheSharedTime runs a step on a machine whose clock is an hour
+// behind the time that the instances share.
+func TestEngineTellsTheSharedTime(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		told := time.Time{}
+		k := workKind("asking", Outside)
+		k.Run = func(_ context.Context, in *In) (Out, error) {
+			told = in.Now()
+			return Out{Outputs: map[string]any{"text": "now"}}, nil
+		}
+		s := newStation(t, "a asking {}", k)
+		s.engine.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		s.finish()
+		wantTime(t, time.Until(told), time.Hour)
+	})
+}
+
 func TestEngineFenced(t *testing.T) {
 	bubble(t, func(t *testing.T, passed func() time.Duration) {
 		s := newStation(t, "a call {\"takes_s\": 5}\n b call {\"takes_s\": 50}")

@@ -53,6 +53,7 @@ func (c *carrier) equip(ctx context.Context, a Action) (secrets *Redactor, spoke
 	in.Price = func(ctx context.Context, model string) (Price, bool, error) {
 		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
 	}
+	in.Clock = c.Now
 	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a.Node, state) }
 	in.OpenFile = func(ctx context.Context, value any) (*File, io.ReadSeekCloser, error) {
 		id, ok := FileID(value)

@@ -202,6 +202,8 @@ type In struct {
 	Access func(ctx context.Context, provider string, ref any) (Access, error)
 	// Price is what the workspace pays for a model, written provider/model.
 	Price func(ctx context.Context, model string) (p Price, known bool, err error)
+	// Clock is the time that all instances share; nil means time.Now. See Now.
+	Clock func() time.Time
 	// Save records what the step must not forget, such as the ID of something
 	// that is being paid for. When it returns nil, that is on disk, and In.State
 	// of whoever goes on after a crash. Saving nil forgets it.
@@ -214,6 +216,15 @@ type In struct {
 	// SaveFile keeps content as a file that belongs to the run, and returns its
 	// value. An empty MIME is found out from the content.
 	SaveFile func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error)
+}
+
+// Now returns the time by which Suspension.Until is due. Moments that a step
+// saves are told by it as well, because another machine may go on with the step.
+func (in *In) Now() time.Time {
+	if in.Clock == nil {
+		return time.Now()
+	}
+	return in.Clock()
 }
 
 // Text is a config field as text.

@@ -41,8 +41,8 @@ type Config struct {
 	Workers  int          // runs worked on at once
 	Shared   bool         // other processes may work on the same database
 	Log      *slog.Logger
-	Now      func() time.Time
-	Jitter   func() float64 // in [0,1), for webhook pauses
+	Now      func() time.Time // default: the store's
+	Jitter   func() float64   // in [0,1), for webhook pauses
 	// Pause is the wait after so many failed attempts at a delivery, or false when
 	// there are no more; default flow.DeliveryPause.
 	Pause func(failed int64, jitter float64) (time.Duration, bool)
@@ -111,7 +111,7 @@ type activeRun struct {
 // New makes a Runner; Start sets it to work.
 func New(cfg Config) *Runner {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = cfg.Store.Now
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64

@@ -68,7 +68,7 @@ type world struct {
 	t      *testing.T
 	store  *db.Store
 	runner *jobs.Runner
-	clock  *clock
+	clock  *clock // nil if the store has a clock of its own
 	gate   *gate
 	kinds  *flow.Registry
 	flowID string
@@ -84,7 +84,11 @@ func onBoth(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 func open(t *testing.T, cfg db.Config, document string) *world {
 	t.Helper()
 	w := &world{t: t, clock: &clock{t: time.Now()}, gate: newGate()}
-	cfg.Now, cfg.Capacity = w.clock.now, 16
+	if cfg.Capacity = 16; cfg.MachineNow != nil {
+		w.clock = nil
+	} else {
+		cfg.Now = w.clock.now
+	}
 	store, err := db.Open(context.Background(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +121,11 @@ func (w *world) wireAs(store jobs.Store, set func(*jobs.Config)) {
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cfg := jobs.Config{
 		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
-		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler), Now: w.clock.now,
+		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler),
 		Jitter: func() float64 { return 0 },
+	}
+	if w.clock != nil {
+		cfg.Now = w.clock.now
 	}
 	set(&cfg)
 	w.runner = jobs.New(cfg)

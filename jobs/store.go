@@ -34,6 +34,7 @@ type Store interface {
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
 	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)
 	SaveBusy(ctx context.Context, begun, over []string) error
+	Now() time.Time // shared by all instances
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
 	AdmitRuns(ctx context.Context, limit int) (int, error)

@@ -126,7 +126,7 @@ func (s *hostedStep) begin(ctx context.Context, models HostedModels) (*hosted.Pr
 	if err != nil {
 		return nil, s.m.failed(ctx, err)
 	}
-	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: time.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
+	s.state = predictionState{id: p.ID, stream: p.StreamURL, begun: s.in.Now(), kind: form.Output.Kind, joined: form.Output.Joined}
 	if err := s.in.Save(ctx, s.state.value()); err != nil {
 		if errors.Is(err, flow.ErrNotSaved) { // else another worker may go on with it
 			s.lose(ctx)
@@ -234,7 +234,7 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 // putOff lets the run wait without a worker. A prediction of which nothing has
 // been heard for a day is given up; the engine then has it canceled.
 func (s *hostedStep) putOff() (flow.Out, error) {
-	now := time.Now()
+	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {
 		return flow.Out{}, flow.Errorf(flow.CodeStepTimeout, "The model was not done after %s, so its prediction is canceled. Model: %s.", s.pace.give, s.m.ref)
 	}

@@ -136,7 +136,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
-	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: flow.NewIDs(), RefuseUnbound: a.cfg.refuseUnbound()}
+	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		Files: a.store, Starters: first, MaxFile: int64(a.cfg.MaxFile), Providers: &pageProviders{a.models, a.store}, Models: newPageModels(a.models, a.servers, a.store, directory),
 		API:         func(key *flow.Key, w http.ResponseWriter, r *http.Request) { a.api.ServeAs(key, w, r) },
 		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax),
-		Exposed: exposed(bound), SignUp: a.cfg.Signup == "open", Welcome: a.addStarters,
+		Exposed: exposed(bound), SignUp: a.cfg.Signup == "open", Welcome: a.addStarters, Now: a.store.Now,
 	})
 	var awaits func(context.Context) (bool, error)
 	if a.exposed = exposed(bound); a.exposed {
@@ -179,7 +179,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	}
 	a.api = handlers.New(handlers.Config{
 		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
-		Version: version(), MaxFile: int64(a.cfg.MaxFile), AwaitsOwner: awaits, Log: a.log,
+		Version: version(), MaxFile: int64(a.cfg.MaxFile), AwaitsOwner: awaits, Log: a.log, Now: a.store.Now,
 	})
 	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
 	a.store.Heard = func(topic, text string) { a.api.Hear(topic, text); a.pages.Hear(topic, text) }

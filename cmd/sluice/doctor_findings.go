@@ -23,7 +23,7 @@ import (
 // What counts as little or much.
 const (
 	largeLog   = 256 << 20       // bytes; SQLite folds it back every 16 MiB
-	muchSkew   = 2 * time.Second // between this clock and the database's
+	muchSkew   = time.Second     // between this clock and the database's
 	soonEnough = 3 * time.Second // for an address to answer
 )
 
@@ -208,7 +208,7 @@ func (f *findings) database(e db.Examination) {
 		f.add("write-ahead log", notice, "A reader that never ends, such as another program with the database open, keeps it from being folded back.", "It has grown to %s.", flow.Size(e.Log))
 	}
 	if e.Skew.Abs() > muchSkew {
-		f.add("clock", notice, "Let both follow a time server.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
+		f.add("clock", notice, "Let both follow a time server. Instances go by the database's clock, so runs are not delayed, but times in logs differ.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
 	}
 	if e.Missing > 0 {
 		f.add("files", wrong, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is not there.", e.Missing, e.Files)

@@ -37,7 +37,7 @@ func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow
 // library returns a library of flows for commands that work on the database
 // directly.
 func (c *Config) library(store *db.Store) *flow.Library {
-	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: flow.NewIDs(), RefuseUnbound: c.refuseUnbound()}
+	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
 type flowImportCmd struct {

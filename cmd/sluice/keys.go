@@ -73,7 +73,7 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 
 // keyring acts on the store as the dashboard does.
 func keyring(store *db.Store) *flow.Keyring {
-	return &flow.Keyring{Store: store, IDs: flow.NewIDs(), Now: time.Now}
+	return &flow.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
 // wrongKey says in one sentence which flag is wrong, and how.

@@ -16,7 +16,7 @@ const warnEvery = 24 * time.Hour
 // who look at the log rather than at the dashboard.
 func (a *app) warnOfKeys(ctx context.Context) {
 	for {
-		if err := logKeysEnding(ctx, a.store, a.log, time.Now()); err != nil && ctx.Err() == nil {
+		if err := logKeysEnding(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("keys that expire soon not listed", "error", err)
 		}
 		select {

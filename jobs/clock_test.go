@@ -1,0 +1,57 @@
+package jobs_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/jobs"
+)
+
+// TestSkewedClocks has two instances on machines whose clocks are an hour off in
+// either direction. One accepts a run and makes an attempt at its webhook, which
+// fails; the other one, left alone, makes the next attempt when it is due.
+func TestSkewedClocks(t *testing.T) {
+	t.Parallel()
+	for name, skew := range map[string]time.Duration{"first instance ahead": time.Hour, "first instance behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, _ := receiver(t, status(500), status(204))
+			cfg := dbtest.PostgresConfig(t)
+			begun := time.Now()
+			first, second := cfg, cfg
+			first.MachineNow = func() time.Time { return time.Now().Add(skew) }
+			second.MachineNow = func() time.Time { return time.Now().Add(-skew) }
+			soon := func(cfg *jobs.Config) {
+				cfg.Pause = func(int64, float64) (time.Duration, bool) { return 2 * time.Second, true }
+				cfg.EndpointPause = func(int64) time.Duration { return 0 }
+			}
+			a := open(t, first, sending(url))
+			a.wireAs(a.store, soon)
+			a.start()
+			run := a.ended(a.begin())
+			a.eventually("an attempt has failed", func() bool {
+				list, err := a.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, a.flowID, "", 1)
+				return err == nil && len(list) == 1 && list[0].Attempt == 1
+			})
+			if err := drain(a.runner, 5*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			b := open(t, second, passing)
+			b.flowID = a.flowID
+			b.wireAs(b.store, soon)
+			b.start()
+			d := b.delivered(flow.DeliveryDelivered, 2)
+			for what, at := range map[string]time.Time{
+				"run was created": run.CreatedAt, "run was started": run.StartedAt, "run ended": run.EndedAt,
+				"first attempt was made": d.Attempts[0].StartedAt, "second attempt was made": d.Attempts[1].StartedAt,
+			} {
+				if at.Before(begun.Add(-time.Minute)) || at.After(time.Now().Add(time.Minute)) {
+					t.Errorf("the %s at %v, %v after the test began", what, at, at.Sub(begun))
+				}
+			}
+		})
+	}
+}
