@@ -171,15 +171,22 @@ func (s *Store) HandBack(ctx context.Context, attempts map[string]int64) error {
 	}
 	return s.write(ctx, durable, func(tx *Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(attempts)) {
-			next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: id, Attempt: attempts[id]})
-			if isNoRows(err) {
-				continue
-			}
-			if err != nil {
+			if err := tx.handBack(id, attempts[id]); err != nil {
 				return fmt.Errorf("hand back %s: %w", id, err)
 			}
-			tx.handRun(flow.Job{Kind: flow.JobRun, ID: id, Attempt: next}, "")
 		}
 		return nil
 	})
+}
+
+// handBack returns a run to the queue, unless it is fenced.
+func (tx *Tx) handBack(runID string, attempt int64) error {
+	next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
+	if isNoRows(err) {
+		return nil
+	}
+	if err == nil {
+		tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: next})
+	}
+	return err
 }

@@ -41,6 +41,7 @@ func (r *Runner) sendDue(ctx context.Context) {
 
 // deliver makes one attempt at a delivery and records it.
 func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
+	defer r.sends(j.ID)()
 	var d *flow.Delivery
 	err := r.again(ctx, "reading delivery "+j.ID, func() (err error) {
 		d, err = r.store.FindDelivery(ctx, j.ID, j.Attempt)

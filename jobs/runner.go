@@ -54,6 +54,9 @@ type Config struct {
 	// InstanceTimeout is the silence after which other processes take over from
 	// this one; default 20 s. It must be the store's.
 	InstanceTimeout time.Duration
+	// Reconcile is the interval between comparisons of the tables with what this
+	// process has in hand, if the database is shared; default 3 s.
+	Reconcile time.Duration
 	// Trial bounds the trials of all suspects together; default 30 s.
 	Trial   time.Duration
 	Observe func(Observation)
@@ -85,6 +88,7 @@ type Runner struct {
 
 	mu       sync.Mutex
 	active   map[string]*activeRun
+	sending  map[string]int // attempts in hand by delivery
 	handBack map[string]int64
 
 	draining  atomic.Bool
@@ -129,11 +133,12 @@ func New(cfg Config) *Runner {
 		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
+	cfg.Reconcile = cmp.Or(cfg.Reconcile, reconcileEvery)
 	cfg.Trial = cmp.Or(cfg.Trial, trialPatience)
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
-		active: map[string]*activeRun{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
+		active: map[string]*activeRun{}, sending: map[string]int{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
 	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
@@ -190,6 +195,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	r.loop(ctx, time.Second, r.tidy)
 	if r.shared {
 		r.loop(ctx, recoverEvery, r.recover)
+		r.loop(ctx, r.cfg.Reconcile, r.reconcile())
 		r.loop(ctx, busyLookEvery, r.saveBusy())
 		r.loop(ctx, time.Second, r.hearCancels)
 		r.loops.Go(func() { r.listen(ctx) })

@@ -33,6 +33,9 @@ type Store interface {
 
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
 	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)
+	ListHolds(ctx context.Context, instance string) ([]flow.Hold, error)
+	ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error
+	TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error)
 	SaveBusy(ctx context.Context, begun, over []string) error
 	Now() time.Time // shared by all instances
 	Heartbeat(ctx context.Context, instance string, workers int) error

@@ -407,6 +407,25 @@ func (q *Queries) SilenceInstance(ctx context.Context, id string) error {
 	return err
 }
 
+const takeRun = `-- name: TakeRun :one
+UPDATE runs SET attempt = attempt + 1, instance_id = $1, busy = 0
+WHERE id = $2 AND attempt = $3 AND place = 2
+RETURNING attempt
+`
+
+type TakeRunParams struct {
+	InstanceID string
+	ID         string
+	Attempt    int64
+}
+
+func (q *Queries) TakeRun(ctx context.Context, arg TakeRunParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, takeRun, arg.InstanceID, arg.ID, arg.Attempt)
+	var attempt int64
+	err := row.Scan(&attempt)
+	return attempt, err
+}
+
 const trySuspect = `-- name: TrySuspect :one
 UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = $1, busy = $2, trial_size = $3
 WHERE id = $4 AND place = 4

@@ -64,6 +64,11 @@ WHERE id = @id AND attempt = @attempt AND place = 2;
 -- name: FindFailed :one
 SELECT workspace_id, flow_id, key_id, created_at, started_at, ended_at, seq, save FROM runs WHERE id = @id;
 
+-- name: TakeRun :one
+UPDATE runs SET attempt = attempt + 1, instance_id = @instance_id, busy = 0
+WHERE id = @id AND attempt = @attempt AND place = 2
+RETURNING attempt;
+
 -- name: HandBackRun :one
 UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
 WHERE id = @id AND attempt = @attempt AND place = 2

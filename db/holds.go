@@ -1,0 +1,105 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// holdsQuery compares runs, deliveries and the queue's jobs with each other,
+// for the instance $1 at the time $2. Each of the three tables is read once, and
+// of each only what is in progress.
+const holdsQuery = `
+WITH held AS MATERIALIZED (
+	SELECT id, attempt, instance_id, cancel_requested = 1 OR state = 'running' AND deadline_at > 0 AND deadline_at <= $2 AS late
+	FROM runs WHERE place = 2 AND place > 0
+), sent AS MATERIALIZED (
+	SELECT id, fence FROM deliveries WHERE place = 2 AND place > 0 AND ended_at = 0 AND due_at = 0
+), jobs AS MATERIALIZED (
+	SELECT j.id, j.kind, j.args->>'id' AS subject, CAST(j.args->>'attempt' AS BIGINT) AS attempt,
+		CASE WHEN j.state = 'running' THEN j.attempted_by[array_upper(j.attempted_by, 1)] END AS client
+	FROM river_job j WHERE j.kind IN ('run', 'delivery') AND j.finalized_at IS NULL
+)
+SELECT 'run', id, attempt, 0, 0 FROM held WHERE instance_id = $1
+UNION ALL SELECT kind, subject, attempt, id, 0 FROM jobs WHERE client = $1
+UNION ALL SELECT kind, subject, attempt, id, 1 FROM jobs WHERE client IS NOT NULL AND client <> $1
+	AND NOT EXISTS (SELECT FROM instances i WHERE i.id = client)
+UNION ALL SELECT 'run', id, attempt, 0, 1 FROM held WHERE instance_id = ''
+	AND NOT EXISTS (SELECT FROM jobs j WHERE j.kind = 'run' AND j.subject = held.id AND j.attempt = held.attempt)
+UNION ALL SELECT 'delivery', id, fence, 0, 1 FROM sent
+	WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.kind = 'delivery' AND j.subject = sent.id AND j.attempt = sent.fence)
+UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
+
+// ListHolds returns what the tables say that the instance holds, what nobody
+// holds, and the runs that should have ended. A run may be listed several times.
+// It returns nothing on SQLite, where one process holds everything.
+func (s *Store) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
+	if s.pool == nil {
+		return nil, nil
+	}
+	rows, err := s.reader.QueryContext(ctx, holdsQuery, instance, s.now())
+	if err != nil {
+		return nil, fmt.Errorf("list holds: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var h flow.Hold
+		if err := rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By); err != nil {
+			return nil, fmt.Errorf("list holds: %w", err)
+		}
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}
+
+// ReleaseHolds returns runs and deliveries that nobody works on to the queue.
+// It counts no crash. Every run gets a new attempt number, which fences a worker
+// that has them in hand after all. Those that have moved on are left alone.
+func (s *Store) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
+	err := s.write(ctx, durable, func(tx *Tx) error {
+		for _, h := range list {
+			if err := tx.release(instance, h); err != nil {
+				return fmt.Errorf("release %s: %w", h.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("release holds: %w", err)
+	}
+	return nil
+}
+
+func (tx *Tx) release(instance string, h flow.Hold) error {
+	if h.Row > 0 {
+		// A job of another living instance is not ours to delete.
+		const remove = `DELETE FROM river_job WHERE id = $1 AND state = 'running' AND (attempted_by[array_upper(attempted_by, 1)] = $2
+			OR NOT EXISTS (SELECT FROM instances i WHERE i.id = attempted_by[array_upper(attempted_by, 1)]))`
+		if _, err := tx.db.ExecContext(tx.ctx, remove, h.Row, instance); err != nil {
+			return err
+		}
+	}
+	if h.Kind == flow.JobDelivery {
+		tx.batch.deliveries = true
+		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.s.now()})
+	}
+	return tx.handBack(h.ID, h.Attempt)
+}
+
+// TakeHold takes a run from whoever holds it, for the caller, and returns its
+// new attempt number, or ErrFenced if it has moved on.
+func (s *Store) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
+	err = s.write(ctx, durable, func(tx *Tx) error {
+		next, err = tx.TakeRun(tx.ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
+		if isNoRows(err) {
+			err = ErrFenced
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("take %s: %w", runID, err)
+	}
+	return next, nil
+}
