@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -52,7 +53,29 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) 
 	if err := inheritSigning(ctx, goose.DialectPostgres, db); err != nil {
 		return err
 	}
-	return migrateRiver(ctx, riverpgxv5.New(pool), log)
+	if err := migrateRiver(ctx, riverpgxv5.New(pool), log); err != nil {
+		return err
+	}
+	dropUnusedIndexes(ctx, conn, log)
+	return nil
+}
+
+// dropUnusedIndexes drops River's GIN indexes on the arguments and metadata of
+// jobs. No query uses them, and every insert of a job has to write to both.
+// River creates them once, in its second migration, and its periodic rebuild of
+// indexes passes over those that do not exist. It is no error if they stay: the
+// next start drops them.
+func dropUnusedIndexes(ctx context.Context, conn *pgxpool.Conn, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, index := range []string{"river_job_args_index", "river_job_metadata_index"} {
+		// CONCURRENTLY does not make other instances wait behind a transaction
+		// that this statement waits for.
+		if _, err := conn.Exec(ctx, "DROP INDEX CONCURRENTLY IF EXISTS "+index); err != nil {
+			log.Warn("an unused index could not be dropped; the next start tries again", "index", index, "error", err)
+			return
+		}
+	}
 }
 
 func migrateOwn(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {

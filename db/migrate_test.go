@@ -55,3 +55,31 @@ func TestOpen_a_newer_form(t *testing.T) {
 		t.Errorf("it opened: %v", err)
 	}
 }
+
+// Inserts of jobs do not pay for indexes that no query uses.
+func TestOpen_drops_unused_indexes(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	for range 2 { // River made them, as in a database of an earlier release
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		err = s.Pool().QueryRow(t.Context(), `SELECT count(*) FROM pg_indexes WHERE tablename = 'river_job' AND indexdef LIKE '%USING gin%'`).Scan(&left)
+		if err != nil || left != 0 {
+			t.Errorf("%d unused indexes, %v", left, err)
+		}
+		if _, err := s.Pool().Exec(t.Context(), `CREATE INDEX river_job_args_index ON river_job USING gin (args)`); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	s, err := db.Open(t.Context(), cfg) // leaves none to the next test
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+}
