@@ -24,8 +24,8 @@ var ErrEngineRunning = errors.New("another sluice server is already running on t
 // ErrNoDatabase is returned if a database must exist and does not.
 var ErrNoDatabase = errors.New("there is no database")
 
-// ErrNewer refuses a database that a newer program has changed.
-var ErrNewer = errors.New("this database was brought to the form of a newer sluice; start that one, or restore a backup from before")
+// ErrNewer refuses a database that a newer program has migrated.
+var ErrNewer = errors.New("a newer Sluice has migrated this database")
 
 // ErrClosed refuses writes once the store is closing.
 var ErrClosed = errors.New("db: the store is closed")

@@ -3,11 +3,14 @@ package db
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"sluice/db/gen"
@@ -103,18 +106,14 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 	return err
 }
 
-// MigrateTo makes an SQLite database of an older form and fills it.
+// MigrateTo makes a database of an older schema and fills it.
 func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) error {
-	return onFile(cfg, func(db *sql.DB) error {
-		files, err := fs.Sub(migrations, "migrations")
+	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
+		m, err := newMigration(dialect, db, cfg)
 		if err != nil {
 			return err
 		}
-		p, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-		if err != nil {
-			return err
-		}
-		if _, err := p.UpTo(ctx, version); err != nil {
+		if _, err := m.UpTo(ctx, version); err != nil {
 			return err
 		}
 		for _, statement := range fill {
@@ -126,12 +125,42 @@ func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) e
 	})
 }
 
-// PretendNewer notes a migration that this program does not know.
-func PretendNewer(ctx context.Context, cfg Config) error {
-	return onFile(cfg, func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)")
-		return err
+// UseMigrations replaces the migrations of this program.
+func (c *Config) UseMigrations(files fs.FS) { c.migrations = files }
+
+// Exec runs statements on a database, each on its own.
+func Exec(ctx context.Context, cfg Config, statements ...string) error {
+	return onDatabase(ctx, cfg, func(_ goose.Dialect, db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
 	})
+}
+
+// EmbeddedMigrations are the migrations of this program.
+func EmbeddedMigrations() fs.FS {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return files
+}
+
+func onDatabase(ctx context.Context, cfg Config, do func(goose.Dialect, *sql.DB) error) error {
+	if cfg.DatabaseURL == "" {
+		return onFile(cfg, func(db *sql.DB) error { return do(goose.DialectSQLite3, db) })
+	}
+	pool, err := pgxpool.New(ctx, cfg.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	return do(goose.DialectPostgres, db)
 }
 
 func onFile(cfg Config, do func(*sql.DB) error) error {

@@ -1,110 +1,208 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
-	"time"
+	"path"
+	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"sluice/db/gen"
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
 
-// migrationLock is the PostgreSQL advisory lock under which one instance
-// migrates and the others wait.
-const migrationLock = 0x536c7569
+// migratedBy is the row of meta that names the version of the program that
+// migrated the database last.
+const migratedBy = "migrated_by"
 
-func migrateSQLite(ctx context.Context, db *sql.DB, log *slog.Logger) error {
-	if err := migrateOwn(ctx, goose.DialectSQLite3, db); err != nil {
-		return err
-	}
-	if err := inheritSigning(ctx, goose.DialectSQLite3, db); err != nil {
-		return err
-	}
-	return migrateRiver(ctx, riversqlite.New(db), log)
-}
-
-func migratePostgres(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	defer conn.Release()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
-		return fmt.Errorf("lock for migration: %w", err)
-	}
-	defer conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrationLock)
-	db := stdlib.OpenDBFromPool(pool)
-	defer db.Close()
-	if err := migrateOwn(ctx, goose.DialectPostgres, db); err != nil {
-		return err
-	}
-	if err := inheritSigning(ctx, goose.DialectPostgres, db); err != nil {
-		return err
-	}
-	if err := migrateRiver(ctx, riverpgxv5.New(pool), log); err != nil {
-		return err
-	}
-	dropUnusedIndexes(ctx, conn, log)
-	return nil
-}
-
-// dropUnusedIndexes drops River's GIN indexes on the arguments and metadata of
-// jobs. No query uses them, and every insert of a job has to write to both.
-// River creates them once, in its second migration, and its periodic rebuild of
-// indexes passes over those that do not exist. It is no error if they stay: the
-// next start drops them.
-func dropUnusedIndexes(ctx context.Context, conn *pgxpool.Conn, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for _, index := range []string{"river_job_args_index", "river_job_metadata_index"} {
-		// CONCURRENTLY does not make other instances wait behind a transaction
-		// that this statement waits for.
-		if _, err := conn.Exec(ctx, "DROP INDEX CONCURRENTLY IF EXISTS "+index); err != nil {
-			log.Warn("an unused index could not be dropped; the next start tries again", "index", index, "error", err)
-			return
-		}
-	}
-}
-
-func migrateOwn(ctx context.Context, dialect goose.Dialect, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
+// migrateSQLite migrates while no other process does.
+func (s *Store) migrateSQLite(ctx context.Context) error {
+	unlock, err := lockMigration(s.cfg.DataDir)
 	if err != nil {
 		return err
+	}
+	defer unlock()
+	m, err := newMigration(goose.DialectSQLite3, s.sqlite, s.cfg)
+	if err != nil {
+		return err
+	}
+	q, err := newQueueMigration(riversqlite.New(s.sqlite), s.cfg)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(m.refuseNewer(ctx), q.refuseNewer(ctx)); err != nil {
+		return err
+	}
+	if err := m.up(ctx, func(next *goose.Source) error { return m.apply(ctx, next) }); err != nil {
+		return err
+	}
+	return m.finish(ctx, q)
+}
+
+// migration brings the tables of Sluice to the schema of this program.
+type migration struct {
+	*goose.Provider
+	dialect goose.Dialect
+	db      *sql.DB
+	files   fs.FS
+	program string // version of this program, "" if unknown
+}
+
+func newMigration(dialect goose.Dialect, db *sql.DB, cfg Config) (*migration, error) {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	if cfg.migrations != nil {
+		files = cfg.migrations
+	}
+	if dialect == goose.DialectSQLite3 {
+		files = sqliteFiles{files}
 	}
 	p, err := goose.NewProvider(dialect, db, files)
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	if present, known, err := p.GetVersions(ctx); err != nil {
-		return fmt.Errorf("read the database's form: %w", err)
-	} else if present > known {
-		return ErrNewer
+	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: cfg.Version}, nil
+}
+
+// refuseNewer returns an error that is ErrNewer and names both versions if a
+// newer program has migrated the database.
+func (m *migration) refuseNewer(ctx context.Context) error {
+	present, known, err := m.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+	if present <= known {
+		return nil
+	}
+	newer, _ := gen.New(m.handle(m.db)).FindMeta(ctx, migratedBy) // the sentence does without
+	return newerError(present, known, string(newer), m.program)
+}
+
+// newerError tells an operator which two versions do not fit. The versions of
+// the programs may be empty.
+func newerError(present, known int64, newer, program string) error {
+	if newer != "" {
+		newer = ", " + newer
+	}
+	if program != "" {
+		program = ", " + program + ","
+	}
+	return fmt.Errorf("%w%s: it has schema version %d, and this program%s supports versions up to %d; start the newer program, or restore a backup from before the upgrade",
+		ErrNewer, newer, present, program, known)
+}
+
+// up applies the migrations that the database lacks, in order.
+func (m *migration) up(ctx context.Context, apply func(*goose.Source) error) error {
+	all, err := m.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	for _, one := range all {
+		if one.State != goose.StatePending {
+			continue
+		}
+		if err := apply(one.Source); err != nil {
+			return fmt.Errorf("migrate to schema version %d: %w", one.Source.Version, err)
+		}
 	}
 	return nil
 }
 
-func migrateRiver[T any](ctx context.Context, driver riverdriver.Driver[T], log *slog.Logger) error {
-	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{log.Handler()})})
-	if err != nil {
-		return fmt.Errorf("read queue migrations: %w", err)
+func (m *migration) apply(ctx context.Context, next *goose.Source) error {
+	_, err := m.ApplyVersion(ctx, next.Version, true)
+	return err
+}
+
+// finish does what follows the tables: what SQL alone cannot migrate, the queue,
+// and a note of who migrated.
+func (m *migration) finish(ctx context.Context, q queueMigration) error {
+	if err := inheritSigning(ctx, m.dialect, m.db); err != nil {
+		return err
 	}
+	if err := q.up(ctx); err != nil {
+		return err
+	}
+	if m.program == "" {
+		return nil
+	}
+	return gen.New(m.handle(m.db)).SaveMeta(ctx, gen.SaveMetaParams{Name: migratedBy, Value: []byte(m.program)})
+}
+
+// handle makes queries with PostgreSQL's parameters work on either database.
+func (m *migration) handle(db gen.DBTX) gen.DBTX {
+	if m.dialect == goose.DialectSQLite3 {
+		return numbered{db}
+	}
+	return db
+}
+
+// queueMigration brings River's tables to the schema of this program.
+type queueMigration interface {
+	refuseNewer(ctx context.Context) error
+	isCurrent(ctx context.Context) (bool, error)
+	up(ctx context.Context) error
+}
+
+type riverMigration[T any] struct {
+	*rivermigrate.Migrator[T]
+	exec    riverdriver.Executor
+	program string
+}
+
+func newQueueMigration[T any](driver riverdriver.Driver[T], cfg Config) (queueMigration, error) {
+	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{cfg.Log.Handler()})})
+	if err != nil {
+		return nil, fmt.Errorf("read queue migrations: %w", err)
+	}
+	return &riverMigration[T]{m, driver.GetExecutor(), cfg.Version}, nil
+}
+
+// refuseNewer returns ErrNewer if a newer program has migrated the queue: a
+// newer River may come without a migration of Sluice's own tables.
+func (m *riverMigration[T]) refuseNewer(ctx context.Context) error {
+	exists, err := m.exec.TableExists(ctx, &riverdriver.TableExistsParams{Table: "river_migration"})
+	if err != nil {
+		return fmt.Errorf("read the schema version of the queue: %w", err)
+	}
+	if !exists {
+		return nil
+	}
+	present, err := m.exec.MigrationGetByLine(ctx, &riverdriver.MigrationGetByLineParams{Line: riverdriver.MigrationLineMain})
+	if err != nil {
+		return fmt.Errorf("read the schema version of the queue: %w", err)
+	}
+	if known := m.AllVersions(); len(present) > len(known) {
+		return newerError(int64(len(present)), int64(len(known)), "", m.program)
+	}
+	return nil
+}
+
+func (m *riverMigration[T]) isCurrent(ctx context.Context) (bool, error) {
+	v, err := m.Validate(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("read the schema version of the queue: %w", err)
+	}
+	return v.OK, nil
+}
+
+func (m *riverMigration[T]) up(ctx context.Context) error {
 	if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate queue: %w", err)
+		return fmt.Errorf("migrate the queue: %w", err)
 	}
 	return nil
 }
@@ -113,3 +211,28 @@ func migrateRiver[T any](ctx context.Context, driver riverdriver.Driver[T], log 
 type quietHandler struct{ slog.Handler }
 
 func (quietHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+// sqliteFiles are migrations without the word CONCURRENTLY, which only
+// PostgreSQL knows. On SQLite nobody waits for an index: one process writes.
+type sqliteFiles struct{ fs.FS }
+
+// Open opens a file. The text of a migration is rewritten.
+func (f sqliteFiles) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, err
+	}
+	return &sqliteFile{file, bytes.NewReader([]byte(strings.ReplaceAll(string(text), " CONCURRENTLY", "")))}, nil
+}
+
+type sqliteFile struct {
+	fs.File
+	text io.Reader
+}
+
+// Read reads the rewritten text.
+func (f *sqliteFile) Read(p []byte) (int, error) { return f.text.Read(p) }

@@ -2,11 +2,14 @@ package db_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"sluice/db"
 	"sluice/db/dbtest"
+	"sluice/flow"
 )
 
 // A database of the first form is brought to the present one with all it holds.
@@ -44,16 +47,103 @@ func TestOpen_an_older_form(t *testing.T) {
 	}
 }
 
-// What a newer program has changed is left alone by an older one.
-func TestOpen_a_newer_form(t *testing.T) {
+// each runs a test on a migrated database of each kind.
+func each(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 	t.Parallel()
-	cfg := dbtest.SQLiteConfig(t)
-	if err := db.PretendNewer(t.Context(), cfg); err != nil {
-		t.Fatal(err)
+	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, config(t))
+		})
 	}
-	if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrNewer) {
-		t.Errorf("it opened: %v", err)
+}
+
+// An older program refuses a database that a newer one has migrated, and says
+// which versions do not fit and what to do.
+func TestOpen_a_newer_schema(t *testing.T) {
+	each(t, func(t *testing.T, cfg db.Config) {
+		refused := func(text string) {
+			t.Helper()
+			s, err := db.Open(t.Context(), cfg)
+			if err == nil {
+				_ = s.Close()
+			}
+			if !errors.Is(err, db.ErrNewer) || !strings.Contains(fmt.Sprint(err), text) {
+				t.Errorf("got error %v, want %q in it", err, text)
+			}
+		}
+		exec := func(statement string) {
+			t.Helper()
+			if err := db.Exec(t.Context(), cfg, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg.Version = "7.8.9"
+		s, err := db.Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)")
+		exec("DELETE FROM meta WHERE name = 'migrated_by'") // a program that does not note it
+		refused("this database: it has schema version 99999, and this program, 7.8.9, supports versions up to ")
+		exec("INSERT INTO meta (name, value) VALUES ('migrated_by', '9.9.9')")
+		refused("this database, 9.9.9: it has schema version 99999")
+		refused("start the newer program, or restore a backup from before the upgrade")
+		exec("DELETE FROM goose_db_version WHERE version_id = 99999")
+		exec("INSERT INTO river_migration (line, version) VALUES ('main', 99)")
+		refused("supports versions up to ")
+		exec("DELETE FROM river_migration WHERE version = 99")
+		exec("DELETE FROM meta WHERE name = 'migrated_by'")
+	})
+}
+
+// A store that is open while a newer program adds columns to every table goes on
+// working: its statements name the columns that they use.
+func TestStore_outlives_a_newer_schema(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		w.startAndFinish() // so that statements are prepared
+		for _, table := range w.tables() {
+			w.exec("ALTER TABLE " + table + " ADD COLUMN added_later BIGINT NOT NULL DEFAULT 0")
+		}
+		w.exec("CREATE TABLE added_later (id TEXT NOT NULL PRIMARY KEY)")
+		run := w.startAndFinish()
+		wantEqual(t, "state", w.find(run.ID).State, flow.RunSucceeded)
+		w.newFlow(ws)
+		w.must(w.Audit(w.ctx, ws, "cli", "a", "", ""))
+		wantIntact(t, verified(t, w.Store, ws), 1)
+		w.exec("DROP TABLE added_later") // another test gets the database next
+		for _, table := range w.tables() {
+			w.exec("ALTER TABLE " + table + " DROP COLUMN added_later")
+		}
+	})
+}
+
+// tables names the tables of Sluice itself.
+func (w *world) tables() (names []string) {
+	w.t.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'"
+	if w.Pool() != nil {
+		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' AND tablename NOT LIKE 'goose%'"
 	}
+	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
+		rows, err := tx.DB().QueryContext(w.ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for names = nil; rows.Next(); {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return rows.Err()
+	}))
+	return names
 }
 
 // Inserts of jobs do not pay for indexes that no query uses.

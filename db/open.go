@@ -45,6 +45,8 @@ type Config struct {
 
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
+	Version string // of the program; an older one names it when it refuses the database
+
 	Log    *slog.Logger     // default discards
 	Now    func() time.Time // default: the machine's clock on SQLite, the database's on PostgreSQL
 	Random io.Reader        // of identifiers; default crypto/rand
@@ -52,7 +54,8 @@ type Config struct {
 	// pretend that machines disagree about the time.
 	MachineNow func() time.Time
 
-	keys *keyset.Handle // the old and the new master key, while it is rotated
+	keys       *keyset.Handle // the old and the new master key, while it is rotated
+	migrations fs.FS          // default migrationFiles
 }
 
 func (c Config) withDefaults() Config {

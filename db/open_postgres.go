@@ -29,11 +29,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	if err := s.requirePostgres(ctx); err != nil {
-		s.pool.Close()
-		return err
-	}
-	if err := migratePostgres(ctx, s.pool, s.cfg.Log); err != nil {
+	if err := s.preparePostgres(ctx); err != nil {
 		s.pool.Close()
 		return err
 	}
@@ -53,6 +49,14 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	})
 	s.bucket = &table{s}
 	return nil
+}
+
+// preparePostgres checks that the database can be used, and migrates it.
+func (s *Store) preparePostgres(ctx context.Context) error {
+	if err := s.requirePostgres(ctx); err != nil {
+		return err
+	}
+	return s.migratePostgres(ctx)
 }
 
 // requirePostgres returns ErrNoDatabase if the tables must exist and do not.

@@ -55,14 +55,14 @@ func (s *Store) busyOption() string {
 	return fmt.Sprintf("&_busy_timeout=%d", s.cfg.BusyTimeout.Milliseconds())
 }
 
-// migrateSQLite migrates while no other process does.
-func (s *Store) migrateSQLite(ctx context.Context) error {
-	lock := flock.New(filepath.Join(s.cfg.DataDir, "sluice.migrate.lock"), flock.SetPermissions(0o600))
+// lockMigration waits until no other process migrates the database in a
+// directory, and keeps others out until unlock.
+func lockMigration(dir string) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(dir, "sluice.migrate.lock"), flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("lock for migration: %w", err)
+		return nil, fmt.Errorf("lock for migration: %w", err)
 	}
-	defer lock.Unlock()
-	return migrateSQLite(ctx, s.sqlite, s.cfg.Log)
+	return func() { _ = lock.Unlock() }, nil
 }
 
 // makePrivate creates the file for its owner alone before SQLite would create

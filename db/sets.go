@@ -285,6 +285,11 @@ func (t *set) queueLimits(b *pgx.Batch) {
 	})
 }
 
+// keyColumns are the columns of gen.Key: a newer program may have added others.
+const keyColumns = `id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at,
+	expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until,
+	previous_used_at, previous_used_ip, previous_uses, webhook_secret`
+
 func (t *set) queueKeys(b *pgx.Batch) {
 	var ids []string
 	for _, m := range t.members {
@@ -296,7 +301,7 @@ func (t *set) queueKeys(b *pgx.Batch) {
 		return
 	}
 	slices.Sort(ids)
-	b.Queue("SELECT * FROM keys WHERE id = ANY($1)", slices.Compact(ids)).Query(func(rows pgx.Rows) error {
+	b.Queue("SELECT "+keyColumns+" FROM keys WHERE id = ANY($1)", slices.Compact(ids)).Query(func(rows pgx.Rows) error {
 		keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[gen.Key])
 		for _, r := range keys {
 			k := keyOf(r)
