@@ -18,6 +18,7 @@ type Examination struct {
 	Log             int64         // bytes of SQLite's write-ahead log
 	Damage          string        // what a check of SQLite found; empty when it is sound
 	Skew            time.Duration // by which this machine's clock is ahead of the database's
+	Pooler          bool          // a connection pooler stands before PostgreSQL
 	Open            map[flow.RunState]int64
 	Pending, Failed int64 // deliveries that are being tried, and that failed in the last day
 	Files           int64
@@ -66,6 +67,7 @@ func (s *Store) examinePostgres(ctx context.Context, e *Examination) error {
 		return fmt.Errorf("look at PostgreSQL: %w", err)
 	}
 	e.Engine += version
+	e.Pooler = s.pooler
 	err := s.syncClock(ctx, s.reader)
 	e.Skew = s.clock.skew()
 	return err

@@ -93,6 +93,7 @@ type Store struct {
 
 	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
 	pool     *pgxpool.Pool // nil on SQLite
+	pooler   bool          // a connection pooler stands before PostgreSQL
 	reader   *sql.DB
 	read     *gen.Queries
 	writer   writer

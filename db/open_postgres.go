@@ -53,6 +53,9 @@ func (s *Store) openPostgres(ctx context.Context) error {
 
 // preparePostgres checks that the database can be used, and migrates it.
 func (s *Store) preparePostgres(ctx context.Context) error {
+	if err := s.checkPooler(ctx); err != nil {
+		return err
+	}
 	if err := s.requirePostgres(ctx); err != nil {
 		return err
 	}

@@ -162,6 +162,11 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 // unopened says why the database does not open. A driver lists every address it
 // tried on a line of its own, so the last line has the cause.
 func (f *findings) unopened(err error) {
+	if errors.Is(err, db.ErrPooler) {
+		f.add("pooler", wrong, "Let DATABASE_URL lead to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
+			"DATABASE_URL leads to a connection pooler in transaction or statement mode, which Sluice does not support.")
+		return
+	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	text, advice := lines[0], ""
 	if len(lines) > 1 {
@@ -203,6 +208,9 @@ func (f *findings) database(e db.Examination) {
 		f.add("database", wrong, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
 	} else {
 		f.add("database", fine, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
+	}
+	if e.Pooler {
+		f.add("pooler", fine, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL leads to a connection pooler in session mode.")
 	}
 	if e.Log > largeLog {
 		f.add("write-ahead log", notice, "A reader that never ends, such as another program with the database open, keeps it from being folded back.", "It has grown to %s.", flow.Size(e.Log))

@@ -1,0 +1,82 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrPooler refuses a DATABASE_URL that leads to a connection pooler in
+// transaction mode: it gives the statements of one connection to different
+// sessions of PostgreSQL, so that LISTEN, advisory locks, settings and prepared
+// statements are lost.
+var ErrPooler = errors.New("DATABASE_URL leads to a connection pooler in transaction or statement mode, which Sluice does not support; " +
+	"connect to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer)")
+
+// poolerProbes is how many further connections look for a shared session. One
+// is enough unless other clients use the pooler at the same moment.
+const poolerProbes = 3
+
+// checkPooler finds out whether a connection pooler stands before PostgreSQL,
+// and returns ErrPooler if it does not give each connection a session of its own.
+func (s *Store) checkPooler(ctx context.Context) error {
+	held, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	defer held.Release()
+	first := held.Conn()
+	backend, err := backendOf(ctx, first)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	// PostgreSQL tells a client the number of its process when it connects; a
+	// pooler tells a number of its own.
+	if s.pooler = backend != int(first.PgConn().PID()); !s.pooler {
+		return nil
+	}
+	for range poolerProbes {
+		if err := probePooler(ctx, first, backend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probePooler returns ErrPooler if the backend process of an open connection is
+// given to a second connection, or replaced by another.
+func probePooler(ctx context.Context, first *pgx.Conn, backend int) error {
+	second, err := pgx.ConnectConfig(ctx, first.Config())
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	defer second.Close(context.WithoutCancel(ctx))
+	if _, err := second.Exec(ctx, "BEGIN"); err != nil {
+		return fmt.Errorf("%w (%w)", ErrPooler, err) // statement mode knows no transactions
+	}
+	theirs, err := backendOf(ctx, second)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	own, err := backendOf(ctx, first)
+	if err != nil {
+		return fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if theirs == backend || own != backend {
+		return ErrPooler
+	}
+	return nil
+}
+
+// backendOf returns the number of the PostgreSQL process that serves a connection. It uses the simple
+// protocol, which every pooler passes on.
+func backendOf(ctx context.Context, conn *pgx.Conn) (int, error) {
+	results, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(results[0].Rows[0][0]))
+}
