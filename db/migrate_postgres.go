@@ -31,12 +31,13 @@ const (
 	migrationPatience    = 10 * time.Minute
 )
 
-// migratePostgres migrates the database if its schema is not current.
-func (s *Store) migratePostgres(ctx context.Context) error {
-	if current, err := s.isMigrated(ctx); err != nil || current {
+// migratePostgres migrates the database that other connects to, if its schema is
+// not current.
+func (s *Store) migratePostgres(ctx context.Context, other *pgxpool.Pool) error {
+	if current, err := s.isMigrated(ctx, other); err != nil || current {
 		return err
 	}
-	pool, err := migrationPool(ctx, s.pool.Config())
+	pool, err := migrationPool(ctx, other.Config())
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
@@ -105,12 +106,12 @@ func (s *Store) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, 
 
 // isMigrated reports whether there is nothing to migrate. It takes no lock, so
 // that commands start while another instance builds an index.
-func (s *Store) isMigrated(ctx context.Context) (bool, error) {
+func (s *Store) isMigrated(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
 	var exist bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil || !exist {
+	if err := pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil || !exist {
 		return false, err
 	}
-	m, q, err := s.migrationsOver(s.pool)
+	m, q, err := s.migrationsOver(pool)
 	if err != nil {
 		return false, err
 	}
@@ -125,7 +126,7 @@ func (s *Store) isMigrated(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	const done = `SELECT EXISTS (SELECT 1 FROM meta WHERE name = $1) AND NOT EXISTS (SELECT 1 FROM unnest($2::text[]) AS i(name) WHERE to_regclass(i.name) IS NOT NULL)`
-	err = s.pool.QueryRow(ctx, done, signingInherited, unusedIndexes).Scan(&exist)
+	err = pool.QueryRow(ctx, done, signingInherited, unusedIndexes).Scan(&exist)
 	return exist, err
 }
 

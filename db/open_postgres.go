@@ -53,13 +53,13 @@ func (s *Store) openPostgres(ctx context.Context) error {
 
 // preparePostgres checks that the database can be used, and migrates it.
 func (s *Store) preparePostgres(ctx context.Context) error {
-	if err := s.checkPooler(ctx); err != nil {
+	if err := s.checkPooler(ctx, s.pool); err != nil {
 		return err
 	}
 	if err := s.requirePostgres(ctx); err != nil {
 		return err
 	}
-	return s.migratePostgres(ctx)
+	return s.migratePostgres(ctx, s.pool)
 }
 
 // requirePostgres returns ErrNoDatabase if the tables must exist and do not.

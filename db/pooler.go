@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // ErrPooler refuses a DATABASE_URL that leads to a connection pooler in
@@ -22,8 +23,8 @@ const poolerProbes = 3
 
 // checkPooler finds out whether a connection pooler stands before PostgreSQL,
 // and returns ErrPooler if it does not give each connection a session of its own.
-func (s *Store) checkPooler(ctx context.Context) error {
-	held, err := s.pool.Acquire(ctx)
+func (s *Store) checkPooler(ctx context.Context, pool *pgxpool.Pool) error {
+	held, err := pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
