@@ -25,7 +25,7 @@ func (s *server) command(args ...string) result {
 // commandWith gives the command something to read.
 func (s *server) commandWith(stdin string, args ...string) result {
 	s.t.Helper()
-	cmd := exec.Command(sluice, args...)
+	cmd := exec.Command(s.program, args...)
 	cmd.Dir, cmd.Env = s.cwd, environment(s.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return runCommand(s.t, cmd)

@@ -23,6 +23,9 @@ type server struct {
 	cwd string   // where the process and commands run; "" is here
 	env []string // of the process and of every command beside it
 
+	// program is the binary of the process and of every command beside it.
+	program string
+
 	mu     sync.Mutex
 	proc   *process
 	faults []string // lines of the log that no test asked for
@@ -60,7 +63,7 @@ func newServer(t testing.TB, env ...string) *server {
 // stoppedServer is a server that has never been started.
 func stoppedServer(t testing.TB, env ...string) *server {
 	dir := filepath.Join(t.TempDir(), "data")
-	s := &server{t: t, dir: dir}
+	s := &server{t: t, dir: dir, program: sluice}
 	s.env = append([]string{"SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0", "SLUICE_ALLOW_PRIVATE=127.0.0.0/8", "SLUICE_DRAIN_DELAY=0"}, env...)
 	t.Cleanup(s.cleanUp)
 	return s
@@ -70,7 +73,7 @@ func stoppedServer(t testing.TB, env ...string) *server {
 func (s *server) start() {
 	s.t.Helper()
 	p := &process{out: newTail(), errs: newTail(), begun: time.Now(), exited: make(chan struct{})}
-	p.cmd = exec.Command(sluice, "serve")
+	p.cmd = exec.Command(s.program, "serve")
 	p.cmd.Dir, p.cmd.Env = s.cwd, environment(s.env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errs
 	dieWithTests(p.cmd)
