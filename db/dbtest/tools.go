@@ -1,0 +1,17 @@
+package dbtest
+
+import (
+	"os/exec"
+	"testing"
+
+	"sluice/e2e/need"
+)
+
+// Tool prepares a run of a PostgreSQL program, such as pg_dump, of the same
+// version as the server. The test is omitted if it is not installed.
+func Tool(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	path := binary(name)
+	need.Tool(t, name+" is not installed", path != "")
+	return exec.Command(path, args...)
+}
