@@ -64,6 +64,7 @@ const (
 	CodeSetupRequired         Code = "setup_required"
 	CodeStorageFull           Code = "storage_full"
 	CodeOverloaded            Code = "overloaded"
+	CodeUnavailable           Code = "unavailable" // the database cannot be reached
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
 	CodeQuotaExceeded         Code = "quota_exceeded"

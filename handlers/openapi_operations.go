@@ -59,7 +59,7 @@ var (
 
 	docReady = operation{id: "ready", tag: "Server", summary: "Whether this instance wants requests",
 		answers:  []answer{{status: 200, text: "It does.", schema: "Health"}},
-		problems: []flow.Code{flow.CodeDraining}}
+		problems: []flow.Code{flow.CodeDraining, flow.CodeUnavailable}}
 
 	docAPI = operation{id: "showAPI", tag: "Server", summary: "This document", answers: []answer{{status: 200, text: "An OpenAPI document.", schema: "OpenAPI"}}}
 
@@ -191,7 +191,7 @@ func accessProblems(r *route) []flow.Code {
 	}
 	codes := []flow.Code{
 		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
-		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded,
+		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded, flow.CodeUnavailable,
 	}
 	if r.method != http.MethodDelete && r.access != accessFile { // those give no body, or whatever a file is
 		codes = append(codes, flow.CodeNotAcceptable)

@@ -55,6 +55,7 @@ var problemKinds = map[flow.Code]problemKind{
 	flow.CodeOverloaded:            {503, "Overloaded", time.Second},
 	flow.CodeSetupRequired:         {503, "Set-up required", time.Minute},
 	flow.CodeStorageFull:           {503, "Storage full", 30 * time.Second},
+	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
 }
 
 // routerCodes are the codes of what the router itself answers.

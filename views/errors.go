@@ -25,6 +25,9 @@ func ProblemOf(status int, requestID string) Problem {
 	case 410:
 		return Problem{Status: 410, Title: "This is no longer here", Text: "What was here was archived, or its content was erased."}
 	}
+	if status == 503 {
+		return Problem{Status: 503, Title: "Sluice is busy", Text: "Nothing that was saved is lost. Try again in a few seconds."}
+	}
 	if status < 500 {
 		return Problem{Status: status, Title: "That did not work", Text: "Nothing was changed. Go back and try again."}
 	}

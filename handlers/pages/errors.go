@@ -3,7 +3,9 @@ package pages
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -59,6 +61,7 @@ var statuses = map[flow.Code]int{
 	flow.CodeDraining:           http.StatusServiceUnavailable,
 	flow.CodeOverloaded:         http.StatusServiceUnavailable,
 	flow.CodeStorageFull:        http.StatusServiceUnavailable,
+	flow.CodeUnavailable:        http.StatusServiceUnavailable,
 }
 
 // statusGone is the status of a request whose client is gone. It is never
@@ -82,7 +85,12 @@ func (s *Server) fail(err error, ec echo.Context) {
 		c.failPart(status, text)
 		return
 	}
-	_ = c.identify() // who is signed in keeps the navigation
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.After > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.After.Seconds()))))
+	}
+	if !flow.IsUnavailable(err) {
+		_ = c.identify() // who is signed in keeps the navigation
+	}
 	problem := views.ProblemOf(status, c.requestID())
 	if text != "" && status != http.StatusNotFound {
 		problem.Text = text

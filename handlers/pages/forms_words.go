@@ -36,6 +36,7 @@ var refusals = map[flow.Code]formRefusal{
 	flow.CodeBodyTooLarge:       {http.StatusRequestEntityTooLarge, "This is more than the form takes at once. Shorten the texts or choose smaller files.", 0},
 	flow.CodeDraining:           {http.StatusServiceUnavailable, "The form pauses for a moment. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
 	flow.CodeOverloaded:         {http.StatusServiceUnavailable, "The form pauses for a moment. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
+	flow.CodeUnavailable:        {http.StatusServiceUnavailable, "The form pauses for a moment. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
 	flow.CodeStorageFull:        {http.StatusServiceUnavailable, "The form can take nothing right now. Try again later, or tell whoever gave you its address.", 0},
 }
 
