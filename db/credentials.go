@@ -105,7 +105,11 @@ func (s *Store) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.
 
 // ListCredentials returns the credentials of a workspace, by name.
 func (s *Store) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
-	rows, err := s.read.ListCredentials(ctx, ws)
+	var rows []gen.Credential
+	err := s.again(ctx, func() (err error) {
+		rows, err = s.read.ListCredentials(ctx, ws)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list credentials: %w", err)
 	}

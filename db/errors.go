@@ -33,23 +33,25 @@ var ErrClosed = errors.New("db: the store is closed")
 // retryAfter is when it is worth to come back to a busy or full database.
 const retryAfter = 5 * time.Second
 
-// storageError gives a full or busy database its public name and keeps the
-// cause for the log.
+// storageError gives a full, busy or unavailable database its public name and
+// keeps the cause for the log.
 func storageError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case isFull(err):
-		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", err)
+		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", retryAfter, err)
+	case isOutage(err):
+		return unavailable(err)
 	case isBusy(err):
-		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", err)
+		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", retryAfter, err)
 	}
 	return classified(err)
 }
 
-func named(code flow.Code, sentence string, cause error) error {
+func named(code flow.Code, sentence string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", sentence)
-	e.Retryable, e.After = true, retryAfter
+	e.Retryable, e.After = true, after
 	return fmt.Errorf("%w (%w)", e, cause)
 }
 
@@ -69,7 +71,7 @@ func isBusy(err error) bool {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case "53200", "53300", "55P03", "57P03": // memory, connections, lock, starting up
+		case "53200", "55P03", "57014": // memory, time limits of locks and statements
 			return true
 		}
 	}

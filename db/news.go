@@ -24,7 +24,7 @@ func (s *Store) TellOthers(ctx context.Context, topic, text string) error {
 	if len(payload) > maxNews {
 		return fmt.Errorf("tell others of %s: %d bytes are too many", topic, len(payload))
 	}
-	if _, err := s.pool.Exec(ctx, "SELECT pg_notify($1, $2)", newsChannel, payload); err != nil {
+	if _, err := s.reader.ExecContext(ctx, "SELECT pg_notify($1, $2)", newsChannel, payload); err != nil {
 		return fmt.Errorf("tell others of %s: %w", topic, err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
@@ -42,6 +43,12 @@ type Config struct {
 	Capacity        int           // runs admitted at once by this process; default 256
 	MaxFile         int64         // bytes of one file; default 512 MiB
 	Quota           flow.Storage  // default quota of every workspace but the default one; 0 is unlimited
+
+	// Instance names this server among those that share a PostgreSQL database, as
+	// Heartbeat does. It is in the application name of its sessions, so that
+	// others can end them when it is dead. Empty for commands, which are not
+	// bound by the time limits of a server's statements.
+	Instance string
 
 	MustExist bool // Open returns ErrNoDatabase instead of creating a database
 
@@ -94,13 +101,20 @@ type Store struct {
 	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
 	pool     *pgxpool.Pool // nil on SQLite
 	pooler   bool          // a connection pooler stands before PostgreSQL
+	slots    *slots        // bounds how much of the pool reader uses
+	vital    lane          // for what must not wait for others
 	reader   *sql.DB
 	read     *gen.Queries
 	writer   writer
 	sets     *setWriter // of PostgreSQL; nil on SQLite
 	notifier *notifier  // of PostgreSQL
 	bucket   bucket     // the content of files
-	engine   *flock.Flock
+	// connect is how to connect to PostgreSQL, and sizesItself whether the size
+	// of the pool follows from what PostgreSQL takes.
+	connect     *pgx.ConnConfig
+	sizesItself bool
+	outages     outages
+	engine      *flock.Flock
 	// busyBefore holds the runs that were at work in the previous process with
 	// this data directory, until their crash is counted.
 	busyBefore map[string]bool
@@ -157,6 +171,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := connect(ctx); err != nil {
 		return nil, unopened(cfg.DataDir, err)
 	}
+	s.useVital()
 	if err := s.prepare(ctx); err != nil {
 		_ = s.Close()
 		return nil, unopened(cfg.DataDir, err)
@@ -202,6 +217,7 @@ func (s *Store) Close() error {
 	if s.sets != nil {
 		err = errors.Join(s.sets.close(), err)
 	}
+	err = cmp.Or(err, s.vital.close())
 	for _, db := range []*sql.DB{s.reader, s.sqlite} {
 		if db != nil {
 			err = cmp.Or(err, db.Close())
@@ -238,5 +254,5 @@ func (s *Store) write(ctx context.Context, d durability, fn func(*Tx) error) err
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return storageError(s.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.named(s.writer.write(ctx, &member{fn: fn, d: d}))
 }

@@ -2,19 +2,17 @@ package db
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"sluice/db/gen"
 )
-
-// runChannel is where instances tell each other which run was written.
-const runChannel = "sluice_run"
 
 func (s *Store) openPostgres(ctx context.Context) error {
 	cfg, err := pgxpool.ParseConfig(s.cfg.DatabaseURL)
@@ -22,28 +20,19 @@ func (s *Store) openPostgres(ctx context.Context) error {
 		// The error would repeat the URL and the password in it.
 		return fmt.Errorf("DATABASE_URL is not a usable postgres:// URL")
 	}
-	if !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns") {
-		cfg.MaxConns = max(cfg.MaxConns, 24)
-	}
-	cfg.AfterConnect = tune
-	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-		return fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	if err := s.preparePostgres(ctx); err != nil {
-		s.pool.Close()
+	s.sizesItself = s.cfg.Instance != "" && !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns")
+	s.bound(cfg.ConnConfig)
+	s.connect = cfg.ConnConfig.Copy()
+	size, err := s.preparePostgres(ctx, cfg)
+	if err != nil {
 		return err
 	}
-	s.reader = stdlib.OpenDBFromPool(s.pool)
-	if err := s.syncClock(ctx, s.reader); err != nil {
-		s.pool.Close()
+	if err := s.openPools(ctx, cfg, size); err != nil {
 		return err
 	}
-	s.read = gen.New(s.reader)
-	s.writer = &postgresWriter{s: s}
-	if err := s.openSets(ctx, cfg); err != nil {
-		s.pool.Close()
-		return err
-	}
+	s.read = gen.New(reader{s.reader, s})
+	s.writer = &postgresWriter{s, s.reader}
+	s.sets = newSetWriter(s)
 	s.notifier = newNotifier(s.pool, func(err error) {
 		s.cfg.Log.Warn("other instances were not told of runs that were written", "error", err)
 	})
@@ -51,24 +40,66 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	return nil
 }
 
-// preparePostgres checks that the database can be used, and migrates it.
-func (s *Store) preparePostgres(ctx context.Context) error {
-	if err := s.checkPooler(ctx, s.pool); err != nil {
-		return err
+// preparePostgres migrates the database and finds how many connections this
+// instance may use. It works on a pool of its own without time limits: a
+// migration takes as long as it takes, and waits for that of another instance.
+func (s *Store) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size poolSize, err error) {
+	cfg = cfg.Copy()
+	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = min(cfg.MaxConns, commandConnections), 0, 0
+	pool, err := openPool(ctx, cfg)
+	if err != nil {
+		return size, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	if err := s.requirePostgres(ctx); err != nil {
-		return err
+	defer pool.Close()
+	if err := s.checkPooler(ctx, pool); err != nil {
+		return size, err
 	}
-	return s.migratePostgres(ctx, s.pool)
+	if err := s.requirePostgres(ctx, pool); err != nil {
+		return size, err
+	}
+	if err := s.migratePostgres(ctx, pool); err != nil {
+		return size, err
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	if err := s.syncClock(ctx, db); err != nil {
+		return size, err
+	}
+	return s.measure(ctx, db)
 }
 
+// openPool opens a pool and makes its first connection. Several instances may
+// start at once on a server that takes few connections: one that finds it full
+// waits until the others have made room, which takes them a heartbeat.
+func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(openPatience)
+	for failed := 1; ; failed++ {
+		err := pool.Ping(ctx)
+		if err == nil {
+			return pool, nil
+		}
+		if !isTooMany(err) || time.Now().After(deadline) || !backOff(ctx, failed) {
+			pool.Close()
+			return nil, err
+		}
+	}
+}
+
+// openPatience is how long opening a store waits for PostgreSQL to take another
+// connection.
+const openPatience = 20 * time.Second
+
 // requirePostgres returns ErrNoDatabase if the tables must exist and do not.
-func (s *Store) requirePostgres(ctx context.Context) error {
+func (s *Store) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 	if !s.cfg.MustExist {
 		return nil
 	}
 	var exist bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil {
+	if err := pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	if !exist {
@@ -77,85 +108,45 @@ func (s *Store) requirePostgres(ctx context.Context) error {
 	return nil
 }
 
-// openSets opens the connections on which sets of writes are carried out.
-func (s *Store) openSets(ctx context.Context, cfg *pgxpool.Config) error {
-	cfg = cfg.Copy()
-	cfg.MaxConns, cfg.MinConns = parallelSets, 0
-	cfg.AfterConnect = tuneSets
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+// openPools opens the pool for ordinary work and the reserved one.
+func (s *Store) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize) (err error) {
+	cfg.AfterConnect = s.tune(cfg.ConnConfig)
+	if s.cfg.Instance != "" {
+		limitAnswers(cfg.ConnConfig)
+	}
+	cfg.ShouldPing, cfg.PingTimeout = s.shouldPing, pingTimeout
+	reserved := cfg.Copy()
+	switch {
+	case s.sizesItself:
+		cfg.MaxConns = int32(size.main)
+	case s.cfg.Instance == "" && !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns"):
+		cfg.MaxConns = commandConnections
+	}
+	s.slots = newSlots(int(cfg.MaxConns))
+	if s.sizesItself {
+		cfg.MaxConns = mostConnections // slots can grow up to it
+	}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	s.sets = newSetWriter(s, pool)
+	s.reader = openLent(s.pool, s.slots, s.noteOutage)
+	if s.cfg.Instance == "" {
+		return nil
+	}
+	reserved.MaxConns, reserved.MinConns, reserved.MinIdleConns = int32(size.reserved), 0, 0
+	pool, err := pgxpool.NewWithConfig(ctx, reserved)
+	if err != nil {
+		return errors.Join(fmt.Errorf("open PostgreSQL: %w", err), s.reader.Close())
+	}
+	db := openLent(pool, newSlots(size.reserved), s.noteOutage)
+	s.vital = lane{pool: pool, db: db, read: gen.New(reader{db, s}), writer: &postgresWriter{s, db}}
 	return nil
 }
 
-// tuneSets makes PostgreSQL plan each statement over a set once, and look up
-// its rows by their keys: it cannot know how short the arrays are.
-func tuneSets(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SET plan_cache_mode = force_generic_plan; SET enable_bitmapscan = off; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
-	return err
-}
-
-// tune turns bitmap scans off. Open runs are few, but each leaves dead entries
-// behind in the index they are counted by; a plain index scan marks those and
-// is rid of them, a bitmap scan passes over them again and again until the next
-// vacuum. Nothing here reads enough rows for a bitmap to win.
-func tune(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SET enable_bitmapscan = off")
-	return err
-}
-
-// Listen calls told with the ID of every run that any instance writes,
-// FlowEdited with every draft that any instance changes, and Heard with what
-// other instances tell, until ctx ends. On SQLite it only waits: one process
-// writes there, and wakes its own waiters. Whenever it begins to hear, empty IDs
-// say that anything may have been written before.
-func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
-	for s.pool != nil && ctx.Err() == nil {
-		if err := s.listen(ctx, told); ctx.Err() == nil {
-			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
-			pause(ctx, time.Second)
-		}
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (s *Store) listen(ctx context.Context, told func(string)) error {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	// A connection that listens must not serve others afterwards.
-	own := conn.Hijack()
-	defer own.Close(context.WithoutCancel(ctx))
-	for _, channel := range []string{runChannel, editChannel, newsChannel} {
-		if _, err := own.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
-			return err
-		}
-	}
-	told("")
-	s.edited("", "", 0)
-	for {
-		n, err := own.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		switch n.Channel {
-		case editChannel:
-			s.heardEdited(n.Payload)
-		case newsChannel:
-			s.heardNews(n.Payload)
-		default:
-			told(n.Payload)
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+// openLent returns the connections of a pool for database/sql. All of them are
+// kept by the pool.
+func openLent(pool *pgxpool.Pool, slots *slots, lost func(error)) *sql.DB {
+	db := sql.OpenDB(newLender(pool, slots, lost))
+	db.SetMaxIdleConns(0)
+	return db
 }

@@ -44,7 +44,7 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	n := max(4, runtime.NumCPU())
 	s.reader.SetMaxOpenConns(n)
 	s.reader.SetMaxIdleConns(n)
-	s.read = gen.New(numbered{s.reader})
+	s.read = gen.New(reader{numbered{s.reader}, s})
 	s.writer = newGroupWriter(s)
 	s.bucket = newDisk(s)
 	return nil

@@ -40,7 +40,7 @@ func (s *Store) TakeRate(ctx context.Context, name string, perMinute int64) (*fl
 	}
 	var used int64
 	r := &flow.Rate{}
-	if err := s.pool.QueryRow(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
+	if err := s.reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
 	r.Full = max(time.Duration(used)*time.Microsecond, 0)

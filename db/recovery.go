@@ -56,7 +56,7 @@ func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, 
 		}
 	}
 	var report flow.Recovery
-	err := s.write(ctx, durable, func(tx *Tx) error {
+	err := s.writeVital(ctx, durable, func(tx *Tx) error {
 		r := &recovery{tx: tx}
 		if err := work(r, instanceID); err != nil {
 			return err

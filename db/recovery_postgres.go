@@ -12,13 +12,17 @@ import (
 const recoveryLock = 0x536c7572
 
 // nothingSilent asks before a transaction is begun for it, since mostly there
-// is nothing to recover.
+// is nothing to recover. It ends the sessions of silent instances.
 func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
-	silent, err := silentOf(ctx, s.read, s.silentSince())
+	since := s.silentSince()
+	silent, err := silentOf(ctx, s.vital.read, since)
+	if err == nil && len(silent) > 0 {
+		err = s.endSessions(ctx, silent, since)
+	}
 	if err != nil || len(silent) > 0 {
 		return false, err
 	}
-	suspects, err := s.read.ListSuspects(ctx)
+	suspects, err := s.vital.read.ListSuspects(ctx)
 	return len(suspects) == 0, err
 }
 

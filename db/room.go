@@ -211,7 +211,8 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 	s.self.Store(&instanceID)
 	s.SetCapacity(workers)
 	s.live.forget()
-	return s.write(ctx, relaxed, func(tx *Tx) error {
+	s.resizePool(ctx)
+	return s.writeVital(ctx, relaxed, func(tx *Tx) error {
 		if err := s.syncClock(tx.ctx, tx.db); err != nil {
 			return err
 		}
@@ -222,5 +223,5 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 // LeaveInstance says at shutdown that this instance is gone. What it should
 // still hold is taken over from it without waiting for it to count as dead.
 func (s *Store) LeaveInstance(ctx context.Context, instanceID string) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error { return tx.SilenceInstance(tx.ctx, instanceID) })
+	return s.writeVital(ctx, relaxed, func(tx *Tx) error { return tx.SilenceInstance(tx.ctx, instanceID) })
 }

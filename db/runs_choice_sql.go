@@ -17,9 +17,9 @@ type reads interface {
 // reads are the connections that only read.
 func (s *Store) reads() reads {
 	if s.pool != nil {
-		return s.reader
+		return reader{s.reader, s}
 	}
-	return numbered{s.reader}
+	return reader{numbered{s.reader}, s}
 }
 
 // query is SQL made at run time. Values only ever become arguments: what is

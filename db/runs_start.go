@@ -52,6 +52,11 @@ type startWrite struct {
 
 func (w *startWrite) runID() string { return w.row.ID }
 
+func (w *startWrite) doubted(s *Store, err error) error {
+	w.doubt = w.doubt || err != nil
+	return s.outageOf(err)
+}
+
 // alone carries out the start with statements of its own.
 func (w *startWrite) alone(tx *Tx) (err error) {
 	if w.doubt {

@@ -111,6 +111,9 @@ func (p *runWrite) repeated(tx *Tx) error {
 
 func (p *runWrite) runID() string { return p.row.ID }
 
+// doubted has nothing to note: Run.Writes tells a write that was committed.
+func (p *runWrite) doubted(s *Store, err error) error { return s.outageOf(err) }
+
 // alone carries out the write with statements of its own.
 func (p *runWrite) alone(tx *Tx) error {
 	before := p.run.Sizes

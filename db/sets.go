@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"sluice/db/gen"
 	"sluice/flow"
@@ -26,6 +23,9 @@ const parallelSets = 3
 type setMember interface {
 	// alone carries the write out with statements of its own.
 	alone(tx *Tx) error
+	// doubted takes note of an error of a commit, whose outcome is not known, and
+	// returns it: alone may follow, and must find out.
+	doubted(s *Store, err error) error
 	runID() string
 }
 
@@ -40,21 +40,13 @@ var errAlone = errors.New("db: this write is not carried out in a set")
 // writes the rest and commits.
 type setWriter struct {
 	*groups
-	s    *Store
-	pool *pgxpool.Pool // of its own, so that other work does not hold it up
-	db   *sql.DB       // over the pool
+	s *Store
 }
 
-func newSetWriter(s *Store, pool *pgxpool.Pool) *setWriter {
-	w := &setWriter{s: s, pool: pool, db: stdlib.OpenDBFromPool(pool)}
+func newSetWriter(s *Store) *setWriter {
+	w := &setWriter{s: s}
 	w.groups = newGroups(parallelSets, w.run)
 	return w
-}
-
-func (w *setWriter) close() error {
-	err := errors.Join(w.groups.close(), w.db.Close())
-	w.pool.Close()
-	return err
 }
 
 // writeRun carries out a write that each run makes: on SQLite and within
@@ -65,9 +57,9 @@ func (s *Store) writeRun(ctx context.Context, d durability, set setMember) error
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
-		return storageError(s.writer.write(ctx, m))
+		return s.named(s.writer.write(ctx, m))
 	}
-	return storageError(s.sets.write(ctx, m))
+	return s.named(s.sets.write(ctx, m))
 }
 
 // run carries out a group. Members that do not fit into a set, and all of a
@@ -101,22 +93,20 @@ func (w *setWriter) run(group []*member) {
 // unknown, so a start is looked for first; progress is safe to repeat.
 func (w *setWriter) alone(m *member) {
 	defer close(m.done)
-	if start, ok := m.set.(*startWrite); ok {
-		start.doubt = true
-	}
+	_ = m.set.doubted(w.s, errAlone)
 	m.err = w.s.writer.write(context.Background(), &member{set: m.set, d: m.d})
 }
 
 func (w *setWriter) commit(group []*member) error {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
-	conn, err := w.db.Conn(ctx)
+	conn, err := w.s.reader.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("take connection: %w", err)
 	}
 	defer conn.Close()
 	t := &set{members: group}
-	if err := conn.Raw(func(c any) error { t.conn = c.(*stdlib.Conn).Conn(); return nil }); err != nil {
+	if err := conn.Raw(func(c any) error { t.conn = pgxOf(c); return nil }); err != nil {
 		return err
 	}
 	t.Tx = &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
@@ -178,6 +168,7 @@ func (t *set) carryOut() error {
 func (t *set) open() error {
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
+	b.Queue(planOnce)
 	if !needsSync(t.members) {
 		b.Queue("SET LOCAL synchronous_commit TO OFF")
 	}
@@ -188,6 +179,11 @@ func (t *set) open() error {
 	t.queueClaims(b)
 	return t.conn.SendBatch(t.ctx, b).Close()
 }
+
+// planOnce makes PostgreSQL plan each statement over a set once on a connection,
+// and look its rows up by their keys: it cannot know how short the arrays are.
+const planOnce = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // countBefore counts the admitted runs, unless that was done a moment ago. It
 // comes before the progress, whose effect on the number is known.

@@ -9,20 +9,26 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"sluice/db/gen"
+	"sluice/flow"
 )
 
 const (
 	// writeTimeout bounds a transaction whose server has stopped answering.
 	writeTimeout = time.Minute
-	// maxConflicts is how often a write is repeated that lost a deadlock.
+	// maxConflicts is how often a write is tried that loses deadlocks.
 	maxConflicts = 5
+	// maxRollbacks is how often a write is tried that PostgreSQL gives up for
+	// another reason: a time limit, or the end of its connection.
+	maxRollbacks = 3
 )
 
 // postgresWriter runs every write in a transaction of its own, side by side.
-type postgresWriter struct{ s *Store }
+type postgresWriter struct {
+	s  *Store
+	db *sql.DB
+}
 
 func (w *postgresWriter) close() error { return nil }
 
@@ -32,60 +38,94 @@ func (w *postgresWriter) write(ctx context.Context, m *member) error {
 			return err
 		}
 		err := w.once(ctx, m)
-		if !isConflict(err) || try == maxConflicts {
+		if !writesAgain(ctx, try, err) {
 			return err
 		}
 	}
+}
+
+// writesAgain reports whether a write is to be repeated, after a pause. Nothing
+// of it can have been committed, except in doubt.
+func writesAgain(ctx context.Context, try int, err error) bool {
+	switch {
+	case err == nil || errors.Is(err, errInDoubt):
+		return false
+	case isConflict(err):
+		return try < maxConflicts
+	case flow.OutlastsOutages(ctx) && isPassing(err):
+		return backOff(ctx, try)
+	case isTimeLimit(err):
+		return try < maxRollbacks
+	}
+	return try < maxRollbacks && lostConnection(err) && backOff(ctx, try)
 }
 
 // once opens one transaction for both: database/sql, which the generated
 // queries use, and pgx, which the queue inserts through. It is begun on the
 // pgx connection beneath the *sql.Conn, so both speak inside it.
 func (w *postgresWriter) once(ctx context.Context, m *member) error {
-	conn, err := w.s.reader.Conn(ctx)
+	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("take connection: %w", err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), writeTimeout, errNoAnswer)
 	defer cancel()
-	t, err := begin(ctx, conn)
+	t, err := begin(limited, conn)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer t.Rollback(ctx)
-	tx := &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
+	defer t.Rollback(limited)
+	tx := &Tx{Queries: gen.New(conn), s: w.s, ctx: limited, db: conn, batch: newBatch()}
 	defer w.s.drop(tx.batch)
-	if err := w.carryOut(tx, t, m); err != nil {
+	id, err := w.carryOut(tx, t, m)
+	if err != nil && limited.Err() != nil {
+		return unavailable(fmt.Errorf("%w: %w", errNoAnswer, err))
+	}
+	if err != nil {
 		return err
 	}
-	if err := t.Commit(ctx); err != nil {
+	if m.set != nil { // it finds out by itself what became of an earlier try
+		err = m.set.doubted(w.s, t.Commit(limited))
+	} else {
+		err = w.s.commit(ctx, limited, t, id)
+	}
+	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	w.s.wake(tx.batch)
 	return nil
 }
 
-func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) error {
+// carryOut does everything but the commit and returns the ID of the transaction.
+func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
 	if m.d == relaxed {
 		if _, err := t.Exec(tx.ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
-			return fmt.Errorf("relax synchronous commit: %w", err)
+			return "", fmt.Errorf("relax synchronous commit: %w", err)
 		}
 	}
 	if err := m.carryOut(tx); err != nil {
-		return err
+		return "", err
 	}
 	if err := tx.flush(t); err != nil {
-		return err
+		return "", err
 	}
 	b := &pgx.Batch{}
-	if err := tx.queueCounters(b); err != nil || b.Len() == 0 {
-		return err
+	if err := tx.queueCounters(b); err != nil {
+		return "", err
 	}
+	b.Queue(selectTransaction).QueryRow(func(row pgx.Row) error {
+		var given *string
+		if err := row.Scan(&given); err != nil || given == nil {
+			return err
+		}
+		id = *given
+		return nil
+	})
 	if err := t.SendBatch(tx.ctx, b).Close(); err != nil {
-		return fmt.Errorf("write counters: %w", err)
+		return "", fmt.Errorf("write counters: %w", err)
 	}
-	return nil
+	return id, nil
 }
 
 // queueCounters adds the statements that write the counters to a batch.
@@ -116,7 +156,7 @@ var errQueued = errors.New("db: only statements without results can be queued")
 
 func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
 	err = conn.Raw(func(c any) error {
-		t, err = c.(*stdlib.Conn).Conn().Begin(ctx)
+		t, err = pgxOf(c).Begin(ctx)
 		return err
 	})
 	return t, err

@@ -51,6 +51,8 @@ type app struct {
 	exposed bool   // others than this machine reach it
 	token   string // lets the command line on this machine in
 	failed  chan error
+
+	instance string // names this process among those that share a database
 }
 
 // lender gives flows what the workspace keeps for them.
@@ -63,8 +65,8 @@ type lender interface {
 // runs that a crash interrupted. It returns when the address answers. Without a
 // lender it uses only its own store.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
-	a := &app{cfg: cfg, log: log, lender: from, token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
-	store, err := cfg.createStore(ctx, log)
+	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
+	store, err := cfg.serverStore(ctx, log, a.instance)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
 	}
-	instance := instanceName()
+	instance := a.instance
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
 		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
 	})

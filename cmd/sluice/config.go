@@ -183,10 +183,17 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, er
 
 // createStore opens the configured database and creates it if there is none.
 func (c *Config) createStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
+	return c.serverStore(ctx, log, "")
+}
+
+// serverStore is createStore for a server: an instance with a name.
+func (c *Config) serverStore(ctx context.Context, log *slog.Logger, instance string) (*db.Store, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	return c.open(ctx, c.database(log))
+	d := c.database(log)
+	d.Instance = instance
+	return c.open(ctx, d)
 }
 
 func (c *Config) open(ctx context.Context, cfg db.Config) (*db.Store, error) {

@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"sync"
@@ -68,7 +69,7 @@ func PostgresConfig(t testing.TB, set ...func(*db.Config)) db.Config {
 		t.Fatalf("create a PostgreSQL database: %v", err)
 	}
 	t.Cleanup(func() { server.giveBack(name) })
-	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey}, set)
+	return change(db.Config{DataDir: t.TempDir(), DatabaseURL: server.url(name), MasterKey: masterKey, Instance: "test-" + rand.Text()}, set)
 }
 
 // masterKey is known, so that templates fit every store.

@@ -1,0 +1,74 @@
+package db
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// limitAnswers makes connections of cfg fail when the server takes longer than
+// answerTimeout to answer.
+func limitAnswers(cfg *pgx.ConnConfig) {
+	dial := cfg.DialFunc
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &answeringConn{Conn: conn}, nil
+	}
+}
+
+// answeringConn bounds the wait for the first bytes of an answer. A connection
+// that only listens is not affected. A deadline that pgx sets, which is how it
+// ends a read when a context ends, is kept.
+type answeringConn struct {
+	net.Conn
+	asked atomic.Bool // something was sent and nothing was read since
+	mu    sync.Mutex
+	given bool // pgx has set a deadline
+}
+
+// Write sends a request.
+func (c *answeringConn) Write(b []byte) (int, error) {
+	c.asked.Store(true)
+	return c.Conn.Write(b)
+}
+
+// Read reads what the server sends.
+func (c *answeringConn) Read(b []byte) (int, error) {
+	c.mu.Lock()
+	if !c.given {
+		var deadline time.Time
+		if c.asked.Load() {
+			deadline = time.Now().Add(answerTimeout)
+		}
+		_ = c.Conn.SetReadDeadline(deadline)
+	}
+	c.mu.Unlock()
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.asked.Store(false)
+	}
+	return n, err
+}
+
+// SetDeadline sets the deadline of reads and writes; zero ends it.
+func (c *answeringConn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = !t.IsZero()
+	return c.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline sets the deadline of reads; zero ends it.
+func (c *answeringConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.given = !t.IsZero()
+	return c.Conn.SetReadDeadline(t)
+}

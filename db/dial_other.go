@@ -1,0 +1,9 @@
+//go:build !linux
+
+package db
+
+import "syscall"
+
+// setUserTimeout does nothing: there is no such option outside of Linux.
+// Keepalives and answerTimeout find a dead peer as well, only later.
+func setUserTimeout(string, string, syscall.RawConn) error { return nil }

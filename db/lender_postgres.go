@@ -1,0 +1,124 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// acquireTimeout bounds the wait for a connection. A request that gets none by
+// then is answered with 503, so that callers do not pile up.
+const acquireTimeout = 5 * time.Second
+
+// lender lends the connections of a pool to database/sql: not more than slots at
+// once, and not after a wait without end. Errors that say that the server cannot
+// be reached become CodeUnavailable here, in one place for reads and writes
+// alike.
+type lender struct {
+	driver.Connector
+	slots *slots
+	lost  func(error) // called for each outage
+}
+
+func newLender(pool *pgxpool.Pool, slots *slots, lost func(error)) *lender {
+	return &lender{stdlib.GetPoolConnector(pool), slots, lost}
+}
+
+// Connect takes a connection of the pool.
+func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
+	defer cancel()
+	if err := c.slots.acquire(limited); err != nil {
+		return nil, c.named(ctx, context.Cause(limited))
+	}
+	for failed := 1; ; failed++ {
+		conn, err := c.Connector.Connect(limited)
+		if err == nil {
+			return &lentConn{Conn: conn.(*stdlib.Conn), c: c}, nil
+		}
+		// Others have what the server can give; one of ours may become free.
+		if isTooMany(err) && backOff(limited, failed) {
+			continue
+		}
+		c.slots.release()
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = errors.Join(errNoConnection, err)
+		}
+		return nil, c.named(ctx, err)
+	}
+}
+
+// isTooMany reports whether the server takes no more connections.
+func isTooMany(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "53300"
+}
+
+// named gives an outage its public name. The end of the caller's context is no
+// outage.
+func (c *lender) named(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || !isOutage(err) {
+		return err
+	}
+	c.lost(err)
+	return unavailable(err)
+}
+
+// lentConn is a connection that database/sql has.
+type lentConn struct {
+	*stdlib.Conn
+	c *lender
+}
+
+// pgxOf returns the pgx connection beneath what (*sql.Conn).Raw passes on.
+func pgxOf(conn any) *pgx.Conn { return conn.(*lentConn).Conn.Conn() }
+
+// Close gives the connection back to the pool.
+func (l *lentConn) Close() error {
+	defer l.c.slots.release()
+	return l.Conn.Close()
+}
+
+// ExecContext runs a statement.
+func (l *lentConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := l.Conn.ExecContext(ctx, query, args)
+	return result, l.c.named(ctx, err)
+}
+
+// QueryContext runs a query.
+func (l *lentConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	found, err := l.Conn.QueryContext(ctx, query, args)
+	if err != nil {
+		return nil, l.c.named(ctx, err)
+	}
+	return &lentRows{found.(*stdlib.Rows), ctx, l.c}, nil
+}
+
+// BeginTx begins a transaction.
+func (l *lentConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	t, err := l.Conn.BeginTx(ctx, opts)
+	return t, l.c.named(ctx, err)
+}
+
+// lentRows are the rows of a query on a lent connection.
+type lentRows struct {
+	*stdlib.Rows
+	ctx context.Context
+	c   *lender
+}
+
+// Next reads a row. The connection may be lost between two of them.
+func (r *lentRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	if err == nil || err == io.EOF { // the end; a lost connection wraps io.EOF
+		return err
+	}
+	return r.c.named(r.ctx, err)
+}

@@ -1,0 +1,135 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Time limits that PostgreSQL applies to the sessions of a server. A frozen
+// instance, or one that the network cut off, may hold locks that all others
+// wait for; these limits bound how long.
+const (
+	// idleInTransaction is the longest pause between two statements of a
+	// transaction. There are only microseconds between them, unless this process
+	// stands still.
+	idleInTransaction = 3 * time.Second
+	// lockTimeout is longer than idleInTransaction, so that who waits for a
+	// frozen instance gets the lock when its session is ended.
+	lockTimeout = 5 * time.Second
+	// statementTimeout is longer than any statement of a server takes.
+	statementTimeout = 30 * time.Second
+	// commandIdle is idleInTransaction of commands, which somebody may suspend
+	// in a terminal for a moment. Commands have no other limits: migrations and
+	// rotations of the master key take as long as they take.
+	commandIdle = time.Minute
+)
+
+// Time limits of connections.
+const (
+	// connectTimeout bounds the attempt to connect to one host.
+	connectTimeout = 5 * time.Second
+	// peerTimeout is how long data may stay unacknowledged, and about how long an
+	// idle peer may be silent, before either side closes the connection.
+	peerTimeout = 10 * time.Second
+	// answerTimeout is how long a server may take to answer a statement. It is
+	// for networks that acknowledge data and lose it afterwards, as proxies do.
+	answerTimeout = statementTimeout + 5*time.Second
+)
+
+// setting is a parameter of a PostgreSQL session.
+type setting struct{ name, value string }
+
+// settings are what a session of this store is set to.
+func (s *Store) settings() []setting {
+	list := []setting{
+		// Open runs are few, but each leaves dead entries behind in the index they
+		// are counted by; a plain index scan marks those and is rid of them, a
+		// bitmap scan passes over them again and again until the next vacuum.
+		// Nothing here reads enough rows for a bitmap to win.
+		{"enable_bitmapscan", "off"},
+		{"tcp_user_timeout", milliseconds(peerTimeout)},
+		{"tcp_keepalives_idle", "5"},
+		{"tcp_keepalives_interval", "2"},
+		{"tcp_keepalives_count", "3"},
+	}
+	if s.cfg.Instance == "" {
+		return append(list, setting{"idle_in_transaction_session_timeout", milliseconds(commandIdle)})
+	}
+	return append(list,
+		setting{"idle_in_transaction_session_timeout", milliseconds(idleInTransaction)},
+		setting{"lock_timeout", milliseconds(lockTimeout)},
+		setting{"statement_timeout", milliseconds(statementTimeout)})
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+// bound applies the time limits to connections of cfg. Settings that
+// DATABASE_URL has itself are left alone.
+func (s *Store) bound(cfg *pgx.ConnConfig) {
+	cfg.RuntimeParams["application_name"] = s.applicationName(cfg.RuntimeParams["application_name"])
+	if s.cfg.Instance != "" && !setsConnectTimeout(s.cfg.DatabaseURL) {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	dialer := net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+		Control:         setUserTimeout,
+		Timeout:         cfg.ConnectTimeout,
+	}
+	cfg.DialFunc = dialer.DialContext
+}
+
+// setsConnectTimeout reports whether the operator chose a connect timeout.
+func setsConnectTimeout(databaseURL string) bool {
+	return strings.Contains(databaseURL, "connect_timeout") || os.Getenv("PGCONNECT_TIMEOUT") != ""
+}
+
+// tune returns what sets up a new connection. It is sent as statements and not
+// with the startup message, in which poolers refuse parameters that they do not
+// know.
+func (s *Store) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
+	var sql strings.Builder
+	for _, set := range s.settings() {
+		_, given := cfg.RuntimeParams[set.name]
+		if !given && !strings.Contains(cfg.RuntimeParams["options"], set.name) {
+			fmt.Fprintf(&sql, "SET %s = '%s';", set.name, set.value)
+		}
+	}
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, sql.String())
+		return err
+	}
+}
+
+// maxApplicationName is how many bytes of an application name PostgreSQL keeps.
+const maxApplicationName = 63
+
+// applicationName names the sessions of this store in pg_stat_activity: "sluice"
+// or the name that DATABASE_URL gives, and the instance.
+func (s *Store) applicationName(given string) string {
+	name := cmp.Or(given, "sluice")
+	if s.cfg.Instance == "" {
+		return name
+	}
+	suffix := sessionSuffix(s.cfg.Instance)
+	return name[:min(len(name), maxApplicationName-len(suffix))] + suffix
+}
+
+// sessionSuffix is how the application name of an instance's sessions ends. The
+// end of the instance's name is what makes it unique.
+func sessionSuffix(instance string) string {
+	instance = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?' // as PostgreSQL has it
+		}
+		return r
+	}, instance)
+	const most = maxApplicationName - len("sluice ")
+	return " " + instance[max(0, len(instance)-most):]
+}

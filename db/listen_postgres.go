@@ -1,0 +1,99 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// runChannel is where instances tell each other which run was written.
+const runChannel = "sluice_run"
+
+// listenCheck is how long the connection that listens may be silent before it
+// is tried: notifications are lost without an error when a proxy or a firewall
+// forgets it.
+const listenCheck = 15 * time.Second
+
+// Listen calls told with the ID of every run that any instance writes,
+// FlowEdited with every draft that any instance changes, and Heard with what
+// other instances tell, until ctx ends. On SQLite it only waits: one process
+// writes there, and wakes its own waiters. Whenever it begins to hear, empty IDs
+// say that anything may have been written before.
+func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
+	for s.pool != nil && ctx.Err() == nil {
+		if err := s.listen(ctx, told); ctx.Err() == nil {
+			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
+			pause(ctx, time.Second)
+		}
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// listen listens on a connection of its own, which is not of a pool: it must
+// not serve others afterwards, nor wait for them.
+func (s *Store) listen(ctx context.Context, told func(string)) error {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for _, channel := range []string{runChannel, editChannel, newsChannel} {
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	told("")
+	s.edited("", "", 0)
+	for {
+		n, err := waitForNotification(ctx, conn)
+		if err != nil {
+			return err
+		}
+		switch {
+		case n == nil:
+		case n.Channel == editChannel:
+			s.heardEdited(n.Payload)
+		case n.Channel == newsChannel:
+			s.heardNews(n.Payload)
+		default:
+			told(n.Payload)
+		}
+	}
+}
+
+// dial opens a connection that does not count as one of the pool.
+func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, s.connect)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tune(s.connect)(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+// waitForNotification returns nil, after trying the connection, if there was
+// no notification for a while.
+func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
+	limited, cancel := context.WithTimeout(ctx, listenCheck)
+	defer cancel()
+	n, err := conn.WaitForNotification(limited)
+	if err == nil || limited.Err() == nil || ctx.Err() != nil {
+		return n, err
+	}
+	answer, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return nil, conn.Ping(answer)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,134 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/flow"
+)
+
+// retryUnavailable is when it is worth to come back to a database that cannot
+// be reached: a restart takes a few seconds.
+const retryUnavailable = 2 * time.Second
+
+// errNoConnection is the cause when no connection became free in time.
+var errNoConnection = errors.New("db: no connection to the database became free in time")
+
+// errNoAnswer is the cause when a transaction took longer than writeTimeout.
+var errNoAnswer = errors.New("db: the database did not answer in time")
+
+// isOutage reports whether an error says nothing about a statement, but that
+// PostgreSQL cannot be reached, shuts down, starts up, or takes no more
+// connections. A statement that failed that way may have been carried out.
+func isOutage(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return isOutageCode(e.Code)
+	}
+	if errors.Is(err, errNoConnection) {
+		return true
+	}
+	if errors.Is(err, context.Canceled) { // by the caller
+		return false
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // of the caller
+		return false
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	for _, cause := range []error{driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	// pgconn has no other name for a statement on a connection that is closed.
+	return pgconn.SafeToRetry(err)
+}
+
+// isOutageCode reports whether a code of PostgreSQL ends the connection, or
+// refuses to open one.
+func isOutageCode(code string) bool {
+	switch code {
+	case "25P03", // idle_in_transaction_session_timeout: this process stood still
+		"25006",                            // read-only, as a server is that is no longer the primary one
+		"53300",                            // too_many_connections
+		"57P01", "57P02", "57P03", "57P05": // shutdown, crash, starting up, idle_session_timeout
+		return true
+	}
+	return len(code) == 5 && code[:2] == "08" // connection exceptions
+}
+
+// isTimeLimit reports whether PostgreSQL gave up a statement, and with it the
+// transaction, because of lock_timeout or statement_timeout.
+func isTimeLimit(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "55P03" || e.Code == "57014")
+}
+
+// unavailable is the public error for an outage.
+func unavailable(cause error) error {
+	if flow.IsUnavailable(cause) {
+		return cause
+	}
+	return named(flow.CodeUnavailable, "The database cannot be reached at the moment. Try again in a few seconds.", retryUnavailable, cause)
+}
+
+// backOff waits between attempts: 50 ms, then twice as long each time up to a
+// second. It reports false when ctx has ended.
+func backOff(ctx context.Context, failed int) bool {
+	pause(ctx, min(50*time.Millisecond<<min(failed-1, 10), time.Second))
+	return ctx.Err() == nil
+}
+
+// outages remembers the last outage.
+type outages struct {
+	lost   atomic.Int64 // when a connection was last lost, in µs since 1970
+	logged atomic.Int64 // when that was last logged
+}
+
+// logOutagesEvery bounds how often an outage is logged: each request finds it.
+const logOutagesEvery = 10 * time.Second
+
+// noteOutage takes note of an error that says that the database cannot be
+// reached, and logs it.
+func (s *Store) noteOutage(err error) {
+	now := time.Now().UnixMicro()
+	s.outages.lost.Store(now)
+	before := s.outages.logged.Load()
+	if now-before > logOutagesEvery.Microseconds() && s.outages.logged.CompareAndSwap(before, now) {
+		s.cfg.Log.Warn("the database cannot be reached, or ends connections; trying again", "error", err)
+	}
+}
+
+// named gives an error of the database its public name.
+func (s *Store) named(err error) error {
+	err = storageError(err)
+	if flow.IsUnavailable(err) {
+		s.noteOutage(err)
+	}
+	return err
+}
+
+// pingTimeout bounds how long an idle connection may take to show that it still
+// works.
+const pingTimeout = 2 * time.Second
+
+// shouldPing reports whether a connection is to be tried before it is used: if
+// it was idle for a while, or since before another one was lost, since mostly
+// all are lost at once.
+func (s *Store) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
+	idleSince := time.Now().Add(-p.IdleDuration).UnixMicro()
+	return p.IdleDuration > time.Second || idleSince <= s.outages.lost.Load()
+}

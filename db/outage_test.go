@@ -1,0 +1,526 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// patience is how long a test waits for something that must happen.
+const patience = 30 * time.Second
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("after %s not yet: %s", patience, what)
+		}
+	}
+}
+
+func openStore(t testing.TB, cfg db.Config) *db.Store {
+	t.Helper()
+	s, err := db.Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// connect opens a connection of the test's own.
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	before, after, _ := strings.Cut(url, "&pool_max_conns=12")
+	conn, err := pgx.Connect(t.Context(), before+after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// queryOne reads one value.
+func queryOne[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) (v T) {
+	t.Helper()
+	if err := conn.QueryRow(context.Background(), sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// newRun is a run of a flow whose start takes the admission lock.
+func newRun(flowID string) flow.NewRun {
+	return flow.NewRun{Key: &flow.Key{ID: "key_a", Concurrency: 1000}, Run: flow.Run{
+		WorkspaceID: ws, FlowID: flowID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
+		Inputs: map[string]any{"ticket": "help"}, Save: true, Timeout: time.Hour,
+	}}
+}
+
+func newFlow(t testing.TB, s *db.Store) string {
+	t.Helper()
+	f := &flow.Flow{WorkspaceID: ws, Name: "Answer", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
+	if err := s.CreateFlow(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	return f.ID
+}
+
+// frozen is an instance that stopped within a transaction that holds the
+// admission lock.
+type frozen struct {
+	thaw chan struct{}
+	done chan error // what became of the write
+	runs atomic.Int32
+}
+
+func freeze(t testing.TB, s *db.Store, flowID string) *frozen {
+	t.Helper()
+	f := &frozen{thaw: make(chan struct{}), done: make(chan error, 1)}
+	holds := make(chan struct{}, 100)
+	go func() {
+		f.done <- s.Together(context.Background(), func(ctx context.Context) error {
+			f.runs.Add(1)
+			if _, err := s.StartRun(ctx, newRun(flowID)); err != nil {
+				return err
+			}
+			holds <- struct{}{}
+			<-f.thaw
+			return nil
+		})
+	}()
+	select {
+	case <-holds:
+	case err := <-f.done:
+		t.Fatalf("the transaction ended: %v", err)
+	}
+	return f
+}
+
+func TestFrozenInstanceStopsNobody(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	a := openStore(t, cfg)
+	cfg.Instance = "test-frozen"
+	b := openStore(t, cfg)
+	flowID := newFlow(t, a)
+	f := freeze(t, b, flowID)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := a.StartRun(ctx, newRun(flowID)); err != nil {
+				t.Errorf("a start beside a frozen instance: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	close(f.thaw)
+	if err := <-f.done; err != nil {
+		t.Errorf("the write of the instance that was frozen: %v", err)
+	}
+	if n := f.runs.Load(); n != 2 {
+		t.Errorf("the write was carried out %d times, want once more after its session was ended", n)
+	}
+	if n := queryOne[int](t, connect(t, cfg.DatabaseURL), "SELECT count(*) FROM runs"); n != 9 {
+		t.Errorf("%d runs were started, want 9", n)
+	}
+}
+
+// sessions counts the sessions of an instance.
+func sessions(t testing.TB, conn *pgx.Conn, instance string) int {
+	t.Helper()
+	return queryOne[int](t, conn, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'sluice ' || $1", instance)
+}
+
+func TestRecoverEndsSessionsOfSilentInstances(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	cfg.DatabaseURL += "&idle_in_transaction_session_timeout=0&lock_timeout=0" // nothing else ends them
+	names := []string{"test-own", "test-silent", "test-living"}
+	stores := map[string]*db.Store{}
+	for _, name := range names {
+		cfg.Instance = name
+		stores[name] = openStore(t, cfg)
+		if err := stores[name].Heartbeat(t.Context(), name, 8); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn := connect(t, cfg.DatabaseURL)
+	flowID := newFlow(t, stores["test-own"])
+	f := freeze(t, stores["test-silent"], flowID)
+	if _, err := conn.Exec(t.Context(), "UPDATE instances SET heartbeat_at = 1 WHERE id = 'test-silent'"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stores["test-own"].Recover(t.Context(), "test-own"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "no session of the silent instance", func() bool { return sessions(t, conn, "test-silent") == 0 })
+	for _, name := range []string{"test-own", "test-living"} {
+		if sessions(t, conn, name) == 0 {
+			t.Errorf("sessions of %s, which lives, were ended", name)
+		}
+	}
+	if _, err := stores["test-own"].StartRun(t.Context(), newRun(flowID)); err != nil {
+		t.Fatal(err)
+	}
+	close(f.thaw)
+	if err := <-f.done; err != nil {
+		t.Errorf("the write of the instance that was frozen: %v", err)
+	}
+}
+
+func TestVitalWorkNeedsNoFreeConnection(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t, func(c *db.Config) {
+		c.DatabaseURL = strings.Replace(c.DatabaseURL, "pool_max_conns=12", "pool_max_conns=2&idle_in_transaction_session_timeout=0", 1)
+	})
+	s := openStore(t, cfg)
+	one, two := newFlow(t, s), newFlow(t, s)
+	thaw := make(chan struct{})
+	var all sync.WaitGroup
+	begun := make(chan struct{})
+	for range 2 {
+		all.Go(func() {
+			err := s.Together(context.Background(), func(context.Context) error {
+				begun <- struct{}{}
+				<-thaw
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	<-begun
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+	if err := s.Heartbeat(t.Context(), cfg.Instance, 8); err != nil {
+		t.Errorf("heartbeat: %v", err)
+	}
+	if _, err := s.Recover(t.Context(), cfg.Instance); err != nil {
+		t.Errorf("recover: %v", err)
+	}
+	_, err := s.FindFlow(t.Context(), ws, one)
+	wantCode(t, err, flow.CodeUnavailable)
+	close(thaw)
+	all.Wait()
+	if _, err := s.FindFlow(t.Context(), ws, two); err != nil {
+		t.Errorf("a read after the connections became free: %v", err)
+	}
+}
+
+// limits are what a session of a store is set to.
+func limits(t *testing.T, s *db.Store) string {
+	t.Helper()
+	var text string
+	err := s.Pool().QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout'),
+		current_setting('statement_timeout'), current_setting('application_name'))`).Scan(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestTimeLimits(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 70) + "-4711-ABCDEFGH"
+	for _, c := range []struct{ name, instance, more, want string }{
+		{"of a server", "host-1-AB", "", "3s 5s 30s sluice host-1-AB"},
+		{"of a command", "", "", "1min 0 0 sluice"},
+		{"chosen in the URL", "host-1-AB", "&statement_timeout=7s&application_name=mine", "3s 5s 7s mine host-1-AB"},
+		{"chosen in the URL's options", "host-1-AB", "&options=-c%20lock_timeout%3D9s", "3s 9s 30s sluice host-1-AB"},
+		{"with a long name", long, "", "3s 5s 30s sluice " + strings.Repeat("?", 63-7-14) + "-4711-ABCDEFGH"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := dbtest.Postgres(t, func(cfg *db.Config) {
+				cfg.Instance = c.instance
+				cfg.DatabaseURL += c.more
+			})
+			wantEqual(t, "limits", limits(t, s), c.want)
+		})
+	}
+}
+
+// A migration waits for that of another instance for as long as it takes.
+func TestTimeLimits_do_not_apply_to_migrations(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	conn := connect(t, cfg.DatabaseURL)
+	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", 0x536c7569); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		s, err := db.Open(context.Background(), cfg)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	eventually(t, "a wait for longer than the time limit of locks", func() bool {
+		return queryOne[bool](t, conn, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+			AND wait_event_type = 'Lock' AND wait_event = 'advisory' AND clock_timestamp() - query_start > INTERVAL '5.5 s')`)
+	})
+	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_unlock($1)", 0x536c7569); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+// starter starts runs, each with an idempotency key, and sends the same request
+// again while the answer is that the database is unavailable, as callers do.
+type starter struct {
+	s      *db.Store
+	flowID string
+	ids    sync.Map // run ID by idempotency key
+	failed atomic.Int32
+}
+
+func (st *starter) start(ctx context.Context, key string) error {
+	for {
+		n := newRun(st.flowID)
+		n.IdempotencyKey, n.Fingerprint = key, "same"
+		started, err := st.s.StartRun(ctx, n)
+		if err == nil {
+			st.ids.Store(key, started.Run.ID)
+			return nil
+		}
+		if st.failed.Add(1); !errors.Is(err, &flow.Error{Code: flow.CodeUnavailable}) || ctx.Err() != nil {
+			return fmt.Errorf("start %s: %w", key, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// check compares what callers know with what is stored.
+func (st *starter) check(t *testing.T, conn *pgx.Conn, want int) {
+	t.Helper()
+	n := 0
+	st.ids.Range(func(key, id any) bool {
+		n++
+		if got := queryOne[string](t, conn, "SELECT run_id FROM idempotency WHERE name = $1", key); got != id {
+			t.Errorf("%v started %v, and %s is stored", key, id, got)
+		}
+		return true
+	})
+	wantEqual(t, "accepted runs", n, want)
+	wantEqual(t, "stored runs", queryOne[int](t, conn, "SELECT count(*) FROM runs"), want)
+}
+
+func TestTerminatedSessionsUnderLoad(t *testing.T) {
+	t.Parallel()
+	cfg := dbtest.PostgresConfig(t)
+	s := openStore(t, cfg)
+	st := &starter{s: s, flowID: newFlow(t, s)}
+	conn := connect(t, cfg.DatabaseURL)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	const workers, each, rounds = 8, 10, 20
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				if err := st.start(ctx, fmt.Sprintf("%d-%d", w, i)); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := s.FindFlow(ctx, ws, st.flowID); err != nil && !flow.IsUnavailable(err) {
+					t.Errorf("read: %v", err)
+				}
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { all.Wait(); close(over) }()
+	ended := 0
+	for round := 0; round < rounds; {
+		n := queryOne[int](t, conn, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if ended += n; n > 0 {
+			round++
+		}
+		select {
+		case <-over:
+			round = rounds
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	<-over
+	if ended == 0 {
+		t.Error("no session was ended")
+	}
+	st.check(t, conn, workers*each)
+}
+
+// The answer to a commit is lost: without an idempotency key nothing but the
+// database itself knows whether the run was started.
+func TestLostAnswerToCommit(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("lost")
+	proxy := dbtest.NewProxy(t, "unix", server.Socket())
+	cfg.Instance, cfg.DatabaseURL = "test-lost", proxy.URL("lost")
+	s := openStore(t, cfg)
+	flowID := newFlow(t, s)
+	var losing atomic.Bool
+	proxy.LoseAnswers(func(sql string) bool { return strings.EqualFold(sql, "commit") && losing.CompareAndSwap(true, false) })
+	conn := connect(t, server.URL("lost"))
+	for i := range 10 {
+		losing.Store(true)
+		started, err := s.StartRun(t.Context(), newRun(flowID))
+		if err != nil {
+			t.Fatalf("start %d: %v", i, err)
+		}
+		if n := queryOne[int](t, conn, "SELECT count(*) FROM runs WHERE id = $1", started.Run.ID); n != 1 {
+			t.Errorf("run %d is stored %d times", i, n)
+		}
+	}
+	wantEqual(t, "runs", queryOne[int](t, conn, "SELECT count(*) FROM runs"), 10)
+	wantEqual(t, "lost answers", proxy.Lost(), 10)
+}
+
+func TestOutageOfTheServer(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("away")
+	cfg.Instance = "test-away"
+	s := openStore(t, cfg)
+	flowID := newFlow(t, s)
+	credential := flow.Credential{WorkspaceID: ws, Name: "c"}
+	if err := s.SaveCredential(t.Context(), credential, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+		server.Stop(signal)
+		begun := time.Now()
+		wantCode(t, s.Ping(t.Context()), flow.CodeUnavailable)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%s: ping failed after %s", signal, took)
+		}
+		_, err := s.FindFlow(t.Context(), ws, flowID)
+		wantCode(t, err, flow.CodeUnavailable)
+		_, err = s.ListFlows(t.Context(), ws, "", 10)
+		wantCode(t, err, flow.CodeUnavailable)
+		_, err = s.StartRun(t.Context(), newRun(flowID))
+		wantCode(t, err, flow.CodeUnavailable)
+		if e := flow.AsError(err); !e.Retryable || e.After <= 0 {
+			t.Errorf("%s: the refusal is %+v", signal, e)
+		}
+		outlasting, cancel := context.WithTimeout(flow.OutlastOutages(t.Context()), patience)
+		results := make(chan error, 3)
+		go func() {
+			_, secret, err := s.OpenCredential(outlasting, ws, "c")
+			if err == nil && secret != "secret" {
+				err = fmt.Errorf("the secret is %q", secret)
+			}
+			results <- err
+		}()
+		go func() {
+			list, err := s.ListCredentials(outlasting, ws)
+			if err == nil && len(list) != 1 {
+				err = fmt.Errorf("there are %d credentials", len(list))
+			}
+			results <- err
+		}()
+		go func() {
+			_, err := s.StartRun(outlasting, newRun(flowID))
+			results <- err
+		}()
+		server.Start()
+		for range cap(results) {
+			if err := <-results; err != nil {
+				t.Errorf("%s: what outlasts outages: %v", signal, err)
+			}
+		}
+		cancel()
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("%s: ping after the start: %v", signal, err)
+		}
+		if _, err := s.FindFlow(t.Context(), ws, flowID); err != nil {
+			t.Errorf("%s: a read after the start: %v", signal, err)
+		}
+	}
+	wantEqual(t, "runs", queryOne[int](t, connect(t, server.URL("away")), "SELECT count(*) FROM runs"), 3)
+}
+
+func TestFewConnections(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{Settings: []string{"max_connections=20"}})
+	cfg := server.Config("few")
+	var stores []*starter
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	var flowID string
+	for i := range 3 {
+		cfg.Instance = fmt.Sprintf("test-few-%d", i)
+		s := openStore(t, cfg)
+		if err := s.Heartbeat(ctx, cfg.Instance, 8); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			flowID = newFlow(t, s)
+		}
+		st := &starter{s: s, flowID: flowID}
+		stores = append(stores, st)
+		var all sync.WaitGroup // fills the pool before the next instance comes
+		for n := range 16 {
+			all.Go(func() {
+				if err := st.start(ctx, fmt.Sprintf("first-%d-%d", i, n)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	var all sync.WaitGroup
+	for i, st := range stores {
+		if err := st.s.Heartbeat(ctx, fmt.Sprintf("test-few-%d", i), 8); err != nil {
+			t.Error(err)
+		}
+		for n := range 32 {
+			all.Go(func() {
+				if err := st.start(ctx, fmt.Sprintf("%d-%d", i, n)); err != nil {
+					t.Error(err)
+				}
+				if _, err := st.s.FindFlow(ctx, ws, flowID); err != nil {
+					t.Errorf("read: %v", err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	failed := 0
+	for _, st := range stores {
+		failed += int(st.failed.Load())
+		if err := st.s.Ping(ctx); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+	}
+	if failed > 0 {
+		t.Errorf("%d starts were refused although connections suffice", failed)
+	}
+	if n := strings.Count(server.Log(), "too many clients already") + strings.Count(server.Log(), "remaining connection slots"); n > 0 {
+		t.Logf("PostgreSQL refused %d connections", n)
+	}
+	conn := connect(t, server.URL("few"))
+	wantEqual(t, "runs", queryOne[int](t, conn, "SELECT count(*) FROM runs"), 3*16+3*32)
+}

@@ -1,0 +1,30 @@
+package db
+
+import (
+	"context"
+	"fmt"
+)
+
+// endSessions ends the database sessions of silent instances, whose frozen
+// transactions would hold locks that the takeover needs. It finds them by their
+// application name; those of living instances, of other databases and of other
+// roles are left alone. Each instance is looked at again in the statement that
+// ends its sessions, since it may have come back.
+func (s *Store) endSessions(ctx context.Context, silent []string, since int64) error {
+	const end = `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
+		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user
+		AND a.pid <> pg_backend_pid() AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = $2 AND i.heartbeat_at > $3)`
+	for _, id := range silent {
+		if id == "" || id == s.holder() {
+			continue
+		}
+		var ended int
+		if err := s.vital.db.QueryRowContext(ctx, end, sessionSuffix(id), id, since).Scan(&ended); err != nil {
+			return fmt.Errorf("end the database sessions of %s: %w", id, err)
+		}
+		if ended > 0 {
+			s.cfg.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
+		}
+	}
+	return nil
+}

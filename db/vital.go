@@ -1,0 +1,65 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/db/gen"
+)
+
+// lane is a set of connections, with everything that works on them. The vital
+// lane is for what must go on while all other connections wait for something:
+// heartbeats, recovery, health checks, and asking about commits in doubt. On
+// SQLite it is the store's ordinary connections.
+type lane struct {
+	pool   *pgxpool.Pool // nil on SQLite and for commands
+	db     *sql.DB
+	read   *gen.Queries
+	writer writer
+}
+
+// useVital makes the ordinary connections the vital lane if there are no
+// reserved ones.
+func (s *Store) useVital() {
+	if s.vital.db == nil {
+		s.vital = lane{db: s.reader, read: s.read, writer: s.writer}
+	}
+}
+
+func (l *lane) close() (err error) {
+	if l.pool == nil {
+		return nil
+	}
+	err = cmp.Or(l.writer.close(), l.db.Close())
+	l.pool.Close()
+	return err
+}
+
+// writeVital is write on the vital lane.
+func (s *Store) writeVital(ctx context.Context, d durability, fn func(*Tx) error) error {
+	return s.named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
+}
+
+// pingPatience is how long the database may take to answer a health check.
+const pingPatience = 900 * time.Millisecond
+
+// Ping returns an error if the database does not answer within a second. On
+// SQLite, which is a file, it is always nil.
+func (s *Store) Ping(ctx context.Context) error {
+	if s.pool == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, pingPatience, errNoAnswer)
+	defer cancel()
+	var one int
+	err := s.vital.db.QueryRowContext(limited, "SELECT 1").Scan(&one)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return unavailable(fmt.Errorf("%w: %w", errNoAnswer, err))
+	}
+	return s.named(err)
+}
