@@ -242,6 +242,9 @@ func (c *carrier) record(ctx context.Context, w *RunWrite) error {
 }
 
 // run does one node's job. A panic is the kind's bug and fails the step alone.
+// What the step reads of the store, such as credentials, budgets and files, is
+// read again until it succeeds: the run was accepted, so an outage of the
+// database must not fail it.
 func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 	n := &c.plan.g.nodes[a.Node]
 	defer func() {
@@ -250,7 +253,7 @@ func (c *carrier) run(ctx context.Context, a Action) (out Out, err error) {
 			err = Errorf(CodeInternal, "The node kind %s has a fault. The log has the details.", n.Kind)
 		}
 	}()
-	ctx, done := c.track(ctx, n)
+	ctx, done := c.track(OutlastOutages(ctx), n)
 	defer done()
 	secrets, spoken := c.equip(ctx, a)
 	if err = c.mayCost(ctx, n, a.In); err == nil {

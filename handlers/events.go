@@ -47,6 +47,7 @@ type eventStream struct {
 	last    int64            // number of the newest event sent
 	steps   map[string]known // by path, those that are running
 	checked time.Time        // when the key was last looked at
+	missed  bool             // the last look failed; another one is due
 }
 
 // errStreamOver ends a stream of which there is nothing to complain: all was
@@ -107,6 +108,9 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 		return e.sendText()
 	case <-e.looks.over.C:
 		e.looks.resume()
+		if e.missed {
+			return e.look()
+		}
 	case <-e.texts.over.C:
 		e.texts.resume()
 	case <-ping:
@@ -125,24 +129,36 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 	return nil
 }
 
-// look sends what the store says is new, to a caller who may still see it.
+// look sends what the store says is new, to a caller who may still see it. While
+// the database is away nothing is sent, and the next look comes soon.
 func (e *eventStream) look() error {
-	if !e.allowed() {
-		return errStreamOver
+	err := e.allowed()
+	if err == nil {
+		var ended bool
+		if ended, err = e.sendNews(e.Request().Context()); err == nil && ended {
+			err = errStreamOver
+		}
 	}
-	ended, err := e.sendNews(e.Request().Context())
-	if err == nil && ended {
-		err = errStreamOver
+	if e.missed = flow.IsUnavailable(err); e.missed {
+		e.looks.pause(max(e.s.pace, missedPause))
+		return nil
 	}
 	e.looks.pause(e.s.pace)
 	return err
 }
 
-// allowed tells whether the key still holds: one that was revoked stops at once.
-func (e *eventStream) allowed() bool {
+// missedPause is the wait after a look at a database that is away.
+const missedPause = 500 * time.Millisecond
+
+// allowed ends the stream if the key does not hold any more: one that was
+// revoked stops at once.
+func (e *eventStream) allowed() error {
 	_, err := e.s.findKey(e.Request())
 	e.checked = time.Now()
-	return err == nil
+	if err != nil && !flow.IsUnavailable(err) {
+		return errStreamOver
+	}
+	return err
 }
 
 // sendNews reads the run, then its steps, then the text, and sends what is new.

@@ -36,6 +36,9 @@ type Runner interface {
 
 // Store reads what the API shows. What is missing is an Error of CodeNotFound.
 type Store interface {
+	// Ping returns an error within a second if the database does not answer.
+	Ping(ctx context.Context) error
+
 	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
 	TouchKeys(ctx context.Context, uses []flow.KeyUse) error

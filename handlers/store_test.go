@@ -34,6 +34,13 @@ func newMemory() *memory {
 	}
 }
 
+// Ping answers as broken does.
+func (m *memory) Ping(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.broken
+}
+
 // TellOthers tells the server that the test made of the same store.
 func (m *memory) TellOthers(_ context.Context, topic, text string) error {
 	if m.others != nil {

@@ -101,7 +101,7 @@ func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) erro
 func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	req, secrets, err := r.message(ctx, d, a)
+	req, secrets, err := r.message(flow.OutlastOutages(ctx), d, a)
 	if err != nil {
 		a.Error, a.Cause = sentence(err), flow.CauseOwn
 		return 0

@@ -233,7 +233,7 @@ func (r *Runner) block(err error) {
 // isPassing reports whether an error can go away without a restart.
 func isPassing(err error) bool {
 	e, ok := errors.AsType[*flow.Error](err)
-	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded)
+	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded || e.Code == flow.CodeUnavailable)
 }
 
 // heartbeat tells the other processes that this one is alive. lastBeat is the

@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -72,6 +73,7 @@ type world struct {
 	gate   *gate
 	kinds  *flow.Registry
 	flowID string
+	poll   time.Duration // of the queue; by default notifications must do
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.
@@ -112,7 +114,7 @@ func (w *world) wireAs(store jobs.Store, set func(*jobs.Config)) {
 	instance := "test-" + rand.Text()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
 		SQLite: w.store.SQLite(), Write: w.store.WriteQueue, Postgres: w.store.Pool(), Workers: 16,
-		Instance: instance, Poll: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Instance: instance, Poll: cmp.Or(w.poll, time.Hour), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -181,25 +181,39 @@ func (r *Runner) WatchRun(runID string) flow.Watch {
 	return flow.Watch{Changes: w.changes, Texts: w.pokes, Read: w.read, Stop: func() { r.hub.leave(runID, w) }}
 }
 
-// AwaitRun returns the run once it has ended, or as it is after the limit.
+// AwaitRun returns the run once it has ended, or as it is after the limit. An
+// outage of the database during the wait does not end it.
 func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
 	w := r.hub.watch(runID)
 	defer r.hub.leave(runID, w)
 	run, err := r.store.FindRun(ctx, ws, flowID, runID)
+	if limit > 0 && flow.IsUnavailable(err) {
+		return r.await(ctx, w, &flow.Run{WorkspaceID: ws, FlowID: flowID, ID: runID}, limit)
+	}
 	if err != nil || run.State.Ended() || limit <= 0 {
 		return run, err
 	}
 	return r.await(ctx, w, run, limit)
 }
 
-// await waits for the end of a run that was open when it was last read.
+// missedPause is the wait after a look at a database that is away.
+const missedPause = 500 * time.Millisecond
+
+// await waits for the end of a run that was open when it was last read; one
+// without a state was never read. If the database is away at the end of the
+// limit, it returns the run as it was last read, if it was.
 func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	var missed <-chan time.Time // set after a look that failed
+	if run.State == "" {
+		missed = time.After(missedPause)
+	}
 	for {
 		late := false
 		select {
 		case <-w.changes:
+		case <-missed:
 		case <-timer.C:
 			late = true
 		case <-r.hold: // shutting down: the caller may ask again elsewhere
@@ -210,12 +224,21 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		if ended := w.end(); ended != nil {
 			return ended, nil
 		}
-		if !late && !r.shared {
+		if !late && !r.shared && missed == nil {
 			continue // on SQLite this process itself records the end
 		}
 		now, err := r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
-		if err != nil || now.State.Ended() || late {
+		switch {
+		case flow.IsUnavailable(err) && late && run.State != "":
+			return run, nil
+		case flow.IsUnavailable(err) && late:
+			return nil, err
+		case flow.IsUnavailable(err):
+			missed = time.After(missedPause)
+			continue
+		case err != nil || now.State.Ended() || late:
 			return now, err
 		}
+		run, missed = now, nil
 	}
 }

@@ -94,10 +94,15 @@ func (e *editing) poke(flowID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, l := range e.flows[flowID] {
-		select {
-		case l.edited <- struct{}{}:
-		default: // it will look anyway
-		}
+		poke(l.edited)
+	}
+}
+
+// poke tells a reader to look, unless it will anyway.
+func poke(edited chan<- struct{}) {
+	select {
+	case edited <- struct{}{}:
+	default:
 	}
 }
 
@@ -193,9 +198,15 @@ func (s *flowStream) follow() error {
 		case <-s.lost:
 			return errStreamOver
 		case <-s.edited:
-			err = s.sendEdits()
+			if err = s.sendEdits(); flow.IsUnavailable(err) {
+				s.later(func() { poke(s.edited) })
+				err = nil
+			}
 		case n := <-s.news:
-			err = s.sendNews(n)
+			if err = s.sendNews(n); flow.IsUnavailable(err) {
+				s.later(func() { s.again(n) })
+				err = nil
+			}
 		case <-beat:
 			err = s.beat()
 		}
@@ -205,11 +216,23 @@ func (s *flowStream) follow() error {
 	}
 }
 
+// later does something again that failed because the database was away.
+func (s *flowStream) later(f func()) { time.AfterFunc(missedPause, f) }
+
+// again puts news back that could not be sent, unless the page is so far behind
+// that it loads everything anyway.
+func (s *flowStream) again(n news) {
+	select {
+	case s.news <- n:
+	default:
+	}
+}
+
 // beat keeps the connection alive, and looks at the member now and then.
 func (s *flowStream) beat() error {
 	s.s.renew(s.flowID)
 	if s.s.Now().Sub(s.checked) >= memberCheck {
-		if err := s.stillMay(); err != nil {
+		if err := s.stillMay(); err != nil && !flow.IsUnavailable(err) {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type resultStream struct {
 	watch   flow.Watch
 	told    int64             // number of the newest change that was sent
 	outputs map[string]string // by the node whose text becomes the output unchanged
+	missed  <-chan time.Time  // set after a look that failed
 }
 
 // followResult is GET events: the result page's content at every change, and
@@ -80,6 +81,8 @@ func (s *resultStream) follow() error {
 		select {
 		case <-s.watch.Changes:
 			err = s.look()
+		case <-s.missed:
+			err = s.look()
 		case <-s.watch.Texts:
 			err = s.speak()
 		case <-beat:
@@ -102,7 +105,7 @@ func (s *resultStream) beat() error {
 	if isMissing(err) || err == nil && (v.form.PasswordHash != "" && !v.passes() || !s.s.Now().Before(s.expires)) {
 		return errStreamOver
 	}
-	if err == nil {
+	if err == nil || flow.IsUnavailable(err) {
 		err = s.send([]byte(": \n\n"))
 	}
 	if err != nil {
@@ -111,8 +114,18 @@ func (s *resultStream) beat() error {
 	return s.look()
 }
 
-// look sends the page's content if the run has changed, and ends with the run.
+// look sends what is new. While the database is away that is nothing.
 func (s *resultStream) look() error {
+	err := s.sendNew()
+	if s.missed = nil; flow.IsUnavailable(err) {
+		s.missed = time.After(missedPause)
+		return nil
+	}
+	return err
+}
+
+// sendNew sends the page's content if the run has changed, and ends with the run.
+func (s *resultStream) sendNew() error {
 	if err := s.find(s.run.ID); err != nil {
 		return err
 	}

@@ -145,14 +145,22 @@ func (c *call) followRun() error {
 	over := time.NewTimer(runHold)
 	defer over.Stop()
 	for waiting := true; waiting; {
-		if run, err = c.findRun(); err != nil {
+		now, err := c.findRun()
+		var missed <-chan time.Time
+		switch {
+		case flow.IsUnavailable(err):
+			missed = time.After(missedPause)
+		case err != nil:
 			return err
+		default:
+			run = now
 		}
-		if run.Seq > seen || run.State.Ended() {
+		if missed == nil && (run.Seq > seen || run.State.Ended()) {
 			break
 		}
 		select {
 		case <-watch.Changes:
+		case <-missed:
 		case <-over.C:
 			waiting = false
 		case <-c.s.drained:

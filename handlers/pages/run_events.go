@@ -26,6 +26,7 @@ type runStream struct {
 	known   map[string]int // attempts of steps that run, by path
 	over    map[string]int // attempts whose end is being sent
 	checked time.Time
+	missed  bool // the last look failed; another one is due
 }
 
 // runEvents is GET /flows/{id}/runs/{run}/events: where the run stands, and
@@ -69,8 +70,15 @@ func (s *runStream) follow() error {
 	defer pause.Stop()
 	err := s.look()
 	for err == nil {
-		pause.Reset(runPace)
-		if err = s.rest(pause); err == nil {
+		if s.missed {
+			pause.Reset(missedPause)
+		} else {
+			pause.Reset(runPace)
+		}
+		switch err = s.rest(pause); {
+		case err == nil && s.missed:
+			err = s.look()
+		case err == nil:
 			err = s.next(beat)
 		}
 	}
@@ -128,12 +136,24 @@ func (c *call) stillMember() error {
 	if isMissing(err) || errors.Is(err, errSignedOut) || c.ctx().Err() != nil {
 		return errStreamOver
 	}
+	if flow.IsUnavailable(err) { // nothing is sent meanwhile
+		return nil
+	}
 	return err
 }
 
-// look sends what is new. The run is read before its steps: a step that was
-// written between is left for the next look, as its number is beyond the run's.
+// look sends what is new. While the database is away that is nothing.
 func (s *runStream) look() error {
+	err := s.sendNew()
+	if s.missed = flow.IsUnavailable(err); s.missed {
+		return nil
+	}
+	return err
+}
+
+// sendNew reads the run before its steps: a step that was written between is
+// left for the next look, as its number is beyond the run's.
+func (s *runStream) sendNew() error {
 	run, err := s.s.Store.FindRun(s.ctx(), s.ws(), s.run.FlowID, s.run.ID)
 	if err != nil {
 		return err

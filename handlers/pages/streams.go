@@ -3,7 +3,12 @@ package pages
 import (
 	"net/http"
 	"sync"
+	"time"
 )
+
+// missedPause is the wait after a look at a database that is away. Streams go on
+// when it is back.
+const missedPause = 500 * time.Millisecond
 
 // mostStreams is how many answers that go on for long one person may have open
 // in this process: more than anybody has tabs, and little for the machine.

@@ -1,0 +1,103 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sluice/db/dbtest"
+	"sluice/flow"
+)
+
+// reading has a step that reads a credential and a file after its
+// gate is opened.
+const reading = `{"schema":"sluice.flow/v1","name":"Read","nodes":[
+ {"id":"a","kind":"input","config":{"name":"x","type":"file"}},
+ {"id":"r","kind":"read","config":{"secret":{"credential":"c"}}},
+ {"id":"o","kind":"output","config":{"name":"y"}}],
+ "edges":[{"from":"a.value","to":"r.value"},{"from":"r.value","to":"o.value"}]}`
+
+// reader is a kind that reads and writes everything that the store has for a step.
+func reader(g *gate, reads chan<- struct{}) flow.Kind {
+	return flow.Kind{
+		Name: "read", Title: "read", Group: "test", Summary: "For tests.", Class: flow.Outside,
+		Inputs: []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}, Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+		Fields: []flow.Field{{Name: "secret", Type: flow.FieldSecret}},
+		Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
+			out, err := g.run(ctx, in)
+			if err != nil {
+				return out, err
+			}
+			reads <- struct{}{}
+			secret, err := in.Secret(ctx, in.Config["secret"], "")
+			if err != nil {
+				return out, err
+			}
+			if _, err = in.Access(ctx, "somebody", in.Config["secret"]); err != nil {
+				return out, err
+			}
+			f, content, err := in.OpenFile(ctx, in.Ports["value"])
+			if err != nil {
+				return out, err
+			}
+			defer content.Close()
+			copied, err := in.SaveFile(ctx, "copy of "+f.Name, f.MIME, content)
+			if err == nil && secret != "secret" {
+				err = flow.Errorf(flow.CodeInternal, "The secret is wrong.")
+			}
+			return flow.Out{Outputs: map[string]any{"value": copied}}, err
+		},
+	}
+}
+
+// TestOutageFailsNoRun stops the database under a step, in each way that a
+// server ends, and starts it again. The step and those who wait for its run must
+// not notice.
+func TestOutageFailsNoRun(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	cfg := server.Config("outage")
+	cfg.Instance = "test-outage"
+	reads := make(chan struct{}, 10)
+	w := open(t, cfg, passing)
+	all := []flow.Kind{reader(w.gate, reads)}
+	for _, k := range w.kinds.List() {
+		all = append(all, *k)
+	}
+	w.kinds = flow.NewRegistry(all...)
+	w.poll = 250 * time.Millisecond // a notification may be lost with its connection
+	w.wire()
+	w.publish(reading)
+	w.start()
+	file := w.upload(strings.Repeat("content", 300_000)) // of more than one chunk
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
+		run := w.begin(with("x", file.Value()))
+		<-w.gate.begun
+		// A durable write takes those of the run's begin to the disk, which a
+		// server that is killed would lose.
+		if err := w.store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "c"}, "secret"); err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			run, err := w.runner.AwaitRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID, time.Minute)
+			if err == nil && run.State != flow.RunSucceeded {
+				err = fmt.Errorf("the run is %s: %v", run.State, run.Error)
+			}
+			waited <- err
+		}()
+		server.Stop(signal)
+		w.gate.let <- nil
+		<-reads
+		server.Start()
+		if err := <-waited; err != nil {
+			t.Errorf("%s: %v", signal, err)
+		}
+		if run := w.ended(run); run.State != flow.RunSucceeded {
+			t.Errorf("%s: the run is %s: %v", signal, run.State, run.Error)
+		}
+	}
+}
