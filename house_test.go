@@ -43,6 +43,7 @@ var allowed = map[string][]string{
 	"sluice/e2e/chrome":        {"sluice/e2e/need"},
 	"sluice/e2e/all":           {},
 
+	"sluice/db/dbtest/pgserver":          {},
 	"sluice/providers/hosted/hostedtest": {},
 }
 
