@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 type spent struct {
 	at                    time.Time
 	machine, server, self time.Duration
+	database              time.Duration
 }
 
 // tick is the unit of /proc, the same on every Linux that Go runs on.
@@ -21,7 +23,7 @@ const tick = 10 * time.Millisecond
 
 // spent reads the three counters; they stay zero where there is no /proc.
 func (s *server) spent() spent {
-	return spent{time.Now(), machineTime(), processTime(s.cmd.Process.Pid), processTime(os.Getpid())}
+	return spent{at: time.Now(), machine: machineTime(), server: processTime(s.cmd.Process.Pid), self: processTime(os.Getpid())}
 }
 
 // processTime is user and system time of a process and its threads.
@@ -29,6 +31,25 @@ func processTime(pid int) time.Duration {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may hold anything
 	return ticks(strings.Fields(rest), 11, 12)
+}
+
+// familyTime is the time of a process, of its children, and of children that
+// have ended. PostgreSQL has a process for each connection.
+func familyTime(pid int) (sum time.Duration) {
+	parent := strconv.Itoa(pid)
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 15 {
+			continue // it has ended
+		}
+		if fields[1] == parent || path == "/proc/"+parent+"/stat" {
+			sum += ticks(fields, 11, 12, 13, 14)
+		}
+	}
+	return sum
 }
 
 // machineTime is what all programs used: user, nice, system, interrupts and

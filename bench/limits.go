@@ -126,8 +126,5 @@ func (b *bench) machineLimit(s *server, callers int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if callers == 1 {
-		return fmt.Sprintf("synced commit p50 %s, p99 %s; GET /livez p50 %s", ms(commits.at(.5)), ms(commits.at(.99)), ms(idle.at(.5))), nil
-	}
 	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(idle.rate())), nil
 }

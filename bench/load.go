@@ -22,13 +22,18 @@ type call func(w *wire, caller, n int) error
 // drive lets callers make calls, each on a connection of its own, until the
 // time is over or, where most is not 0, so many calls were made by all.
 func drive(addr string, callers int, limit time.Duration, most int, do call) (*load, error) {
+	return driveAll([]string{addr}, callers, limit, most, do)
+}
+
+// driveAll is drive on several addresses, which the callers share evenly.
+func driveAll(addrs []string, callers int, limit time.Duration, most int, do call) (*load, error) {
 	l := &load{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var taken atomic.Int64
 	wires := make([]*wire, callers)
 	for i := range wires {
-		w, err := dial(addr)
+		w, err := dial(addrs[i%len(addrs)])
 		if err != nil {
 			return nil, err
 		}

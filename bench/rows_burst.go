@@ -126,12 +126,12 @@ func (b *bench) burstRow() error {
 	if err != nil {
 		return err
 	}
-	limit, err := b.machineLimit(s, b.callers)
+	limit, err := b.machineLimit(s, parallel)
 	if err != nil {
 		return err
 	}
 	begun, before := time.Now(), s.spent()
-	l, err := u.accept(b.callers, b.burst)
+	l, err := u.accept(parallel, b.burst)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (b *bench) burstRow() error {
 		return err
 	}
 	b.errors += l.errors + wrong
-	b.add(fmt.Sprintf("burst of %s starts, %d callers, workers on", count(float64(b.burst)), b.callers),
+	b.add(fmt.Sprintf("burst of %s starts, %d callers, workers on", count(float64(b.burst)), parallel),
 		fmt.Sprintf("%s accepted/s; p50 %s, p99 %s; all ended after %.1f s (%s runs/s); %d errors",
 			count(l.rate()), ms(l.at(.5)), ms(l.at(.99)), all.Seconds(), count(float64(b.burst)/all.Seconds()), l.errors+wrong), "≥ 3,000 accepted/s", limit)
 	return s.stop()
@@ -168,7 +168,7 @@ func (b *bench) queueRow() error {
 	if err != nil {
 		return err
 	}
-	if _, err := flawless(busy.accept(b.callers, workers)); err != nil {
+	if _, err := flawless(busy.accept(parallel, workers)); err != nil {
 		return fmt.Errorf("occupy the workers: %w", err)
 	}
 	u, err := newBurst(s, greeting())
@@ -180,14 +180,14 @@ func (b *bench) queueRow() error {
 
 // fill measures the first and the last tenth of what is queued.
 func (b *bench) fill(s *server, u *burst) error {
-	limit, err := b.machineLimit(s, b.callers)
+	limit, err := b.machineLimit(s, parallel)
 	if err != nil {
 		return err
 	}
 	tenth := b.queued / 10
 	var rates, sizes []string
 	for i, runs := range []int{tenth, b.queued - 2*tenth, tenth} {
-		l, err := u.accept(b.callers, runs)
+		l, err := u.accept(parallel, runs)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -11,46 +13,30 @@ const warmUp = 2 * time.Second
 // waiting starts runs of a flow and holds on until they have ended; each has a
 // name of its own and must give the text that belongs to it.
 func waiting(flowID, key string, want func(name string) string) call {
-	start := head("POST", "/v1/flow/"+flowID+"/run", key, "Prefer: wait=30")
+	return posting(head("POST", "/v1/flow/"+flowID+"/run", key, "Prefer: wait=30"), func(name string) []string {
+		return []string{`"status":"succeeded"`, want(name)}
+	})
+}
+
+// posting sends a head with a name of its own each time and wants certain texts
+// in the answer.
+func posting(head []byte, want func(name string) []string) call {
 	return func(w *wire, caller, n int) error {
 		name := fmt.Sprintf("c%d-%d", caller, n)
-		status, body, err := w.post(start, []byte(`{"name":"`+name+`"}`))
-		if err == nil && (status != 200 || !bytes.Contains(body, []byte(`"status":"succeeded"`)) || !bytes.Contains(body, []byte(want(name)))) {
-			err = fmt.Errorf("status %d, wanted %s: %s", status, want(name), body)
+		status, body, err := w.post(head, []byte(`{"name":"`+name+`"}`))
+		if err != nil || status != 200 {
+			return unexpected(status, body, err)
 		}
-		return err
+		for _, text := range want(name) {
+			if !bytes.Contains(body, []byte(text)) {
+				return fmt.Errorf("wanted %s: %s", text, body)
+			}
+		}
+		return nil
 	}
 }
 
 func greeted(name string) string { return `"outputs":{"text":"Hello ` + name + `!"}` }
-
-// rate measures a flow on a fresh server, after a while of warming up.
-func (b *bench) rate(document []byte, callers int, want func(string) string, env ...string) (l *load, limit string, err error) {
-	s, err := b.newServer(env...)
-	if err != nil {
-		return nil, "", err
-	}
-	defer s.kill()
-	id, key, err := s.prepare(document)
-	if err != nil {
-		return nil, "", err
-	}
-	if limit, err = b.machineLimit(s, callers); err != nil {
-		return nil, "", err
-	}
-	do := waiting(id, key, want)
-	if _, err = flawless(drive(s.addr, callers, warmUp, 0, do)); err != nil {
-		return nil, "", fmt.Errorf("warm up: %w", err)
-	}
-	before := s.spent()
-	b.profiling(s, func() { l, err = drive(s.addr, callers, b.seconds, 0, do) })
-	if err != nil {
-		return nil, "", err
-	}
-	limit += "; " + before.since(s, len(l.times))
-	b.errors += l.errors
-	return l, limit, s.stop()
-}
 
 // prepare publishes a flow and makes a key.
 func (s *server) prepare(document []byte) (id, key string, err error) {
@@ -61,22 +47,9 @@ func (s *server) prepare(document []byte) (id, key string, err error) {
 }
 
 func (b *bench) waitRow() error {
-	l, limit, err := b.rate(greeting(), b.callers, greeted)
-	if err != nil {
-		return err
-	}
-	b.add(fmt.Sprintf("input → template → output, `Prefer: wait`, %d callers", b.callers),
-		fmt.Sprintf("%s runs/s; p50 %s, p99 %s; %d errors", count(l.rate()), ms(l.at(.5)), ms(l.at(.99)), l.errors), "≥ 2,000 runs/s, aim 4,000", limit)
-	return nil
-}
-
-func (b *bench) singleRow() error {
-	l, limit, err := b.rate(greeting(), 1, greeted)
-	if err != nil {
-		return err
-	}
-	b.add("the same, one caller", fmt.Sprintf("p50 %s, p99 %s; %s runs/s; %d errors", ms(l.at(.5)), ms(l.at(.99)), count(l.rate()), l.errors), "p50 ≤ 3 ms, p99 ≤ 15 ms", limit)
-	return nil
+	return b.rate(workload{
+		title: "input → template → output", document: greeting(), want: greeted, callers: []int{1, 8, 64, 512},
+	})
 }
 
 // serviceTime is how long the called service takes.
@@ -88,13 +61,108 @@ func (b *bench) httpRow() error {
 		return err
 	}
 	defer service.Close()
-	want := func(name string) string { return `"outputs":{"text":{"name":"` + name + `"}}` }
-	l, limit, err := b.rate(calling(service.url()), b.callers, want, "SLUICE_ALLOW_PRIVATE=127.0.0.0/8")
+	return b.rate(workload{
+		title: "input → HTTP request of " + ms(serviceTime) + " → output", document: calling(service.url()), service: service.url(),
+		want:    func(name string) string { return `"outputs":{"text":{"name":"` + name + `"}}` },
+		env:     []string{"SLUICE_ALLOW_PRIVATE=127.0.0.0/8"},
+		callers: []int{64},
+	})
+}
+
+// rate measures a workload with each number of callers on each platform.
+func (b *bench) rate(w workload) error {
+	if err := b.atBest(); err != nil {
+		return err
+	}
+	if len(b.callers) > 0 {
+		w.callers = b.callers
+	}
+	for _, callers := range w.callers {
+		for _, group := range b.groups() {
+			samples, err := b.contest(group, w, callers)
+			if err != nil {
+				return err
+			}
+			for i, c := range group {
+				b.addRate(w, callers, c.name, samples[i])
+			}
+			b.addRatios(w, callers, group, samples)
+		}
+	}
+	return nil
+}
+
+// addRate notes the medians of all rounds.
+func (b *bench) addRate(w workload, callers int, name string, samples []*sample) {
+	of := func(f func(*sample) float64) float64 { return median(samples, f) }
+	duration := func(f func(*sample) time.Duration) string {
+		return ms(time.Duration(of(func(m *sample) float64 { return float64(f(m)) })))
+	}
+	errors := 0
+	for _, m := range samples {
+		errors += m.errors
+	}
+	b.addRow(&b.rates, w.title, fmt.Sprint(callers), name, count(of(rateOf)),
+		duration(func(m *sample) time.Duration { return m.at(.5) }), duration(func(m *sample) time.Duration { return m.at(.99) }),
+		duration(func(m *sample) time.Duration { return m.own }), duration(func(m *sample) time.Duration { return m.database }),
+		duration(func(m *sample) time.Duration { return m.callers }),
+		fmt.Sprintf("%.0f MiB", of(func(m *sample) float64 { return m.memory })),
+		fmt.Sprintf("%.0f %%", 100*of(func(m *sample) float64 { return m.others })), fmt.Sprint(errors))
+}
+
+func rateOf(m *sample) float64 { return m.rate() }
+
+// addRatios compares each member that this build runs in with those of others.
+func (b *bench) addRatios(w workload, callers int, group []contender, samples [][]*sample) {
+	mine := 1 // of the members are this build
+	if b.peers {
+		mine = len(b.on)
+	}
+	for i := range mine {
+		for j := mine; j < len(group); j++ {
+			b.addRow(&b.ratios, w.title, fmt.Sprint(callers), group[i].name+" / "+group[j].name, ratio(samples[i], samples[j], rateOf),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.5)) }),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.99)) }),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.own) }),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.database) }))
+		}
+	}
+}
+
+func (b *bench) addRow(table *[][]string, cells ...string) {
+	*table = append(*table, cells)
+	fmt.Fprintf(os.Stderr, "  %s\n", strings.Join(cells, " | "))
+}
+
+// atBest notes, once, what the machine gives at best: synced commits of one
+// row, alone and grouped.
+func (b *bench) atBest() error {
+	if b.best != "" {
+		return nil
+	}
+	one, err := b.rawCommits(1, time.Second)
 	if err != nil {
 		return err
 	}
-	b.add(fmt.Sprintf("input → HTTP request of %s → output, `Prefer: wait`, %d callers", ms(serviceTime), b.callers),
-		fmt.Sprintf("%s runs/s; p50 %s, p99 %s; %d errors", count(l.rate()), ms(l.at(.5)), ms(l.at(.99)), l.errors),
-		"≥ 1,000 runs/s, p50 ≤ 60 ms", fmt.Sprintf("%s calls/s at most; %s", count(float64(b.callers)/serviceTime.Seconds()), limit))
+	many, err := b.rawCommits(parallel, time.Second)
+	if err != nil {
+		return err
+	}
+	b.best = fmt.Sprintf("Synced commits of one row: SQLite p50 %s alone, %s/s for %d callers in groups", ms(one.at(.5)), count(many.rate()), parallel)
+	for _, on := range b.on {
+		if !on.postgres {
+			continue
+		}
+		if one, err = b.postgresCommits(1, time.Second); err != nil {
+			return err
+		}
+		if many, err = b.postgresCommits(parallel, time.Second); err != nil {
+			return err
+		}
+		b.best += fmt.Sprintf("; PostgreSQL (fsync and synchronous_commit on) p50 %s alone, %s/s on %d connections", ms(one.at(.5)), count(many.rate()), parallel)
+		break
+	}
+	b.best += "."
+	fmt.Fprintf(os.Stderr, "  %s\n", b.best)
 	return nil
 }

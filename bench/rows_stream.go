@@ -122,13 +122,18 @@ func (m *model) ask(w *wire, name string, send func(name string) (head, body []b
 
 // measureMemory keeps the most memory that the server has until it is stopped.
 func (s *server) measureMemory(most *float64) (stop func()) {
+	return sampleEvery(50*time.Millisecond, func() { *most = max(*most, s.rss()) })
+}
+
+// sampleEvery calls f at an interval until it is stopped.
+func sampleEvery(interval time.Duration, f func()) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(50 * time.Millisecond)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			*most = max(*most, s.rss())
+			f()
 			select {
 			case <-tick.C:
 			case <-done:

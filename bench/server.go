@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -28,12 +27,15 @@ type server struct {
 }
 
 // newServer starts a server in a fresh directory with default settings.
-func (b *bench) newServer(env ...string) (*server, error) {
+func (b *bench) newServer(env ...string) (*server, error) { return b.serve(b.binary, env...) }
+
+// serve starts a server of any build.
+func (b *bench) serve(binary string, env ...string) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "data-")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{binary: b.binary, dir: dir}
+	s := &server{binary: binary, dir: dir}
 	s.env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "SLUICE_DATA_DIR=" + dir, "SLUICE_ADDR=127.0.0.1:0", "SLUICE_DRAIN_DELAY=0"}, env...)
 	if b.profile != "" {
 		s.env = append(s.env, "SLUICE_CPUPROFILE="+b.profile)
@@ -101,11 +103,13 @@ func (s *server) rss() float64 { return s.memory("VmRSS:") }
 // peak is the most memory the process has had so far, in MiB.
 func (s *server) peak() float64 { return s.memory("VmHWM:") }
 
-func (s *server) memory(field string) float64 {
+func (s *server) memory(field string) float64 { return memoryOf(s.cmd.Process.Pid, field) }
+
+func memoryOf(pid int, field string) float64 {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
@@ -150,21 +154,4 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.b.String()
-}
-
-// build makes the binary as a release is made.
-func build(dir string, profiled bool) (string, error) {
-	binary := filepath.Join(dir, "sluice")
-	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
-	if profiled {
-		overlay, err := profileOverlay(dir)
-		if err != nil {
-			return "", err
-		}
-		args = append(args, "-overlay", overlay)
-	}
-	if out, err := exec.Command("go", append(args, "sluice/cmd/sluice")...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return binary, nil
 }

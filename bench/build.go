@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// build makes the binary as a release is made.
+func build(dir string, profiled bool) (string, error) {
+	binary := filepath.Join(dir, "sluice")
+	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
+	if profiled {
+		overlay, err := profileOverlay(dir)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", overlay)
+	}
+	return binary, command(".", "go", append(args, "sluice/cmd/sluice")...)
+}
+
+// buildCommit makes the binary of a commit in a directory of its own; the
+// working tree stays as it is.
+func buildCommit(dir, commit string) (string, error) {
+	source, err := os.MkdirTemp(dir, "source-")
+	if err != nil {
+		return "", err
+	}
+	archive := filepath.Join(source, "source.tar")
+	if err := command(".", "git", "archive", "-o", archive, commit); err != nil {
+		return "", err
+	}
+	if err := command(source, "tar", "-xf", archive); err != nil {
+		return "", err
+	}
+	binary := filepath.Join(source, "sluice.bin")
+	return binary, command(source, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/sluice")
+}
+
+func command(dir, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// settling is how long a server gets before it counts as idle: until what a
+// start needs has been done.
+const settling = 5 * time.Second
+
+// idleRow measures what servers cost that nobody asks for anything.
+func (b *bench) idleRow() error {
+	for _, on := range b.on {
+		if err := b.idle(on); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) idle(on platform) error {
+	s, err := b.sluice("Sluice", b.binary, on, workload{document: greeting(), want: greeted})
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	if _, err := flawless(driveAll(s.addrs, parallel, 0, 10*parallel, s.do)); err != nil {
+		return err
+	}
+	time.Sleep(settling)
+	var statements *statements
+	if on.postgres {
+		if statements, err = b.countStatements(); err != nil {
+			return err
+		}
+	}
+	before := s.spent()
+	time.Sleep(b.pause)
+	after := s.spent()
+	share := func(d time.Duration) float64 {
+		return 100 * float64(d) / float64(after.at.Sub(before.at)) / float64(on.instances)
+	}
+	measured, target := fmt.Sprintf("%.2f %% of a core", share(after.server-before.server)), "≤ 0.3 %"
+	if on.postgres {
+		n, err := statements.made()
+		if err != nil {
+			return err
+		}
+		measured += fmt.Sprintf(", and %.2f %% in PostgreSQL for %.1f statements/s", share(after.database-before.database), n/after.at.Sub(before.at).Seconds()/float64(on.instances))
+		target = "≤ 0.5 %, ≤ 5 statements/s"
+	}
+	what := "idle server, " + on.title()
+	if on.instances > 1 {
+		what += ", each"
+	}
+	b.add(what, measured, target, fmt.Sprintf("measured for %s", b.pause))
+	return s.stop()
+}
+
+// statements counts what clients ask the newest database for.
+type statements struct{ url string }
+
+func (b *bench) countStatements() (*statements, error) {
+	s := &statements{b.postgres.URL(fmt.Sprintf("bench%d", b.databases))}
+	return s, s.ask(func(ctx context.Context, conn *pgx.Conn) error {
+		// The setting is that of the whole server, so that open sessions count.
+		for _, statement := range []string{"CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "ALTER SYSTEM SET pg_stat_statements.track = 'top'",
+			"SELECT pg_reload_conf()", "SELECT pg_sleep(0.5)", "SELECT pg_stat_statements_reset()"} {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// made returns the number of statements since the count began, without its own,
+// and names the most frequent ones on standard error.
+func (s *statements) made() (n float64, err error) {
+	return n, s.ask(func(ctx context.Context, conn *pgx.Conn) error {
+		const mine = ` FROM pg_stat_statements WHERE query !~ 'pg_stat_statements' AND query !~ 'pg_sleep'
+			AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())`
+		if err := conn.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8"+mine).Scan(&n); err != nil {
+			return err
+		}
+		rows, err := conn.Query(ctx, "SELECT calls, regexp_replace(left(query, 120), '\\s+', ' ', 'g')"+mine+" ORDER BY calls DESC LIMIT 15")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var calls int
+			var query string
+			if err := rows.Scan(&calls, &query); err != nil {
+				return err
+			}
+			fmt.Fprintf(os.Stderr, "  %6d × %s\n", calls, query)
+		}
+		return rows.Err()
+	})
+}
+
+func (s *statements) ask(f func(context.Context, *pgx.Conn) error) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, s.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return f(ctx, conn)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// sample is what callers got from a subject in one round, and what it cost.
+type sample struct {
+	*load
+	own, database, callers time.Duration // processor time per run
+	others                 float64       // share of the cores that other programs took
+	memory                 float64       // most of the largest process, in MiB
+}
+
+// measure lets callers drive a subject for a while.
+func (b *bench) measure(s *subject, callers int, d time.Duration) (_ *sample, err error) {
+	m := &sample{}
+	stop := sampleEvery(50*time.Millisecond, func() { m.memory = max(m.memory, s.resident()) })
+	before := s.spent()
+	profile := s.profile
+	if profile == nil {
+		profile = func(f func()) { f() }
+	}
+	profile(func() { m.load, err = driveAll(s.addrs, callers, d, 0, s.do) })
+	after := s.spent()
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	b.errors += m.errors
+	runs := time.Duration(max(1, len(m.times)))
+	own, database, self := after.server-before.server, after.database-before.database, after.self-before.self
+	m.own, m.database, m.callers = own/runs, database/runs, self/runs
+	all := float64(after.at.Sub(before.at)) * float64(runtime.NumCPU())
+	m.others = max(0, float64(after.machine-before.machine-own-database-self)) / all
+	return m, nil
+}
+
+// spent is the processor time that a subject, its database and the callers
+// have used so far.
+func (s *subject) spent() spent {
+	now := spent{at: time.Now(), machine: machineTime(), self: processTime(os.Getpid())}
+	for _, pid := range s.pids {
+		now.server += processTime(pid)
+	}
+	if s.postmaster != 0 {
+		now.database = familyTime(s.postmaster)
+	}
+	return now
+}
+
+// contest starts the members of a group and measures them alternately, round
+// after round, because the speed of a machine changes while it is measured. The
+// first index of what it returns is the member's.
+func (b *bench) contest(group []contender, w workload, callers int) (_ [][]*sample, err error) {
+	subjects := make([]*subject, len(group))
+	defer func() {
+		for _, s := range subjects {
+			if s != nil && err != nil {
+				s.kill()
+			}
+		}
+	}()
+	for i, c := range group {
+		if subjects[i], err = c.start(w); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		if _, err = flawless(driveAll(subjects[i].addrs, callers, warmUp, 0, subjects[i].do)); err != nil {
+			return nil, fmt.Errorf("%s: warm up: %w", c.name, err)
+		}
+	}
+	rounds := 1
+	if len(group) > 1 {
+		rounds = b.rounds
+	}
+	samples := make([][]*sample, len(group))
+	order := make([]int, len(group))
+	for i := range order {
+		order[i] = i
+	}
+	for range rounds {
+		for _, i := range order {
+			s := subjects[i]
+			m, err := b.measure(s, callers, b.seconds/time.Duration(rounds))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			samples[i] = append(samples[i], m)
+		}
+		slices.Reverse(order) // so that nobody always comes first
+	}
+	for i, s := range subjects {
+		subjects[i] = nil
+		if err := s.stop(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return samples, nil
+}
+
+// median returns the middle of what f gives for each sample.
+func median(samples []*sample, f func(*sample) float64) float64 {
+	values := make([]float64, len(samples))
+	for i, m := range samples {
+		values[i] = f(m)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// ratio writes the median of the ratios of each round, and their spread.
+func ratio(mine, other []*sample, f func(*sample) float64) string {
+	var values []float64
+	for i := range mine {
+		if by := f(other[i]); by > 0 {
+			values = append(values, f(mine[i])/by)
+		}
+	}
+	if len(values) == 0 {
+		return "–"
+	}
+	slices.Sort(values)
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", values[len(values)/2], values[0], values[len(values)-1])
+}

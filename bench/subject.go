@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// workload is what callers ask for: a flow, and the answer to each name.
+type workload struct {
+	title    string
+	document []byte
+	want     func(name string) string
+	env      []string
+	service  string // address that the flow calls; "" for none
+	callers  []int  // how many callers at once, one figure each
+}
+
+// platform is a database and the number of Sluice processes on it.
+type platform struct {
+	name      string
+	instances int
+	postgres  bool
+}
+
+var platforms = []platform{{"sqlite", 1, false}, {"postgres", 1, true}, {"postgres3", 3, true}}
+
+// title names a platform in tables.
+func (p platform) title() string {
+	switch {
+	case !p.postgres:
+		return "SQLite"
+	case p.instances == 1:
+		return "PostgreSQL"
+	}
+	return fmt.Sprintf("PostgreSQL, %d instances", p.instances)
+}
+
+// subject is a program that answers a workload: Sluice in one or more
+// processes, or another program.
+type subject struct {
+	name       string
+	addrs      []string
+	do         call
+	pids       []int
+	postmaster int // of the PostgreSQL server it uses; 0 for none
+	profile    func(f func())
+	stop       func() error
+	kill       func()
+}
+
+// sluice starts a binary on a platform with an empty database and publishes
+// the workload's flow.
+func (b *bench) sluice(name, binary string, on platform, w workload) (_ *subject, err error) {
+	s := &subject{name: name}
+	var servers []*server
+	s.kill = func() {
+		for _, server := range servers {
+			server.kill()
+		}
+	}
+	s.stop = func() (err error) {
+		for _, server := range servers {
+			err = cmp.Or(err, server.stop())
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			s.kill()
+		}
+	}()
+	env := w.env
+	if on.postgres {
+		url, err := b.database()
+		if err != nil {
+			return nil, err
+		}
+		s.postmaster = b.postgres.PID()
+		env = append([]string{"DATABASE_URL=" + url, "SLUICE_MASTER_KEY=" + masterKey}, env...)
+	}
+	for range on.instances {
+		server, err := b.serve(binary, env...)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, server)
+		s.addrs, s.pids = append(s.addrs, server.addr), append(s.pids, server.cmd.Process.Pid)
+	}
+	s.profile = func(f func()) { b.profiling(servers[0], f) }
+	id, key, err := servers[0].prepare(w.document)
+	if err != nil {
+		return nil, err
+	}
+	s.do = waiting(id, key, w.want)
+	return s, nil
+}
+
+// masterKey seals what benchmarks store on PostgreSQL.
+const masterKey = "c2x1aWNlIGJlbmNoIG1hc3RlciBrZXkgMzIgYnl0ZXM="
+
+// contender is what a workload is measured on, alone or beside others.
+type contender struct {
+	name  string
+	start func(w workload) (*subject, error)
+}
+
+// groups returns what is measured. The members of a group run at the same time
+// and are measured alternately; the ratios are those of the first, or of every
+// member of this build, to each of the others.
+func (b *bench) groups() (list [][]contender) {
+	var all []contender
+	for _, on := range b.on {
+		mine := contender{"Sluice, " + on.title(), func(w workload) (*subject, error) {
+			return b.sluice("Sluice, "+on.title(), b.binary, on, w)
+		}}
+		all = append(all, mine)
+		group := []contender{mine}
+		if b.against != "" {
+			name := "Sluice " + b.againstName + ", " + on.title()
+			group = append(group, contender{name, func(w workload) (*subject, error) { return b.sluice(name, b.against, on, w) }})
+		}
+		list = append(list, group)
+	}
+	if b.peers {
+		return [][]contender{append(all, b.peerContenders()...)}
+	}
+	return list
+}
+
+// resident is the memory of the largest process of a subject, in MiB.
+func (s *subject) resident() (most float64) {
+	for _, pid := range s.pids {
+		most = max(most, memoryOf(pid, "VmRSS:"))
+	}
+	return most
+}
+
+// againstBuild finds or builds what this build is compared with: a binary, or
+// a commit.
+func (b *bench) againstBuild(what string) (err error) {
+	if info, err := os.Stat(what); err == nil && info.Mode().IsRegular() {
+		b.against, err = filepath.Abs(what)
+		b.againstName = filepath.Base(what)
+		return err
+	}
+	b.againstName = what
+	b.against, err = buildCommit(b.dir, what)
+	return err
+}
