@@ -47,16 +47,18 @@ func (t *lineTurns) keep(after map[string]string) {
 
 // DueDeliveries queues up to limit due deliveries at their endpoints and
 // creates jobs for as many as there are free slots. It returns the number of
-// jobs; next is as in DueWakes. The writes need not be synced: a delivery whose
-// job is lost in a crash is still queued.
+// jobs. next is when there may be more to do: when the earliest of the others is
+// due, now while deliveries wait for slots, and zero if there are none. The
+// writes need not be synced: a delivery whose job is lost in a crash is still
+// queued.
 func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.QueueDueParams{Now: micros(now), MaxRows: int32(limit)}
 	for s.queueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
-		if any, err := s.anyDue(ctx, now); err != nil || !any {
-			if err != nil {
-				return n, next, fmt.Errorf("look for due deliveries: %w", err)
-			}
+		if next, err = s.nextDelivery(ctx, now); err != nil {
+			return n, next, fmt.Errorf("look for due deliveries: %w", err)
+		}
+		if next.IsZero() || next.After(now) {
 			break
 		}
 		handed := 0
@@ -77,18 +79,17 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n 
 			break
 		}
 	}
-	next, err = earliest(s.read.NextDelivery(ctx))
-	return n, next, err
+	return n, next, nil
 }
 
-// anyDue reports whether a delivery waits for a slot or is due.
-func (s *Store) anyDue(ctx context.Context, now time.Time) (bool, error) {
+// nextDelivery returns when the earliest delivery is due, which is now if one
+// waits for a slot.
+func (s *Store) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.read.NextDeliveryWorkspace(ctx, "")
-	if !isNoRows(err) {
-		return err == nil, err
+	if isNoRows(err) {
+		return earliest(s.read.NextDelivery(ctx))
 	}
-	next, err := earliest(s.read.NextDelivery(ctx))
-	return err == nil && !next.IsZero() && !next.After(now), err
+	return now, err
 }
 
 func (tx *Tx) lockDeliveries() error {

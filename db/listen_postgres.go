@@ -46,12 +46,16 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 			return err
 		}
 	}
+	s.changes.Add(1)
 	told("")
 	s.edited("", "", 0)
 	for {
 		n, err := waitForNotification(ctx, conn)
 		if err != nil {
 			return err
+		}
+		if n != nil {
+			s.changes.Add(1)
 		}
 		switch {
 		case n == nil:

@@ -33,7 +33,7 @@ func (s *Store) TellOthers(ctx context.Context, topic, text string) error {
 // heardNews passes on what TellOthers of another instance said.
 func (s *Store) heardNews(payload string) {
 	parts := strings.SplitN(payload, " ", 3)
-	if len(parts) == 3 && parts[0] != s.source && s.Heard != nil {
+	if len(parts) == 3 && parts[0] != s.source && parts[1] != changesTopic && s.Heard != nil {
 		s.Heard(parts[1], parts[2])
 	}
 }

@@ -104,6 +104,8 @@ type Store struct {
 	slots    *slots        // bounds how much of the pool reader uses
 	vital    lane          // for what must not wait for others
 	reader   *sql.DB
+	watcher  *sql.DB // has one connection that only Changes uses; nil on PostgreSQL
+	changes  atomic.Int64
 	read     *gen.Queries
 	writer   writer
 	sets     *setWriter // of PostgreSQL; nil on SQLite
@@ -218,7 +220,7 @@ func (s *Store) Close() error {
 		err = errors.Join(s.sets.close(), err)
 	}
 	err = cmp.Or(err, s.vital.close())
-	for _, db := range []*sql.DB{s.reader, s.sqlite} {
+	for _, db := range []*sql.DB{s.watcher, s.reader, s.sqlite} {
 		if db != nil {
 			err = cmp.Or(err, db.Close())
 		}

@@ -45,6 +45,8 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	s.reader.SetMaxOpenConns(n)
 	s.reader.SetMaxIdleConns(n)
 	s.read = gen.New(reader{numbered{s.reader}, s})
+	s.watcher = sql.OpenDB(newConnector(path, readerDSN+s.busyOption(), ""))
+	s.watcher.SetMaxOpenConns(1)
 	s.writer = newGroupWriter(s)
 	s.bucket = newDisk(s)
 	return nil

@@ -383,7 +383,7 @@ func TestLostAnswerToCommit(t *testing.T) {
 	flowID := newFlow(t, s)
 	var losing atomic.Bool
 	proxy.LoseAnswers(func(sql string) bool { return strings.EqualFold(sql, "commit") && losing.CompareAndSwap(true, false) })
-	conn := connect(t, server.URL("lost"))
+	conn := connect(t, server.AdminURL("lost"))
 	for i := range 10 {
 		losing.Store(true)
 		started, err := s.StartRun(t.Context(), newRun(flowID))

@@ -73,6 +73,7 @@ func (tx *Tx) busyAt(holder string) int64 { return flag(holder != "" && tx.s.poo
 
 // wake hands out the jobs of a committed batch.
 func (s *Store) wake(b *batch) {
+	s.changed()
 	if b.keysChanged {
 		s.recent.keys.Purge()
 	}

@@ -22,13 +22,15 @@ func (s *Store) DueWakes(ctx context.Context, now time.Time, limit int) (n int, 
 		}
 		return len(ids), err
 	}, func() (bool, error) {
-		ids, err := s.read.ListDueWakes(ctx, gen.ListDueWakesParams{Now: due.Now, MaxRows: 1})
-		return len(ids) > 0, err
+		next, err = earliest(s.read.NextWake(ctx))
+		return err == nil && !next.IsZero() && !next.After(now), err
 	})
 	if err != nil {
 		return n, next, fmt.Errorf("wake runs: %w", err)
 	}
-	next, err = earliest(s.read.NextWake(ctx))
+	if n > 0 {
+		next, err = earliest(s.read.NextWake(ctx))
+	}
 	return n, next, err
 }
 

@@ -33,6 +33,12 @@ func (r *Runner) cancelHere(runID string) {
 
 // hearCancels stops runs of this process that were canceled through another.
 func (r *Runner) hearCancels(ctx context.Context) error {
+	r.mu.Lock()
+	idle := len(r.active) == 0
+	r.mu.Unlock()
+	if idle {
+		return nil
+	}
 	ids, err := r.store.CancelRequested(ctx, r.cfg.Instance)
 	for _, id := range ids {
 		r.cancelHere(id)

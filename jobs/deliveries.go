@@ -20,23 +20,12 @@ const (
 	longestPause    = 24 * time.Hour
 )
 
-// sendDue creates jobs for deliveries as slots become free, until ctx ends:
-// immediately after a local commit queued a delivery or freed a slot, and four
-// times a second for retries and for changes by other instances.
-func (r *Runner) sendDue(ctx context.Context) {
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.cfg.Queue.due:
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if _, _, err := r.store.DueDeliveries(ctx, r.now(), dueBatch); err != nil && ctx.Err() == nil {
-			r.log.Error("background work", "error", err)
-		}
-	}
+// sendDue creates jobs for deliveries as slots become free. It is called
+// immediately after a local commit that queued a delivery or freed a slot, and
+// up to four times a second for retries and for changes by other instances.
+func (r *Runner) sendDue(ctx context.Context) (next time.Time, err error) {
+	_, next, err = r.store.DueDeliveries(ctx, r.now(), dueBatch)
+	return next, err
 }
 
 // deliver makes one attempt at a delivery and records it.

@@ -76,7 +76,7 @@ type QueueConfig struct {
 	Postgres *pgxpool.Pool
 	Workers  int // runs worked on at once
 	Instance string
-	Poll     time.Duration // bound on how long a job can be overlooked; default 250 ms
+	Poll     time.Duration // bound on how long a job can be overlooked if its notification is lost; default 5 s
 	Log      *slog.Logger
 }
 
@@ -133,7 +133,7 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 		},
 		// The inserting client's cooldown throttles its notifications as well.
 		FetchCooldown:               time.Millisecond,
-		FetchPollInterval:           cmp.Or(cfg.Poll, 250*time.Millisecond),
+		FetchPollInterval:           cmp.Or(cfg.Poll, 5*time.Second),
 		JobTimeout:                  -1,
 		RescueStuckJobsAfter:        10 * 365 * 24 * time.Hour,
 		MaxAttempts:                 1,

@@ -103,6 +103,7 @@ type Runner struct {
 	lastBeat  atomic.Int64               // when the last heartbeat that succeeded began, as a time.Duration since born
 	unsaved   atomic.Bool                // a run with save: false ended since the last look
 	swept     time.Time                  // last search for leftover files of crashes; used only by tidy
+	dropped   time.Time                  // last call of drop; used only by tidy
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -190,9 +191,10 @@ func (r *Runner) begin(ctx context.Context) error {
 	if err := r.cfg.Queue.start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", err)
 	}
-	r.loop(ctx, 250*time.Millisecond, r.takeDue)
-	r.loops.Go(func() { r.sendDue(ctx) })
-	r.loop(ctx, time.Second, r.tidy)
+	r.startBackground(ctx,
+		&background{look: r.takeDue, every: lookEvery, turn: make(chan struct{}, 1)},
+		&background{look: r.sendDue, every: lookEvery, turn: r.cfg.Queue.due},
+		&background{look: r.tidy, every: tidyEvery, turn: make(chan struct{}, 1)})
 	if r.shared {
 		r.loop(ctx, recoverEvery, r.recover)
 		r.loop(ctx, r.cfg.Reconcile, r.reconcile())

@@ -41,6 +41,7 @@ type Store interface {
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
 	AdmitRuns(ctx context.Context, limit int) (int, error)
+	Changes(ctx context.Context) (int64, error)
 	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
 	EraseUnsaved(ctx context.Context, limit int) (int, error)
