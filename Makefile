@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check vuln bench bench-compare generate assets types preview screenshots crash fleet fmt dist image digests
+.PHONY: help run dev test check vuln bench bench-compare bench-peers generate assets types preview screenshots crash fleet fmt dist image digests
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
@@ -71,6 +71,9 @@ bench: ## measure speed and size; prints a table (docs/benchmarks.md keeps one)
 
 bench-compare: ## compare the speed with another commit by alternating both builds: make bench-compare AGAINST=HEAD~1
 	go run ./bench -rows wait,http -against $(or $(AGAINST),HEAD~1)
+
+bench-peers: ## measure Node-RED and DBOS beside Sluice; needs npm and the network once
+	go run ./bench -rows wait,http -on sqlite,postgres -callers 1,8,64,512 -time 15s -peers
 
 crash: ## the long crash test: 200 rounds of kill -9 under load
 	go test ./e2e -run TestCrash -rounds 200 -timeout 60m -v

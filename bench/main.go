@@ -4,6 +4,7 @@
 //	go run ./bench -rows wait,http      some
 //	go run ./bench -rows wait -on sqlite -callers 64 -cpuprofile wait.pprof
 //	go run ./bench -rows wait -against HEAD~1
+//	go run ./bench -rows wait -peers
 //
 // It builds Sluice, starts it with its default settings on SQLite and on a
 // private PostgreSQL server with durable settings, makes flows and keys through
@@ -51,6 +52,7 @@ type bench struct {
 	against     string // a binary of another build; "" for none
 	againstName string
 	peers       bool
+	dbos        string // the binary of peers/dbos
 	on          []platform
 	callers     []int // instead of each row's own
 	rounds      int
@@ -85,6 +87,7 @@ func run() (err error) {
 	chosen := flag.String("rows", "", "rows to measure, separated by commas: "+names())
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
 	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
+	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
 	on := flag.String("on", "", "where to measure the rows wait, http and idle, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
 	callers := flag.String("callers", "", "callers at once in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
@@ -114,6 +117,11 @@ func run() (err error) {
 	}
 	if *against != "" {
 		if err := b.againstBuild(*against); err != nil {
+			return err
+		}
+	}
+	if b.peers {
+		if err := b.buildPeers(); err != nil {
 			return err
 		}
 	}

@@ -1,3 +1,181 @@
 package main
 
-func (b *bench) peerContenders() []contender { return nil }
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// peersDir holds the other programs, relative to the repository.
+const peersDir = "bench/peers"
+
+// buildPeers installs and builds the other programs.
+func (b *bench) buildPeers() error {
+	if err := command(peersDir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
+		return err
+	}
+	b.dbos = filepath.Join(b.dir, "dbos")
+	return command(peersDir, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.dbos, "./dbos")
+}
+
+// peerContenders are the other programs, on what this go measures Sluice on.
+func (b *bench) peerContenders() []contender {
+	list := []contender{{"Node-RED", "", b.nodeRED}}
+	if slices.ContainsFunc(b.on, func(p platform) bool { return !p.postgres }) {
+		list = append(list, contender{"DBOS, SQLite", "SQLite", func(w workload) (*subject, error) { return b.startDBOS("DBOS, SQLite", "", 0, w) }})
+	}
+	if slices.ContainsFunc(b.on, func(p platform) bool { return p.postgres }) {
+		list = append(list, contender{"DBOS, PostgreSQL", "PostgreSQL", func(w workload) (*subject, error) {
+			url, err := b.database()
+			if err != nil {
+				return nil, err
+			}
+			return b.startDBOS("DBOS, PostgreSQL", url, b.postgres.PID(), w)
+		}})
+	}
+	return list
+}
+
+// startDBOS starts the program in peers/dbos, on a new SQLite file if url is "".
+func (b *bench) startDBOS(name, url string, postmaster int, w workload) (*subject, error) {
+	if url == "" {
+		dir, err := os.MkdirTemp(b.dir, "dbos-")
+		if err != nil {
+			return nil, err
+		}
+		url = "sqlite:" + filepath.Join(dir, "dbos.db")
+	}
+	args := []string{"-database", url}
+	if w.service != "" {
+		args = append(args, "-call", w.service)
+	}
+	s, out, err := startPeer(name, exec.Command(b.dbos, args...))
+	if err != nil {
+		return nil, err
+	}
+	s.postmaster = postmaster
+	s.do = posting(head("POST", "/", "none"), func(name string) []string { return []string{w.want(name)} })
+	return s, s.await(out, func() string {
+		_, rest, _ := strings.Cut(out.String(), "listening on ")
+		addr, _, _ := strings.Cut(rest, "\n")
+		return addr
+	})
+}
+
+// nodeRED starts Node-RED with a flow like the workload's: HTTP in, template or
+// HTTP request, HTTP response. It records nothing.
+func (b *bench) nodeRED(w workload) (*subject, error) {
+	dir, err := os.MkdirTemp(b.dir, "node-red-")
+	if err != nil {
+		return nil, err
+	}
+	flows := filepath.Join(dir, "flows.json")
+	data, err := json.Marshal(nodeREDFlow(w))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(flows, data, 0o600); err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	node, err := nodeProgram()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(node, "node_modules/node-red/red.js", "-s", "node-red/settings.js", "-u", dir)
+	cmd.Dir = peersDir
+	_, port, _ := net.SplitHostPort(addr)
+	cmd.Env = append(os.Environ(), "BENCH_FLOWS="+flows, "BENCH_PORT="+port, "NODE_ENV=production")
+	s, out, err := startPeer("Node-RED", cmd)
+	if err != nil {
+		return nil, err
+	}
+	s.do = posting(head("POST", "/run", "none"), func(name string) []string {
+		if w.service != "" {
+			return []string{`{"name":"` + name + `"}`} // the answer of the service
+		}
+		return []string{w.want(name)}
+	})
+	return s, s.await(out, func() string {
+		if !strings.Contains(out.String(), "Started flows") { // before, it answers 404
+			return ""
+		}
+		return addr
+	})
+}
+
+func nodeREDFlow(w workload) []object {
+	begin := object{"id": "in", "z": "tab", "type": "http in", "url": "/run", "method": "post", "wires": [][]string{{"middle"}}}
+	answer := object{"id": "out", "z": "tab", "type": "http response", "statusCode": "200", "headers": object{"content-type": "application/json"}, "wires": []any{}}
+	flow := []object{{"id": "tab", "type": "tab", "label": "bench"}, begin, answer}
+	if w.service == "" {
+		return append(flow, object{"id": "middle", "z": "tab", "type": "template", "field": "payload", "fieldType": "msg", "format": "text", "syntax": "mustache",
+			"template": `{"outputs":{"text":"Hello {{payload.name}}!"}}`, "output": "str", "wires": [][]string{{"out"}}})
+	}
+	// Headers of the service's answer must not become those of this one.
+	return append(flow,
+		object{"id": "middle", "z": "tab", "type": "http request", "method": "POST", "ret": "txt", "url": w.service, "persist": true, "wires": [][]string{{"plain"}}},
+		object{"id": "plain", "z": "tab", "type": "change", "rules": []object{{"t": "delete", "p": "headers", "pt": "msg"}}, "wires": [][]string{{"out"}}})
+}
+
+// nodeProgram finds the Node.js that the lock file names for this machine, or
+// else the installed one.
+func nodeProgram() (string, error) {
+	found, err := filepath.Glob(filepath.Join(peersDir, "node_modules/node-linux-*/bin/node"))
+	if err != nil || len(found) == 0 {
+		return exec.LookPath("node")
+	}
+	return filepath.Abs(found[0])
+}
+
+// freeAddr is an address on which nothing listens at the moment.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// startPeer starts a program that ends at the latest with this one.
+func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
+	out := &output{}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	s := &subject{name: name, pids: []int{cmd.Process.Pid}}
+	s.kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	s.stop = func() error { s.kill(); return nil }
+	return s, out, nil
+}
+
+// await returns when a peer accepts connections at the address that it has once
+// it is ready.
+func (s *subject) await(out *output, addr func() string) error {
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if a := addr(); a != "" {
+			if w, err := dial(a); err == nil {
+				w.close()
+				s.addrs = []string{a}
+				return nil
+			}
+		}
+	}
+	s.kill()
+	return fmt.Errorf("%s was not ready within a minute:\n%s", s.name, out)
+}

@@ -112,7 +112,8 @@ func (b *bench) addRate(w workload, callers int, name string, samples []*sample)
 
 func rateOf(m *sample) float64 { return m.rate() }
 
-// addRatios compares each member that this build runs in with those of others.
+// addRatios compares each member that this build runs in with those of others
+// that keep their runs in the same database or nowhere.
 func (b *bench) addRatios(w workload, callers int, group []contender, samples [][]*sample) {
 	mine := 1 // of the members are this build
 	if b.peers {
@@ -120,6 +121,9 @@ func (b *bench) addRatios(w workload, callers int, group []contender, samples []
 	}
 	for i := range mine {
 		for j := mine; j < len(group); j++ {
+			if group[j].base != "" && group[j].base != group[i].base {
+				continue
+			}
 			b.addRow(&b.ratios, w.title, fmt.Sprint(callers), group[i].name+" / "+group[j].name, ratio(samples[i], samples[j], rateOf),
 				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.5)) }),
 				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.99)) }),

@@ -103,6 +103,7 @@ const masterKey = "c2x1aWNlIGJlbmNoIG1hc3RlciBrZXkgMzIgYnl0ZXM="
 // contender is what a workload is measured on, alone or beside others.
 type contender struct {
 	name  string
+	base  string // the database it keeps its runs in; "" for none
 	start func(w workload) (*subject, error)
 }
 
@@ -112,14 +113,18 @@ type contender struct {
 func (b *bench) groups() (list [][]contender) {
 	var all []contender
 	for _, on := range b.on {
-		mine := contender{"Sluice, " + on.title(), func(w workload) (*subject, error) {
+		base := "SQLite"
+		if on.postgres {
+			base = "PostgreSQL"
+		}
+		mine := contender{"Sluice, " + on.title(), base, func(w workload) (*subject, error) {
 			return b.sluice("Sluice, "+on.title(), b.binary, on, w)
 		}}
 		all = append(all, mine)
 		group := []contender{mine}
 		if b.against != "" {
 			name := "Sluice " + b.againstName + ", " + on.title()
-			group = append(group, contender{name, func(w workload) (*subject, error) { return b.sluice(name, b.against, on, w) }})
+			group = append(group, contender{name, base, func(w workload) (*subject, error) { return b.sluice(name, b.against, on, w) }})
 		}
 		list = append(list, group)
 	}
