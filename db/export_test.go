@@ -56,9 +56,14 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQu
 	list := []ChoiceQuery{}
 	add := func(name string, q *query) { list = append(list, ChoiceQuery{name, q.text.String(), q.args}) }
 	add("glance", k.glanceQuery(glance))
-	add("groups", k.groupsQuery(c.Limit+1))
+	if len(k.statesThat(false)) > 0 {
+		add("open", k.openQuery(c.Limit+1))
+	}
+	if len(k.statesThat(true)) > 0 {
+		add("groups", k.groupsQuery(c.Limit+1, s.pool != nil))
+	}
 	if len(groups) > 0 {
-		add("arms", k.armsQuery(groups, c.Limit+1))
+		add("arms", k.armsQuery(groups, c.Limit+1, s.pool != nil))
 	}
 	return list, nil
 }

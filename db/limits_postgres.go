@@ -54,6 +54,9 @@ func (s *Store) settings() []setting {
 		// bitmap scan passes over them again and again until the next vacuum.
 		// Nothing here reads enough rows for a bitmap to win.
 		{"enable_bitmapscan", "off"},
+		// For recursive queries PostgreSQL expects a thousand times the rows that
+		// there are, and compiles for a second what runs for milliseconds.
+		{"jit", "off"},
 		{"tcp_user_timeout", milliseconds(peerTimeout)},
 		{"tcp_keepalives_idle", "5"},
 		{"tcp_keepalives_interval", "2"},

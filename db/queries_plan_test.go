@@ -13,12 +13,11 @@ import (
 	"sluice/db/gen"
 )
 
-// small are the tables that may be read from end to end; newest is the newest
-// runs of a flow, so many at most.
-var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces", "newest"}
+// small are the tables that may be read from end to end.
+var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces"}
 
 // few are the queries whose rows are few enough to be sorted.
-var few = []string{"CountVersionRuns", "ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects"}
+var few = []string{"ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects"}
 
 // TestQueries_use_indexes asks SQLite how it would carry out every query. A
 // partial index, in particular, is easily missed by a word.

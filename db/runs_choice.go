@@ -10,47 +10,52 @@ import (
 	"sluice/flow"
 )
 
-// A list of runs is narrowed by any of state, flow, version, key and trigger,
-// and the newest are wanted first. One index serves all of it: runs_list holds
-// these columns in this order, and then the ID.
+// A list of runs can be narrowed by any combination of state, trigger, flow,
+// key and version or draft, and shows the newest runs first. Two indexes serve all
+// combinations:
 //
-// Runs that are alike in all five are a group, and lie side by side in the
-// index, by ID. There are few groups, however many runs. They are walked with
-// one step into the index for each; those that were not chosen are passed over,
-// and of the others only the ones with the newest runs are read. So what a list
-// costs depends on how many groups there are, but neither on how many runs are
-// chosen nor on how many would have to be passed over to find them.
+//   - runs_open holds the runs that have not ended. There are few, so all of a
+//     workspace are read.
+//   - runs_ended holds the runs that have ended, by the columns in grouped and
+//     then by ID. A run enters it once, at its end, so it costs a start nothing.
 //
-// Most lists need not even that, as what they want is among the newest runs of
-// all; these are looked at first.
+// Runs that are equal in all grouped columns form a group: a range of
+// runs_ended in which the newest run comes last. A list walks the groups level
+// by level, one column at a time. A level whose column is given is one step
+// into the index; any other level is a step for each distinct value. The page
+// is then merged from the groups with the newest runs. The cost depends on how
+// many groups there are, and not on how many runs are chosen or passed over.
+//
+// Versions would make many more groups. They stand behind the ID: a list of one
+// version passes over the runs of the others in its groups, in the index alone.
+//
+// Most lists find their page among the newest runs of all, which are looked at
+// first.
 
 // glance is how many of the newest runs are looked at first.
-const glance = 400
+const glance = 1000
 
-// chosen is a choice of runs in terms of the index.
+// chosen is a choice of runs in terms of the indexes.
 type chosen struct {
 	ws        string
 	states    []string
-	equal     map[string]any // by column, among grouped
+	equal     map[string]any // by column, among walked and version
 	low, high string         // IDs from low to below high
-	oldest    bool           // the oldest come first, to walk back to newer pages
+	oldest    bool           // the oldest come first, to page back to newer runs
 }
 
-// grouped are the columns of the index between state and ID.
-var grouped = []string{"flow_id", "version", "key_id", "run_trigger"}
+// walked are the columns of runs_ended between state and ID. Those that are
+// most often given, or have the fewest values, come first.
+var walked = []string{"draft", "run_trigger", "flow_id", "key_id"}
+
+// grouped are all columns of runs_ended between workspace_id and id.
+var grouped = slices.Concat([]string{"state"}, walked)
 
 // group is one of the groups.
 type group struct {
-	state   string
-	flow    string
-	version int64
-	key     string
-	trigger string
-	head    string // the run that comes first
+	values []any  // in the order of grouped
+	head   string // the run that comes first
 }
-
-// values stand in the order of grouped.
-func (g *group) values() []any { return []any{g.flow, g.version, g.key, g.trigger} }
 
 var allStates = []flow.RunState{
 	flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled,
@@ -70,9 +75,9 @@ func chosenBy(c *flow.RunChoice) chosen {
 	}
 	switch {
 	case c.Draft:
-		k.equal["version"] = int64(0)
+		k.equal["draft"] = int64(1)
 	case c.Version > 0:
-		k.equal["version"] = c.Version
+		k.equal["draft"], k.equal["version"] = int64(0), c.Version
 	}
 	k.between(c.From, c.Until)
 	k.beside(c.Before, c.After)
@@ -99,6 +104,16 @@ func (k *chosen) beside(before, after string) {
 	}
 }
 
+// statesThat returns the chosen states that are final, or those that are not.
+func (k *chosen) statesThat(ended bool) (list []string) {
+	for _, s := range k.states {
+		if flow.RunState(s).Ended() == ended {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // order is how IDs are sorted.
 func (k *chosen) order() string {
 	if k.oldest {
@@ -107,33 +122,35 @@ func (k *chosen) order() string {
 	return "DESC"
 }
 
-// chooseRuns gives the IDs of the first n chosen runs, in order.
+// chooseRuns returns the IDs of the first n chosen runs, in order.
 func (s *Store) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
 	ids, all, err := s.glanceRuns(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
-	groups, err := s.runGroups(ctx, k, n)
-	if err != nil || len(groups) == 0 {
+	// Open runs are read before ended ones, so that a run that ends meanwhile is
+	// found twice rather than not at all.
+	if ids, err = s.openRuns(ctx, k, n); err != nil {
 		return nil, err
 	}
-	if len(groups) == n { // so many are not further than the head of the last
-		k = k.upTo(groups[n-1].head)
+	ended, err := s.endedRuns(ctx, k, n)
+	if err != nil {
+		return nil, err
 	}
-	q := k.armsQuery(groups, n)
-	return collect(ctx, s.reads(), q, func(rows *sql.Rows) (id string, err error) {
-		return id, rows.Scan(&id)
-	})
+	return k.merge(ids, ended, n), nil
 }
 
-// upTo is the same choice up to an ID, in the order of the walk.
-func (k chosen) upTo(id string) *chosen {
-	if k.oldest {
-		k.high = min(k.high, id+"0")
-	} else {
-		k.low = max(k.low, id)
-	}
-	return &k
+// merge returns the first n of both lists, in order and without duplicates.
+func (k *chosen) merge(open, ended []string, n int) []string {
+	ids := slices.Concat(open, ended)
+	slices.SortFunc(ids, func(a, b string) int {
+		if k.oldest {
+			return compareTexts(a, b)
+		}
+		return compareTexts(b, a)
+	})
+	ids = slices.Compact(ids)
+	return ids[:min(n, len(ids))]
 }
 
 // glanceRuns looks at the newest runs of all; all tells that there are no others.
@@ -154,12 +171,51 @@ func (s *Store) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string,
 	return ids, len(rows) < size, err
 }
 
-// runGroups gives the n groups that have the first runs.
+// openRuns returns the first n chosen runs that have not ended.
+func (s *Store) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+	if len(k.statesThat(false)) == 0 {
+		return nil, nil
+	}
+	return collect(ctx, s.reads(), k.openQuery(n), scanText)
+}
+
+// endedRuns returns the first n chosen runs that have ended.
+func (s *Store) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+	groups, err := s.runGroups(ctx, k, n)
+	if err != nil || len(groups) == 0 {
+		return nil, err
+	}
+	if len(groups) == n { // so many are not further than the head of the last
+		k = k.upTo(groups[n-1].head)
+	}
+	return collect(ctx, s.reads(), k.armsQuery(groups, n, s.pool != nil), scanText)
+}
+
+// upTo is the same choice up to an ID, in the order of the walk.
+func (k chosen) upTo(id string) *chosen {
+	if k.oldest {
+		k.high = min(k.high, id+"0")
+	} else {
+		k.low = max(k.low, id)
+	}
+	return &k
+}
+
+// runGroups returns the n groups that have the first runs.
 func (s *Store) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) {
-	return collect(ctx, s.reads(), k.groupsQuery(n), func(rows *sql.Rows) (g group, err error) {
-		return g, rows.Scan(&g.state, &g.flow, &g.version, &g.key, &g.trigger, &g.head)
+	if len(k.statesThat(true)) == 0 {
+		return nil, nil
+	}
+	return collect(ctx, s.reads(), k.groupsQuery(n, s.pool != nil), func(rows *sql.Rows) (g group, err error) {
+		var state, trigger, flow, key string
+		var draft int64
+		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)
+		g.values = []any{state, draft, trigger, flow, key}
+		return g, err
 	})
 }
+
+func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
 
 // collect runs a query that was made at run time and reads all its rows.
 func collect[T any](ctx context.Context, db reads, q *query, read func(*sql.Rows) (T, error)) (list []T, err error) {

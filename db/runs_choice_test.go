@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -80,6 +81,69 @@ func TestListRunRows(t *testing.T) {
 			w.wantNoScan(what, c)
 		}
 	})
+}
+
+// TestListRunRows_random compares lists with random filters, most of them rare
+// or empty, with what sorting through all rows finds.
+func TestListRunRows_random(t *testing.T) {
+	setup(t, func(t *testing.T, w *world) {
+		f := fillRuns(t, w.Store, 6_000)
+		random := rand.New(rand.NewPCG(11, 13))
+		for range 150 {
+			c := f.randomChoice(random)
+			got, err := w.ListRunRows(w.ctx, c)
+			w.must(err)
+			want := f.first(&c)
+			if len(want) < c.Limit && c.After != "" { // the first page instead
+				c.After = ""
+				want = f.first(&c)
+			}
+			if !slices.Equal(idsOf(got.Rows), want) {
+				t.Errorf("%+v: got %d runs %v, want %d %v", c, len(got.Rows), idsOf(got.Rows), len(want), want)
+			}
+		}
+	})
+}
+
+// randomChoice narrows by each column with a chance of a third.
+func (f *filled) randomChoice(random *rand.Rand) flow.RunChoice {
+	maybe := func() bool { return random.IntN(3) == 0 }
+	row := func() *flow.RunRow { return &f.rows[random.IntN(len(f.rows))] }
+	c := flow.RunChoice{WorkspaceID: ws, Limit: 1 + random.IntN(60)}
+	if random.IntN(5) == 0 {
+		c.WorkspaceID = otherWS
+	}
+	if maybe() {
+		c.FlowID = row().FlowID
+	}
+	if maybe() {
+		c.KeyID = []string{row().KeyID, oldKey}[random.IntN(2)]
+	}
+	if maybe() {
+		c.Trigger = []flow.Trigger{row().Trigger, flow.TriggerForm, flow.TriggerMCP}[random.IntN(3)]
+	}
+	if maybe() {
+		c.Version = row().Version
+		c.Draft = c.Version == 0
+	}
+	for _, s := range []flow.RunState{flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled} {
+		if maybe() {
+			c.States = append(c.States, s)
+		}
+	}
+	if maybe() {
+		c.From = row().CreatedAt
+	}
+	if maybe() {
+		c.Until = row().CreatedAt
+	}
+	switch random.IntN(4) {
+	case 0:
+		c.Before = row().ID
+	case 1:
+		c.After = row().ID
+	}
+	return c
 }
 
 func TestListRunRows_pages(t *testing.T) {
@@ -173,15 +237,24 @@ func or(text, otherwise string) string {
 	return text
 }
 
+// onlyIndexes are the indexes of runs that each query of a list may use.
+var onlyIndexes = map[string]string{
+	"glance": `runs_pkey|sqlite_autoindex_runs_1`, "open": `runs_open`, "groups": `runs_ended`, "arms": `runs_ended`,
+}
+
 // wantNoScan asks for the plan of each query of a list.
 func (w *world) wantNoScan(what string, c flow.RunChoice) {
 	w.t.Helper()
 	queries, err := w.ChoiceQueries(w.ctx, c)
 	w.must(err)
+	used := regexp.MustCompile(`(?:using|USING(?: COVERING)? INDEX) (\w+)`)
 	for _, q := range queries {
 		for _, line := range w.explain(q) {
 			if strings.Contains(line, "Seq Scan on runs") || regexp.MustCompile(`^SCAN (runs|r|n)\b`).MatchString(line) {
 				w.t.Errorf("%s: the query for %s reads the whole table: %s", what, q.Name, line)
+			}
+			if index := used.FindStringSubmatch(line); index != nil && !regexp.MustCompile("^("+onlyIndexes[q.Name]+")$").MatchString(index[1]) {
+				w.t.Errorf("%s: the query for %s uses another index: %s", what, q.Name, line)
 			}
 		}
 	}

@@ -2,7 +2,10 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"sluice/db/gen"
@@ -106,24 +109,43 @@ func (s *Store) FindDocument(ctx context.Context, ws, hash string) ([]byte, erro
 	return []byte(body), nil
 }
 
-// maxCountedRuns bounds what CountVersionRuns looks at: some 50 ms of reading.
-const maxCountedRuns = 50_000
+// maxCountedRuns bounds how many runs CountVersionRuns reads of each group of
+// runs; see runs_choice.go. manyGroups is how many groups one query reads:
+// SQLite allows 500 parts.
+const (
+	maxCountedRuns = 20_000
+	manyGroups     = 200
+)
 
-// CountVersionRuns counts the runs of each version since a time, among the
-// newest ones. whole is false when there are more than are looked at.
+// CountVersionRuns counts the runs of each published version since a time.
+// whole is false if a version may have more than were counted.
 func (s *Store) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
-	rows, err := s.read.CountVersionRuns(ctx, gen.CountVersionRunsParams{
-		WorkspaceID: ws, FlowID: flowID, CreatedAfter: micros(since), MaxRows: maxCountedRuns,
-	})
+	k := chosenBy(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
+	k.equal["draft"] = int64(0)
+	groups, err := s.runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {
-		return nil, false, fmt.Errorf("count runs of %s: %w", flowID, err)
+		return nil, false, err
 	}
-	runs, sum := map[int64]int64{}, int64(0)
-	for _, r := range rows {
-		runs[r.Version] = r.Runs
-		sum += r.Runs
+	queries := []*query{k.countOpenQuery(maxCountedRuns)}
+	for some := range slices.Chunk(groups, manyGroups) {
+		queries = append(queries, k.countQuery(some, maxCountedRuns, s.pool != nil))
 	}
-	return runs, sum < maxCountedRuns, nil
+	runs, whole = map[int64]int64{}, true
+	for _, q := range queries {
+		sums := map[int64]int64{} // by group
+		_, err := collect(ctx, s.reads(), q, func(rows *sql.Rows) (none struct{}, err error) {
+			var arm, version, n int64
+			err = rows.Scan(&arm, &version, &n)
+			runs[version] += n
+			sums[arm] += n
+			whole = whole && sums[arm] < maxCountedRuns
+			return none, err
+		})
+		if err != nil {
+			return nil, false, fmt.Errorf("count runs of %s: %w", flowID, err)
+		}
+	}
+	return runs, whole, nil
 }
 
 // ListCallers returns the keys that still work and whose runs of a flow have

@@ -22,14 +22,6 @@ VALUES (@flow_id, @number, @workspace_id, @document_hash, @summary, @created_by,
 UPDATE flows SET live_version = @number, updated_at = @updated_at
 WHERE id = @id AND workspace_id = @workspace_id;
 
--- Counted among the newest runs of the flow alone: a busy flow has millions.
--- name: CountVersionRuns :many
-SELECT newest.version, count(*) AS runs FROM (
-    SELECT version, draft, created_at FROM runs
-    WHERE workspace_id = @workspace_id AND flow_id = @flow_id AND created_at >= @created_after
-    ORDER BY id DESC LIMIT @max_rows
-) newest WHERE newest.draft = 0 GROUP BY newest.version;
-
 -- name: ListCallers :many
 SELECT u.key_id, k.name, k.prefix, CAST(sum(u.runs) AS BIGINT) AS runs, CAST(max(u.day) AS TEXT) AS last_day
 FROM usage_all u JOIN keys k ON k.id = u.key_id AND k.workspace_id = u.workspace_id

@@ -1,0 +1,59 @@
+package db_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sluice/db"
+)
+
+// BenchmarkRunBytes reports how many bytes of the write-ahead log a run costs
+// from its start to its end, one run at a time. Unlike a time it does not depend
+// on the machine, so it shows what an index costs.
+func BenchmarkRunBytes(b *testing.B) {
+	for name, open := range openers {
+		b.Run(name, func(b *testing.B) {
+			var dir string
+			s, f := benchStore(b, func(t testing.TB, set ...func(*db.Config)) *db.Store {
+				return open(t, append(set, func(c *db.Config) { dir = c.DataDir })...)
+			})
+			fillRuns(b, s, 20_000)
+			const runs = 100
+			least := int64(math.MaxInt64) // now and then PostgreSQL logs something else
+			for b.Loop() {
+				before := logged(b, s, dir, true)
+				for range runs {
+					if err := wholeRun(s, f.ID); err != nil {
+						b.Fatal(err)
+					}
+				}
+				least = min(least, logged(b, s, dir, false)-before)
+			}
+			b.ReportMetric(float64(least)/runs, "log-B/run")
+		})
+	}
+}
+
+// logged returns how much has been written to the log. On SQLite, where the log
+// is a file that is used again, it can be emptied first.
+func logged(b *testing.B, s *db.Store, dir string, empty bool) (n int64) {
+	b.Helper()
+	if s.Pool() != nil {
+		if err := s.Pool().QueryRow(b.Context(), "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").Scan(&n); err != nil {
+			b.Fatal(err)
+		}
+		return n
+	}
+	if empty {
+		if _, err := s.SQLite().ExecContext(b.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, db.DatabaseFile+"-wal"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return info.Size()
+}
