@@ -15,7 +15,7 @@ import (
 // runs that would not be full is the first page instead.
 func (s *Store) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
 	k := chosenBy(&c)
-	found := search{Store: s, chosen: &k, text: c.Text}
+	found := search{Store: s, chosen: &k, text: c.Text, time: c.SearchTime}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
 		return flow.RunPage{}, err
@@ -25,7 +25,7 @@ func (s *Store) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage
 		c.After = ""
 		return s.ListRunRows(ctx, c)
 	}
-	p := flow.RunPage{Looked: found.looked, More: found.reached != ""}
+	p := flow.RunPage{Looked: found.looked, More: found.reached != "", Reached: flow.TimeOfID(flow.PrefixRun, found.reached)}
 	if p.Rows, err = s.runRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
 		return p, err
 	}

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strings"
@@ -10,20 +11,22 @@ import (
 )
 
 const (
-	// searchDepth is how many runs are read for a text.
+	// searchDepth bounds how many runs a search reads, and searchTime how long it
+	// takes unless RunChoice.SearchTime says otherwise.
 	searchDepth = 10_000
-	// searchBatch is how many of them at a time.
+	searchTime  = 2 * time.Second
+	// searchBatch is how many runs are read at a time.
 	searchBatch = 250
-	// searchTime ends the reading of runs that are large.
-	searchTime = 2 * time.Second
 )
 
 // search looks for a text in the inputs and metadata of chosen runs, which no
 // index knows: it reads the first of them, and no more than a person waits for.
+// It always reads one batch.
 type search struct {
 	*Store
 	*chosen
 	text    string
+	time    time.Duration
 	looked  int
 	reached string // the last of them, when others were not looked at
 }
@@ -33,8 +36,9 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.text == "" {
 		return f.chooseRuns(ctx, f.chosen, n)
 	}
-	until := time.Now().Add(searchTime)
+	until := time.Now().Add(cmp.Or(f.time, searchTime))
 	for len(ids) < n {
+		began := time.Now()
 		batch, err := f.chooseRuns(ctx, f.chosen, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
@@ -49,7 +53,8 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 		if len(batch) < searchBatch {
 			return ids, nil
 		}
-		if len(ids) < n && (f.looked >= searchDepth || time.Now().After(until)) {
+		// Another batch would take as long as this one.
+		if now := time.Now(); len(ids) < n && (f.looked >= searchDepth || now.Add(now.Sub(began)).After(until)) {
 			f.reached = batch[len(batch)-1]
 			return ids, nil
 		}

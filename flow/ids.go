@@ -83,3 +83,13 @@ func FirstID(prefix string, t time.Time) string {
 	}
 	return prefix + strings.ToLower(id.String())
 }
+
+// TimeOfID returns the moment when an identifier was made, to the millisecond;
+// zero for anything else.
+func TimeOfID(prefix, id string) time.Time {
+	parsed, err := ulid.Parse(strings.TrimPrefix(id, prefix))
+	if err != nil {
+		return time.Time{}
+	}
+	return ulid.Time(parsed.Time()).UTC()
+}

@@ -14,6 +14,8 @@ type RunChoice struct {
 	From, Until time.Time // accepted at From or later, and before Until; by the millisecond
 	// Text is looked for in inputs and metadata, whatever its case.
 	Text string
+	// SearchTime bounds how long Text is looked for; 0 means 2 seconds.
+	SearchTime time.Duration
 
 	// Before continues with runs older than this ID, After with newer ones.
 	Before, After string
@@ -59,4 +61,7 @@ type RunPage struct {
 	// others that were not: the text may be in them too.
 	Looked int
 	More   bool
+	// Reached is when the last run that was read was accepted. It is zero unless
+	// there are More.
+	Reached time.Time
 }

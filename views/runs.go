@@ -20,6 +20,8 @@ type RunsPage struct {
 	// Looked is how many runs were read for the text, and More that others were not.
 	Looked int
 	More   bool
+	// Reached is when the last run that was read was accepted, where there are More.
+	Reached time.Time
 	// HasFlows tells what the next step is where no run is yet.
 	HasFlows bool
 	Now      time.Time
@@ -142,7 +144,7 @@ func (r RunLine) took() string {
 // looked says how far a search came.
 func (p RunsPage) looked() string {
 	if p.More {
-		return fmt.Sprintf("Looked at the newest %s of the matching runs.", Count(p.Looked))
+		return fmt.Sprintf("Looked at %s of the matching runs, as far as %s.", Count(p.Looked), moment(p.Reached))
 	}
 	return fmt.Sprintf("Looked at all %s.", some(p.Looked, "matching run"))
 }

@@ -17,10 +17,14 @@ func init() {
 		narrow, none, wrong := full, full, full
 		narrow.Filter = RunsFilter{Flow: "flow_1", States: []string{"failed", "canceled"}, Query: "charged", Time: "custom", From: "2026-11-01T00:00", Version: "3"}
 		narrow.Versions, narrow.Looked, narrow.More, narrow.Rows = []Option{{"3", "v3"}, {"draft", "Draft"}}, 10_000, true, full.Rows[2:4]
+		narrow.Reached = noon.Add(-26 * time.Hour)
+		searching := narrow
+		searching.Rows, searching.Looked = nil, 4_250
+		searching.Pages.Next = "Search older runs"
 		none.Rows, none.Filter, none.Pages, none.Looked = nil, RunsFilter{Query: "<b>"}, Pages{}, 4
 		wrong.Rows, wrong.Filter = nil, RunsFilter{Time: "custom", From: "x", Errors: Errors{"from": "Choose a date and a time."}}
 		return map[string]templ.Component{
-			"runs": Runs(p, full), "runs-narrowed": Runs(p, narrow), "runs-none": Runs(p, none), "runs-errors": Runs(p, wrong),
+			"runs": Runs(p, full), "runs-narrowed": Runs(p, narrow), "runs-searching": Runs(p, searching), "runs-none": Runs(p, none), "runs-errors": Runs(p, wrong),
 			"runs-empty": Runs(p, RunsPage{Now: noon, HasFlows: true}), "runs-no-flows": Runs(p, RunsPage{Now: noon}),
 		}
 	})

@@ -24,6 +24,9 @@ const (
 	runsPerPage = 50
 	// maxSearch bounds a text that is searched for, in bytes.
 	maxSearch = 1000
+	// firstSearch is how long the first page of a search may take. It goes on
+	// from there for as long as the store lets it.
+	firstSearch = 70 * time.Millisecond
 	// momentForm is how browsers send a date and time; we take it as UTC.
 	momentForm = "2006-01-02T15:04"
 	custom     = "custom"
@@ -66,6 +69,9 @@ func (c *call) listRuns() error {
 }
 
 func (c *call) findRuns(page *views.RunsPage, choice flow.RunChoice) error {
+	if choice.Before == "" && choice.After == "" {
+		choice.SearchTime = firstSearch
+	}
 	found, err := c.s.Store.ListRunRows(c.ctx(), choice)
 	if err != nil {
 		return err
@@ -74,7 +80,10 @@ func (c *call) findRuns(page *views.RunsPage, choice flow.RunChoice) error {
 		page.Rows = append(page.Rows, runLine(&found.Rows[i], page.Now))
 	}
 	page.Pages = views.Pages{Path: "/runs", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
-	page.Looked, page.More = found.Looked, found.More
+	page.Looked, page.More, page.Reached = found.Looked, found.More, found.Reached
+	if found.More {
+		page.Pages.Previous, page.Pages.Next = "Search newer runs", "Search older runs"
+	}
 	return nil
 }
 
@@ -174,7 +183,7 @@ func (c *call) readRunsFilter() (views.RunsFilter, flow.RunChoice) {
 	}
 	choice.Version, _ = strconv.ParseInt(f.Version, 10, 32)
 	choice.Draft = f.Version == draftWord
-	if choice.Version <= 0 && !choice.Draft {
+	if choice.Version <= 0 && !choice.Draft || f.Flow == "" && !choice.Draft { // a number is of a flow
 		f.Version, choice.Version = "", 0
 	}
 	for _, s := range q["state"] {
