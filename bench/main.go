@@ -41,6 +41,7 @@ var rows = []row{
 	{"wait", (*bench).waitRow}, {"http", (*bench).httpRow}, {"burst", (*bench).burstRow},
 	{"nodes", (*bench).nodesRow}, {"queue", (*bench).queueRow}, {"start", (*bench).startRow}, {"stream", (*bench).streamRow},
 	{"idle", (*bench).idleRow}, {"files", (*bench).filesRow}, {"webhooks", (*bench).webhooksRow},
+	{"list", (*bench).listRow},
 }
 
 // parallel is the number of callers where only one number is measured.
@@ -61,6 +62,7 @@ type bench struct {
 	burst       int
 	queued      int
 	streams     int
+	runs        int    // that the row list fills the server with
 	profile     string // where the server's CPU profile goes; "" for none
 	dir         string // in which every row gets a directory of its own
 	postgres    *pgserver.Server
@@ -96,6 +98,7 @@ func run() (err error) {
 	flag.IntVar(&b.burst, "burst", 20_000, "starts of the row burst")
 	flag.IntVar(&b.queued, "queued", 100_000, "runs of the row queue")
 	flag.IntVar(&b.streams, "streams", 1_000, "answers at once of the row stream")
+	flag.IntVar(&b.runs, "runs", 1_000_000, "runs of the row list")
 	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http or stream is measured; choose one row, -on and -callers")
 	flag.Parse()
 	if b.dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {

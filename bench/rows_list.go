@@ -1,0 +1,386 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"database/sql"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver that fills PostgreSQL
+)
+
+const (
+	listEmail    = "bench@example.com"
+	listPassword = "a long phrase for the list of runs"
+	listCalls    = 20                     // of each list
+	listLimit    = 100 * time.Millisecond // p95 of each
+)
+
+// listRow measures lists of runs on a server that is full of them.
+func (b *bench) listRow() error {
+	for _, on := range b.on {
+		if on.instances > 1 {
+			continue
+		}
+		if err := b.lists(on); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filled is a server full of runs, with direct access to its database.
+type filled struct {
+	*server
+	db       *sql.DB
+	postgres bool
+	key      string // secret of an API key
+	cookie   string // of a session
+	ws       string
+	end      time.Time // when the newest run was accepted
+}
+
+func (b *bench) lists(on platform) error {
+	s, err := b.newFilled(on)
+	if err != nil {
+		return err
+	}
+	defer s.kill()
+	defer s.db.Close()
+	var all []timed
+	for _, l := range s.lists() {
+		one, err := s.measure(l)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "    %s: %v\n", l.name, err)
+			b.errors++
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "    %-36s p50 %9s  p95 %9s\n", l.name, ms(one.at(.5)), ms(one.at(.95)))
+		all = append(all, timed{l.name, one})
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no list was right")
+	}
+	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(b.at(.95), a.at(.95)) })
+	slow := []string{}
+	for _, t := range all[:min(3, len(all))] {
+		slow = append(slow, fmt.Sprintf("%s p50 %s, p95 %s", t.name, ms(t.at(.5)), ms(t.at(.95))))
+	}
+	median := all[len(all)/2]
+	b.add(fmt.Sprintf("%d lists of %s runs over HTTP, %s, one caller", len(all), count(float64(b.runs)), on.title()),
+		fmt.Sprintf("median list p50 %s, p95 %s; slowest: %s", ms(median.at(.5)), ms(median.at(.95)), strings.Join(slow, "; ")),
+		"p95 ≤ 100 ms each", fmt.Sprintf("%d of %d within %s", within(all), len(all), ms(listLimit)))
+	return s.stop()
+}
+
+// newFilled starts a server and fills its database.
+func (b *bench) newFilled(on platform) (_ *filled, err error) {
+	s := &filled{postgres: on.postgres}
+	var env []string
+	if on.postgres {
+		url, err := b.database()
+		if err != nil {
+			return nil, err
+		}
+		if s.db, err = sql.Open("pgx", url); err != nil {
+			return nil, err
+		}
+		env = append(env, "DATABASE_URL="+url)
+	}
+	if s.server, err = b.newServer(env...); err != nil {
+		return nil, err
+	}
+	if s.db == nil {
+		s.db, err = sql.Open("sqlite3", "file:"+s.dir+"/sluice.db?_journal_mode=WAL&_synchronous=OFF&_busy_timeout=60000&_txlock=immediate")
+	}
+	begun := time.Now()
+	if err == nil {
+		err = s.fill(b.runs)
+	}
+	if err != nil {
+		s.kill()
+		return nil, fmt.Errorf("fill %s: %w", on.title(), err)
+	}
+	fmt.Fprintf(os.Stderr, "  %s: filled with %d runs in %s\n", on.title(), b.runs, time.Since(begun).Round(time.Second))
+	return s, nil
+}
+
+// timed is one list and how long it took.
+type timed struct {
+	name string
+	*load
+}
+
+func within(all []timed) (n int) {
+	for _, t := range all {
+		if t.at(.95) <= listLimit {
+			n++
+		}
+	}
+	return n
+}
+
+// measure asks for a list again and again, the first time unmeasured.
+func (s *filled) measure(l list) (*load, error) {
+	auth := "Cookie: " + s.cookie
+	if strings.HasPrefix(l.path, "/v1/") {
+		auth = "Authorization: Bearer " + s.key
+	}
+	request := []byte("GET " + l.path + " HTTP/1.1\r\nHost: " + s.addr + "\r\n" + auth + "\r\n")
+	call := func(w *wire, _, _ int) error {
+		status, body, err := w.get(request)
+		if err != nil || status != http.StatusOK || !bytes.Contains(body, []byte(l.has)) {
+			return fmt.Errorf("status %d, %d bytes without %q: %w", status, len(body), l.has, err)
+		}
+		return nil
+	}
+	if l, err := flawless(drive(s.addr, 1, 0, 1, call)); err != nil {
+		return l, err
+	}
+	return flawless(drive(s.addr, 1, 0, listCalls, call))
+}
+
+// list is a list of runs: an address and a text that is in the answer.
+type list struct{ name, path, has string }
+
+// runID is the ID that list_fill.sql gives to no run, but that lies among those
+// of a time: a cursor.
+func runID(at time.Time) string { return "run_" + base32Time(at) + "0000000000000000" }
+
+func base32Time(at time.Time) string {
+	text := make([]byte, 10)
+	for i, n := len(text)-1, at.UnixMilli(); i >= 0; i, n = i-1, n/32 {
+		text[i] = crockford[n%32]
+	}
+	return string(text)
+}
+
+const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+func listFlow(n int) string { return fmt.Sprintf("flow_0%013d000000000000", n) }
+func listKey(n int) string  { return fmt.Sprintf("key_000000000000000000000000%02d", n) }
+
+// lists are those that people ask for, and such as are hard to find: rare ones,
+// ones that match nothing and pages far down.
+func (s *filled) lists() []list {
+	day := 24 * time.Hour
+	deep := "&after=" + runID(s.end.Add(-20*day))
+	custom := func(from, until time.Duration) string {
+		const form = "2006-01-02T15:04"
+		return "&time=custom&from=" + s.end.Add(-from).UTC().Format(form) + "&until=" + s.end.Add(-until).UTC().Format(form)
+	}
+	none := "No run fits"
+	some := `href="/runs/run_`
+	list := []list{}
+	page := func(name, query, has string) {
+		list = append(list, one("page: "+name, "/runs?"+query, has))
+	}
+	busy, calm, stopped := "&flow="+listFlow(0), "&flow="+listFlow(199), "&flow="+listFlow(155)
+	page("all", "", some)
+	page("all, deep", deep, some)
+	page("all, newer than deep", "before="+runID(s.end.Add(-20*day)), some)
+	for _, state := range []string{"queued", "running", "waiting", "succeeded", "failed", "canceled"} {
+		page(state, "state="+state, some)
+	}
+	page("failed, deep", "state=failed"+deep, some)
+	page("open", "state=queued&state=running&state=waiting", some)
+	page("failed or canceled", "state=failed&state=canceled", some)
+	page("busy flow", busy, some)
+	page("calm flow", calm, some)
+	page("calm flow, deep", calm+deep, some)
+	page("stopped flow", stopped, some)
+	page("busy flow, failed: none", busy+"&state=failed", none)
+	page("stopped flow, failed", stopped+"&state=failed", some)
+	page("key", "key="+listKey(7), some)
+	page("key, deep", "key="+listKey(7)+deep, some)
+	page("old key", "key="+listKey(99), some)
+	page("old key, failed: none", "key="+listKey(99)+"&state=waiting", none)
+	page("unknown key: none", "key="+listKey(55), none)
+	page("busy flow, key of others: none", busy+"&key="+listKey(20), none)
+	for _, trigger := range []string{"api", "builder", "form", "mcp", "rerun"} {
+		page("trigger "+trigger, "trigger="+trigger, some)
+	}
+	page("trigger cli: none", "trigger=cli", none)
+	page("trigger form, failed: none", "trigger=form&state=canceled", none)
+	page("drafts", "version=draft", some)
+	page("drafts, failed", "version=draft&state=failed", some)
+	page("version 1 of a busy flow", "version=1&flow="+listFlow(1), some)
+	page("version 1 of another", "version=1&flow="+listFlow(11), some)
+	page("version 99 of the busiest: none", "version=99"+busy, none)
+	page("version 1 of a flow, key, failed", "version=1&flow="+listFlow(11)+"&state=failed&key="+listKey(17), some)
+	for _, span := range []string{"1h", "24h", "7d", "30d"} {
+		page("last "+span, "time="+span, some)
+	}
+	page("a day long ago", custom(20*day, 19*day), some)
+	page("a day long ago, failed", "state=failed"+custom(20*day, 19*day), some)
+	page("7d, old key: none", "time=7d&key="+listKey(99), none)
+	page("7d, form: none", "time=7d&trigger=form", none)
+	page("7d, stopped flow: none", "time=7d"+stopped, none)
+	page("hour long ago, mcp, failed", "state=failed&trigger=mcp"+custom(20*day, 20*day-2*time.Hour), "")
+	page("text: frequent word", "q=printer", some)
+	page("text: in metadata", "q="+url.QueryEscape("customer 77"), "Looked at")
+	page("text: rare word", "q=marzipan", "Looked at")
+	page("text: word of the oldest", "q=zanzibar", "Looked at")
+	page("text: nowhere", "q=nowhere+to+be+found", "Looked at")
+	page("text: nowhere in failed", "state=failed&q=nowhere+to+be+found", "Looked at")
+	page("text: nowhere in calm flow", calm+"&q=nowhere+to+be+found", "Looked at")
+	page("text: nowhere in old key", "key="+listKey(99)+"&q=nowhere+to+be+found", "Looked at")
+	for name, flow := range map[string]string{"busy": listFlow(0), "calm": listFlow(199), "stopped": listFlow(155)} {
+		list = append(list, one("versions of "+name+" flow", "/flows/"+flow+"/versions", ""), one("api page of "+name+" flow", "/flows/"+flow+"/api", ""))
+	}
+	api := func(name, flow, query, has string) {
+		list = append(list, one("API: "+name, "/v1/flow/"+flow+"/runs?"+query, has))
+	}
+	run, empty := `"run_id":"run_`, `"runs":[]`
+	since := func(name string, d time.Duration) string {
+		return "&" + name + "=" + url.QueryEscape(s.end.Add(-d).UTC().Format(time.RFC3339))
+	}
+	api("busy flow", listFlow(0), "", run)
+	api("busy flow, 100", listFlow(0), "limit=100", run)
+	api("busy flow, 100, deep", listFlow(0), "limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(runID(s.end.Add(-20*day)))), run)
+	api("calm flow, 100", listFlow(199), "limit=100", run)
+	api("stopped flow, 100", listFlow(155), "limit=100", run)
+	api("busy flow, failed: none", listFlow(0), "status=failed", empty)
+	api("calm flow, failed", listFlow(199), "status=failed", run)
+	api("busy flow, waiting", listFlow(0), "status=waiting", "")
+	api("busy flow, a day long ago", listFlow(0), since("created_after", 20*day)+since("created_before", 19*day), run)
+	api("stopped flow, last week: none", listFlow(155), since("created_after", 7*day), empty)
+	return list
+}
+
+func one(name, path, has string) list { return list{name, path, has} }
+
+// listFill is the statement that inserts a range of runs.
+//
+//go:embed list_fill.sql
+var listFill string
+
+// fillChunk is how many runs one transaction inserts; the server beside it
+// waits so long.
+const fillChunk = 50_000
+
+func (s *filled) fill(runs int) (err error) {
+	if s.key, err = s.server.key(); err != nil {
+		return err
+	}
+	if _, err := s.command([]byte(listPassword+"\n"), "user", "add", "--email", listEmail, "--password-stdin"); err != nil {
+		return err
+	}
+	if s.cookie, err = s.signIn(); err != nil {
+		return err
+	}
+	id, err := s.publish(greeting())
+	if err != nil {
+		return err
+	}
+	if err := s.db.QueryRow("SELECT workspace_id FROM flows").Scan(&s.ws); err != nil {
+		return err
+	}
+	s.end = time.Now().Truncate(time.Second)
+	if err := s.fillFlows(id); err != nil {
+		return err
+	}
+	text := s.statement(listFill)
+	for at := 0; at < runs; at += fillChunk {
+		if _, err := s.db.Exec(text, at, min(at+fillChunk, runs), runs, s.end.UnixMicro(), s.ws); err != nil {
+			return err
+		}
+	}
+	if _, err := s.db.Exec(s.statement(fillSteps), runs/50); err != nil {
+		return err
+	}
+	if s.postgres { // as autovacuum does within minutes
+		_, err = s.db.Exec("VACUUM ANALYZE")
+	}
+	return err
+}
+
+// statement fits one to the database. Its {{TIME}} is the time that begins an ID.
+func (s *filled) statement(text string) string {
+	parts := make([]string, 10)
+	for i := range parts {
+		parts[i] = fmt.Sprintf("substr('%s', CAST(ms / %d %% 32 AS INTEGER) + 1, 1)", crockford, int64(1)<<(5*(9-i)))
+	}
+	text = strings.ReplaceAll(text, "{{TIME}}", strings.Join(parts, " || "))
+	if !s.postgres {
+		text = strings.ReplaceAll(text, "$", "?")
+	}
+	return text
+}
+
+// Flows and keys are copies of those that the command line made.
+const (
+	fillFlow = `INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
+SELECT CAST($2 AS TEXT), workspace_id, CAST($3 AS TEXT), description, tags, draft, rev, CAST($4 AS BIGINT), max_running, max_queued, signing, created_at, updated_at, archived_at FROM flows WHERE id = $1`
+	fillVersion = `INSERT INTO versions (flow_id, number, workspace_id, document_hash, summary, created_by, created_at)
+SELECT CAST($2 AS TEXT), CAST($3 AS BIGINT), workspace_id, document_hash, summary, created_by, created_at FROM versions WHERE flow_id = $1`
+	fillKey = `INSERT INTO keys (id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses)
+SELECT CAST($1 AS TEXT), workspace_id, CAST($2 AS TEXT), prefix, CAST($2 AS TEXT), scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at, expires_at, revoked_at, last_used_at, last_used_ip, uses FROM keys WHERE name = 'bench'`
+	// Three steps for each of so many runs.
+	fillSteps = `INSERT INTO steps (run_id, path, workspace_id, node, kind, state, attempt, failures, node_hash, input_hash, input_tokens, output_tokens, cost_nano_usd, seq, output_seq,
+started_at, ended_at, wait_until, error, saved, input, outputs, attempts)
+SELECT r.id, p.path, r.workspace_id, p.path, 'template', 'succeeded', 1, 0, '', '', 0, 0, 0, 1, 1, r.started_at, r.ended_at, 0, '', '', r.inputs, r.outputs, ''
+FROM (SELECT * FROM runs ORDER BY id DESC LIMIT $1) r, (SELECT 'first' AS path UNION ALL SELECT 'second' UNION ALL SELECT 'third') p`
+)
+
+func (s *filled) fillFlows(from string) error {
+	tx, err := s.db.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for i := range 200 {
+		id, versions := listFlow(i), 1+i%12
+		if _, err := tx.Exec(s.statement(fillFlow), from, id, "Flow "+strconv.Itoa(i), versions); err != nil {
+			return err
+		}
+		for v := range versions {
+			if _, err := tx.Exec(s.statement(fillVersion), from, id, v+1); err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range append(slices.Collect(numbers(30)), 99) {
+		if _, err := tx.Exec(s.statement(fillKey), listKey(i), "key "+strconv.Itoa(i)); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+func numbers(n int) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// signIn signs in to the dashboard and returns the session cookie.
+func (s *filled) signIn() (string, error) {
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.PostForm("http://"+s.addr+"/sign-in", url.Values{"email": {listEmail}, "password": {listPassword}})
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	for _, c := range resp.Cookies() {
+		if strings.Contains(c.Name, "session") {
+			return c.Name + "=" + c.Value, nil
+		}
+	}
+	return "", fmt.Errorf("sign in: status %d: %.300s", resp.StatusCode, body)
+}
