@@ -61,11 +61,8 @@ func TestDump(t *testing.T) {
 	postgresTool(t, "pg_dump", "--format=custom", "--file="+dump, toolURL(t, cfg))
 	dumped := started()
 	waitUntil(t, "more runs are accepted", func() bool { return started() > dumped+50 })
-	l.gate.close()
+	l.end()
 	s.kill()
-	l.stop()
-	l.gate.open()
-	l.callers.Wait()
 
 	postgresTool(t, "pg_restore", "--no-owner", "--dbname="+toolURL(t, empty), dump)
 	restored := newServer(t, "DATABASE_URL="+empty.DatabaseURL, "SLUICE_MASTER_KEY="+empty.MasterKey)
