@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // changesTopic is sent by processes without workers, such as commands, after
@@ -33,12 +32,7 @@ func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 // those that have some.
 func (s *Store) changed() {
 	s.changes.Add(1)
-	if s.pool == nil || s.queueOrNil() != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := s.TellOthers(ctx, changesTopic, ""); err != nil {
-		s.cfg.Log.Warn("the servers will notice a change late", "error", err)
+	if s.pool != nil && s.queueOrNil() == nil {
+		s.notifier.changed()
 	}
 }

@@ -74,7 +74,7 @@ func (c *clock) correct(asked, answered time.Time, shared time.Time) {
 // syncClock reads the database's clock, unless the store was given a clock,
 // which then is everybody's.
 func (s *Store) syncClock(ctx context.Context, db gen.DBTX) error {
-	if s.pool == nil || !s.ownClock {
+	if s.cfg.DatabaseURL == "" || !s.ownClock {
 		return nil
 	}
 	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`

@@ -26,8 +26,9 @@ type member struct {
 	fn    func(*Tx) error
 	set   setMember // instead of fn, of the writes that each run makes
 	d     durability
-	since time.Time   // when it began to wait
-	begun atomic.Bool // from then on the caller's context no longer matters
+	ctx   context.Context // the caller's
+	since time.Time       // when it began to wait
+	begun atomic.Bool     // from then on the caller's context no longer matters
 	err   error
 	done  chan struct{}
 }
@@ -55,7 +56,7 @@ func (m *member) carryOut(tx *Tx) error {
 }
 
 func (g *groups) write(ctx context.Context, m *member) error {
-	m.since, m.done = time.Now(), make(chan struct{})
+	m.ctx, m.since, m.done = ctx, time.Now(), make(chan struct{})
 	select {
 	case <-g.closing:
 		return ErrClosed

@@ -2,30 +2,30 @@ package db
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // notifier tells the other instances which runs were written. It does so after
 // their commit and for many runs at once: PostgreSQL lets only one transaction
 // that notifies commit at a time, and each would wait for the disk meanwhile.
 type notifier struct {
-	pool *pgxpool.Pool
+	s    *Store
 	wake chan struct{}
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu   sync.Mutex
 	runs []string
+	news bool // this process has no workers, and has committed something
 }
 
-func newNotifier(pool *pgxpool.Pool, warn func(error)) *notifier {
+func newNotifier(s *Store) *notifier {
 	ctx, stop := context.WithCancel(context.Background())
-	n := &notifier{pool: pool, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
-	go n.loop(ctx, warn)
+	n := &notifier{s: s, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	go n.loop(ctx)
 	return n
 }
 
@@ -37,6 +37,18 @@ func (n *notifier) tell(runs []string) {
 	n.mu.Lock()
 	n.runs = append(n.runs, runs...)
 	n.mu.Unlock()
+	n.poke()
+}
+
+// changed notifies the workers of other processes soon that there may be work.
+func (n *notifier) changed() {
+	n.mu.Lock()
+	n.news = true
+	n.mu.Unlock()
+	n.poke()
+}
+
+func (n *notifier) poke() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -49,7 +61,7 @@ func (n *notifier) close() {
 	<-n.done
 }
 
-func (n *notifier) loop(ctx context.Context, warn func(error)) {
+func (n *notifier) loop(ctx context.Context) {
 	defer close(n.done)
 	for open := true; open; {
 		select {
@@ -58,7 +70,7 @@ func (n *notifier) loop(ctx context.Context, warn func(error)) {
 			open = false
 		}
 		if err := n.send(); err != nil {
-			warn(err)
+			n.s.cfg.Log.Warn("other instances were not told of what was written", "error", err)
 		}
 	}
 }
@@ -70,15 +82,18 @@ const notifyTimeout = 5 * time.Second
 // other instances see the runs when they listen again.
 func (n *notifier) send() error {
 	n.mu.Lock()
-	runs := n.runs
-	n.runs = nil
+	runs, news := n.runs, n.news
+	n.runs, n.news = nil, false
 	n.mu.Unlock()
-	if len(runs) == 0 {
-		return nil
-	}
-	slices.Sort(runs)
 	ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout)
 	defer cancel()
-	_, err := n.pool.Exec(ctx, "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS u(id)", runChannel, slices.Compact(runs))
+	var err error
+	if len(runs) > 0 {
+		slices.Sort(runs)
+		_, err = n.s.reader.ExecContext(ctx, "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS u(id)", runChannel, slices.Compact(runs))
+	}
+	if news {
+		err = errors.Join(err, n.s.TellOthers(ctx, changesTopic, ""))
+	}
 	return err
 }

@@ -218,15 +218,13 @@ func (s *Store) Close() error {
 	err := s.writer.close()
 	if s.sets != nil {
 		err = errors.Join(s.sets.close(), err)
+		s.notifier.close()
 	}
 	err = cmp.Or(err, s.vital.close())
 	for _, db := range []*sql.DB{s.watcher, s.reader, s.sqlite} {
 		if db != nil {
 			err = cmp.Or(err, db.Close())
 		}
-	}
-	if s.notifier != nil {
-		s.notifier.close()
 	}
 	if s.pool != nil {
 		s.pool.Close()

@@ -33,9 +33,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	s.read = gen.New(reader{s.reader, s})
 	s.writer = &postgresWriter{s, s.reader}
 	s.sets = newSetWriter(s)
-	s.notifier = newNotifier(s.pool, func(err error) {
-		s.cfg.Log.Warn("other instances were not told of runs that were written", "error", err)
-	})
+	s.notifier = newNotifier(s)
 	s.bucket = &table{s}
 	return nil
 }

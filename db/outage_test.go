@@ -259,34 +259,6 @@ func TestTimeLimits(t *testing.T) {
 	}
 }
 
-// A migration waits for that of another instance for as long as it takes.
-func TestTimeLimits_do_not_apply_to_migrations(t *testing.T) {
-	t.Parallel()
-	cfg := dbtest.PostgresConfig(t)
-	conn := connect(t, cfg.DatabaseURL)
-	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_lock($1)", 0x536c7569); err != nil {
-		t.Fatal(err)
-	}
-	opened := make(chan error, 1)
-	go func() {
-		s, err := db.Open(context.Background(), cfg)
-		if err == nil {
-			err = s.Close()
-		}
-		opened <- err
-	}()
-	eventually(t, "a wait for longer than the time limit of locks", func() bool {
-		return queryOne[bool](t, conn, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-			AND wait_event_type = 'Lock' AND wait_event = 'advisory' AND clock_timestamp() - query_start > INTERVAL '5.5 s')`)
-	})
-	if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_unlock($1)", 0x536c7569); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-opened; err != nil {
-		t.Error(err)
-	}
-}
-
 // starter starts runs, each with an idempotency key, and sends the same request
 // again while the answer is that the database is unavailable, as callers do.
 type starter struct {

@@ -14,10 +14,10 @@ import (
 )
 
 // small are the tables that may be read from end to end.
-var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces"}
+var small = []string{"instances", "queue_lengths", "users", "meta", "workspaces", "usage_log", "usage_all"}
 
 // few are the queries whose rows are few enough to be sorted.
-var few = []string{"ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects"}
+var few = []string{"ListCallers", "ListClaimed", "ListDeliveriesOfRun", "ListHeld", "ListSuspects", "ListUsage"}
 
 // TestQueries_use_indexes asks SQLite how it would carry out every query. A
 // partial index, in particular, is easily missed by a word.

@@ -94,7 +94,7 @@ func (w *setWriter) run(group []*member) {
 func (w *setWriter) alone(m *member) {
 	defer close(m.done)
 	_ = m.set.doubted(w.s, errAlone)
-	m.err = w.s.writer.write(context.Background(), &member{set: m.set, d: m.d})
+	m.err = w.s.writer.write(m.ctx, &member{set: m.set, d: m.d})
 }
 
 func (w *setWriter) commit(group []*member) error {

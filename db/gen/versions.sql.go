@@ -9,55 +9,6 @@ import (
 	"context"
 )
 
-const countVersionRuns = `-- name: CountVersionRuns :many
-SELECT newest.version, count(*) AS runs FROM (
-    SELECT version, draft, created_at FROM runs
-    WHERE workspace_id = $1 AND flow_id = $2 AND created_at >= $3
-    ORDER BY id DESC LIMIT $4
-) newest WHERE newest.draft = 0 GROUP BY newest.version
-`
-
-type CountVersionRunsParams struct {
-	WorkspaceID  string
-	FlowID       string
-	CreatedAfter int64
-	MaxRows      int32
-}
-
-type CountVersionRunsRow struct {
-	Version int64
-	Runs    int64
-}
-
-// Counted among the newest runs of the flow alone: a busy flow has millions.
-func (q *Queries) CountVersionRuns(ctx context.Context, arg CountVersionRunsParams) ([]CountVersionRunsRow, error) {
-	rows, err := q.db.QueryContext(ctx, countVersionRuns,
-		arg.WorkspaceID,
-		arg.FlowID,
-		arg.CreatedAfter,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountVersionRunsRow
-	for rows.Next() {
-		var i CountVersionRunsRow
-		if err := rows.Scan(&i.Version, &i.Runs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const findDocument = `-- name: FindDocument :one
 SELECT body FROM documents WHERE workspace_id = $1 AND hash = $2
 `
