@@ -130,6 +130,10 @@ type Store struct {
 	recent     recent
 	logged     atomic.Bool // usage was logged that is not added up yet
 
+	// PeerAddr is where other instances reach this one, as IP:PORT; empty for
+	// nowhere. Heartbeat records it. It is set at wiring.
+	PeerAddr string
+
 	// RunEnded tells the per-run webhook's type ("run.succeeded") and its data
 	// (the run object as JSON). It is set at wiring, before the first run.
 	RunEnded func(run *flow.Run) (typ string, data []byte)

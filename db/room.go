@@ -216,7 +216,7 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 		if err := s.syncClock(tx.ctx, tx.db); err != nil {
 			return err
 		}
-		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now()})
+		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now(), PeerAddr: s.PeerAddr})
 	})
 }
 

@@ -186,6 +186,23 @@ func (q *Queries) FindHolder(ctx context.Context, id string) (FindHolderRow, err
 	return i, err
 }
 
+const findRunPeer = `-- name: FindRunPeer :one
+SELECT i.id, i.peer_addr FROM runs r JOIN instances i ON i.id = r.instance_id WHERE r.id = $1 AND r.place = 2
+`
+
+type FindRunPeerRow struct {
+	ID       string
+	PeerAddr string
+}
+
+// The instance that works on a run, and where its peers reach it.
+func (q *Queries) FindRunPeer(ctx context.Context, id string) (FindRunPeerRow, error) {
+	row := q.db.QueryRowContext(ctx, findRunPeer, id)
+	var i FindRunPeerRow
+	err := row.Scan(&i.ID, &i.PeerAddr)
+	return i, err
+}
+
 const handBackRun = `-- name: HandBackRun :one
 UPDATE runs SET attempt = attempt + 1, instance_id = '', busy = 0, trial_size = 0
 WHERE id = $1 AND attempt = $2 AND place = 2
@@ -205,18 +222,24 @@ func (q *Queries) HandBackRun(ctx context.Context, arg HandBackRunParams) (int64
 }
 
 const heartbeat = `-- name: Heartbeat :exec
-INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES ($1, $2, $3, $3)
-ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at
+INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr) VALUES ($1, $2, $3, $3, $4)
+ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr
 `
 
 type HeartbeatParams struct {
-	ID      string
-	Workers int64
-	Now     int64
+	ID       string
+	Workers  int64
+	Now      int64
+	PeerAddr string
 }
 
 func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) error {
-	_, err := q.db.ExecContext(ctx, heartbeat, arg.ID, arg.Workers, arg.Now)
+	_, err := q.db.ExecContext(ctx, heartbeat,
+		arg.ID,
+		arg.Workers,
+		arg.Now,
+		arg.PeerAddr,
+	)
 	return err
 }
 

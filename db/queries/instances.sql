@@ -1,6 +1,6 @@
 -- name: Heartbeat :exec
-INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES (@id, @workers, @now, @now)
-ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at;
+INSERT INTO instances (id, workers, started_at, heartbeat_at, peer_addr) VALUES (@id, @workers, @now, @now, @peer_addr)
+ON CONFLICT (id) DO UPDATE SET workers = excluded.workers, heartbeat_at = excluded.heartbeat_at, peer_addr = excluded.peer_addr;
 
 -- Removes an instance unless it has sent a heartbeat since.
 -- name: DeleteSilent :execrows
@@ -32,6 +32,10 @@ SELECT id, instance_id, attempt FROM runs WHERE place = 2 AND place > 0 ORDER BY
 
 -- name: FindHolder :one
 SELECT id, instance_id FROM runs WHERE id = @id AND place = 2;
+
+-- The instance that works on a run, and where its peers reach it.
+-- name: FindRunPeer :one
+SELECT i.id, i.peer_addr FROM runs r JOIN instances i ON i.id = r.instance_id WHERE r.id = @id AND r.place = 2;
 
 -- name: MarkBusy :exec
 UPDATE runs SET busy = @busy WHERE id = @id AND place = 2 AND instance_id = @instance_id;
