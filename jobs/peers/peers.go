@@ -1,0 +1,95 @@
+package peers
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// Config is what Peers are made of.
+type Config struct {
+	Instance string           // names this process among the instances
+	Key      []byte           // that all instances derive from the master key
+	Now      func() time.Time // by the database's clock, which all instances share
+	Log      *slog.Logger
+}
+
+// Peers is one instance's end of the connections to all others. It is safe for
+// concurrent use.
+type Peers struct {
+	cfg    Config
+	key    []byte // signs requests
+	seen   seen
+	tls    *tls.Config
+	client *client
+	server *http.Server
+}
+
+// New makes the connections' ends; Serve accepts from others.
+func New(cfg Config) (*Peers, error) {
+	p := &Peers{cfg: cfg, seen: seen{at: map[[sha256.Size]byte]time.Time{}}}
+	var err error
+	if p.key, err = hkdf.Expand(sha256.New, cfg.Key, "requests", sha256.Size); err != nil {
+		return nil, fmt.Errorf("derive the key of requests: %w", err)
+	}
+	seed, err := hkdf.Expand(sha256.New, cfg.Key, "certificate", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of certificates: %w", err)
+	}
+	if p.tls, err = mutualTLS(seed); err != nil {
+		return nil, err
+	}
+	p.client = p.newClient()
+	return p, nil
+}
+
+// ErrAddress refuses an address that other instances could not use.
+var ErrAddress = errors.New("the address needs this machine's own IP address or name and a port, such as 10.0.0.5:8081, because other instances connect to it")
+
+// CheckAddr returns ErrAddress unless addr names a host and a port.
+func CheckAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if ip, e := netip.ParseAddr(host); err != nil || host == "" || port == "" || e == nil && !reachable(ip) {
+		return ErrAddress
+	}
+	return nil
+}
+
+// Listen listens on addr. The listener's own address is the one to announce: it
+// has the IP address that a name stood for.
+func Listen(addr string) (net.Listener, error) {
+	if err := CheckAddr(addr); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); !ok || !reachable(tcp.AddrPort().Addr()) {
+		return nil, errors.Join(ErrAddress, l.Close())
+	}
+	return l, nil
+}
+
+// reachable reports whether an IP address can be that of one instance in a
+// private network. Link-local addresses are not: cloud providers answer with
+// secrets there.
+func reachable(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsValid() && !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast()
+}
+
+// Close ends all connections.
+func (p *Peers) Close() {
+	if p.server != nil {
+		_ = p.server.Close() // nothing is lost with it
+	}
+	p.client.CloseIdleConnections()
+}

@@ -1,0 +1,44 @@
+package peers
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"sluice/flow"
+)
+
+// maxPiece is the most bytes of one piece: all text that is kept of a run, each
+// byte of it escaped.
+const maxPiece = 32 << 20
+
+// writePiece writes a piece as its length in four bytes and then JSON.
+func writePiece(w io.Writer, t *flow.PeerText) error {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...))
+	return err
+}
+
+// readPiece returns io.EOF at the end between two pieces.
+func readPiece(r io.Reader) (*flow.PeerText, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > maxPiece {
+		return nil, errors.New("a piece is too long")
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
+		return nil, err
+	}
+	t := &flow.PeerText{}
+	return t, json.Unmarshal(data, t)
+}
