@@ -65,7 +65,7 @@ func (c *call) stream(run *flow.Run, after int64) error {
 		return err
 	}
 	// Watching begins before the first look, so no change falls between.
-	watch := c.s.Runner.WatchRun(run.ID)
+	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
 		call: c, run: run, outputs: out.outputs, last: after, steps: map[string]known{},
@@ -175,6 +175,7 @@ func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
 		return false, err
 	}
 	e.learn(steps)
+	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
 	var b bytes.Buffer
 	e.writeText(&b, deltas, false)

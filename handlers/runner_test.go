@@ -238,7 +238,9 @@ func (r *runner) emit(runID, path string, attempt int, text string) {
 	}
 }
 
-func (r *runner) WatchRun(runID string) flow.Watch {
+func (r *runner) WatchRun(runID string) flow.Watch { return r.WatchText(runID) }
+
+func (r *runner) WatchText(runID string) flow.Watch {
 	w := &watcher{changes: make(chan struct{}, 1), texts: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +249,7 @@ func (r *runner) WatchRun(runID string) flow.Watch {
 		w.news = append(w.news, d)
 		poke(w.texts)
 	}
-	return flow.Watch{Changes: w.changes, Texts: w.texts, Read: func(ready func(string, int) bool) []flow.Delta { return r.readTexts(w, ready) }, Stop: func() { r.leave(runID, w) }}
+	return flow.Watch{Changes: w.changes, Texts: w.texts, Read: func(ready func(string, int) bool) []flow.Delta { return r.readTexts(w, ready) }, Sync: func(context.Context, *flow.Run, []flow.Step) {}, Stop: func() { r.leave(runID, w) }}
 }
 
 func (r *runner) readTexts(w *watcher, ready func(path string, attempt int) bool) (list []flow.Delta) {

@@ -25,8 +25,10 @@ type Runner interface {
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	// AwaitRun returns the run when it has ended or the limit is over.
 	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// WatchRun follows a run: that it was written, and the text of its steps.
+	// WatchRun follows a run: that it was written.
 	WatchRun(runID string) flow.Watch
+	// WatchText follows a run and the text of its steps.
+	WatchText(runID string) flow.Watch
 	// Draining tells that this process shuts down.
 	Draining() bool
 	// Accepts tells whether runs and files are taken; one process among several

@@ -57,6 +57,10 @@ type Config struct {
 	// Reconcile is the interval between comparisons of the tables with what this
 	// process has in hand, if the database is shared; default 3 s.
 	Reconcile time.Duration
+	// Follow passes on the text of a run that another instance works on, until that
+	// instance has the run no more or ctx ends; nil where instances have no
+	// connections to each other.
+	Follow func(ctx context.Context, peer flow.Peer, runID string, told func(flow.PeerText)) error
 	// Trial bounds the trials of all suspects together; default 30 s.
 	Trial   time.Duration
 	Observe func(Observation)
@@ -94,6 +98,8 @@ type Runner struct {
 	draining  atomic.Bool
 	hold      chan struct{}
 	stop      context.CancelFunc
+	life      context.Context // ends with Drain
+	die       context.CancelFunc
 	loops     sync.WaitGroup
 	trials    sync.WaitGroup             // suspects on trial, and goroutines that wait for them
 	recovered bool                       // by begin, which may be repeated
@@ -140,6 +146,10 @@ func New(cfg Config) *Runner {
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
 		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
 		active: map[string]*activeRun{}, sending: map[string]int{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
+	}
+	r.life, r.die = context.WithCancel(context.Background())
+	if cfg.Follow != nil {
+		r.hub.follow = r.followText
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
 	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
@@ -322,6 +332,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 	err := r.cfg.Queue.stop(ctx, abortPatience)
 	r.waitTrials(ctx)
 	r.stop()
+	r.die()
 	r.loops.Wait()
 	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()

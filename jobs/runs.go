@@ -69,6 +69,7 @@ func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, att
 				return err
 			}
 		}
+		r.hub.loaded(run)
 		plan, err = r.plan(ctx, run, steps)
 		return err
 	})

@@ -61,5 +61,6 @@ type Store interface {
 	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
 	DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error)
 
+	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
 	Listen(ctx context.Context, told func(runID string)) error
 }

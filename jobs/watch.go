@@ -16,6 +16,9 @@ import (
 type hub struct {
 	seed   maphash.Seed
 	shards [64]shard
+	// follow mirrors text of another instance into a run until ctx ends; nil
+	// where instances have no connections to each other.
+	follow func(ctx context.Context, l *liveRun, m *mirror)
 }
 
 type shard struct {
@@ -26,10 +29,14 @@ type shard struct {
 // liveRun is a run that somebody here watches or works on. It is forgotten when
 // the last of them has gone.
 type liveRun struct {
+	id    string
 	users int // who joined and did not part; guarded by the shard
 
 	mu       sync.Mutex
 	watchers []*watcher
+	ended    bool    // this process recorded the end
+	seq      int64   // number of the newest event that this process recorded or read when it took the run
+	mirror   *mirror // set while text may come from another instance
 	said
 }
 
@@ -37,6 +44,7 @@ type watcher struct {
 	run     *liveRun
 	changes chan struct{} // holds at most one poke
 	ended   *flow.Run     // set when this process recorded the end; guarded by the run
+	relay   *relay        // set if it passes text on to another instance
 	reader                // of text
 }
 
@@ -58,7 +66,7 @@ func (h *hub) join(runID string) *liveRun {
 	defer s.mu.Unlock()
 	l := s.runs[runID]
 	if l == nil {
-		l = &liveRun{}
+		l = &liveRun{id: runID}
 		s.runs[runID] = l
 	}
 	l.users++
@@ -92,15 +100,16 @@ func (h *hub) add(runID string, w *watcher) *watcher {
 	defer w.run.mu.Unlock()
 	w.run.watchers = append(w.run.watchers, w)
 	w.enter(&w.run.said)
+	h.adjust(w.run)
 	return w
 }
 
 func (h *hub) leave(runID string, w *watcher) {
-	w.run.remove(w)
+	w.run.remove(h, w)
 	h.part(runID, w.run)
 }
 
-func (l *liveRun) remove(w *watcher) {
+func (l *liveRun) remove(h *hub, w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.watchers {
@@ -109,6 +118,7 @@ func (l *liveRun) remove(w *watcher) {
 			break
 		}
 	}
+	h.adjust(l)
 	l.sweep()
 }
 
@@ -146,8 +156,10 @@ func (h *hub) recorded(w *flow.RunWrite) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.seq = max(l.seq, w.Run.Seq)
 	l.settle(w.Steps)
 	if w.End {
+		l.ended = true
 		for _, watcher := range l.watchers {
 			watcher.ended = w.Run
 		}
@@ -158,6 +170,9 @@ func (h *hub) recorded(w *flow.RunWrite) {
 func (l *liveRun) poke() {
 	for _, w := range l.watchers {
 		poke(w.changes)
+	}
+	if l.mirror != nil {
+		poke(l.mirror.changes)
 	}
 }
 
@@ -174,11 +189,17 @@ func (w *watcher) end() *flow.Run {
 	return w.ended
 }
 
-// WatchRun follows a run. Text is passed on by the process that works on the
-// run, to those who watch it there.
+// WatchRun follows a run without its text.
 func (r *Runner) WatchRun(runID string) flow.Watch {
+	w := r.hub.watch(runID)
+	return flow.Watch{Changes: w.changes, Stop: func() { r.hub.leave(runID, w) }}
+}
+
+// WatchText follows a run and its text. The text comes from this process if it
+// works on the run, else from the instance that does, if the two can connect.
+func (r *Runner) WatchText(runID string) flow.Watch {
 	w := r.hub.add(runID, &watcher{changes: make(chan struct{}, 1), reader: newReader()})
-	return flow.Watch{Changes: w.changes, Texts: w.pokes, Read: w.read, Stop: func() { r.hub.leave(runID, w) }}
+	return flow.Watch{Changes: w.changes, Texts: w.pokes, Read: w.read, Sync: w.sync, Stop: func() { r.hub.leave(runID, w) }}
 }
 
 // AwaitRun returns the run once it has ended, or as it is after the limit. An

@@ -35,7 +35,7 @@ func TestWatchHearsSteps(t *testing.T) {
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		w := open(t, cfg, gated).start()
 		run := w.begin()
-		early := w.runner.WatchRun(run.ID)
+		early := w.runner.WatchText(run.ID)
 		defer early.Stop()
 		<-w.gate.begun
 		w.gate.say <- "one "
@@ -44,14 +44,14 @@ func TestWatchHearsSteps(t *testing.T) {
 		}
 		w.gate.say <- "two"
 		heard(t, early, says("two"))
-		late := w.runner.WatchRun(run.ID)
+		late := w.runner.WatchText(run.ID)
 		defer late.Stop()
 		if d := heard(t, late, says("one two")); !d.Reset {
 			t.Errorf("who comes late hears %+v", d)
 		}
 		w.gate.let <- nil
 		w.ended(run)
-		after := w.runner.WatchRun(run.ID)
+		after := w.runner.WatchText(run.ID)
 		defer after.Stop()
 		if got := after.Read(func(string, int) bool { return true }); got != nil {
 			t.Errorf("of a run that has ended was heard %+v", got)
@@ -67,7 +67,7 @@ func TestWatchHearsThatAnAttemptIsVoid(t *testing.T) {
 		{"id":"o","kind":"output","config":{"name":"y"}}],
 		"edges":[{"from":"a.value","to":"g.value"},{"from":"g.value","to":"o.value"}]}`).start()
 	run := w.begin()
-	watch := w.runner.WatchRun(run.ID)
+	watch := w.runner.WatchText(run.ID)
 	defer watch.Stop()
 	<-w.gate.begun
 	w.gate.say <- "wrong"
@@ -89,7 +89,7 @@ func TestWatchHearsOfARunThatWasHandedBack(t *testing.T) {
 	t.Parallel()
 	w := open(t, sqliteConfig(t), gated).start()
 	run := w.begin()
-	watch := w.runner.WatchRun(run.ID)
+	watch := w.runner.WatchText(run.ID)
 	defer watch.Stop()
 	<-w.gate.begun
 	w.gate.say <- "cut"
@@ -98,7 +98,7 @@ func TestWatchHearsOfARunThatWasHandedBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wire()
-	again := w.runner.WatchRun(run.ID)
+	again := w.runner.WatchText(run.ID)
 	defer again.Stop()
 	w.start()
 	<-w.gate.begun

@@ -33,6 +33,7 @@ type text struct {
 	truncated bool // more came than is kept
 	over      bool // nothing more comes
 	ended     bool // nor will there be another attempt
+	late      bool // of another instance: begun before this one heard of it
 }
 
 // reader is a watcher's place in the texts; the zero value reads none.
@@ -101,8 +102,8 @@ func (w *watcher) read(ready func(path string, attempt int) bool) []flow.Delta {
 func (r *reader) take(t *text) flow.Delta {
 	d := flow.Delta{Path: t.path, Attempt: t.attempt, Truncated: t.truncated}
 	p := r.places[t.path]
-	if p.attempt != t.attempt {
-		d.Reset = p.attempt != 0 || t.number <= r.joined
+	if p.attempt != t.attempt || p.at > len(t.kept) {
+		d.Reset = p.attempt != 0 || t.late || t.number <= r.joined
 		p.at = 0
 	}
 	d.Text = string(t.kept[p.at:])
@@ -189,6 +190,7 @@ func (l *liveRun) settle(steps []flow.Step) {
 			}
 		case t != nil && s.State.Ended():
 			t.over, t.ended = true, true
+			l.relayEnd(s.Path)
 		}
 	}
 	l.sweep()
@@ -220,22 +222,31 @@ func (h *hub) begin(runID string) *liveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.workers++
+	l.ended = false
+	h.adjust(l)
 	return l
 }
 
 // finish notes that the worker let go of the run: whoever goes on with it
 // starts its open steps again.
 func (h *hub) finish(runID string, l *liveRun) {
-	l.abandon()
+	l.abandon(h)
 	h.part(runID, l)
 }
 
-func (l *liveRun) abandon() {
+func (l *liveRun) abandon(h *hub) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.workers--; l.workers > 0 {
 		return
 	}
+	l.cut()
+	l.pokeRelays()
+	h.adjust(l)
+}
+
+// cut ends all texts: whoever goes on with the run begins others.
+func (l *liveRun) cut() {
 	for _, t := range l.texts {
 		t.over = true
 	}

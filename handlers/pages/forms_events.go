@@ -37,7 +37,7 @@ func (v *visit) followResult() error {
 	if err != nil {
 		return err
 	}
-	watch := v.s.Runner.WatchRun(t.run.ID) // before the first look, so that no change falls between
+	watch := v.s.Runner.WatchText(t.run.ID) // before the first look, so that no change falls between
 	defer watch.Stop()
 	s := &resultStream{ticketed: t, watch: watch, told: -1, outputs: t.spoken()}
 	h := v.Response().Header()
@@ -129,6 +129,7 @@ func (s *resultStream) sendNew() error {
 	if err := s.find(s.run.ID); err != nil {
 		return err
 	}
+	s.watch.Sync(s.ctx(), s.run, nil)
 	if err := s.speak(); err != nil { // what a step said comes before its end
 		return err
 	}

@@ -45,7 +45,7 @@ func (c *call) runEvents() error {
 	if err != nil {
 		return err
 	}
-	watch := c.s.Runner.WatchRun(run.ID) // before the first look, so that no change falls between
+	watch := c.s.Runner.WatchText(run.ID) // before the first look, so that no change falls between
 	defer watch.Stop()
 	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now()}
 	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // whatever else it says is the start
@@ -164,6 +164,7 @@ func (s *runStream) sendNew() error {
 	}
 	var b bytes.Buffer
 	changed := s.changedSteps(run, steps)
+	s.watch.Sync(s.ctx(), run, steps)
 	s.writeTexts(&b) // what a step said comes before its end
 	if len(changed) > 0 {
 		s.write(&b, "steps", changed)

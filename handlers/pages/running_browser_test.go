@@ -213,8 +213,8 @@ func TestLargeValueUnfolds(t *testing.T) {
 // talking is a runner whose steps say something while they work.
 type talking struct{ Runner }
 
-func (r *talking) WatchRun(runID string) flow.Watch {
-	w, texts, said := r.Runner.WatchRun(runID), make(chan struct{}, 1), false
+func (r *talking) WatchText(runID string) flow.Watch {
+	w, texts, said := r.Runner.WatchText(runID), make(chan struct{}, 1), false
 	texts <- struct{}{}
 	w.Texts = texts
 	w.Read = func(ready func(string, int) bool) []flow.Delta {

@@ -47,6 +47,7 @@ type Runner interface {
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	WatchRun(runID string) flow.Watch
+	WatchText(runID string) flow.Watch
 	// TrialInputs are the inputs that a trial of the draft asks for; problems of
 	// the draft are the Fields of an error.
 	TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error)

@@ -1,0 +1,285 @@
+package jobs_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/jobs"
+	"sluice/jobs/peers"
+)
+
+// instance is one of several on a database, with an address for the others.
+type instance struct {
+	*world
+	peers *peers.Peers
+}
+
+// fleet makes instances that are wired to each other; the first one is alone in
+// working on runs until others are started.
+func fleet(t *testing.T, n int) []*instance {
+	t.Helper()
+	cfg := dbtest.PostgresConfig(t)
+	var list []*instance
+	for i := range n {
+		w := &instance{}
+		if i == 0 {
+			w.world = open(t, cfg, gated)
+		} else {
+			w.world = list[0].beside(cfg)
+		}
+		w.connect()
+		list = append(list, w)
+	}
+	return list
+}
+
+// beside is another process on the same database, with a gate of its own.
+func (w *instance) beside(cfg db.Config) *world {
+	w.t.Helper()
+	other := &world{t: w.t, clock: w.clock, gate: newGate(), flowID: w.flowID}
+	cfg.Now, cfg.Capacity = w.clock.now, 16
+	store, err := db.Open(context.Background(), cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { store.Close() })
+	other.store, other.kinds = store, kinds(other.gate)
+	return other
+}
+
+// connect wires a Runner that has connections to other instances.
+func (w *instance) connect() {
+	w.t.Helper()
+	key, err := w.store.PeerKey()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name := "test-" + rand.Text()
+	if w.peers, err = peers.New(peers.Config{Instance: name, Key: key, Now: w.store.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := peers.Listen("127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.peers.Close)
+	w.store.PeerAddr = l.Addr().String()
+	w.wireAs(w.store, func(cfg *jobs.Config) { cfg.Instance, cfg.Follow = name, w.peers.Follow })
+	w.peers.Serve(l, w.runner.PassText, func(err error) { w.t.Error(err) })
+}
+
+// hearing lets a Runner hear of others' writes without working on runs.
+func (w *instance) hearing() *instance {
+	ctx, stop := context.WithCancel(context.Background())
+	var over sync.WaitGroup
+	over.Go(func() { w.runner.Hear(ctx) })
+	w.t.Cleanup(func() { stop(); over.Wait() })
+	return w
+}
+
+// transcript puts together what a reader is told of the node g.
+type transcript struct {
+	watch flow.Watch
+	text  strings.Builder
+	last  flow.Delta
+}
+
+// until reads on until the text is want.
+func (r *transcript) until(t *testing.T, want string) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		r.read()
+		if r.text.String() == want {
+			return
+		}
+		select {
+		case <-r.watch.Texts:
+		case <-late:
+			t.Fatalf("after 20 s the text is %q, wanted %q", &r.text, want)
+		}
+	}
+}
+
+func (r *transcript) read() {
+	for _, d := range r.watch.Read(func(string, int) bool { return true }) {
+		if d.Reset {
+			r.text.Reset()
+		}
+		r.text.WriteString(d.Text)
+		r.last = d
+	}
+}
+
+func (w *instance) reader(run *flow.Run) *transcript {
+	r := &transcript{watch: w.runner.WatchText(run.ID)}
+	w.t.Cleanup(r.watch.Stop)
+	return r
+}
+
+func TestTextReachesOtherInstances(t *testing.T) {
+	t.Parallel()
+	f := fleet(t, 3)
+	a, b, c := f[0], f[1].hearing(), f[2].hearing()
+	a.start()
+	run := a.begin()
+	early := b.reader(run)
+	<-a.gate.begun
+	a.gate.say <- "one "
+	early.until(t, "one ")
+	late := b.reader(run)
+	late.until(t, "one ")
+	if !late.last.Reset {
+		t.Errorf("who comes late hears %+v", late.last)
+	}
+	third := c.reader(run)
+	third.until(t, "one ")
+	a.gate.say <- "two"
+	for _, r := range []*transcript{early, late, third} {
+		r.until(t, "one two")
+	}
+	if n := a.runner.Relays(run.ID); n != 2 {
+		t.Errorf("%d connections carry the text, wanted one for each instance", n)
+	}
+	a.gate.let <- nil
+	a.ended(run)
+	for _, r := range []*transcript{early, late, third} {
+		r.until(t, "one two")
+		r.watch.Stop()
+	}
+	b.forgets(run)
+	a.forgets(run)
+}
+
+// forgets waits until an instance has no state of a run any more.
+func (w *instance) forgets(run *flow.Run) {
+	w.t.Helper()
+	for late := time.Now().Add(20 * time.Second); w.runner.Watches(run.ID); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			w.t.Fatal("an instance remembers the text of a run that is over")
+		}
+	}
+}
+
+// Whoever reads the store and then the text has all text of the steps that the
+// store says are over, as on the instance that works on the run.
+func TestSyncWaitsForTextOfEndedSteps(t *testing.T) {
+	t.Parallel()
+	f := fleet(t, 2)
+	a, b := f[0], f[1].hearing()
+	a.start()
+	for range 20 {
+		run := a.begin()
+		r := b.reader(run)
+		<-a.gate.begun
+		a.gate.say <- "almost "
+		r.until(t, "almost ")
+		a.gate.say <- "all of it"
+		a.gate.let <- nil
+		for ended := false; !ended; {
+			<-r.watch.Changes
+			now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps, err := b.store.FindSteps(t.Context(), run.WorkspaceID, run.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.watch.Sync(t.Context(), now, steps)
+			r.read()
+			ended = now.State.Ended()
+		}
+		if r.text.String() != "almost all of it" {
+			t.Fatalf("with the end of the run the text is %q", &r.text)
+		}
+		r.watch.Stop()
+	}
+}
+
+// A run that is handed on in mid-stream goes from another instance to the
+// reader's own, and from one to another.
+func TestTextFollowsTheRun(t *testing.T) {
+	t.Parallel()
+	f := fleet(t, 3)
+	a, b, c := f[0], f[1], f[2].hearing()
+	a.start()
+	run := a.begin()
+	here, there := b.hearing().reader(run), c.reader(run)
+	<-a.gate.begun
+	a.gate.say <- "cut off"
+	here.until(t, "cut off")
+	there.until(t, "cut off")
+	if err := drain(a.runner, 50*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	<-b.gate.begun
+	b.gate.say <- "again"
+	here.until(t, "again")
+	there.until(t, "again")
+	if here.last.Attempt != 2 || there.last.Attempt != 2 {
+		t.Errorf("the new attempt says %+v here, %+v there", here.last, there.last)
+	}
+	b.gate.let <- nil
+	b.ended(run)
+	here.until(t, "again")
+	there.until(t, "again")
+}
+
+// A connection that breaks is made again, and readers go on where they were.
+func TestTextAfterABreak(t *testing.T) {
+	t.Parallel()
+	f := fleet(t, 2)
+	a, b := f[0], f[1].hearing()
+	a.start()
+	run := a.begin()
+	r := b.reader(run)
+	<-a.gate.begun
+	a.gate.say <- "one "
+	r.until(t, "one ")
+	r.last = flow.Delta{}
+	b.runner.DropMirror(run.ID)
+	a.gate.say <- "two "
+	r.until(t, "one two ")
+	if r.last.Reset {
+		t.Error("text was told twice after a break")
+	}
+	late := b.reader(run)
+	late.until(t, "one two ")
+	a.gate.let <- nil
+	a.ended(run)
+}
+
+// A holder that neither answers nor closes its connections holds up the events
+// of readers elsewhere for a moment only.
+func TestSyncGivesUp(t *testing.T) {
+	t.Parallel()
+	f := fleet(t, 2)
+	a, b := f[0], f[1].hearing()
+	a.start()
+	run := a.begin()
+	r := b.reader(run)
+	<-a.gate.begun
+	a.gate.say <- "some"
+	r.until(t, "some")
+	now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Seq += 100 // recorded by somebody of whom a does not know
+	r.watch.Sync(t.Context(), now, nil)
+	r.watch.Sync(t.Context(), now, nil)
+	a.gate.say <- " more"
+	r.until(t, "some more")
+	a.gate.let <- nil
+	a.ended(run)
+}
