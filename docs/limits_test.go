@@ -62,6 +62,10 @@ var limits = map[string]string{
 	"Attempts at once to one endpoint": `{{number "flow" "EndpointSlots"}}`,
 	"Two secrets side by side":         `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
 
+	"Connections from other instances":             `{{number "jobs/peers" "maxConnections"}}`,
+	"Runs whose text is passed to other instances": `{{number "jobs/peers" "maxPerConn"}} on one connection, {{number "jobs/peers" "maxRuns"}} in total`,
+	"Validity of a request":                        `{{span "jobs/peers" "validity"}}`,
+
 	"Requests with an invalid key": `{{number "handlers" "invalidKeysPerMinute"}} a minute from one address`,
 	"Overlap when a key is rolled": `{{span "flow" "MaxOverlap"}} at most`,
 	"Tools that MCP lists":         `{{number "handlers" "maxTools"}}`,

@@ -13,9 +13,9 @@ const (
 	// syncPatience is how long a reader waits for text that the store says is
 	// complete. It bounds how long a frozen instance delays events.
 	syncPatience = 500 * time.Millisecond
-	// lookEvery is the shortest time between two searches for the instance that
+	// peerLookEvery is the shortest time between two searches for the instance that
 	// works on a run.
-	lookEvery = 100 * time.Millisecond
+	peerLookEvery = 100 * time.Millisecond
 	// retryAtMost is the longest pause before connecting again.
 	retryAtMost = 5 * time.Second
 )
@@ -73,10 +73,10 @@ func (r *Runner) followText(ctx context.Context, l *liveRun, m *mirror) {
 			wait = 0
 		}
 		if !ok {
-			wait = min(max(2*wait, lookEvery), retryAtMost)
+			wait = min(max(2*wait, peerLookEvery), retryAtMost)
 		}
 		r.nextLook(ctx, m, wait)
-		pause(ctx, time.Until(looked.Add(lookEvery)))
+		pause(ctx, time.Until(looked.Add(peerLookEvery)))
 	}
 }
 

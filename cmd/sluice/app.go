@@ -46,10 +46,11 @@ type app struct {
 	models  *upstreams
 	servers *localServers
 	metrics *metrics
-	url     string // how the outside reaches it
-	local   string // how this machine reaches it
-	exposed bool   // others than this machine reach it
-	token   string // lets the command line on this machine in
+	peers   *instances // nil without connections to other instances
+	url     string     // how the outside reaches it
+	local   string     // how this machine reaches it
+	exposed bool       // others than this machine reach it
+	token   string     // lets the command line on this machine in
 	failed  chan error
 
 	instance string // names this process among those that share a database
@@ -65,7 +66,7 @@ type lender interface {
 // runs that a crash interrupted. It returns when the address answers. Without a
 // lender it uses only its own store.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
-	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 2)}
+	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
 	store, err := cfg.serverStore(ctx, log, a.instance)
 	if err != nil {
 		return nil, err
@@ -81,6 +82,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (
 		if a.server != nil {
 			err = errors.Join(err, a.server.Close())
 		}
+		a.peers.close()
 		return nil, errors.Join(store.Advise(err), store.Close())
 	}
 	return a, nil
@@ -110,6 +112,7 @@ func (a *app) start(ctx context.Context) error {
 	if err := a.metrics.serve(a.cfg.MetricsAddr, a.failed); err != nil {
 		return err
 	}
+	a.peers.serve(a.runner.PassText, a.failed)
 	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 
@@ -143,6 +146,9 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	instance := a.instance
+	if a.peers, err = a.listenForPeers(instance); err != nil {
+		return err
+	}
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
 		SQLite: a.store.SQLite(), Write: a.store.WriteQueue, Postgres: a.store.Pool(), Workers: a.cfg.Workers, Instance: instance, Log: a.log,
 	})
@@ -161,6 +167,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
 		InstanceTimeout: a.store.InstanceTimeout(),
+		Follow:          a.peers.follow(),
 		Busy:            a.store.BusyMarks(), Calls: outbound.WithCalls,
 		Log: a.log, Observe: a.metrics.observe,
 	})
@@ -234,6 +241,7 @@ func (a *app) stop() error {
 	}
 	a.api.Close()
 	a.metrics.close()
+	a.peers.close()
 	a.servers.stop()
 	a.models.client.Close()
 	return errors.Join(err, a.store.Close())

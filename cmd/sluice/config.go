@@ -19,6 +19,7 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers"
+	"sluice/jobs/peers"
 	"sluice/nodes"
 	"sluice/outbound"
 )
@@ -36,6 +37,7 @@ type Config struct {
 	Proxies        string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"CIDRs of reverse proxies whose client-IP header is trusted." placeholder:"CIDR,…"`
 	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header that carries the client's IP address." placeholder:"NAME"`
 	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
+	PeerAddr       string        `env:"SLUICE_PEER_ADDR" name:"peer-addr" help:"This machine's private address, where other instances on the same PostgreSQL ask for the text of running steps; off when empty." placeholder:"HOST:PORT"`
 	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
 	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
 	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
@@ -137,6 +139,9 @@ func (c *Config) check() error {
 	}
 	if c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay {
 		return usageError("SLUICE_DRAIN_DELAY is out of range; write a duration from 0 to 5m")
+	}
+	if err := peers.CheckAddr(c.PeerAddr); c.PeerAddr != "" && err != nil {
+		return usageError("SLUICE_PEER_ADDR: " + err.Error())
 	}
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())

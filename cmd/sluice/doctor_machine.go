@@ -120,7 +120,7 @@ func (f *findings) reader(ctx context.Context) {
 // examinePorts tries the addresses that a server would listen on. It is for
 // when none runs here: that one would be in its own way.
 func (c *Config) examinePorts(f *findings) {
-	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}} {
+	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}, {"SLUICE_PEER_ADDR", c.PeerAddr}} {
 		if _, _, err := net.SplitHostPort(one.addr); err != nil {
 			continue // said already, or not in use
 		}

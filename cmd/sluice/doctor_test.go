@@ -37,6 +37,8 @@ func TestDoctor(t *testing.T) {
 		"a damaged database":        {hurt: overwrite(db.DatabaseFile), says: []string{"is damaged", "sluice restore --replace"}},
 		"a port in use":             {args: []string{"--addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_ADDR name"}},
 		"a metrics port in use":     {args: []string{"--metrics-addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_METRICS_ADDR name"}},
+		"a peer port in use":        {args: []string{"--peer-addr=" + busy.Addr().String()}, says: []string{"Another program", "let SLUICE_PEER_ADDR name"}},
+		"a peer address for all":    {args: []string{"--peer-addr=:8081"}, says: []string{"SLUICE_PEER_ADDR", "10.0.0.5:8081"}},
 		"a foreign address":         {args: []string{"--addr=192.0.2.7:8080", "--public-url=https://sluice.invalid"}, says: []string{"192.0.2.7:8080 cannot be listened on"}},
 		"no address":                {args: []string{"--addr=8080"}, says: []string{"HOST:PORT"}},
 		"no metrics address":        {args: []string{"--metrics-addr=9091"}, says: []string{"SLUICE_METRICS_ADDR as HOST:PORT"}},

@@ -138,7 +138,7 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 
 // ownApp starts Sluice inside this process, on a free port of this machine.
 func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), error) {
-	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr = "127.0.0.1:0", "", ""
+	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
 	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), from)
 	if err != nil {
 		return nil, nil, err

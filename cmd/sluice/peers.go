@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"sluice/flow"
+	"sluice/jobs/peers"
+)
+
+// instances are the connections to other instances on the same database. A nil
+// *instances has none.
+type instances struct {
+	*peers.Peers
+	listener net.Listener
+}
+
+// listenForPeers listens on SLUICE_PEER_ADDR and has the store announce where.
+func (a *app) listenForPeers(instance string) (*instances, error) {
+	if a.cfg.PeerAddr == "" {
+		return nil, nil
+	}
+	if a.store.Pool() == nil {
+		a.log.Warn("SLUICE_PEER_ADDR has no effect on SQLite, where one instance does all the work")
+		return nil, nil
+	}
+	key, err := a.store.PeerKey()
+	if err != nil {
+		return nil, err
+	}
+	ends, err := peers.New(peers.Config{Instance: instance, Key: key, Now: a.store.Now, Log: a.log})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := peers.Listen(a.cfg.PeerAddr)
+	if err != nil {
+		return nil, fmt.Errorf("SLUICE_PEER_ADDR: %w", err)
+	}
+	a.store.PeerAddr = listener.Addr().String()
+	return &instances{ends, listener}, nil
+}
+
+// follow is jobs.Config.Follow.
+func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.PeerText)) error {
+	if p == nil {
+		return nil
+	}
+	return p.Follow
+}
+
+func (p *instances) serve(pass peers.Pass, failed chan<- error) {
+	if p != nil {
+		p.Serve(p.listener, pass, func(err error) { failed <- err })
+	}
+}
+
+func (p *instances) close() {
+	if p != nil {
+		p.Close()
+		_ = p.listener.Close() // closed already, unless it was never served
+	}
+}
