@@ -39,7 +39,24 @@ type conn struct {
 	ctx      context.Context // canceled once no response can reach the client
 	lost     context.CancelFunc
 	finished chan struct{} // closed when the client has finished sending
-	once     sync.Once
+
+	mu     sync.Mutex
+	ended  bool        // finished is closed
+	ticker *connTicker // of the request that streams; nil if none does
+}
+
+// end records that the client has finished sending.
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.ended = true
+	close(c.finished)
+	if c.ticker != nil {
+		c.ticker.hurry()
+	}
 }
 
 // Read records when the client has finished sending. io.EOF does not tell
@@ -50,7 +67,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	switch {
 	case err == nil || errors.Is(err, os.ErrDeadlineExceeded):
 	case errors.Is(err, io.EOF):
-		c.once.Do(func() { close(c.finished) })
+		c.end()
 	default:
 		c.lost()
 	}
@@ -113,18 +130,29 @@ const probe = 500 * time.Millisecond
 // NewTicker returns a ticker for the writes that keep a stream open: every
 // interval, or more often if the client may be gone. Call Stop to release it.
 func NewTicker(ctx context.Context, interval time.Duration) (ticks <-chan time.Time, stop func()) {
-	t, stopped := time.NewTicker(interval), make(chan struct{})
-	if finished := Finished(ctx); finished != nil {
-		go func() {
-			select {
-			case <-finished:
-				t.Reset(min(interval, probe))
-			case <-stopped:
-			}
-		}()
+	t := &connTicker{Ticker: time.NewTicker(interval), interval: interval}
+	c, ok := ctx.Value(connKey{}).(*conn)
+	if !ok {
+		return t.C, t.Stop
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ticker = t
+	if c.ended {
+		t.hurry()
 	}
 	return t.C, func() {
-		close(stopped)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ticker = nil
 		t.Stop()
 	}
 }
+
+// connTicker is called by its connection, so that it needs no goroutine.
+type connTicker struct {
+	*time.Ticker
+	interval time.Duration
+}
+
+func (t *connTicker) hurry() { t.Reset(min(t.interval, probe)) }
