@@ -33,7 +33,8 @@ func (s *Server) streamEvents(c *call) error {
 		// An EventSource that reconnects after the end stops only at this.
 		return c.NoContent(http.StatusNoContent)
 	}
-	return c.stream(run, after)
+	c.later = func() error { return c.stream(run, after) }
+	return nil
 }
 
 // eventStream is one answer of Server-Sent Events.
@@ -46,7 +47,6 @@ type eventStream struct {
 	texts   *pacer
 	last    int64            // number of the newest event sent
 	steps   map[string]known // by path, those that are running
-	checked time.Time        // when the key was last looked at
 	missed  bool             // the last look failed; another one is due
 }
 
@@ -54,6 +54,7 @@ type eventStream struct {
 // sent, or nobody may or will take more.
 var errStreamOver = errors.New("the event stream is over")
 
+// stream answers with the events of a run.
 func (c *call) stream(run *flow.Run, after int64) error {
 	release, err := c.s.gate.hold()
 	if err != nil {
@@ -154,7 +155,20 @@ const missedPause = 500 * time.Millisecond
 // revoked stops at once.
 func (e *eventStream) allowed() error {
 	_, err := e.s.findKey(e.Request())
-	e.checked = time.Now()
+	return stillAllowed(err)
+}
+
+// allowedText is allowed for text, for which a look that another stream made a
+// moment ago is enough.
+func (e *eventStream) allowedText() error {
+	_, err := e.s.findKeyWith(e.Request(), func(ctx context.Context, hash string) (*flow.Key, error) {
+		return e.s.streamKeys.find(ctx, hash, e.s.recheck)
+	})
+	return stillAllowed(err)
+}
+
+// stillAllowed turns the refusal of a key into the end of its stream.
+func stillAllowed(err error) error {
 	if err != nil && !flow.IsUnavailable(err) {
 		return errStreamOver
 	}

@@ -86,11 +86,9 @@ func (e *eventStream) writeText(b *bytes.Buffer, deltas []flow.Delta, running bo
 // step has begun in the meantime. The first text goes out at once, what follows
 // is gathered.
 func (e *eventStream) sendText() error {
-	if time.Since(e.checked) >= e.s.recheck {
-		// No key is revoked while the database is away.
-		if err := e.allowed(); err != nil && !flow.IsUnavailable(err) {
-			return err
-		}
+	// No key is revoked while the database is away.
+	if err := e.allowedText(); err != nil && !flow.IsUnavailable(err) {
+		return err
 	}
 	deltas, early := e.readText()
 	if len(deltas) == 0 && !early {

@@ -64,6 +64,11 @@ type call struct {
 
 	arrived time.Time // of a start
 
+	// later is the rest of a long answer. It runs after the route's handler has
+	// returned: the stack that the handler needed would stay as large for as long
+	// as the answer takes, which is 8 KiB for each stream.
+	later func() error
+
 	linkedFile  *flow.File // that a signed link led to
 	linkExpires time.Time
 }
@@ -124,7 +129,10 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
-		return r.handle(c)
+		if err := r.handle(c); err != nil || c.later == nil {
+			return err
+		}
+		return c.later()
 	}
 }
 

@@ -209,7 +209,9 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 	}
 	h.Set("Location", runPath(run))
 	if req.stream {
-		return c.stream(run, req.after)
+		after := req.after
+		c.later = func() error { return c.stream(run, after) }
+		return nil
 	}
 	status := http.StatusAccepted
 	if run.State.Ended() && (started.Replayed || req.wait > 0) {

@@ -110,6 +110,8 @@ type Server struct {
 	agents   *agents
 	api      []byte // the OpenAPI document of the whole API
 
+	streamKeys streamKeys
+
 	invalidKeys int64  // requests with an invalid key that an address may send a minute
 	transport   string // the Strict-Transport-Security header; empty for none
 
@@ -117,7 +119,7 @@ type Server struct {
 	ping    time.Duration // between comments that keep an event stream open
 	pace    time.Duration // least time between two looks at a streamed run
 	breath  time.Duration // least time between two sendings of text on a stream
-	recheck time.Duration // least time between two looks at the key for the sake of text
+	recheck time.Duration // age up to which a look at a key is good enough for sending text
 	leaving atomic.Bool
 	drained chan struct{}
 	drain   sync.Once
@@ -133,6 +135,7 @@ func New(cfg Config) *Server {
 	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
 	s.transport = strictTransport(s.PublicURL)
 	s.uses = newUses(s.Store, s.Log)
+	s.streamKeys.read = s.Store.FindKeyByHash
 	s.outlines = newOutlines(s.Store, s.Kinds)
 	s.agents = s.newAgents()
 	s.routes = s.table()
