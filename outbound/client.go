@@ -31,7 +31,10 @@ const (
 	dialTimeout      = 5 * time.Second // DNS and TCP together
 	tlsTimeout       = 5 * time.Second
 	idleTimeout      = 90 * time.Second // as net/http's own default
-	maxHeader        = 64 << 10         // bytes, status line included
+	// connBuffer is the size of each of a connection's two buffers, in bytes. Long
+	// reads and writes pass by them, and the events of a model are short.
+	connBuffer = 2 << 10
+	maxHeader  = 64 << 10 // bytes, status line included
 	// idlePerHost is above the workers of one instance. Below it, connections
 	// beyond the number would be closed and dialled again for every request.
 	idlePerHost = 256
@@ -120,6 +123,8 @@ func newTransport(cfg Config, control controlFunc) *http.Transport {
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		ExpectContinueTimeout:  time.Second,
+		ReadBufferSize:         connBuffer,
+		WriteBufferSize:        connBuffer,
 		ForceAttemptHTTP2:      true, // a DialContext of our own turns it off otherwise
 	}
 }
