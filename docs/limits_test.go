@@ -87,6 +87,9 @@ var limits = map[string]string{
 	"Wrong passwords":         `{{number "handlers/pages" "freeByAccount"}} for one account and {{number "handlers/pages" "freeByAddress"}} from one address, then increasing waits`,
 	"A password":              `{{number "handlers/pages" "shortestPassword"}} to {{number "handlers/pages" "longestPassword"}} characters`,
 	"An export of runs":       `{{number "handlers/pages" "maxExport"}} runs`,
+	"A search for text in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/pages" "firstSearch"}}, ` +
+		`and every later page goes on for up to {{span "db" "searchTime"}} or {{number "db" "searchDepth"}} runs. The page says how far it got`,
+	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }
 
 // TestLimits holds every number of the page against the code.

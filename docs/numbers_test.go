@@ -60,7 +60,7 @@ func span(d time.Duration) string {
 			return fmt.Sprintf("%d %ss", d/unit.of, unit.name)
 		}
 	}
-	return fmt.Sprintf("%d seconds", d/time.Second)
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
 }
 
 func thousands(v int64) string {
@@ -137,7 +137,7 @@ func (n *numbers) constant(dir, name string) (int64, error) {
 	return i, nil
 }
 
-var units = map[string]time.Duration{"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
+var units = map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
 
 // value works out what limits are written with: literals, names and arithmetic.
 func (n *numbers) value(dir string, e ast.Expr) (constant.Value, error) {

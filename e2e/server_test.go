@@ -137,7 +137,11 @@ func (s *server) life() *process {
 	return s.proc
 }
 
-func (s *server) base() string { return s.life().base }
+func (s *server) base() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.base
+}
 
 // kill ends the process as a power cut would: SIGKILL, to this process alone.
 func (s *server) kill() {
