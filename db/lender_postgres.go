@@ -61,10 +61,16 @@ func isTooMany(err error) bool {
 	return ok && e.Code == "53300"
 }
 
-// named gives an outage its public name. The end of the caller's context is no
+// named gives an outage, or a statement that took too long, its public name. The end of the caller's context is no
 // outage.
 func (c *lender) named(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || !isOutage(err) {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if !isOutage(err) {
+		if isTimeLimit(err) {
+			return storageError(err)
+		}
 		return err
 	}
 	c.lost(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +18,12 @@ import (
 // parallelSets is how many transactions with sets are in progress at once: while
 // one waits for the disk, the next is made.
 const parallelSets = 3
+
+// setTimeout bounds a set whose server has stopped answering. Whoever waits for
+// it gets CodeUnavailable: what becomes of the set is not known, so a start that
+// was committed all the same is released by the next comparison of the tables
+// with what this instance has in hand.
+const setTimeout = 10 * time.Second
 
 // setMember is a write that each run makes: its start, or its progress up to
 // its end.
@@ -78,6 +85,9 @@ func (w *setWriter) run(group []*member) {
 		w.s.cfg.Log.Warn("a set of writes is repeated one by one", "members", len(together), "error", err)
 		for _, m := range together {
 			m.err = errAlone
+			if errors.Is(err, errNoAnswer) { // neither would another try get one
+				m.err = m.set.doubted(w.s, unavailable(err))
+			}
 		}
 	}
 	for _, m := range group {
@@ -98,7 +108,7 @@ func (w *setWriter) alone(m *member) {
 }
 
 func (w *setWriter) commit(group []*member) error {
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), setTimeout, errNoAnswer)
 	defer cancel()
 	conn, err := w.s.reader.Conn(ctx)
 	if err != nil {
@@ -114,6 +124,9 @@ func (w *setWriter) commit(group []*member) error {
 	t.batch.room.startedBy = map[string]int64{}
 	defer w.s.drop(t.batch)
 	if err := t.carryOut(); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
 		_, _ = t.conn.Exec(ctx, "ROLLBACK")
 		return err
 	}
@@ -429,7 +442,8 @@ func (t *set) unstart(w *startWrite) {
 // isRefusal tells whether an error concerns one member alone, after which the
 // transaction goes on.
 func isRefusal(err error) bool {
-	_, refused := errors.AsType[*flow.Error](err)
+	e, refused := errors.AsType[*flow.Error](err)
+	refused = refused && e.Code != flow.CodeUnavailable && e.Code != flow.CodeOverloaded
 	return refused || err == errAlone || errors.Is(err, flow.ErrKeyOutdated) || errors.Is(err, flow.ErrFlowOutdated)
 }
 
