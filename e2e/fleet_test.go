@@ -44,8 +44,10 @@ type fleetConfig struct {
 // takeover takes 20 s of silence, and a loaded machine has work to catch up on.
 const settlePatience = 60 * time.Second
 
-// takeoverLimit is how long runs of a lost server may wait for another one.
-const takeoverLimit = 30 * time.Second
+// takeoverLimit is how long runs of a lost server may wait for another one. On a
+// machine with nothing else to do it takes up to 25 s; the test says how long it
+// took.
+const takeoverLimit = time.Minute
 
 func newFleet(t *testing.T, cfg fleetConfig) *fleet {
 	t.Helper()
