@@ -49,6 +49,10 @@ func storageError(err error) error {
 	return classified(err)
 }
 
+// NameError does that for an error of a statement that did not go through the
+// store: the job queue has statements of its own.
+func (s *Store) NameError(err error) error { return storageError(err) }
+
 func named(code flow.Code, sentence string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", sentence)
 	e.Retryable, e.After = true, after

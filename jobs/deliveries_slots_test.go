@@ -151,10 +151,11 @@ func TestHangingReceiver_of_many_instances(t *testing.T) {
 		t.Parallel()
 		cfg := dbtest.PostgresConfig(t)
 		hanging := newHangingReceiver(t)
-		w := open(t, cfg, passing)
-		for range 3 {
-			w.wire()
-			w.start()
+		w := open(t, cfg, passing).start()
+		for range 2 {
+			other := w.beside(cfg)
+			other.wire()
+			other.start()
 		}
 		w.send("ws_hanging", hanging.URL, 50)
 		for range flow.EndpointSlots {

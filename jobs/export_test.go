@@ -28,3 +28,20 @@ func (r *Runner) DropMirror(runID string) {
 	defer l.mu.Unlock()
 	l.mirror.drop()
 }
+
+// FailStarts makes the first attempts to start the queue's client fail.
+func (q *Queue) FailStarts(errs ...error) { q.client = &failing{q.client, errs} }
+
+type failing struct {
+	client
+	errs []error
+}
+
+func (f *failing) Start(ctx context.Context) error {
+	if len(f.errs) > 0 {
+		err := f.errs[0]
+		f.errs = f.errs[1:]
+		return err
+	}
+	return f.client.Start(ctx)
+}

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/jobs"
 )
 
 // reading has a step that reads a credential and a file after its
@@ -99,5 +102,28 @@ func TestOutageFailsNoRun(t *testing.T) {
 		if run := w.ended(run); run.State != flow.RunSucceeded {
 			t.Errorf("%s: the run is %s: %v", signal, run.State, run.Error)
 		}
+	}
+}
+
+// TestStart_on_full_PostgreSQL starts while others have all connections that
+// the server takes: it must wait for its own rather than end the process.
+func TestStart_on_full_PostgreSQL(t *testing.T) {
+	t.Parallel()
+	w := open(t, dbtest.PostgresConfig(t), passing)
+	w.wireAs(w.store, func(cfg *jobs.Config) {
+		cfg.Queue.FailStarts(&pgconn.PgError{Severity: "FATAL", Code: "53300", Message: "remaining connection slots are reserved"})
+	})
+	w.start()
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+	for {
+		started, err := w.runner.StartRun(t.Context(), s)
+		if err == nil {
+			w.ended(started.Run)
+			return
+		}
+		if !flow.IsUnavailable(err) {
+			t.Fatalf("the start was refused with %v, wanted %s", err, flow.CodeUnavailable)
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
 	"sluice/jobs"
@@ -39,20 +38,6 @@ func fleet(t *testing.T, n int) []*instance {
 		list = append(list, w)
 	}
 	return list
-}
-
-// beside is another process on the same database, with a gate of its own.
-func (w *instance) beside(cfg db.Config) *world {
-	w.t.Helper()
-	other := &world{t: w.t, clock: w.clock, gate: newGate(), flowID: w.flowID}
-	cfg.Now, cfg.Capacity = w.clock.now, 16
-	store, err := db.Open(context.Background(), cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { store.Close() })
-	other.store, other.kinds = store, kinds(other.gate)
-	return other
 }
 
 // connect wires a Runner that has connections to other instances.

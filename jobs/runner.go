@@ -199,7 +199,7 @@ func (r *Runner) begin(ctx context.Context) error {
 		r.recovered = true
 	}
 	if err := r.cfg.Queue.start(ctx); err != nil {
-		return fmt.Errorf("start the job queue: %w", err)
+		return fmt.Errorf("start the job queue: %w", r.store.NameError(err))
 	}
 	r.startBackground(ctx,
 		&background{look: r.takeDue, every: lookEvery, turn: make(chan struct{}, 1)},

@@ -85,7 +85,24 @@ func onBoth(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 // open makes a world that is not started; document is published in it.
 func open(t *testing.T, cfg db.Config, document string) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{t: time.Now()}, gate: newGate()}
+	w := &world{t: t, clock: &clock{t: time.Now()}}
+	w.openStore(cfg)
+	w.wire()
+	w.publish(document)
+	return w
+}
+
+// beside is another process on the same database, with a gate of its own. It is
+// not wired yet.
+func (w *world) beside(cfg db.Config) *world {
+	w.t.Helper()
+	other := &world{t: w.t, clock: w.clock, flowID: w.flowID}
+	other.openStore(cfg)
+	return other
+}
+
+func (w *world) openStore(cfg db.Config) {
+	w.t.Helper()
 	if cfg.Capacity = 16; cfg.MachineNow != nil {
 		w.clock = nil
 	} else {
@@ -93,14 +110,11 @@ func open(t *testing.T, cfg db.Config, document string) *world {
 	}
 	store, err := db.Open(context.Background(), cfg)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.store = store
-	t.Cleanup(func() { store.Close() })
-	w.kinds = kinds(w.gate)
-	w.wire()
-	w.publish(document)
-	return w
+	w.t.Cleanup(func() { store.Close() })
+	w.gate = newGate()
+	w.store, w.kinds = store, kinds(w.gate)
 }
 
 func (w *world) wire() { w.wireTo(w.store) }

@@ -38,6 +38,8 @@ type Store interface {
 	TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error)
 	SaveBusy(ctx context.Context, begun, over []string) error
 	Now() time.Time // shared by all instances
+	// NameError gives an error of the database its public code, if it has one.
+	NameError(err error) error
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
 	AdmitRuns(ctx context.Context, limit int) (int, error)
