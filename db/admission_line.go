@@ -9,7 +9,13 @@ import (
 
 // admit hands up to limit queued runs to workers while there is room.
 func (tx *Tx) admit(limit int) (n int, err error) {
-	for n < limit && tx.s.queueOrNil() != nil && !tx.batch.room.lineEmpty {
+	if tx.s.queueOrNil() == nil || tx.batch.room.lineEmpty {
+		return 0, nil
+	}
+	if tx.s.pool != nil {
+		return tx.admitMany(limit)
+	}
+	for n < limit && !tx.batch.room.lineEmpty {
 		next, err := tx.nextInLine()
 		if err != nil || next.id == "" {
 			return n, err
@@ -50,9 +56,6 @@ type turn struct {
 	keys      map[string]cursor
 }
 
-// waiter is a queued run and by whom it queues.
-type waiter struct{ ws, key, id string }
-
 func (t *turn) took(w waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +72,7 @@ func (t *turn) last(ws string) (workspace, key cursor) {
 }
 
 // nextInLine finds the queued run whose turn it is and that has room, if there
-// is one. On PostgreSQL it looks again once nobody else may admit.
+// is one.
 func (tx *Tx) nextInLine() (w waiter, err error) {
 	limit, err := tx.capacity()
 	if err != nil {
@@ -78,14 +81,7 @@ func (tx *Tx) nextInLine() (w waiter, err error) {
 	if ok, err := tx.below(flowBound{flowKey{}, limit}); !ok {
 		return w, err
 	}
-	w, err = tx.findInLine()
-	if w.id == "" || err != nil || tx.s.pool == nil || tx.batch.room.locked {
-		return w, err
-	}
-	if err := tx.lockAdmission(); err != nil {
-		return waiter{}, err
-	}
-	return tx.nextInLine()
+	return tx.findInLine()
 }
 
 func (tx *Tx) findInLine() (w waiter, err error) {
@@ -102,52 +98,44 @@ func (tx *Tx) findInLine() (w waiter, err error) {
 
 func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
 	_, from := tx.s.turn.last(ws)
-	next := func(c cursor) (string, error) {
-		if !c.set {
-			return tx.FirstKey(tx.ctx, ws)
-		}
-		return tx.NextKey(tx.ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
-	}
+	next := func(c cursor) (string, error) { return tx.nextKey(ws, c) }
 	err = rotate(from, next, func(key string) (bool, error) {
-		id, err := tx.oldestOfKey(ws, key)
-		w = waiter{ws, key, id}
-		return id != "", err
+		w, err = tx.oldestOfKey(ws, key)
+		return w.id != "", err
 	})
 	return w, err
 }
 
 // oldestOfKey finds the oldest queued run of a key whose flow has room. It
 // looks at one row per flow, however many are queued.
-func (tx *Tx) oldestOfKey(ws, key string) (oldest string, err error) {
+func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
 	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
 	for {
-		r, err := tx.NextFlow(tx.ctx, at)
+		r, err := tx.nextFlow(at)
 		if isNoRows(err) {
 			return oldest, nil
 		}
 		if err != nil {
-			return "", err
+			return waiter{}, err
 		}
 		at.FlowID, at.AfterID = r.FlowID, lastID
-		if oldest != "" && r.ID > oldest {
+		if oldest.id != "" && r.ID > oldest.id {
 			continue
 		}
 		k := flowKey{ws, r.FlowID}
 		limits, err := tx.flowLimits(k)
 		if err != nil {
-			return "", err
+			return waiter{}, err
 		}
 		ok, err := tx.below(flowBound{limit: 1 << 62}, flowBound{flowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
 		if err != nil {
-			return "", err
+			return waiter{}, err
 		}
 		if ok {
-			oldest = r.ID
+			oldest = waiter{ws, key, r.FlowID, r.ID}
 		}
 	}
 }
-
-func (tx *Tx) nextWorkspace(c cursor) (string, error) { return tx.NextWorkspace(tx.ctx, c.value) }
 
 // cursor is a value to go on after; unset it is the very beginning.
 type cursor struct {

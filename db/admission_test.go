@@ -70,6 +70,33 @@ func TestAdmission_goes_round(t *testing.T) {
 	}, capacity(1))
 }
 
+// TestAdmitRuns_goes_round admits many at once, with as many keys as fit into
+// one look at the queue and with more.
+func TestAdmitRuns_goes_round(t *testing.T) {
+	for _, keys := range []int{3, 130} {
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			setup(t, func(t *testing.T, w *world) {
+				w.must(w.Heartbeat(w.ctx, "one", 1))
+				names := map[string]string{}
+				w.start()
+				var want []string
+				for round := range 2 {
+					for key := range keys {
+						name := fmt.Sprintf("%03d.%d", key, round)
+						names[w.start(byKey(fmt.Sprintf("key_%03d", key))).ID] = name
+						want = append(want, name)
+					}
+				}
+				w.must(w.Heartbeat(w.ctx, "one", keys+3))
+				n, err := w.AdmitRuns(w.ctx, 1000)
+				w.must(err)
+				wantEqual(t, "admitted", n, keys+2)
+				wantEqual(t, "order", strings.TrimSpace(w.admitted(names)), strings.Join(want[:keys+2], " "))
+			})
+		})
+	}
+}
+
 func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
 	limits := map[string]func(w *world) error{
 		"flow": func(w *world) error {

@@ -47,6 +47,7 @@ type room struct {
 	// the admitted rows, and how many of a key, by ID, are not among its open ones.
 	unwritten map[flowKey]int64
 	startedBy map[string]int64
+	released  int // runs of the set whose place the queue has not got yet
 }
 
 func newRoom() room {

@@ -229,10 +229,15 @@ func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	return p.release(tx)
 }
 
-// release gives the place of this run to the next in line.
+// release gives the place of this run to the next in line. A set does that
+// once for all of its runs.
 func (p *runWrite) release(tx *Tx) error {
 	if err := tx.lockIfCrowded(flowKey{p.run.WorkspaceID, p.run.FlowID}); err != nil {
 		return err
+	}
+	if r := &tx.batch.room; r.unwritten != nil {
+		r.released++
+		return nil
 	}
 	_, err := tx.admit(admitAtOnce)
 	return err

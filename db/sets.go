@@ -167,6 +167,11 @@ func (t *set) carryOut() error {
 			return err
 		}
 	}
+	if n := t.batch.room.released; n > 0 {
+		if _, err := t.admit(n * admitAtOnce); err != nil {
+			return err
+		}
+	}
 	if err := t.decideStarts(); err != nil {
 		return err
 	}

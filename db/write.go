@@ -28,6 +28,7 @@ type Tx struct {
 	ctx   context.Context // never ends: cutting a statement would cut the neighbours' too
 	db    gen.DBTX
 	batch *batch
+	front front // of the queue, while runs are admitted on PostgreSQL
 }
 
 // Enqueue hands a job to the queue when the transaction commits.
