@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check vuln bench bench-compare bench-peers generate assets types preview screenshots crash fleet fmt dist image digests
+.PHONY: help run dev test check vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults fmt dist image digests
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
@@ -78,7 +78,7 @@ bench-peers: ## measure Node-RED and DBOS beside Sluice; needs npm and the netwo
 crash: ## the long crash test: 200 rounds of kill -9 under load
 	go test ./e2e -run TestCrash -rounds 200 -timeout 60m -v
 
-fleet: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
+faults: ## the long fault tests of three instances on PostgreSQL: 20 rounds of each
 	go test ./e2e -run TestFleet -rounds 20 -timeout 180m -v
 
 fmt: ## format

@@ -10,9 +10,15 @@ import (
 // maxGroup bounds the members of one transaction, and so the wait of the first.
 const maxGroup = 128
 
+// overtakeAfter is when another transaction may begin beside one that is in
+// progress. Fewer and larger transactions cost less, but one that waits for a
+// lock or for a server that has stalled must not hold up the others.
+const overtakeAfter = 100 * time.Millisecond
+
 // groups gathers the writes of many callers, so that one transaction carries
 // what waits.
 type groups struct {
+	next    chan struct{}   // held by the loop that gathers, and until its transaction ends or may be overtaken
 	run     func([]*member) // carries members out and closes the done of each
 	waiting chan *member
 	closing chan struct{}
@@ -35,7 +41,8 @@ type member struct {
 
 // newGroups starts as many loops as there may be transactions at once.
 func newGroups(parallel int, run func([]*member)) *groups {
-	g := &groups{run: run, waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+	g := &groups{run: run, next: make(chan struct{}, 1), waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+	g.next <- struct{}{}
 	for range parallel {
 		g.loops.Go(g.loop)
 	}
@@ -103,17 +110,26 @@ func (g *groups) close() error {
 func (g *groups) loop() {
 	group := make([]*member, 0, maxGroup)
 	for {
+		<-g.next
 		select {
 		case m := <-g.waiting:
 			group = g.gather(append(group[:0], m))
 		case <-g.closing:
 			if group = g.gather(group[:0]); len(group) == 0 {
+				g.next <- struct{}{}
 				return
 			}
 		}
-		if len(group) > 0 {
-			g.run(group)
-		}
+		g.carryOut(group)
+	}
+}
+
+func (g *groups) carryOut(group []*member) {
+	pass := sync.OnceFunc(func() { g.next <- struct{}{} })
+	defer pass()
+	if len(group) > 0 {
+		defer time.AfterFunc(overtakeAfter, pass).Stop()
+		g.run(group)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"sluice/flow"
 )
 
-// parallelSets is how many transactions with sets are in progress at once: while
-// one waits for the disk, the next is made.
+// parallelSets is how many transactions with sets are in progress at once if
+// they take long.
 const parallelSets = 3
 
 // setTimeout bounds a set whose server has stopped answering. Whoever waits for
