@@ -30,8 +30,11 @@ var errNoAnswer = errors.New("db: the database did not answer in time")
 // PostgreSQL cannot be reached, shuts down, starts up, or takes no more
 // connections. A statement that failed that way may have been carried out.
 func isOutage(err error) bool {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return isOutageCode(e.Code)
+		// Whatever the reason to refuse a connection: one was accepted when the store
+		// was opened, so it will be again.
+		return connecting || isOutageCode(e.Code)
 	}
 	if errors.Is(err, errNoConnection) {
 		return true
@@ -39,7 +42,7 @@ func isOutage(err error) bool {
 	if errors.Is(err, context.Canceled) { // by the caller
 		return false
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	if connecting {
 		return true
 	}
 	if errors.Is(err, context.DeadlineExceeded) { // of the caller

@@ -496,3 +496,25 @@ func TestFewConnections(t *testing.T) {
 	conn := connect(t, server.URL("few"))
 	wantEqual(t, "runs", queryOne[int](t, conn, "SELECT count(*) FROM runs"), 3*16+3*32)
 }
+
+// TestConnectionsRefused is about a server that runs but refuses every new
+// connection, with an error that has nothing to do with the number of them.
+func TestConnectionsRefused(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t, dbtest.ServerConfig{})
+	s := openStore(t, server.Config("sluice"))
+	flowID := newFlow(t, s)
+	server.Exec("ALTER DATABASE sluice ALLOW_CONNECTIONS false",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'sluice'")
+	if _, err := s.StartRun(t.Context(), newRun(flowID)); !flow.IsUnavailable(err) {
+		t.Errorf("a start got %v, wanted %s", err, flow.CodeUnavailable)
+	}
+	if _, err := s.FindRun(t.Context(), ws, flowID, "run_x"); !flow.IsUnavailable(err) {
+		t.Errorf("a read got %v, wanted %s", err, flow.CodeUnavailable)
+	}
+	server.Exec("ALTER DATABASE sluice ALLOW_CONNECTIONS true")
+	eventually(t, "a start is accepted", func() bool {
+		_, err := s.StartRun(t.Context(), newRun(flowID))
+		return err == nil
+	})
+}

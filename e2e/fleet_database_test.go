@@ -28,10 +28,10 @@ func TestFleetRestart(t *testing.T) {
 
 func (f *fleet) restart(name string, sig syscall.Signal) {
 	f.t.Helper()
-	f.awaitStarts(50)
 	upstream := newSlowUpstream(f.t)
 	w := f.await(f.servers[0].publish(calling(upstream.URL)))
 	waitUntil(f.t, "the calls hang", func() bool { return upstream.calls.Load() == int64(len(f.servers)) })
+	f.awaitStarts(50) // by then the waiters' requests have arrived too
 	stopped := time.Now()
 	f.pg.Stop(sig)
 	down := time.Now()
