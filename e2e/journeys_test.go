@@ -116,7 +116,7 @@ func TestPublishAndRollBack(t *testing.T) {
 	})
 }
 
-// TestFormsWithoutScript signs in, makes a flow and names it with a client that
+// TestFormsWithoutScript signs in, makes a flow and tags it with a client that
 // knows no scripts.
 func TestFormsWithoutScript(t *testing.T) {
 	t.Parallel()
@@ -128,10 +128,9 @@ func TestFormsWithoutScript(t *testing.T) {
 		return s.client("").want(303, "POST", path, []byte(form.Encode()), cookies, "Content-Type: application/x-www-form-urlencoded")
 	}
 	made := post("/flows", nil).header.Get("Location")
-	post(made+"/edit", url.Values{"op": {"name"}, "name": {"By hand"}})
-	post(made+"/edit", url.Values{"op": {"add"}, "kind": {"summarize"}})
-	exported := s.must("flow", "export", strings.TrimPrefix(made, "/flows/"))
-	if !strings.Contains(exported, `"By hand"`) || !strings.Contains(exported, `"summarize"`) {
-		t.Errorf("the draft is %s", exported)
+	post(made+"/tags", url.Values{"tags": {"by-hand"}})
+	list := s.client("").want(200, "GET", "/flows?tag=by-hand", nil, cookies)
+	if !strings.Contains(string(list.body), strings.TrimPrefix(made, "/flows/")) {
+		t.Error("the tagged flow is not listed")
 	}
 }

@@ -26,7 +26,6 @@ func (s *Server) builderRoutes() []route {
 		{http.MethodGet, "/flows/:flow/face", accessViewer, (*call).showFace},
 		{http.MethodGet, "/flows/:flow/ops", accessViewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", accessEditor, (*call).takeOps},
-		{http.MethodPost, "/flows/:flow/edit", accessEditor, (*call).editByForm},
 		{http.MethodGet, "/flows/:flow/events", accessViewer, streaming((*call).flowEvents)},
 	}
 }
