@@ -18,38 +18,44 @@ import (
 // allowed says which packages of ours a package may import. Everything points
 // at flow; only cmd knows everyone.
 var allowed = map[string][]string{
-	"sluice/flow":              {},
-	"sluice/flow/aiflow":       {"sluice/flow"},
-	"sluice/outbound":          {},
-	"sluice/providers":         {"sluice/outbound"},
-	"sluice/providers/builtin": {},
-	"sluice/providers/hosted":  {"sluice/outbound", "sluice/providers"},
-	"sluice/nodes":             {"sluice/flow", "sluice/nodes/confine", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
-	"sluice/nodes/confine":     {},
-	"sluice/db":                {"sluice/flow", "sluice/db/gen"},
-	"sluice/db/gen":            {},
-	"sluice/db/dbtest":         {"sluice/db", "sluice/flow", "sluice/e2e/need"},
-	"sluice/jobs":              {"sluice/flow", "sluice/outbound"},
-	"sluice/jobs/peers":        {"sluice/flow"},
-	"sluice/handlers":          {"sluice/flow", "sluice/handlers/conns", "sluice/handlers/steady"},
-	"sluice/handlers/conns":    {},
-	"sluice/handlers/steady":   {},
-	"sluice/handlers/pages":    {"sluice/docs", "sluice/flow", "sluice/flow/aiflow", "sluice/handlers/conns", "sluice/handlers/steady", "sluice/snippets", "sluice/static", "sluice/views"},
-	"sluice/snippets":          {"sluice/flow"},
-	"sluice/static":            {},
-	"sluice/views":             {"sluice/docs", "sluice/flow", "sluice/snippets", "sluice/static"},
-	"sluice/docs":              {},
-	"sluice/e2e/need":          {},
-	"sluice/e2e/npm":           {"sluice/e2e/need"},
-	"sluice/e2e/chrome":        {"sluice/e2e/need"},
-	"sluice/e2e/all":           {},
+	"sluice/flow":                  {},
+	"sluice/flow/aiflow":           {"sluice/flow"},
+	"sluice/outbound":              {},
+	"sluice/providers":             {"sluice/outbound"},
+	"sluice/providers/builtin":     {},
+	"sluice/providers/hosted":      {"sluice/outbound", "sluice/providers"},
+	"sluice/nodes":                 {"sluice/flow", "sluice/nodes/confine", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
+	"sluice/nodes/confine":         {},
+	"sluice/db":                    {"sluice/flow", "sluice/db/gen"},
+	"sluice/db/gen":                {},
+	"sluice/db/dbtest":             {"sluice/db", "sluice/flow", "sluice/e2e/need"},
+	"sluice/jobs":                  {"sluice/flow", "sluice/outbound"},
+	"sluice/jobs/peers":            {"sluice/flow"},
+	"sluice/handlers":              {"sluice/flow", "sluice/handlers/account", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/web"},
+	"sluice/handlers/account":      {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views"},
+	"sluice/handlers/api":          {"sluice/flow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
+	"sluice/handlers/console":      {"sluice/docs", "sluice/flow", "sluice/flow/aiflow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views"},
+	"sluice/handlers/editor":       {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views"},
+	"sluice/handlers/forms":        {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/views"},
+	"sluice/handlers/passwords":    {"sluice/flow"},
+	"sluice/handlers/web":          {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views"},
+	"sluice/handlers/web/conns":    {},
+	"sluice/handlers/web/slowbody": {},
+	"sluice/snippets":              {"sluice/flow"},
+	"sluice/static":                {},
+	"sluice/views":                 {"sluice/docs", "sluice/flow", "sluice/snippets", "sluice/static"},
+	"sluice/docs":                  {},
+	"sluice/e2e/need":              {},
+	"sluice/e2e/npm":               {"sluice/e2e/need"},
+	"sluice/e2e/chrome":            {"sluice/e2e/need"},
+	"sluice/e2e/all":               {},
 
 	"sluice/db/dbtest/pgserver":          {},
 	"sluice/providers/hosted/hostedtest": {},
 }
 
-// knowsEveryone are the packages that wire or measure the others.
-var knowsEveryone = []string{"sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
+// knowsEveryone are the packages that wire, test or measure the others.
+var knowsEveryone = []string{"sluice/handlers/webtest", "sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
 
 type goPackage struct {
 	ImportPath, Dir string

@@ -11,18 +11,18 @@ import (
 // every number is taken from the code: `bytes`, `span` and `number` write a
 // constant of a package, `found` writes what a pattern finds in a file.
 var limits = map[string]string{
-	"Body of a JSON request":                 `{{bytes "handlers" "maxBody"}}`,
+	"Body of a JSON request":                 `{{bytes "handlers/api" "maxBody"}}`,
 	"Depth of JSON":                          `{{number "flow" "MaxJSONDepth"}} levels`,
-	"Headers":                                `{{bytes "handlers" "maxHeader"}}`,
-	"`Prefer: wait=N` and `?wait=N`":         `{{span "handlers" "maxWait"}}`,
-	"`Idempotency-Key`":                      "{{found `handlers/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `db` `idempotencyLife`}}",
-	"`run_options.metadata`":                 `{{bytes "handlers" "maxMetadata"}}`,
-	"Address of a run's webhook":             `{{number "handlers" "maxURL"}} characters`,
-	"Items of a list":                        "{{found `handlers/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page unless `limit` says otherwise, at most {{found `handlers/query.go` `\"limit\", 1, (\\d+)`}}",
-	"Requests worked on at once, per server": "{{found `handlers/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
-	"Requests that wait, stream or move files at once, per server": "{{found `handlers/server.go` `c.MaxHeld = (\\d+)`}}",
+	"Headers":                                `{{bytes "handlers/web" "maxHeader"}}`,
+	"`Prefer: wait=N` and `?wait=N`":         `{{span "handlers/api" "maxWait"}}`,
+	"`Idempotency-Key`":                      "{{found `handlers/api/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `db` `idempotencyLife`}}",
+	"`run_options.metadata`":                 `{{bytes "handlers/api" "maxMetadata"}}`,
+	"Address of a run's webhook":             `{{number "handlers/api" "maxURL"}} characters`,
+	"Items of a list":                        "{{found `handlers/api/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page unless `limit` says otherwise, at most {{found `handlers/api/query.go` `\"limit\", 1, (\\d+)`}}",
+	"Requests worked on at once, per server": "{{found `handlers/api/server.go` `c.MaxInFlight = (\\d+)`}}; beyond that 503 [`overloaded`](errors.md#overloaded)",
+	"Requests that wait, stream or move files at once, per server": "{{found `handlers/api/server.go` `c.MaxHeld = (\\d+)`}}",
 
-	"Time of a run":                      "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers` `maxRunTimeout`}}",
+	"Time of a run":                      "{{span `flow` `RunTimeout`}}; `run_options.timeout_s` up to {{span `handlers/api` `maxRunTimeout`}}",
 	"Time of a step":                     "{{span `flow` `StepTimeout`}}, {{span `flow` `ModelTimeout`}} for a model; `timeout_s` of a node up to {{span `flow` `nodeTimeout`}}",
 	"Attempts of a step":                 "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
 	"Steps of a run in parallel":         `{{number "flow" "StepParallel"}}`,
@@ -48,7 +48,7 @@ var limits = map[string]string{
 	"Runs at once, runs that wait, runs a day, dollars a day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
 
 	"One file":          "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
-	"Links in answers":  "1 to {{found `handlers/files_links.go` `linksHold = (\\d+) `}} hours",
+	"Links in answers":  "1 to {{found `handlers/api/files_links.go` `linksHold = (\\d+) `}} hours",
 	"Links in webhooks": `{{span "flow" "deliveryLinks"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
@@ -66,10 +66,10 @@ var limits = map[string]string{
 	"Runs whose text is passed to other instances": `{{number "jobs/peers" "maxPerConn"}} on one connection, {{number "jobs/peers" "maxRuns"}} in total`,
 	"Validity of a request":                        `{{span "jobs/peers" "validity"}}`,
 
-	"Requests with an invalid key": `{{number "handlers" "invalidKeysPerMinute"}} a minute from one address`,
+	"Requests with an invalid key": `{{number "handlers/api" "invalidKeysPerMinute"}} a minute from one address`,
 	"Overlap when a key is rolled": `{{span "flow" "MaxOverlap"}} at most`,
-	"Tools that MCP lists":         `{{number "handlers" "maxTools"}}`,
-	"A call of MCP":                `{{span "handlers" "maxCall"}}`,
+	"Tools that MCP lists":         `{{number "handlers/api" "maxTools"}}`,
+	"A call of MCP":                `{{span "handlers/api" "maxCall"}}`,
 
 	"Built-in model: text":    `{{number "providers/builtin" "MaxText"}} characters; {{number "providers/builtin" "MaxBatch"}} of all texts of one step`,
 	"`classify`: labels":      `{{number "nodes" "maxLabels"}}`,
@@ -83,11 +83,11 @@ var limits = map[string]string{
 	"Expressions":             `{{number "nodes" "maxExpression"}} characters`,
 	"A session":               "ends after {{found `cmd/sluice/config.go` `SLUICE_SESSION_IDLE\" default:\"(\\d+)d`}} days unused (`SLUICE_SESSION_IDLE`), {{found `cmd/sluice/config.go` `SLUICE_SESSION_MAX\" default:\"(\\d+)d`}} days at most (`SLUICE_SESSION_MAX`)",
 	"Links":                   `{{span "flow" "InviteLife"}} to join, {{span "flow" "ResetLife"}} to set a password`,
-	"Links that do not work":  `{{number "handlers/pages" "freeLinks"}} from one address, then increasing waits`,
-	"Wrong passwords":         `{{number "handlers/pages" "freeByAccount"}} for one account and {{number "handlers/pages" "freeByAddress"}} from one address, then increasing waits`,
-	"A password":              `{{number "handlers/pages" "shortestPassword"}} to {{number "handlers/pages" "longestPassword"}} characters`,
-	"An export of runs":       `{{number "handlers/pages" "maxExport"}} runs`,
-	"A search for text in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/pages" "firstSearch"}}, ` +
+	"Links that do not work":  `{{number "handlers/account" "freeLinks"}} from one address, then increasing waits`,
+	"Wrong passwords":         `{{number "handlers/web" "FreeTriesPerAccount"}} for one account and {{number "handlers/web" "FreeTriesPerAddress"}} from one address, then increasing waits`,
+	"A password":              `{{number "handlers/passwords" "shortestPassword"}} to {{number "handlers/passwords" "longestPassword"}} characters`,
+	"An export of runs":       `{{number "handlers/console" "maxExport"}} runs`,
+	"A search for text in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/console" "firstSearch"}}, ` +
 		`and every later page goes on for up to {{span "db" "searchTime"}} or {{number "db" "searchDepth"}} runs. The page says how far it got`,
 	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }

@@ -20,7 +20,7 @@ const (
 func TestFirstCall(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
-		t.Skip("handlers/pages has what a browser can race for")
+		t.Skip("handlers/editor has what a browser can race for")
 	}
 	s := newServer(t)
 	tab := chrome.Start(t).Open(t, s.setupLink())

@@ -16,7 +16,7 @@ var setupLink = regexp.MustCompile(`http://\S+/setup\?token=\S+`)
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	if raceEnabled {
-		t.Skip("handlers/pages has what a browser can race for")
+		t.Skip("handlers/editor has what a browser can race for")
 	}
 	chrome.Path(t)
 	s := newServer(t)

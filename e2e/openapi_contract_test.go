@@ -361,7 +361,7 @@ func (k *contract) erasures() {
 var unprovoked = map[string]string{
 	"500": "a fault of ours", "503": "a full disk, a crowd or a shutdown",
 	"GET /v1/webhook-secret 403": "any scope will do, and every key has one",
-	"402":                        "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of package handlers hold these answers against the document",
+	"402":                        "spending money", "413": "Prism hangs when it is answered before it has sent all; the tests of handlers/api hold these answers against the document",
 }
 
 // missing names the answers that the document promises and nobody has seen.

@@ -26,7 +26,7 @@ type dashboard struct {
 func newDashboard(t *testing.T, env ...string) *dashboard {
 	t.Helper()
 	if raceEnabled {
-		t.Skip("handlers/pages has what a browser can race for")
+		t.Skip("handlers/editor has what a browser can race for")
 	}
 	chrome.Path(t) // no server is started in vain
 	d := &dashboard{server: newServer(t, env...)}

@@ -1,234 +1,155 @@
+// Package handlers assembles the rooms of the HTTP edge into one server: the
+// API for programs and the dashboard for people. The API knows no sessions and
+// the dashboard no keys, so that neither can stand in for the other. It decides
+// nothing about flows and runs.
 package handlers
 
 import (
 	"context"
 	"log/slog"
-	"net/http"
-	"net/netip"
-	"net/url"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"sluice/flow"
+	"sluice/handlers/account"
+	"sluice/handlers/api"
+	"sluice/handlers/console"
+	"sluice/handlers/editor"
+	"sluice/handlers/forms"
+	"sluice/handlers/web"
 )
+
+// Store is what the rooms read and change. What is missing is an Error of
+// CodeNotFound.
+type Store interface {
+	web.Store
+	api.Store
+	account.Store
+	console.Store
+	editor.Store
+	forms.Store
+}
 
 // Runner starts, follows and ends runs.
 type Runner interface {
-	// StartRun returns once the run is on disk; with Start.Wait it holds up to
-	// that long and returns the run as it then is.
-	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
-	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
-	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	// AwaitRun returns the run when it has ended or the limit is over.
-	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// WatchRun follows a run: that it was written.
-	WatchRun(runID string) flow.Watch
-	// WatchText follows a run and the text of its steps.
-	WatchText(runID string) flow.Watch
-	// Draining tells that this process shuts down.
-	Draining() bool
-	// Accepts tells whether runs and files are taken; one process among several
-	// takes them while it shuts down.
-	Accepts() bool
+	api.Runner
+	editor.Runner
 }
 
-// Store reads what the API shows. What is missing is an Error of CodeNotFound.
-type Store interface {
-	// Ping returns an error within a second if the database does not answer.
-	Ping(ctx context.Context) error
-
-	FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
-	RecentKey(ctx context.Context, hash string) (*flow.Key, error)
-	TouchKeys(ctx context.Context, uses []flow.KeyUse) error
-
-	FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
-	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
-	// ListFlowHeads lists all flows, archived ones too, without their drafts.
-	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
-	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
-	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
-	EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error
-
-	ListDeliveries(ctx context.Context, ws, flowID, beforeID string, limit int) ([]flow.DeliveryRecord, error)
-	DeliveryFlow(ctx context.Context, ws, deliveryID string) (flowID string, err error)
-	Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error)
-	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
-	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
-
-	// TakeRate counts over all instances; nil where there is one.
-	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
-	// TellOthers reaches Hear of every other instance.
-	TellOthers(ctx context.Context, topic, text string) error
+// Files keeps uploads.
+type Files interface {
+	flow.FileStore
+	api.Files
 }
 
-// Config says what the server stands on. Store, Files, Links, Runner and Kinds
-// are needed.
+// Config says what the server stands on. Store, Files, Links, Runner, Kinds,
+// Library, Models and Providers are required.
 type Config struct {
 	Store     Store
 	Files     Files
-	Links     *flow.FileLinks // to files, for whoever has no key
+	Links     *flow.FileLinks // signs links to files for clients without a key
 	Runner    Runner
 	Kinds     *flow.Registry
-	PublicURL string // scheme and host that answers name; never taken from the Host header
-	Version   string // of this build, shown in the OpenAPI document
+	Library   *flow.Library
+	Models    web.Models
+	Providers console.Providers
+	Starters  []console.Starter
+
+	PublicURL string // scheme and host that clients reach; never taken from the Host header
+	Version   string // of the program; "" hides it
 	// LocalToken lets the command line on the same machine in: a request
 	// bearing it acts as a key of the default workspace with every scope.
 	LocalToken string
-	// AwaitsOwner tells that there is no owner yet, where that closes the API:
-	// to a network that could be quicker than they are. Nil where it does not.
-	AwaitsOwner func(ctx context.Context) (bool, error)
-	// Pages answers what is not of the API; without it that is nothing.
-	Pages http.Handler
 
-	MaxInFlight int // requests worked on at once; default 4096
-	MaxHeld     int // requests that wait or stream at once; default 8192
+	// Exposed tells that other machines reach the server: then nothing but set-up
+	// is served before there is an owner.
+	Exposed bool
+	SignUp  bool // anybody may create an account with a workspace of their own
 
-	MaxFile int64 // bytes that an upload may have, if Files takes as many; default 512 MiB
+	// How long a session lasts without use and in total; default 7 and 30 days.
+	SessionIdle, SessionMax time.Duration
+
+	// Welcome gives a workspace its first flows, unless it had some, and returns
+	// the one to show first; "" when there is none.
+	Welcome func(ctx context.Context, ws string) (flowID string, err error)
+
+	MaxInFlight int   // API requests worked on at once; default 4096
+	MaxHeld     int   // API requests that wait or stream at once; default 8192
+	MaxFile     int64 // bytes of an uploaded file; zero means the rooms' defaults
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
 
-// Server is the HTTP API. It is an http.Handler; Close ends it.
+// Server is the HTTP server's handler. Drain ends what waits, Close ends it.
 type Server struct {
-	Config
-	echo     *echo.Echo
-	routes   []route
-	gate     gate
-	rates    *rates
-	refusals *rates // of invalid keys, by address
-	uses     *uses
-	outlines *outlines
-	agents   *agents
-	api      []byte // the OpenAPI document of the whole API
-
-	streamKeys streamKeys
-
-	invalidKeys int64  // requests with an invalid key that an address may send a minute
-	transport   string // the Strict-Transport-Security header; empty for none
-
-	arrival time.Duration // until a body must be complete
-	ping    time.Duration // between comments that keep an event stream open
-	pace    time.Duration // least time between two looks at a streamed run
-	breath  time.Duration // least time between two sendings of text on a stream
-	recheck time.Duration // age up to which a look at a key is good enough for sending text
-	leaving atomic.Bool
-	drained chan struct{}
-	drain   sync.Once
+	*web.Edge
+	Site    *web.Site
+	API     *api.Server
+	Account *account.Server
+	Console *console.Server
+	Editor  *editor.Server
+	Forms   *forms.Server
 }
 
-// New makes a server and starts recording the use of keys.
+// New returns the server and starts recording the use of keys.
 func New(cfg Config) *Server {
-	s := &Server{
-		Config: cfg.withDefaults(), drained: make(chan struct{}),
-		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond, breath: 40 * time.Millisecond, recheck: time.Second,
+	s := &Server{}
+	s.Site = web.New(web.Config{
+		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
+		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
+	})
+	s.Account = account.New(s.Site, account.Config{Store: cfg.Store, Welcome: cfg.Welcome})
+	apiConfig := api.Config{
+		Store: cfg.Store, Files: cfg.Files, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
 	}
-	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
-	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
-	s.transport = strictTransport(s.PublicURL)
-	s.uses = newUses(s.Store, s.Log)
-	s.streamKeys.read = s.Store.FindKeyByHash
-	s.outlines = newOutlines(s.Store, s.Kinds)
-	s.agents = s.newAgents()
-	s.routes = s.table()
-	s.api = s.apiDocument()
-	s.echo = echo.New()
-	s.echo.HTTPErrorHandler = s.fail
-	for i := range s.routes {
-		r := &s.routes[i]
-		s.echo.Add(r.method, r.path, s.serve(r))
+	if cfg.Exposed {
+		apiConfig.AwaitsOwner = s.Account.AwaitsOwner
 	}
+	s.API = api.New(apiConfig)
+	s.Console = console.New(s.Site, console.Config{
+		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
+		Starters: cfg.Starters, API: s.API.ServeAs,
+	})
+	s.Editor = editor.New(s.Site, editor.Config{
+		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Files, MaxFile: cfg.MaxFile, Models: cfg.Models,
+		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
+	})
+	s.Forms = forms.New(s.Site, forms.Config{Store: cfg.Store, Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})
+	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
+		s.Site.Mount(room.Routes())
+	}
+	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
 	return s
-}
-
-func (c Config) withDefaults() Config {
-	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
-	if c.MaxInFlight == 0 {
-		c.MaxInFlight = 4096
-	}
-	if c.MaxHeld == 0 {
-		c.MaxHeld = 8192
-	}
-	if c.MaxFile == 0 {
-		c.MaxFile = 512 << 20
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return c
 }
 
 // Leave makes /readyz report that this process shuts down. Everything else is
 // served as before.
-func (s *Server) Leave() { s.leaving.Store(true) }
+func (s *Server) Leave() { s.API.Leave() }
 
-// Drain lets go of everything that waits: event streams end, held answers go
-// out with the run as it is. It may be called more than once.
-func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
+// Drain ends event streams and answers held requests with what there is. It may
+// be called more than once.
+func (s *Server) Drain() {
+	s.Site.Drain()
+	s.API.Drain()
+}
 
 // Close drains and records the last use of keys.
 func (s *Server) Close() error {
-	s.Drain()
-	return s.uses.close()
+	s.Site.Drain()
+	return s.API.Close()
 }
 
-// RunEnded is what the per-run webhook tells: the type of the message and the
-// run object as its data. It is kept with the delivery, so its files have no
-// links yet.
-func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) {
-	o := newRunObject(s.PublicURL, run)
-	return "run." + string(run.State), flow.EncodeJSON(&o)
-}
+// RunEnded returns the type and the data of the webhook message about a run
+// that has ended.
+func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) { return s.API.RunEnded(run) }
 
-// ServeHTTP gives the request its ID and its time to arrive, and routes it.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Request-Id", requestID(r))
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if s.transport != "" {
-		w.Header().Set("Strict-Transport-Security", s.transport)
-	}
-	if r.ContentLength != 0 {
-		s.limitArrival(w)
-	}
-	if s.Pages != nil && !ofAPI(r.URL.Path) {
-		s.Pages.ServeHTTP(w, r)
-	} else {
-		s.echo.ServeHTTP(w, r)
-	}
-	readAway(w, r)
-}
+// FlowEdited notifies the pages that show a flow that its draft has changed. The
+// store calls it after each commit, of this process or another's.
+func (s *Server) FlowEdited(ws, flowID string, rev int64) { s.Editor.FlowEdited(ws, flowID, rev) }
 
-// ofAPI tells the paths of programs from those of people.
-func ofAPI(path string) bool {
-	for _, root := range []string{"/v1", "/mcp", "/livez", "/readyz"} {
-		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	return false
-}
-
-// strictTransport returns the Strict-Transport-Security header for a public
-// URL: one year, without subdomains, which may belong to others. It is empty
-// for http and localhost.
-func strictTransport(publicURL string) string {
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {
-		return ""
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
-		return ""
-	}
-	return "max-age=31536000"
+// Hear receives what other instances broadcast.
+func (s *Server) Hear(topic, text string) {
+	s.API.Hear(topic, text)
+	s.Editor.Hear(topic, text)
 }

@@ -15,8 +15,8 @@ import (
 	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers"
-	"sluice/handlers/conns"
-	"sluice/handlers/pages"
+	"sluice/handlers/web"
+	"sluice/handlers/web/conns"
 	"sluice/jobs"
 	"sluice/nodes"
 	"sluice/outbound"
@@ -41,8 +41,7 @@ type app struct {
 	runner  *jobs.Runner
 	library *flow.Library
 	server  *conns.Server
-	api     *handlers.Server
-	pages   *pages.Server
+	web     *handlers.Server
 	models  *upstreams
 	servers *localServers
 	metrics *metrics
@@ -97,13 +96,12 @@ func (a *app) start(ctx context.Context) error {
 	if err := a.wire(ctx, listener.Addr()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	proxies, err := handlers.ParseProxies(a.cfg.Proxies, a.cfg.ClientHeader)
+	proxies, err := web.ParseProxies(a.cfg.Proxies, a.cfg.ClientHeader)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.server = handlers.NewHTTPServer(proxies.Behind(a.api))
-	a.server.OnShutdown(a.api.Drain)
-	a.server.OnShutdown(a.pages.Drain)
+	a.server = web.NewHTTPServer(proxies.Behind(a.web))
+	a.server.OnShutdown(a.web.Drain)
 	go func() {
 		if err := a.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.failed <- fmt.Errorf("the HTTP server stopped: %w", err)
@@ -175,23 +173,15 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
-	a.pages = pages.New(pages.Config{
-		Store: a.store, Library: a.library, Runner: a.runner, Kinds: kinds, Links: links, PublicURL: a.url, Version: version(), Log: a.log,
-		Files: a.store, Starters: first, MaxFile: int64(a.cfg.MaxFile), Providers: &pageProviders{a.models, a.store}, Models: newPageModels(a.models, a.servers, a.store, directory),
-		API:         func(key *flow.Key, w http.ResponseWriter, r *http.Request) { a.api.ServeAs(key, w, r) },
-		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax),
-		Exposed: exposed(bound), SignUp: a.cfg.Signup == "open", Welcome: a.addStarters, Now: a.store.Now,
+	a.exposed = exposed(bound)
+	a.web = handlers.New(handlers.Config{
+		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, Library: a.library,
+		Models: newPageModels(a.models, a.servers, a.store, directory), Providers: &pageProviders{a.models, a.store}, Starters: first,
+		PublicURL: a.url, Version: version(), LocalToken: a.token, Exposed: a.exposed, SignUp: a.cfg.Signup == "open",
+		SessionIdle: time.Duration(a.cfg.SessionIdle), SessionMax: time.Duration(a.cfg.SessionMax), Welcome: a.addStarters,
+		MaxFile: int64(a.cfg.MaxFile), Log: a.log, Now: a.store.Now,
 	})
-	var awaits func(context.Context) (bool, error)
-	if a.exposed = exposed(bound); a.exposed {
-		awaits = a.pages.AwaitsOwner
-	}
-	a.api = handlers.New(handlers.Config{
-		Store: a.store, Files: a.store, Links: links, Runner: a.runner, Kinds: kinds, PublicURL: a.url, LocalToken: a.token, Pages: a.pages,
-		Version: version(), MaxFile: int64(a.cfg.MaxFile), AwaitsOwner: awaits, Log: a.log, Now: a.store.Now,
-	})
-	a.store.RunEnded, a.store.FlowEdited = a.api.RunEnded, a.pages.FlowEdited
-	a.store.Heard = func(topic, text string) { a.api.Hear(topic, text); a.pages.Hear(topic, text) }
+	a.store.RunEnded, a.store.FlowEdited, a.store.Heard = a.web.RunEnded, a.web.FlowEdited, a.web.Hear
 	_, err = a.addStarters(ctx, flow.DefaultWorkspace)
 	return err
 }
@@ -220,7 +210,7 @@ func instanceName() string {
 // leave reports to load balancers that this instance shuts down, and keeps
 // serving for SLUICE_DRAIN_DELAY so that they can notice.
 func (a *app) leave() {
-	a.api.Leave()
+	a.web.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)
 }
@@ -239,7 +229,7 @@ func (a *app) stop() error {
 		e = a.server.Close()
 		err = errors.Join(err, e)
 	}
-	a.api.Close()
+	a.web.Close()
 	a.metrics.close()
 	a.peers.close()
 	a.servers.stop()

@@ -18,7 +18,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
-	"sluice/handlers"
+	"sluice/handlers/web"
 	"sluice/jobs/peers"
 	"sluice/nodes"
 	"sluice/outbound"
@@ -146,7 +146,7 @@ func (c *Config) check() error {
 	if _, err := outbound.ParseAllowPrivate(c.AllowPrivate); err != nil {
 		return usageError(err.Error())
 	}
-	if _, err := handlers.ParseProxies(c.Proxies, c.ClientHeader); err != nil {
+	if _, err := web.ParseProxies(c.Proxies, c.ClientHeader); err != nil {
 		return usageError("SLUICE_TRUSTED_PROXIES: " + err.Error())
 	}
 	return checkEnvironment()

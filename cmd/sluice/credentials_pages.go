@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/handlers/pages"
+	"sluice/handlers/console"
 	"sluice/nodes"
 	"sluice/providers"
 	"sluice/views"
@@ -24,9 +24,9 @@ type pageProviders struct {
 
 // List is every provider; servers on this machine are reached without a
 // credential, so they are there for those elsewhere.
-func (p *pageProviders) List() (list []pages.Provider) {
+func (p *pageProviders) List() (list []console.Provider) {
 	for _, preset := range providers.Presets() {
-		list = append(list, pages.Provider{
+		list = append(list, console.Provider{
 			Name: preset.Name, Title: preset.Title, KeysURL: preset.KeysURL, Can: abilities(preset), Local: preset.Local,
 			OwnAddress: preset.Local || preset.BaseURL == "",
 		})

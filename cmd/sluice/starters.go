@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"sluice/flow"
-	"sluice/handlers/pages"
+	"sluice/handlers/console"
 )
 
 //go:embed starters/*.json
@@ -15,7 +15,7 @@ var starterFiles embed.FS
 
 // starterList is the flows that Sluice brings along, in the order in which
 // people see them. The first ones run at once; a new workspace has them.
-var starterList = []pages.Starter{
+var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
 	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
 	{ID: "answer-from-a-document", Icon: "text-search", First: true},
@@ -28,8 +28,8 @@ var starterList = []pages.Starter{
 
 // starters reads the flows that are embedded; one that cannot be read is a
 // fault of the build.
-func starters() ([]pages.Starter, error) {
-	list := make([]pages.Starter, len(starterList))
+func starters() ([]console.Starter, error) {
+	list := make([]console.Starter, len(starterList))
 	for i, s := range starterList {
 		data, err := starterFiles.ReadFile("starters/" + s.ID + ".json")
 		if err != nil {
@@ -71,7 +71,7 @@ func (a *app) addStarters(ctx context.Context, ws string) (shown string, err err
 	return "", err
 }
 
-func (a *app) importStarters(ctx context.Context, ws string, list []pages.Starter) error {
+func (a *app) importStarters(ctx context.Context, ws string, list []console.Starter) error {
 	for _, s := range list {
 		if !s.First {
 			continue

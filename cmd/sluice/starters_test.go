@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/handlers/pages"
+	"sluice/handlers/console"
 	"sluice/nodes"
 )
 
@@ -83,7 +83,7 @@ func startTestApp(t *testing.T) *app {
 	return a
 }
 
-func runStarter(t *testing.T, a *app, s pages.Starter) string {
+func runStarter(t *testing.T, a *app, s console.Starter) string {
 	t.Helper()
 	ctx := context.Background()
 	f, err := a.library.Import(ctx, flow.DefaultWorkspace, "", s.Document.Canonical())

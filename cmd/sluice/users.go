@@ -15,7 +15,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
-	"sluice/handlers/pages"
+	"sluice/handlers/passwords"
 )
 
 type userCmd struct {
@@ -61,7 +61,7 @@ func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow
 	if err != nil {
 		return nil, err
 	}
-	hash, err := pages.HashPassword(password)
+	hash, err := passwords.Hash(password)
 	if err != nil {
 		return nil, fmt.Errorf("hash the password: %w", err)
 	}
@@ -83,7 +83,7 @@ func (c userAddCmd) password(s *streams) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if wrong := pages.CheckPassword(text, c.Email); wrong != "" {
+	if wrong := passwords.Check(text, c.Email); wrong != "" {
 		return "", errors.New(strings.ToLower(wrong[:1]) + strings.TrimSuffix(wrong[1:], "."))
 	}
 	return text, nil

@@ -1,0 +1,227 @@
+package account
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) memberRoutes() []route {
+	return []route{
+		{"GET", "/settings/members", web.Viewer, s.showMembers},
+		{"POST", "/settings/members/leave", web.Viewer, s.leaveWorkspace},
+		{"POST", "/settings/members/:user/role", web.Owner, s.setRole},
+		{"POST", "/settings/members/:user/remove", web.Owner, s.removeMember},
+		{"POST", "/settings/members/:user/password", web.Owner, s.offerPassword},
+	}
+}
+
+func (s *Server) showMembers(c *call) error {
+	return c.renderMembers(http.StatusOK, views.MembersPage{})
+}
+
+// renderMembers fills in the lists of a page that says something of its own.
+func (c *call) renderMembers(status int, m views.MembersPage) error {
+	m.Now = c.s.Now()
+	members, err := c.s.Store.ListMembers(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return fmt.Errorf("list members: %w", err)
+	}
+	if m.Members, err = c.memberRows(members); err != nil {
+		return err
+	}
+	if err := c.addKeys(m.Members); err != nil {
+		return err
+	}
+	if c.Member.Role.AtLeast(flow.MemberOwner) {
+		invites, err := c.s.Store.ListInvites(c.Ctx(), c.WorkspaceID())
+		if err != nil {
+			return fmt.Errorf("list invitations: %w", err)
+		}
+		for _, i := range invites {
+			m.Invites = append(m.Invites, views.InviteRow{ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: i.InvitedBy, ExpiresAt: i.ExpiresAt})
+		}
+	}
+	return c.Render(status, views.Members(c.Page("Members", views.SectionSettings), m))
+}
+
+func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err error) {
+	owners := 0
+	for _, m := range members {
+		if m.Role == flow.MemberOwner {
+			owners++
+		}
+	}
+	for _, m := range members {
+		row := views.MemberRow{
+			UserID: m.UserID, Name: m.Name, Email: m.Email, Role: string(m.Role), JoinedAt: m.JoinedAt,
+			You: m.UserID == c.Member.UserID, Last: m.Role == flow.MemberOwner && owners == 1,
+		}
+		if row.MayReset, err = c.mayReset(m.UserID); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// addKeys fills in the keys that members created: for an owner those of all
+// members, otherwise those of the current user.
+func (c *call) addKeys(rows []views.MemberRow) error {
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return fmt.Errorf("list keys: %w", err)
+	}
+	for i := range rows {
+		row := &rows[i]
+		if !row.You && c.Member.Role != flow.MemberOwner {
+			continue
+		}
+		for _, k := range keys {
+			if k.CreatedBy == row.UserID && k.RevokedAt.IsZero() {
+				row.Keys = append(row.Keys, views.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
+			}
+		}
+	}
+	return nil
+}
+
+// keyFate reads from the form what happens to the keys of a member who loses
+// the right to create them. The default is to revoke them.
+func (c *call) keyFate() flow.KeyFate {
+	fate := flow.KeyFate{By: c.Actor()}
+	if c.FormValue("keys") == "handover" {
+		fate.HeirID = cmp.Or(c.FormValue("heir"), "nobody")
+	}
+	return fate
+}
+
+// mustAsk reports whether the form must still ask what happens to a member's
+// keys.
+func (c *call) mustAsk(userID string, role flow.MemberRole) (bool, error) {
+	if role != flow.MemberViewer || c.FormValue("keys") != "" {
+		return false, nil
+	}
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.CreatedBy == userID && k.RevokedAt.IsZero() }), err
+}
+
+// mayReset tells whether who asks may hand out a new password for another.
+func (c *call) mayReset(userID string) (bool, error) {
+	if c.Member.Role != flow.MemberOwner || userID == c.Member.UserID {
+		return false, nil
+	}
+	own, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := c.s.Store.ListMemberships(c.Ctx(), userID)
+	return flow.MayResetPassword(own, theirs), err
+}
+
+// other is the member that the path names.
+func (c *call) other() (*flow.Member, error) {
+	return c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), c.Param("user"))
+}
+
+// checkRole tells in a sentence that there is no such role, or nothing.
+func checkRole(role string) string {
+	switch flow.MemberRole(role) {
+	case flow.MemberViewer, flow.MemberEditor, flow.MemberOwner:
+		return ""
+	}
+	return "Choose viewer, editor or owner."
+}
+
+func (s *Server) setRole(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	role := c.FormValue("role")
+	if sentence := checkRole(role); sentence != "" {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: sentence})
+	}
+	ask, err := c.mustAsk(m.UserID, flow.MemberRole(role))
+	if err != nil {
+		return fmt.Errorf("list keys: %w", err)
+	}
+	if ask {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Ask: m.UserID})
+	}
+	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.keyFate()); err != nil {
+		return c.refuseMember(err)
+	}
+	c.Toast(views.ToneOK, m.Name+" is now "+role+".")
+	return c.AuditAndRedirect("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
+}
+
+// refuseMember says on the page why a member stays as they are.
+func (c *call) refuseMember(err error) error {
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: e.Message})
+	}
+	return err
+}
+
+func (s *Server) removeMember(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.keyFate()); err != nil {
+		return c.refuseMember(err)
+	}
+	c.Toast(views.ToneOK, m.Name+" is no longer a member.")
+	return c.AuditAndRedirect("/settings/members", "member.remove", m.Email, "")
+}
+
+func (s *Server) leaveWorkspace(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.keyFate()); err != nil {
+		return c.refuseMember(err)
+	}
+	c.Toast(views.ToneOK, "You have left "+c.Member.Workspace+".")
+	return c.AuditAndRedirect("/flows", "member.leave", c.Member.Email, "")
+}
+
+// offerPassword makes a link with which a member sets a new password.
+func (s *Server) offerPassword(c *call) error {
+	m, err := c.other()
+	if err != nil {
+		return err
+	}
+	may, err := c.mayReset(m.UserID)
+	if err != nil {
+		return err
+	}
+	if !may {
+		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{
+			Error: m.Name + " is also in workspaces that you do not own, so you cannot set their password.",
+		})
+	}
+	token := flow.NewLinkToken()
+	i := &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: m.Email, UserID: m.UserID, CreatedBy: c.Member.UserID}
+	if err := s.Store.CreateInvite(c.Ctx(), flow.Hash([]byte(token)), i); err != nil {
+		return fmt.Errorf("make a link to a password: %w", err)
+	}
+	if err := c.Audit("password.offer", m.Email, ""); err != nil {
+		return err
+	}
+	link := &views.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
+	return c.renderMembers(http.StatusOK, views.MembersPage{Link: link})
+}

@@ -1,0 +1,149 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/handlers/passwords"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) passwordRoutes() []route {
+	return []route{
+		{"GET", "/password", web.SignedIn, s.showPassword},
+		{"POST", "/password", web.SignedIn, s.changePassword},
+		{"GET", "/password/reset", web.Open, s.showReset},
+		{"POST", "/password/reset", web.Open, s.resetPassword},
+	}
+}
+
+func (s *Server) showPassword(c *call) error { return c.renderPassword(http.StatusOK, nil) }
+
+func (c *call) renderPassword(status int, e views.Errors) error {
+	return c.Render(status, views.ChangePassword(c.Page("Change password", ""), views.PasswordForm{Email: c.Member.Email, Errors: e}))
+}
+
+// changePassword signs the person's other browsers out. Who guesses at the
+// present password from an open session waits as at sign-in.
+func (s *Server) changePassword(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	if e := web.FieldErrors(map[string]string{"new": passwords.Check(c.FormValue("new"), c.Member.Email)}); len(e) > 0 {
+		return c.renderPassword(http.StatusUnprocessableEntity, e)
+	}
+	u, wait, err := c.authenticate(c.Member.Email, c.FormValue("current"))
+	switch {
+	case err != nil:
+		return err
+	case wait > 0:
+		c.RetryAfter(wait)
+		return c.renderPassword(http.StatusTooManyRequests, views.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."})
+	case u == nil:
+		return c.renderPassword(http.StatusUnprocessableEntity, views.Errors{"current": "This is not your current password."})
+	}
+	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("new"))
+	if err != nil {
+		return err
+	}
+	if err := s.Store.SetPassword(c.Ctx(), u.ID, hash, c.SessionID()); err != nil {
+		return fmt.Errorf("change the password of %s: %w", u.ID, err)
+	}
+	if err := s.Sessions.RenewToken(c.Ctx()); err != nil {
+		return fmt.Errorf("renew the session: %w", err)
+	}
+	u.PasswordHash = hash
+	c.knowBrowser(u)
+	c.Toast(views.ToneOK, "Your password is changed. All other browsers are signed out.")
+	return c.AuditAndRedirect("/flows", "password.change", "", "")
+}
+
+// resetOf finds whose password a link sets; nil where it sets none.
+func (c *call) resetOf(token string) (*flow.Invite, error) {
+	i, err := c.s.Store.FindInvite(c.Ctx(), flow.Hash([]byte(token)))
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && i.UserID == "" {
+		return nil, nil
+	}
+	return i, err
+}
+
+func (c *call) renderLinkOver() error {
+	return c.Render(http.StatusNotFound, views.LinkOver(c.Page("Link", "")))
+}
+
+// freeLinks is how many invalid links an address may open before it has to
+// wait.
+const freeLinks = 30
+
+// countLink counts an invalid link for the client address, and refuses the
+// address after too many. Links are looked up first, so valid ones are never
+// refused.
+func (c *call) countLink(token string) error {
+	if token == "" {
+		return nil
+	}
+	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.TryName("link", web.RateLimitKey(c.IP())), Free: freeLinks})
+	if err != nil || wait == 0 {
+		return err
+	}
+	c.RetryAfter(wait)
+	return web.NewError(http.StatusTooManyRequests, "Too many links that do not work were opened from your network. Try again in "+web.WaitText(wait)+".")
+}
+
+// refuseLink responds to a link that is invalid or has expired.
+func (c *call) refuseLink(token string) error {
+	if err := c.countLink(token); err != nil {
+		return err
+	}
+	return c.renderLinkOver()
+}
+
+func (s *Server) showReset(c *call) error {
+	token := c.QueryParam("token")
+	i, err := c.resetOf(token)
+	if err != nil {
+		return err
+	}
+	if i == nil {
+		return c.refuseLink(token)
+	}
+	return c.Render(http.StatusOK, views.NewPassword(c.Page("New password", ""), views.NewPasswordForm{Token: token, Email: i.Email}))
+}
+
+// resetPassword sets the password that a link allows, and signs the person in
+// here alone.
+func (s *Server) resetPassword(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	token := c.FormValue("token")
+	i, err := c.resetOf(token)
+	if err != nil {
+		return err
+	}
+	if i == nil {
+		return c.refuseLink(token)
+	}
+	if e := web.FieldErrors(map[string]string{"password": passwords.Check(c.FormValue("password"), i.Email)}); len(e) > 0 {
+		f := views.NewPasswordForm{Token: token, Email: i.Email, Errors: e}
+		return c.Render(http.StatusUnprocessableEntity, views.NewPassword(c.Page("New password", ""), f))
+	}
+	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("password"))
+	if err != nil {
+		return err
+	}
+	if _, err = s.Store.ResetPassword(c.Ctx(), flow.Hash([]byte(token)), hash); err != nil {
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			return c.renderLinkOver()
+		}
+		return fmt.Errorf("set the password of %s: %w", i.UserID, err)
+	}
+	if err := c.welcome(i.UserID, i.WorkspaceID); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "Your new password is set.")
+	return c.AuditAndRedirect("/flows", "password.reset", "", "")
+}

@@ -1,0 +1,54 @@
+package account
+
+import (
+	"fmt"
+	"net/http"
+
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) sessionRoutes() []route {
+	return []route{
+		{"GET", "/settings/sessions", web.SignedIn, s.showSessions},
+		{"POST", "/settings/sessions/end", web.SignedIn, s.endSessions},
+		{"POST", "/settings/sessions/:session/end", web.SignedIn, s.endSession},
+	}
+}
+
+func (s *Server) showSessions(c *call) error {
+	list, err := s.Store.ListSessions(c.Ctx(), c.Member.UserID)
+	if err != nil {
+		return fmt.Errorf("list sessions: %w", err)
+	}
+	rows := make([]views.SessionRow, 0, len(list))
+	for _, one := range list {
+		rows = append(rows, views.SessionRow{
+			ID: one.ID, Device: one.Agent, IP: one.IP, SignedInAt: one.SignedInAt, SeenAt: one.SeenAt, This: one.ID == c.SessionID(),
+		})
+	}
+	return c.Render(http.StatusOK, views.Sessions(c.Page("Sessions", views.SectionSettings), views.SessionsPage{Rows: rows, Idle: s.SessionIdle, Max: s.SessionMax, Now: s.Now()}))
+}
+
+func (s *Server) endSession(c *call) error {
+	id := c.Param("session")
+	if err := s.Store.EndSession(c.Ctx(), c.Member.UserID, id); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "That browser is signed out.")
+	return c.AuditAndRedirect("/settings/sessions", "session.end", "", "in another browser")
+}
+
+// endSessions signs the person out everywhere, here too.
+func (s *Server) endSessions(c *call) error {
+	if _, err := s.Store.EndSessions(c.Ctx(), c.Member.UserID, ""); err != nil {
+		return fmt.Errorf("end the sessions of %s: %w", c.Member.UserID, err)
+	}
+	if err := c.Audit("session.end", "", "everywhere"); err != nil {
+		return err
+	}
+	if err := s.Sessions.Destroy(c.Ctx()); err != nil {
+		return fmt.Errorf("end the session: %w", err)
+	}
+	return c.Redirect("/sign-in")
+}

@@ -1,0 +1,61 @@
+package account
+
+import (
+	"fmt"
+	"net/http"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) settingsRoutes() []route {
+	return []route{
+		{"GET", "/settings", web.SignedIn, func(c *call) error { return c.Redirect("/settings/workspace") }},
+		{"GET", "/settings/workspace", web.Viewer, s.showWorkspace},
+		{"POST", "/settings/workspace", web.Owner, s.renameWorkspace},
+	}
+}
+
+func (s *Server) showWorkspace(c *call) error {
+	return c.renderWorkspace(http.StatusOK, c.Member.Workspace, nil)
+}
+
+func (c *call) renderWorkspace(status int, name string, e views.Errors) error {
+	w, err := c.s.Store.FindWorkspace(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	may, err := c.mayFound()
+	if err != nil {
+		return err
+	}
+	page := views.WorkspaceSettings{
+		ID: w.ID, Name: name, MaxRunning: limitInWords(w.MaxRunning), MaxQueued: limitInWords(w.MaxQueued), MayCreate: may, Errors: e,
+	}
+	return c.Render(status, views.WorkspaceSettingsPage(c.Page("Workspace", views.SectionSettings), page))
+}
+
+func limitInWords(n int64) string {
+	if n == 0 {
+		return "No limit"
+	}
+	return message.NewPrinter(language.English).Sprint(n)
+}
+
+func (s *Server) renameWorkspace(c *call) error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	name := c.Trimmed("name")
+	if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "the workspace")}); len(e) > 0 {
+		return c.renderWorkspace(http.StatusUnprocessableEntity, name, e)
+	}
+	if err := s.Store.RenameWorkspace(c.Ctx(), c.WorkspaceID(), name); err != nil {
+		return fmt.Errorf("rename %s: %w", c.WorkspaceID(), err)
+	}
+	c.Toast(views.ToneOK, "The workspace is called "+name+" now.")
+	return c.AuditAndRedirect("/settings/workspace", "workspace.rename", name, "was "+c.Member.Workspace)
+}

@@ -1,0 +1,192 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// localKey is who the command line on the same machine acts as. It has no ID,
+// so nothing is recorded of its use.
+var localKey = flow.Key{
+	WorkspaceID: flow.DefaultWorkspace, Name: "command line", Trigger: flow.TriggerCLI,
+	Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+}
+
+// authorize finds out who asks and whether they may: key, rate, scope, flow.
+func (c *call) authorize(need access) error {
+	r := c.Request()
+	if keyInURL(r.URL) {
+		return flow.Errorf(flow.CodeKeyInURL, "A key does not belong in a URL, where logs keep it. Send it as a header: Authorization: Bearer. Replace this key, as it may have been seen.")
+	}
+	if need == accessFile {
+		if followed, err := c.followLink(); followed || err != nil {
+			return err
+		}
+	}
+	find := c.s.Store.FindKeyByHash
+	if need == accessStart {
+		find = c.s.Store.RecentKey
+	}
+	key, err := c.s.findKeyWith(r, find)
+	if err != nil && need == accessStart {
+		key, err = c.s.findKey(r)
+	}
+	if err != nil {
+		return c.refuseKey(err)
+	}
+	c.key = key
+	if err := c.limitRate(); err != nil {
+		return err
+	}
+	c.s.uses.add(key, remoteIP(r), c.s.Now())
+	if err := c.mayUse(need); err == nil || !c.key.Recent {
+		return err
+	}
+	return c.authorizeAgain(need)
+}
+
+// mayUse checks the scopes and the flows of the key.
+func (c *call) mayUse(need access) error {
+	if !hasOne(c.key, need.scopes()) {
+		return missingScope(need.scopes()[0])
+	}
+	return c.checkFlow()
+}
+
+// authorizeAgain replaces a remembered key with the present one, and checks
+// that one.
+func (c *call) authorizeAgain(need access) error {
+	key, err := c.s.findKey(c.Request())
+	if err != nil {
+		return c.refuseKey(err)
+	}
+	c.key = key
+	return c.mayUse(need)
+}
+
+// missingScope names what the key would need.
+func missingScope(s flow.Scope) error {
+	return flow.Errorf(flow.CodeScopeMissing, "This key lacks the scope %q.", s)
+}
+
+func hasOne(key *flow.Key, scopes []flow.Scope) bool {
+	for _, s := range scopes {
+		if key.Has(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// actingKey is where a request of our own carries whom it acts as.
+type actingKey struct{}
+
+// ServeAs answers a request as if it bore a key, for parts of Sluice that call
+// the API for a person who has signed in. The key need not be in the store;
+// without an ID nothing is recorded of its use.
+func (s *Server) ServeAs(key *flow.Key, w http.ResponseWriter, r *http.Request) {
+	s.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), actingKey{}, key)))
+}
+
+// findKey reads the Authorization header. Cookies count for nothing here.
+func (s *Server) findKey(r *http.Request) (*flow.Key, error) {
+	return s.findKeyWith(r, s.Store.FindKeyByHash)
+}
+
+// findKeyWith is findKey that finds the key of a hash with find.
+func (s *Server) findKeyWith(r *http.Request, find func(ctx context.Context, hash string) (*flow.Key, error)) (*flow.Key, error) {
+	if key, ok := r.Context().Value(actingKey{}).(*flow.Key); ok {
+		return key, nil
+	}
+	text, err := bearer(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if s.LocalToken != "" && subtle.ConstantTimeCompare([]byte(text), []byte(s.LocalToken)) == 1 {
+		return &localKey, nil
+	}
+	invalid := flow.Errorf(flow.CodeKeyInvalid, "This is not a key of Sluice.")
+	if !flow.ValidKeyText(text) { // a slip or a scan; the database need not be asked
+		return nil, invalid
+	}
+	sum := sha256.Sum256([]byte(text))
+	key, err := find(r.Context(), hex.EncodeToString(sum[:]))
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, invalid
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := key.Refusal(s.Now()); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+func bearer(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) == 0 {
+		return "", flow.Errorf(flow.CodeKeyMissing, "A key is needed. Send it as a header: Authorization: Bearer slu_….")
+	}
+	scheme, text, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return "", flow.Errorf(flow.CodeKeyInvalid, "The Authorization header must read: Bearer slu_….")
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// checkFlow holds the flow of the path against the key's list. Whether a flow
+// that may be called exists is found out by whoever reads it.
+func (c *call) checkFlow() error {
+	id := c.flowID()
+	if id == "" {
+		return nil
+	}
+	if !flow.ValidID(flow.PrefixFlow, id) {
+		return errNotFound
+	}
+	return c.allow(id)
+}
+
+// allow tells apart a flow of the own workspace, which may be named, from
+// those of others, which may not.
+func (c *call) allow(flowID string) error {
+	if c.key.Allows(flowID) {
+		return nil
+	}
+	if _, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, flowID); err != nil {
+		return err
+	}
+	return flow.Errorf(flow.CodeFlowNotAllowed, "This key may not call this flow.")
+}
+
+// keyInURL tells whether a key stands in the URL, by its name or by its form.
+func keyInURL(u *url.URL) bool {
+	if u.RawQuery == "" {
+		return web.ContainsKey(u.Path)
+	}
+	q := u.Query()
+	plain, err := url.QueryUnescape(u.RawQuery)
+	if err != nil {
+		plain = u.RawQuery
+	}
+	return q.Has("key") || q.Has("api_key") || q.Has("access_token") || strings.Contains(plain, "slu_") || web.ContainsKey(u.Path)
+}
+
+func remoteIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -1,0 +1,285 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+)
+
+func TestEveryRouteDeclaresItsAccess(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	declared := map[string]access{}
+	for _, r := range w.server.routes {
+		declared[r.method+" "+r.path] = r.access
+		if r.access == accessUndeclared {
+			t.Errorf("%s %s declares no access", r.method, r.path)
+		}
+		if r.doc.id == "" {
+			t.Errorf("%s %s is not described", r.method, r.path)
+		}
+		if strings.HasPrefix(r.path, "/v1/") && r.access == accessOpen && r.path != "/v1/openapi.json" {
+			t.Errorf("%s %s needs no key", r.method, r.path)
+		}
+	}
+	for _, r := range w.server.echo.Routes() {
+		if _, ok := declared[r.Method+" "+r.Path]; !ok {
+			t.Errorf("%s %s is in the router, not in the table", r.Method, r.Path)
+		}
+	}
+}
+
+// matrix is the data that the authorization matrix is asked about.
+type matrix struct {
+	*world
+	run, delivery, file, foreign, foreignRun, foreignFile string
+}
+
+func setupMatrix(t *testing.T) *matrix {
+	m := &matrix{world: setup(t)}
+	m.server.invalidKeys = 1 << 20 // all come from one address
+	path := m.endedRun(m.echo, `{"ticket": "a"}`)
+	m.run = path[strings.LastIndexByte(path, '/')+1:]
+	m.delivery = m.ids.New(flow.PrefixDelivery)
+	m.store.deliveries = append(m.store.deliveries, flow.DeliveryRecord{Delivery: flow.Delivery{
+		ID: m.delivery, WorkspaceID: "default", FlowID: m.echo, RunID: m.run, URL: "https://example.com", Body: []byte(`{}`), State: flow.DeliveryFailed}})
+	m.foreign = m.addFlow("ws_other", echoDocument)
+	other := m.addKey(flow.Key{WorkspaceID: "ws_other", Scopes: []flow.Scope{flow.ScopeRun}})
+	a := m.send(request{method: "POST", path: "/v1/flow/" + m.foreign + "/run", key: other, body: `{"ticket": "a"}`, headers: []string{"Prefer", "wait=60"}})
+	m.foreignRun = a.field("run_id").(string)
+	m.file = m.uploaded("a.txt", "text/plain", []byte("hello"))
+	m.foreignFile = m.files.put(flow.NewFile{WorkspaceID: "ws_other", Name: "a.txt"}, []byte("theirs")).ID
+	return m
+}
+
+func (m *matrix) request(r *route) request {
+	path := strings.NewReplacer(":flow_id", m.echo, ":run_id", m.run, ":delivery_id", m.delivery, ":file_id", m.file).Replace(r.path)
+	out := request{method: r.method, path: path}
+	if strings.HasSuffix(r.path, "/events") {
+		out.headers = []string{"Accept", "text/event-stream"}
+	}
+	if r.path == "/v1/files" {
+		body, contentType := form(formPart{"file", "b.txt", "text/plain", []byte("b")})
+		out.body, out.headers = body, []string{"Content-Type", contentType}
+	}
+	if r.path == "/mcp" {
+		out.body = `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`
+	}
+	if r.method == "POST" && strings.HasSuffix(r.path, "run") {
+		out.body = `{"ticket": "b"}`
+		if strings.HasSuffix(r.path, "rerun") {
+			out.body = `{}`
+		}
+	}
+	return out
+}
+
+func TestAuthorizationMatrix(t *testing.T) {
+	t.Parallel()
+	m := setupMatrix(t)
+	all := []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
+	good := flow.NewKeyText()
+	badSum := good[:len(good)-1] + string("AB"[strings.IndexByte("BA", good[len(good)-1])&1])
+	if flow.ValidKeyText(badSum) {
+		badSum = good[:len(good)-1] + "C"
+	}
+	full := m.addKey(flow.Key{Scopes: all})
+	other := m.addFlow("default", echoDocument)
+	tests := []struct {
+		name    string
+		key     string
+		headers []string
+		status  int
+		code    flow.Code
+	}{
+		{"none", "-", nil, 401, flow.CodeKeyMissing},
+		{"cookie only", "-", []string{"Cookie", "sluice_session=" + full + "; key=" + full}, 401, flow.CodeKeyMissing},
+		{"basic", "-", []string{"Authorization", "Basic " + full}, 401, flow.CodeKeyInvalid},
+		{"nothing after Bearer", "-", []string{"Authorization", "Bearer"}, 401, flow.CodeKeyInvalid},
+		{"two", "-", []string{"X-Nothing", "1", "Authorization", "Bearer " + full + ", Bearer " + full}, 401, flow.CodeKeyInvalid},
+		{"unknown", good, nil, 401, flow.CodeKeyInvalid},
+		{"bad checksum", badSum, nil, 401, flow.CodeKeyInvalid},
+		{"garbage", "\"'; DROP TABLE keys", nil, 401, flow.CodeKeyInvalid},
+		{"revoked", m.addKey(flow.Key{Scopes: all, RevokedAt: time.Now()}), nil, 401, flow.CodeKeyRevoked},
+		{"expired", m.addKey(flow.Key{Scopes: all, ExpiresAt: time.Now().Add(-time.Second)}), nil, 401, flow.CodeKeyExpired},
+		{"no scope", m.addKey(flow.Key{}), nil, 403, flow.CodeScopeMissing},
+		{"other workspace", m.addKey(flow.Key{Scopes: all, WorkspaceID: "ws_other"}), nil, 404, flow.CodeNotFound},
+		{"flow not in its list", m.addKey(flow.Key{Scopes: all, Flows: []string{other}}), nil, 403, flow.CodeFlowNotAllowed},
+	}
+	for i := range m.server.routes {
+		r := &m.server.routes[i]
+		for _, test := range tests {
+			req := m.request(r)
+			req.key, req.headers = test.key, append(req.headers, test.headers...)
+			a := m.send(req)
+			switch {
+			case r.access == accessOpen, slices.Contains([]string{"/v1/flow", "/mcp"}, r.path) && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+				a.want(t, 200) // lists what there is for the key
+			case r.access == accessKey && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+				a.want(t, 200) // the secret of that key
+			case r.path == "/v1/files" && (test.status == 404 || test.code == flow.CodeFlowNotAllowed):
+				a.want(t, 201) // keeps it for the key
+			default:
+				if strings.HasPrefix(r.path, "/v1/files/") && test.code == flow.CodeFlowNotAllowed {
+					test.status, test.code = 404, flow.CodeNotFound // whether a file is there is told to nobody who may not use it
+				}
+				if a.status != test.status || r.method != "HEAD" && a.body["code"] != string(test.code) {
+					t.Errorf("%s %s with %s: %d %v, wanted %d %s", r.method, r.path, test.name, a.status, a.body["code"], test.status, test.code)
+				}
+				if got := a.header.Get("WWW-Authenticate"); (a.status == 401) != strings.HasPrefix(got, "Bearer") && a.status != 403 {
+					t.Errorf("%s with %s: WWW-Authenticate %q", r.path, test.name, got)
+				}
+			}
+		}
+	}
+	if slices.Contains(m.store.asked, flow.Hash([]byte(badSum))) {
+		t.Error("the database was asked for a key with a bad checksum")
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	m := setupMatrix(t)
+	for i := range m.server.routes {
+		r := &m.server.routes[i]
+		if r.access == accessOpen {
+			continue
+		}
+		for _, scope := range []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage} {
+			req := m.request(r)
+			req.key = m.addKey(flow.Key{Scopes: []flow.Scope{scope}})
+			a := m.send(req)
+			may := slices.Contains(r.access.scopes(), scope)
+			if (a.status == 403) == may || !may && r.method != "HEAD" && a.body["code"] != "scope_missing" {
+				t.Errorf("%s %s with scope %s: %d %v", r.method, r.path, scope, a.status, a.body["code"])
+			}
+		}
+	}
+}
+
+// TestForeignIsMissing: what is somebody else's, what does not exist and what
+// is no ID at all give the same bytes.
+func TestForeignIsMissing(t *testing.T) {
+	t.Parallel()
+	m := setupMatrix(t)
+	key := m.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}})
+	listed := m.addKey(flow.Key{Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}, Flows: []string{m.held}})
+	flows := []string{m.foreign, m.ids.New(flow.PrefixFlow), "flow_x", "FLOW_" + m.echo[5:], strings.ToUpper(m.echo), "..", "%00", "%2e%2e%2f", m.run, strings.Repeat("a", 3000)}
+	runs := []string{m.foreignRun, m.ids.New(flow.PrefixRun), "run_x", m.echo, "%27"}
+	shapes := map[string]string{}
+	ask := func(r *route, path, body string, key string) {
+		req := m.request(r)
+		req.path, req.key = path, key
+		if body != "" && req.body != "" {
+			req.body = body
+		}
+		a := m.send(req)
+		if a.status != 404 {
+			t.Errorf("%s %s: %d %s", r.method, path, a.status, a.raw)
+			return
+		}
+		if r.method != "HEAD" {
+			shapes[m.shape(a)] = r.method + " " + path
+		}
+	}
+	for i := range m.server.routes {
+		r := &m.server.routes[i]
+		path := m.request(r).path
+		if strings.Contains(r.path, ":flow_id") {
+			for _, id := range flows {
+				for _, body := range []string{"", `{`, `{"run_options": 3}`} {
+					ask(r, strings.Replace(path, m.echo, id, 1), body, key)
+				}
+				ask(r, strings.Replace(path, m.echo, id, 1), "", listed)
+			}
+		}
+		if strings.Contains(r.path, ":run_id") {
+			for _, id := range runs {
+				ask(r, strings.Replace(path, m.run, id, 1), "", key)
+			}
+			ask(r, strings.Replace(path, m.echo, m.held, 1), "", key)
+		}
+		if strings.Contains(r.path, ":delivery_id") {
+			for _, id := range []string{m.ids.New(flow.PrefixDelivery), "whd_x", m.run} {
+				ask(r, strings.Replace(path, m.delivery, id, 1), "", key)
+			}
+		}
+		if strings.Contains(r.path, ":file_id") {
+			for _, id := range []string{m.foreignFile, m.ids.New(flow.PrefixFile), "file_x", strings.ToUpper(m.file), m.run, "%00", ".."} {
+				ask(r, strings.Replace(path, m.file, id, 1), "", key)
+			}
+			ask(r, path, "", listed)
+		}
+	}
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/flows", "/v1/file", "/mcp/", "/mcp/x", "/v1/flow/" + m.echo + "/", "//v1/flow"} {
+		ask(&m.server.routes[0], path, "", key)
+		ask(&m.server.routes[0], path, "", "-")
+	}
+	if len(shapes) != 1 {
+		t.Errorf("%d different answers: %v", len(shapes), shapes)
+	}
+}
+
+var ownParts = regexp.MustCompile(`"(instance|request_id)":"[^"]*"`)
+
+// shape is an answer without what is the request's own.
+func (m *matrix) shape(a *reply) string {
+	h := a.header.Clone()
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
+		h.Del(name)
+	}
+	return fmt.Sprint(h) + ownParts.ReplaceAllString(string(a.raw), `"$1":""`)
+}
+
+func TestKeyInURL(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for _, query := range []string{"?key=x", "?api_key=x", "?access_token=", "?key=" + w.key, "?a=" + w.key, "?" + w.key, "?x=slu%5F" + w.key[4:], "?x=%zz" + w.key} {
+		for _, key := range []string{w.key, "-"} {
+			a := w.send(request{method: "GET", path: "/v1/flow" + query, key: key})
+			a.wantCode(t, 400, flow.CodeKeyInURL)
+			if strings.Contains(string(a.raw), w.key[4:]) {
+				t.Errorf("the answer repeats the key: %s", a.raw)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/flow/" + w.key, "/v1/flow/" + w.key + "/x", "/" + w.key} {
+		if a := w.get(path); strings.Contains(string(a.raw), w.key) {
+			t.Errorf("the answer repeats the key: %s", a.raw)
+		}
+	}
+	w.get("/v1/flow?monkey=1").want(t, 200)
+	if strings.Contains(w.log.String(), w.key) {
+		t.Error("the log holds the key")
+	}
+}
+
+func TestKeyUseIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	for range 3 {
+		w.get("/v1/flow")
+	}
+	w.send(request{method: "GET", path: "/v1/flow", key: "-"})
+	if err := w.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.store.uses) != 1 || w.store.uses[0].Count != 3 || w.store.uses[0].IP != "127.0.0.1" || w.store.uses[0].At.IsZero() {
+		t.Errorf("uses are %+v", w.store.uses)
+	}
+}
+
+func TestBearerIsCaseInsensitive(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.send(request{method: "GET", path: "/v1/flow", key: "-", headers: []string{"Authorization", "bearer  " + w.key}}).want(t, http.StatusOK)
+}

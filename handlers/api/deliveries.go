@@ -1,0 +1,112 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"sluice/flow"
+)
+
+// deliveryObject is a webhook message as callers see it.
+type deliveryObject struct {
+	DeliveryID string             `json:"delivery_id" doc:"The webhook-id header, the same on every attempt."`
+	FlowID     string             `json:"flow_id"`
+	RunID      *string            `json:"run_id" doc:"Null for a test, which belongs to no run."`
+	Node       *string            `json:"node" doc:"The webhook node; null for the webhook of the run itself."`
+	URL        string             `json:"url"`
+	Status     flow.DeliveryState `json:"status"`
+	CreatedAt  stamp              `json:"created_at"`
+	NextAt     maybeStamp         `json:"next_attempt_at"`
+	EndedAt    maybeStamp         `json:"ended_at"`
+	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased. Links to files hold here as in every answer, in the message itself for a week."`
+	Attempts   []attemptObject    `json:"attempts"`
+}
+
+type attemptObject struct {
+	Number    int64   `json:"number" doc:"1, 2, 3 … over all series of attempts."`
+	StartedAt stamp   `json:"started_at"`
+	LatencyMS int64   `json:"latency_ms"`
+	Status    *int    `json:"status" doc:"HTTP status; null when there was no answer."`
+	Response  string  `json:"response" doc:"At most the first 4 KiB of the answer."`
+	Error     *string `json:"error"`
+}
+
+type deliveryList struct {
+	Deliveries []deliveryObject `json:"deliveries"`
+	NextCursor *string          `json:"next_cursor"`
+}
+
+// listDeliveries is GET deliveries: the webhook log of a flow, newest first.
+func (s *Server) listDeliveries(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
+		return err
+	}
+	q := newQuery(c.Request().URL)
+	before, limit := q.cursor(flow.PrefixDelivery), q.limit()
+	if err := q.err(); err != nil {
+		return err
+	}
+	records, err := s.Store.ListDeliveries(ctx, ws, c.flowID(), before, limit+1)
+	if err != nil {
+		return err
+	}
+	records, next := page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
+	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
+	for i := range records {
+		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))
+	}
+	return c.writeJSON(http.StatusOK, list)
+}
+
+// redeliver is POST redeliver: a new series of attempts under the same ID. The
+// path names no flow, so the flow's permission is asked for here.
+func (s *Server) redeliver(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	if !flow.ValidID(flow.PrefixDelivery, c.deliveryID()) {
+		return errNotFound
+	}
+	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+	flowID, err := s.Store.DeliveryFlow(ctx, ws, c.deliveryID())
+	if err == nil {
+		err = c.allow(flowID)
+	}
+	if err != nil {
+		return err
+	}
+	d, err := s.Store.Redeliver(ctx, ws, c.deliveryID())
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
+}
+
+func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
+	o := deliveryObject{
+		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
+		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
+	}
+	if json.Valid(d.Body) {
+		o.Body = s.Links.Body(&d.Delivery, s.linksUntil())
+	}
+	for i := range d.Attempts {
+		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))
+	}
+	return o
+}
+
+func newAttemptObject(a *flow.DeliveryAttempt) attemptObject {
+	o := attemptObject{
+		Number: a.Number, StartedAt: stamp(a.StartedAt), LatencyMS: a.Latency.Milliseconds(),
+		Response: a.Response, Error: textOrNull(a.Error),
+	}
+	if a.Status != 0 {
+		o.Status = &a.Status
+	}
+	return o
+}

@@ -1,0 +1,150 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// errNotFound is the one answer for what is unknown, malformed or somebody
+// else's: nobody may learn which of the three it was.
+var errNotFound = flow.Errorf(flow.CodeNotFound, "There is nothing here, or this key may not know of it.")
+
+// runError says that a run did not succeed; its own error goes along.
+type runError struct {
+	told *flow.Error
+	run  *errorObject
+}
+
+// Error is the sentence that the problem tells.
+func (e runError) Error() string { return e.told.Message }
+
+// Unwrap is what the door makes a problem of.
+func (e runError) Unwrap() error { return e.told }
+
+// fail is the one door for errors: whatever a handler or the router returns
+// leaves here as a problem. What is not a flow.Error is logged and stays
+// private.
+func (s *Server) fail(err error, c echo.Context) {
+	id := c.Response().Header().Get("X-Request-Id")
+	e := s.publicError(err, id, c.Request())
+	if c.Response().Committed {
+		return // the answer has begun; cutting it short is all that is left
+	}
+	if gone(err, c.Request()) {
+		_ = c.NoContent(web.StatusClientGone)
+		return
+	}
+	p := problem{
+		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
+		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
+		Code: e.Code, RequestID: id, Errors: problemFields(e.Fields), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
+	}
+	if r, ok := errors.AsType[runError](err); ok {
+		p.Error = r.run
+	}
+	h := c.Response().Header()
+	problemHeaders(h, e)
+	if err := writeBody(c, p.Status, typeProblem, flow.EncodeJSON(p)); err != nil {
+		s.Log.Debug("answer not taken", "request_id", id, "error", err)
+	}
+}
+
+// errGone is returned for a write to a client that is gone.
+var errGone = errors.New("the caller is gone")
+
+// gone reports whether an error only means that the client is gone, which
+// cancels the work for it.
+func gone(err error, r *http.Request) bool {
+	_, ours := errors.AsType[*flow.Error](err)
+	return errors.Is(err, errGone) || r.Context().Err() != nil && (!ours || errors.Is(err, context.Canceled))
+}
+
+// publicError is what the caller may know of an error.
+func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error {
+	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return routerError(router, r)
+	}
+	e, ok := errors.AsType[*flow.Error](err)
+	switch {
+	case ok && e == errLink:
+		return e
+	case ok && e.Code == flow.CodeNotFound:
+		return notFound(r.URL.Path) // the store's message would reveal the kind of object
+	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
+		return e
+	case gone(err, r):
+		s.Log.Debug("caller went away", "request_id", id, "error", err)
+	default:
+		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
+		if ok && e.Code == flow.CodeInternal {
+			return e
+		}
+	}
+	return flow.AsError(nil)
+}
+
+// idNames maps a path segment to the name of the ID that follows it.
+var idNames = map[string]string{"flow": "flow ID", "run": "run ID", "files": "file ID", "deliveries": "delivery ID"}
+
+// notFound returns errNotFound, or a specific error if the path lacks an ID, as
+// when a script's variable is not set.
+func notFound(path string) *flow.Error {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name := idNames[parts[max(i-1, 0)]]; part == "" && name != "" {
+			return flow.Errorf(flow.CodeNotFound, "The %s in the path is empty. If it comes from a variable, set that first.", name)
+		}
+	}
+	return errNotFound
+}
+
+func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
+	code, known := routerCodes[err.Code]
+	switch {
+	case !known:
+		return flow.AsError(nil)
+	case code == flow.CodeNotFound:
+		return notFound(r.URL.Path)
+	case code == flow.CodeMethodNotAllowed:
+		return flow.Errorf(code, "This path does not take this method. The Allow header lists those it takes.")
+	}
+	return flow.Errorf(code, "%s.", problemKinds[code].title)
+}
+
+// problemHeaders adds what a status asks for beside the body.
+func problemHeaders(h http.Header, e *flow.Error) {
+	after := problemKinds[e.Code].after
+	if e.After > 0 {
+		after = e.After
+	}
+	if after > 0 {
+		h.Set("Retry-After", web.Seconds(after))
+	}
+	switch e.Code {
+	case flow.CodeKeyMissing:
+		h.Set("WWW-Authenticate", `Bearer realm="sluice"`)
+	case flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked:
+		h.Set("WWW-Authenticate", `Bearer realm="sluice", error="invalid_token"`)
+	case flow.CodeScopeMissing:
+		h.Set("WWW-Authenticate", `Bearer realm="sluice", error="insufficient_scope"`)
+	}
+	h.Del("ETag")
+	h.Set("Cache-Control", "no-store")
+}
+
+// instance is the request's path. The query is left out, and a path that holds
+// what looks like a key too: neither may reach a log or a bug report.
+func instance(r *http.Request) string {
+	p := r.URL.EscapedPath()
+	if web.ContainsKey(p) {
+		return "/"
+	}
+	return p
+}

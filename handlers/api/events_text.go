@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"maps"
+	"time"
+
+	"sluice/flow"
+)
+
+// deltaEvent is text of a step that is at work. It is the data of a delta
+// event, which has no number: text is not stored and never comes twice.
+type deltaEvent struct {
+	Path      string `json:"path"`
+	Text      string `json:"text"`
+	Reset     bool   `json:"reset,omitempty" doc:"text is all so far; what came before on this path is void."`
+	Truncated bool   `json:"truncated,omitempty" doc:"More than 1 MiB: no more text of this attempt follows. The step's outputs have it all."`
+}
+
+// pacer lets pokes through, with a pause after each.
+type pacer struct {
+	open  <-chan struct{} // the pokes, except during a pause
+	pokes <-chan struct{}
+	over  *time.Timer
+}
+
+func newPacer(pokes <-chan struct{}) *pacer {
+	p := &pacer{open: pokes, pokes: pokes, over: time.NewTimer(time.Hour)}
+	p.over.Stop()
+	return p
+}
+
+func (p *pacer) pause(d time.Duration) {
+	p.open = nil
+	p.over.Reset(d)
+}
+
+func (p *pacer) resume() { p.open = p.pokes }
+
+// known is what a stream knows of a step that has begun: text of other attempts
+// is not sent, so that it comes after the event of the step's begin.
+type known struct {
+	attempt int
+	running bool
+}
+
+// learn takes note of steps that are running, or were until now.
+func (e *eventStream) learn(steps []flow.Step) {
+	for i := range steps {
+		s := &steps[i]
+		if running := s.State == flow.StepRunning; running || s.Seq > e.last {
+			e.steps[s.Path] = known{s.Attempt, running}
+		}
+	}
+}
+
+// forget drops the steps that are not running: all their text was sent.
+func (e *eventStream) forget() {
+	maps.DeleteFunc(e.steps, func(_ string, k known) bool { return !k.running })
+}
+
+// readText takes the text that may be sent; early tells that there is more, of
+// steps that are not known to have begun.
+func (e *eventStream) readText() (deltas []flow.Delta, early bool) {
+	deltas = e.watch.Read(func(path string, attempt int) bool {
+		ready := e.steps[path].attempt == attempt
+		early = early || !ready
+		return ready
+	})
+	return deltas, early
+}
+
+// writeText writes the text of steps that are running, or of those that are
+// not any more: that comes before the event which says so.
+func (e *eventStream) writeText(b *bytes.Buffer, deltas []flow.Delta, running bool) {
+	for i := range deltas {
+		if d := &deltas[i]; e.steps[d.Path].running == running {
+			b.WriteString("event: delta\ndata: ")
+			b.Write(flow.EncodeJSON(deltaEvent{d.Path, d.Text, d.Reset, d.Truncated}))
+			b.WriteString("\n\n")
+		}
+	}
+}
+
+// sendText sends the text of running steps without asking the store, unless a
+// step has begun in the meantime. The first text goes out at once, what follows
+// is gathered.
+func (e *eventStream) sendText() error {
+	// No key is revoked while the database is away.
+	if err := e.allowedText(); err != nil && !flow.IsUnavailable(err) {
+		return err
+	}
+	deltas, early := e.readText()
+	if len(deltas) == 0 && !early {
+		return nil // the last look has sent it
+	}
+	e.texts.pause(e.s.breath)
+	var b bytes.Buffer
+	if e.writeText(&b, deltas, true); b.Len() > 0 {
+		if err := e.send(b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if early {
+		return e.look()
+	}
+	return nil
+}

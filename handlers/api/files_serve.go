@@ -1,0 +1,75 @@
+package api
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// showFile is GET and HEAD file: its content, to a key that may use it or to
+// whoever has a link.
+func (s *Server) showFile(c *call) error {
+	f := c.linkedFile
+	if f == nil {
+		var err error
+		if f, err = c.findFile(c.key); err != nil {
+			return err
+		}
+	}
+	release, err := s.gate.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
+	f, content, err := s.Files.OpenFile(c.Request().Context(), f.WorkspaceID, f.ID)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return c.serveFile(f, content)
+}
+
+// serveFile answers with the content or, as was asked, a part of it.
+func (c *call) serveFile(f *flow.File, content io.ReadSeeker) error {
+	c.fileHeaders(f)
+	w := &steadyWriter{ResponseWriter: c.Response()}
+	web.LimitWrite(w)
+	http.ServeContent(w, c.Request(), "", f.CreatedAt, content)
+	if w.refused == 0 {
+		return nil
+	}
+	for _, name := range []string{"Content-Disposition", "Content-Security-Policy", "Last-Modified", "Accept-Ranges"} {
+		c.Response().Header().Del(name) // they speak of the content, and a problem follows
+	}
+	switch w.refused {
+	case http.StatusPreconditionFailed:
+		return flow.Errorf(flow.CodePreconditionFailed, "The file is not as the headers of this request want it.")
+	case http.StatusRequestedRangeNotSatisfiable:
+		return flow.Errorf(flow.CodeRangeNotSatisfiable, "The file has %d bytes, and this range is not among them.", f.Size)
+	}
+	return fmt.Errorf("serve %s: http.ServeContent refuses with %d", f.ID, w.refused)
+}
+
+// fileHeaders make sure that a browser takes a file for nothing but what it is
+// and runs nothing in it, wherever it came from.
+func (c *call) fileHeaders(f *flow.File) {
+	h := c.Response().Header()
+	h.Set("Content-Type", f.ContentType())
+	h.Set("Content-Disposition", f.Disposition())
+	h.Set("Content-Security-Policy", flow.FilePolicy)
+	h.Set("ETag", f.ETag())
+	if c.linkedFile == nil {
+		h.Set("Cache-Control", "private, no-cache")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		return
+	}
+	// A link is made to be put into a page, on whatever site; a copy must not
+	// outlive it.
+	left := min(c.linkExpires.Sub(c.s.Now()), linksHold/2)
+	h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", int(left/time.Second)))
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"sluice/flow"
+)
+
+// flowObject is a flow as callers see it: what they need to call it.
+type flowObject struct {
+	FlowID      string         `json:"flow_id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Version     *int64         `json:"version" doc:"The live version; null when the flow was never published."`
+	Inputs      map[string]any `json:"inputs" doc:"A JSON Schema object; null when never published."`
+	Outputs     map[string]any `json:"outputs" doc:"A JSON Schema object; null when never published."`
+	Limits      flowLimits     `json:"limits"`
+	URLs        flowURLs       `json:"urls"`
+}
+
+type flowLimits struct {
+	MaxRunning *int64  `json:"max_running" doc:"Runs at once; more wait in the queue. Null: no limit of its own."`
+	MaxQueued  *int64  `json:"max_queued" doc:"Waiting runs beyond which a start is refused. Null: no limit of its own."`
+	RunsPerDay *int64  `json:"runs_per_day" doc:"Runs accepted per UTC day; beyond them a start is refused with 402. Null: no limit."`
+	USDPerDay  *string `json:"usd_per_day" doc:"Dollars that the runs of a UTC day may cost, as a decimal number; beyond them a start is refused with 402. Null: no limit."`
+	TimeoutS   int64   `json:"timeout_s" doc:"Seconds that a run may take unless run_options says otherwise."`
+	BodyBytes  int64   `json:"body_bytes" doc:"Bytes that the body of a start may have."`
+}
+
+type flowURLs struct {
+	Self      string `json:"self"`
+	Run       string `json:"run"`
+	Runs      string `json:"runs"`
+	OpenAPI   string `json:"openapi"`
+	Dashboard string `json:"dashboard"`
+}
+
+type flowList struct {
+	Flows      []flowObject `json:"flows"`
+	NextCursor *string      `json:"next_cursor"`
+}
+
+// findFlow reads the flow of the path. An archived one is not there any more;
+// its runs are.
+func (c *call) findFlow() (*flow.Flow, error) {
+	f, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+	if err == nil && !f.ArchivedAt.IsZero() {
+		return nil, errNotFound
+	}
+	return f, err
+}
+
+// showFlow is GET flow: what it takes and gives.
+func (s *Server) showFlow(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	o, err := s.newFlowObject(c.Request().Context(), f)
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, o)
+}
+
+// listFlows is GET flow without an ID: what the key may call, by ID.
+func (s *Server) listFlows(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	q := newQuery(c.Request().URL)
+	after, limit := q.cursor(flow.PrefixFlow), q.limit()
+	if err := q.err(); err != nil {
+		return err
+	}
+	flows, err := c.readFlows(after, limit+1)
+	if err != nil {
+		return err
+	}
+	flows, next := page(flows, limit, func(f *flow.Flow) string { return f.ID })
+	list := flowList{Flows: make([]flowObject, 0, len(flows)), NextCursor: next}
+	for i := range flows {
+		o, err := s.newFlowObject(c.Request().Context(), &flows[i])
+		if err != nil {
+			return err
+		}
+		list.Flows = append(list.Flows, o)
+	}
+	return c.writeJSON(http.StatusOK, list)
+}
+
+// readFlows reads those that the key may call: all, or one by one those of its
+// list.
+func (c *call) readFlows(after string, limit int) ([]flow.Flow, error) {
+	ctx, store := c.Request().Context(), c.s.Store
+	if len(c.key.Flows) == 0 {
+		return store.ListFlows(ctx, c.key.WorkspaceID, after, limit)
+	}
+	var list []flow.Flow
+	for _, id := range slices.Sorted(slices.Values(c.key.Flows)) {
+		if id <= after || len(list) == limit {
+			continue
+		}
+		f, err := store.FindFlow(ctx, c.key.WorkspaceID, id)
+		switch {
+		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		case err != nil:
+			return nil, err
+		case f.ArchivedAt.IsZero():
+			list = append(list, *f)
+		}
+	}
+	return list, nil
+}
+
+func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, error) {
+	self := s.PublicURL + "/v1/flow/" + f.ID
+	o := flowObject{
+		FlowID: f.ID, Name: f.Name, Description: f.Description,
+		Limits: flowLimits{countOrNull(f.MaxRunning), countOrNull(f.MaxQueued), countOrNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), maxBody},
+		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
+	}
+	if f.LiveVersion == 0 {
+		return o, nil
+	}
+	out, err := s.outlines.find(ctx, f.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return o, err
+	}
+	// The published document speaks, not the draft that may say other things.
+	o.Name, o.Description, o.Version = out.name, out.description, &f.LiveVersion
+	o.Inputs, o.Outputs = inputsSchema(out.inputs), outputsSchema(out.outputs)
+	return o, nil
+}
+
+// outputsSchema describes the result. What an output holds is decided by the
+// flow, and one that was skipped is absent.
+func outputsSchema(outputs []flow.Output) map[string]any {
+	properties := map[string]any{}
+	for _, o := range outputs {
+		properties[o.Name] = map[string]any{}
+	}
+	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+func countOrNull(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func usdOrNull(nano int64) *string {
+	if nano == 0 {
+		return nil
+	}
+	text := flow.FormatUSD(nano)
+	return &text
+}

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// maxWait is the longest time an answer is held.
+const maxWait = 60 * time.Second
+
+// idempotencyKey reads the header of that name; empty when it is absent.
+func idempotencyKey(h http.Header) (string, error) {
+	v, present, err := header(h, "Idempotency-Key")
+	if err != nil || !present {
+		return "", err
+	}
+	ok := len(v) >= 1 && len(v) <= 255
+	for _, c := range []byte(v) {
+		ok = ok && c >= 0x20 && c <= 0x7e
+	}
+	if !ok {
+		return "", flow.Errorf(flow.CodeInvalidHeader, "Idempotency-Key takes 1 to 255 printable ASCII characters.")
+	}
+	return v, nil
+}
+
+// preferWait reads wait=N out of Prefer (RFC 7240); other preferences are left
+// alone, as they may be.
+func preferWait(h http.Header) (time.Duration, error) {
+	for p := range strings.SplitSeq(strings.Join(h.Values("Prefer"), ","), ",") {
+		p, _, _ = strings.Cut(p, ";")
+		name, value, _ := strings.Cut(p, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+			continue
+		}
+		n, err := strconv.Atoi(strings.Trim(strings.TrimSpace(value), `"`))
+		if err != nil || n < 1 || n > int(maxWait/time.Second) {
+			return 0, flow.Errorf(flow.CodeInvalidHeader, "Prefer: wait takes 1 to 60 seconds.")
+		}
+		return time.Duration(n) * time.Second, nil
+	}
+	return 0, nil
+}
+
+// lastEventID reads after which event a stream goes on; 0 is the beginning.
+func lastEventID(h http.Header) (int64, error) {
+	v, present, err := header(h, "Last-Event-ID")
+	if err != nil || !present || v == "" {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 0 {
+		return 0, flow.Errorf(flow.CodeInvalidHeader, "Last-Event-ID is not the number of an event.")
+	}
+	return n, nil
+}

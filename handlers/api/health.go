@@ -1,0 +1,20 @@
+package api
+
+import "net/http"
+
+// live tells that the process answers.
+func (s *Server) live(c *call) error {
+	return c.writeJSON(http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready tells that this instance wants requests, which it cannot answer without
+// the database.
+func (s *Server) ready(c *call) error {
+	if s.leaving.Load() || s.Runner.Draining() {
+		return draining()
+	}
+	if err := s.Store.Ping(c.Request().Context()); err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, map[string]string{"status": "ok"})
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// gate bounds how many requests are in the house. Those that only wait or
+// stream cost little and are counted apart, so that they keep nobody out.
+type gate struct {
+	busy, held       atomic.Int64
+	maxBusy, maxHeld int64
+}
+
+func (g *gate) enter() bool {
+	if g.busy.Add(1) > g.maxBusy {
+		g.busy.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (g *gate) leave() { g.busy.Add(-1) }
+
+// hold moves a request that has entered to those that wait; release moves it
+// back and is called before it leaves.
+func (g *gate) hold() (release func(), err error) {
+	if g.held.Add(1) > g.maxHeld {
+		g.held.Add(-1)
+		return nil, flow.Errorf(flow.CodeOverloaded, "Too many requests are waiting, streaming or moving files. Try again in a moment, or ask without waiting.")
+	}
+	g.busy.Add(-1)
+	return func() { g.busy.Add(1); g.held.Add(-1) }, nil
+}
+
+// rates are the token buckets of keys that have a limit. There are at most
+// maxRates; the bucket of a key that is pushed out starts full again.
+type rates struct {
+	byKey *lru.Cache[string, *rate.Limiter]
+}
+
+const maxRates = 20_000
+
+func newRates() *rates {
+	byKey, err := lru.New[string, *rate.Limiter](maxRates)
+	if err != nil {
+		panic("handlers: " + err.Error()) // only for a size below one
+	}
+	return &rates{byKey}
+}
+
+// bucket is the key's own, set to what the key says now.
+func (r *rates) bucket(key *flow.Key) *rate.Limiter {
+	per := rate.Limit(float64(key.RPM) / 60)
+	b, ok := r.byKey.Get(key.ID)
+	if !ok {
+		b = rate.NewLimiter(per, int(key.RPM))
+		if before, had, _ := r.byKey.PeekOrAdd(key.ID, b); had {
+			b = before
+		}
+	}
+	if b.Burst() != int(key.RPM) {
+		b.SetLimit(per)
+		b.SetBurst(int(key.RPM))
+	}
+	return b
+}
+
+// take takes one request out of the key's minute, as this process counts.
+func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
+	b := r.bucket(key)
+	ok := b.AllowN(now, 1)
+	left := max(b.TokensAt(now), 0)
+	taken := &flow.Rate{OK: ok, Left: int64(left), Full: time.Duration((float64(key.RPM) - left) / float64(b.Limit()) * float64(time.Second))}
+	if !ok {
+		taken.Wait = time.Duration((1 - left) / float64(b.Limit()) * float64(time.Second))
+	}
+	return taken
+}
+
+// takeRate takes one request from a per-minute limit, usually the key's. It
+// asks the database for the limit over all instances only if this instance's
+// own count allows the request, which keeps floods away from the database.
+func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
+	here := of.take(key, c.s.Now())
+	if !here.OK {
+		return here
+	}
+	all, err := c.s.Store.TakeRate(c.Request().Context(), "key:"+key.ID, key.RPM)
+	if err != nil {
+		c.s.Log.Warn("a request was counted only by this instance", "key", key.ID, "error", err)
+	}
+	if all == nil {
+		return here
+	}
+	return all
+}
+
+// limitRate counts a request and says what is left, in the fields of
+// draft-ietf-httpapi-ratelimit-headers.
+func (c *call) limitRate() error {
+	if c.key.RPM <= 0 {
+		return nil
+	}
+	r := c.takeRate(c.s.rates, c.key)
+	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
+	if r.OK {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: r.Wait}
+}
+
+// invalidKeysPerMinute is how many requests with an invalid key an address may
+// send before they get 429. It is high enough for a misconfigured program to
+// see its error, and low enough to slow down guessing.
+const invalidKeysPerMinute = 60
+
+// refuseKey counts a request with an invalid key for its client address and
+// returns either that there were too many, or what is wrong with the key. The
+// key is looked up first, so that valid keys work however many invalid ones the
+// same address has sent.
+func (c *call) refuseKey(err error) error {
+	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
+		return err
+	}
+	address := &flow.Key{ID: "invalid:" + flow.RateLimitKey(remoteIP(c.Request())), RPM: c.s.invalidKeys}
+	r := c.takeRate(c.s.refusals, address)
+	if r.OK {
+		return err
+	}
+	return &flow.Error{
+		Code: flow.CodeRateLimited, Message: "Too many requests with an invalid key came from your address. Check the key, then try again.",
+		Retryable: true, After: r.Wait,
+	}
+}
+
+func addLimit(h http.Header, policy, limit string) {
+	join := func(name, v string) {
+		h.Set(name, strings.TrimPrefix(h.Get(name)+", "+v, ", "))
+	}
+	join("RateLimit-Policy", policy)
+	join("RateLimit", limit)
+}
+
+// limitRuns says in the same fields why a start was refused for its number of
+// runs. How long a queue may get is the operator's; the quota shown is what is
+// to be had now, which is none.
+func (c *call) limitRuns(err error) error {
+	e := flow.AsError(err)
+	after := max(e.After, problemKinds[e.Code].after)
+	h := c.Response().Header()
+	switch e.Code {
+	case flow.CodeConcurrencyLimited:
+		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.key.Concurrency), `"runs";r=0;t=`+web.Seconds(after))
+	case flow.CodeQueueFull:
+		addLimit(h, `"queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=`+web.Seconds(after))
+	case flow.CodeBudgetExceeded:
+		if e.Budget != nil {
+			limitDay(h, e.Budget, after)
+		}
+	}
+	return err
+}
+
+// limitDay is limitRuns for a budget of a day; quotas are whole numbers there.
+func limitDay(h http.Header, b *flow.Budget, after time.Duration) {
+	policy, name := fmt.Sprintf(`"runs-per-day";q=%d;w=86400`, b.Limit), `"runs-per-day"`
+	if b.Unit == flow.BudgetUSD {
+		policy, name = fmt.Sprintf(`"usd-per-day";q=%d;qu="micro-usd";w=86400`, b.Limit/1000), `"usd-per-day"`
+	}
+	addLimit(h, policy, name+`;r=0;t=`+web.Seconds(after))
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"strings"
+
+	"sluice/flow"
+)
+
+const exampleFileID = flow.PrefixFile + "01m7z26njgm1r68xj6qyhfyvty"
+
+// fileValueSchema describes a file as a value: what an input takes and, with a
+// url, what answers and webhooks give.
+func fileValueSchema() schema {
+	text := func(text string) schema { return schema{"type": "string", "description": text} }
+	id := text("The ID that the upload answered with.")
+	id["pattern"] = "^" + flow.PrefixFile + "[0-9a-z]{26}$"
+	return schema{
+		"type": "object", "required": []string{"file"},
+		"description": "A file. Upload it first: POST /v1/files as multipart/form-data with the part \"file\" answers with this object. As an input, the ID alone is enough.",
+		"properties": schema{
+			"file": id, "name": text("Filled in by Sluice."), "mime": text("Filled in by Sluice."),
+			"size": schema{"type": "integer", "minimum": 0, "description": "Bytes; filled in by Sluice."},
+			"url":  text("In answers and webhooks: where it can be fetched without a key until it expires. Ignored in inputs."),
+		},
+		"examples": []any{schema{"file": exampleFileID}},
+	}
+}
+
+// inputsSchema describes the inputs of a flow, and for those that are files
+// how to give one.
+func inputsSchema(inputs []flow.Input) schema {
+	s := schema(flow.InputsSchema(inputs))
+	properties := s["properties"].(schema)
+	for i := range inputs {
+		if in := &inputs[i]; in.Type == flow.TypeFile {
+			properties[in.Name] = fileInputSchema(in, properties[in.Name].(schema))
+		}
+	}
+	return s
+}
+
+// fileInputSchema adds to what a flow says of an input what a file value is.
+func fileInputSchema(in *flow.Input, own schema) schema {
+	file := fileValueSchema()
+	if text, ok := own["description"].(string); ok {
+		file["description"] = strings.TrimSuffix(text, ".") + ". " + file["description"].(string)
+	}
+	for name, v := range own {
+		if file[name] == nil {
+			file[name] = v
+		}
+	}
+	file["examples"] = []any{fileExample(in)}
+	return file
+}
+
+// fileExample is the input's own example if it can be given as it is.
+func fileExample(in *flow.Input) any {
+	if _, ok := flow.FileID(in.Example); ok {
+		return in.Example
+	}
+	return schema{"file": exampleFileID}
+}
+
+func takesFiles(inputs []flow.Input) bool {
+	for i := range inputs {
+		if inputs[i].Type == flow.TypeFile {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+)
+
+// showFlowAPI is GET openapi.json of a flow: its own paths and field names, as
+// its live version has them.
+func (s *Server) showFlowAPI(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	if f.LiveVersion == 0 {
+		return flow.Errorf(flow.CodeNotPublished, "This flow has no published version, so there is nothing to call yet.")
+	}
+	out, err := s.outlines.find(c.Request().Context(), f.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return err
+	}
+	return c.writeBody(http.StatusOK, s.flowDocument(f, out))
+}
+
+func (s *Server) flowDocument(f *flow.Flow, out *outline) []byte {
+	d := newAPI(s, out.name, out.description, strconv.FormatInt(f.LiveVersion, 10))
+	inputs, outputs := inputsSchema(out.inputs), schema(outputsSchema(out.outputs))
+	d.components["Inputs"], d.components["Outputs"] = inputs, outputs
+	d.components["StartRun"] = startSchema(inputs, out.inputs)
+	run := d.components["Run"].(schema)["properties"].(schema)
+	run["inputs"] = knownNames(inputs, run["inputs"].(schema))
+	run["outputs"] = knownNames(outputs, run["outputs"].(schema))
+	for i := range s.routes {
+		switch r := &s.routes[i]; {
+		case strings.Contains(r.path, ":flow_id"):
+			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
+		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.inputs):
+			d.add(r, pathOf(r.path)) // without them there is nothing to give
+		}
+	}
+	d.webhook("runEnded", "The webhook of a run", "Sent to run_options.webhook when the run has ended.", ref("RunEnded"))
+	d.webhook("outputs", "The flow's webhook nodes", "Sent by each webhook node with the outputs chosen in it.", ref("Outputs"))
+	return flow.EncodeJSON(d.document())
+}
+
+// startSchema is the inputs with run_options beside them.
+func startSchema(inputs schema, list []flow.Input) schema {
+	properties := cloneSchema(inputs["properties"].(schema))
+	properties[flow.ReservedInput] = ref("RunOptions")
+	start := cloneSchema(inputs)
+	start["properties"] = properties
+	example := map[string]any{}
+	for i := range list {
+		switch in := &list[i]; {
+		case in.Type == flow.TypeFile:
+			example[in.Name] = fileExample(in)
+		case in.HasExample:
+			example[in.Name] = in.Example
+		case in.Required:
+			return start // an example that lacks a required input would be wrong
+		}
+	}
+	start["examples"] = []any{example}
+	return start
+}
+
+// knownNames gives an object of a run the types of its fields. It may have
+// fewer of them, or none any more.
+func knownNames(of, in schema) schema {
+	s := cloneSchema(in)
+	s["properties"] = of["properties"]
+	return s
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"sluice/flow"
+)
+
+// schema is a JSON Schema, or any other JSON object of the OpenAPI document.
+type schema = map[string]any
+
+// schemas collects the components that the wire types become. A type is
+// described once, by its declaration: names, nullability and doc tags.
+type schemas struct{ components schema }
+
+// componentNames are the wire types that have a name in the document; others
+// are written where they are used.
+var componentNames = map[reflect.Type]string{
+	reflect.TypeFor[runObject]():        "Run",
+	reflect.TypeFor[runList]():          "RunList",
+	reflect.TypeFor[errorObject]():      "RunError",
+	reflect.TypeFor[stepObject]():       "Step",
+	reflect.TypeFor[stepList]():         "StepList",
+	reflect.TypeFor[stepEvent]():        "StepEvent",
+	reflect.TypeFor[deltaEvent]():       "DeltaEvent",
+	reflect.TypeFor[flow.OutputEvent](): "OutputEvent",
+	reflect.TypeFor[flowObject]():       "Flow",
+	reflect.TypeFor[flowList]():         "FlowList",
+	reflect.TypeFor[deliveryObject]():   "Delivery",
+	reflect.TypeFor[deliveryList]():     "DeliveryList",
+	reflect.TypeFor[webhookList]():      "WebhookList",
+	reflect.TypeFor[webhookObject]():    "Webhook",
+	reflect.TypeFor[secretObject]():     "PreviousSecret",
+	reflect.TypeFor[keySecret]():        "WebhookSecret",
+	reflect.TypeFor[fileObject]():       "UploadedFile",
+	reflect.TypeFor[attemptObject]():    "DeliveryAttempt",
+	reflect.TypeFor[problem]():          "Problem",
+	reflect.TypeFor[problemField]():     "ProblemField",
+	reflect.TypeFor[budgetObject]():     "Budget",
+	reflect.TypeFor[quotaObject]():      "Quota",
+	reflect.TypeFor[flow.Usage]():       "Usage",
+	reflect.TypeFor[flow.Progress]():    "Progress",
+}
+
+// leaves are types whose JSON their Go kind does not tell.
+var leaves = map[reflect.Type]schema{
+	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
+	reflect.TypeFor[maybeStamp]():         {"type": []string{"string", "null"}, "format": "date-time"},
+	reflect.TypeFor[json.RawMessage]():    {},
+	reflect.TypeFor[flow.RunState]():      {"type": "string", "enum": runStates},
+	reflect.TypeFor[json.Number]():        {"type": "number"},
+	reflect.TypeFor[flow.StepState]():     {"type": "string", "enum": []flow.StepState{flow.StepPending, flow.StepRunning, flow.StepRetrying, flow.StepWaiting, flow.StepSucceeded, flow.StepReused, flow.StepSkipped, flow.StepFailed, flow.StepCanceled}},
+	reflect.TypeFor[flow.Trigger]():       {"type": "string", "enum": []flow.Trigger{flow.TriggerAPI, flow.TriggerBuilder, flow.TriggerForm, flow.TriggerMCP, flow.TriggerCLI, flow.TriggerRerun}},
+	reflect.TypeFor[flow.DeliveryState](): {"type": "string", "enum": []flow.DeliveryState{flow.DeliveryPending, flow.DeliveryDelivered, flow.DeliveryFailed}},
+}
+
+// of describes a type; named ones are added to the components on the way.
+func (s *schemas) of(t reflect.Type) schema {
+	if leaf, ok := leaves[t]; ok {
+		return cloneSchema(leaf)
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return nullable(s.of(t.Elem()))
+	case reflect.Slice:
+		return schema{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return schema{"type": []string{"object", "null"}}
+	case reflect.Struct:
+		return s.named(t)
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.String:
+		return schema{"type": "string"}
+	case reflect.Int, reflect.Int64:
+		return schema{"type": "integer"}
+	}
+	return schema{}
+}
+
+func (s *schemas) named(t reflect.Type) schema {
+	name := componentNames[t]
+	if name == "" {
+		return s.object(t)
+	}
+	if s.components[name] == nil {
+		s.components[name] = schema{} // stands in while the type refers to itself
+		s.components[name] = s.object(t)
+	}
+	return ref(name)
+}
+
+func (s *schemas) object(t reflect.Type) schema {
+	properties, required := schema{}, []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		p := s.of(f.Type)
+		if doc := f.Tag.Get("doc"); doc != "" {
+			p["description"] = doc
+		}
+		properties[name] = p
+		if !strings.Contains(options, "omitempty") {
+			required = append(required, name)
+		}
+	}
+	return schema{"type": "object", "properties": properties, "required": required}
+}
+
+func ref(name string) schema { return schema{"$ref": "#/components/schemas/" + name} }
+
+// nullable adds null to what a schema takes.
+func nullable(s schema) schema {
+	switch t := s["type"].(type) {
+	case string:
+		s["type"] = []string{t, "null"}
+	case nil:
+		if s["$ref"] != nil {
+			return schema{"anyOf": []schema{s, {"type": "null"}}}
+		}
+	}
+	return s
+}
+
+func cloneSchema(s schema) schema {
+	c := make(schema, len(s)+1)
+	for k, v := range s {
+		c[k] = v
+	}
+	return c
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"sluice/flow"
+)
+
+// outline is what the API tells of a document: what goes in, what comes out,
+// and which nodes take part in a run.
+type outline struct {
+	name, description string
+	inputs            []flow.Input
+	outputs           []flow.Output
+	nodes             []outlineNode     // in the order in which they can run
+	labels            map[string]string // of nodes, for people
+}
+
+type outlineNode struct{ id, kind string }
+
+// outlines keeps outlines of documents by their hash. Documents never change,
+// so neither do these.
+type outlines struct {
+	store Store
+	kinds *flow.Registry
+	cache *lru.Cache[string, *outline]
+	names *lru.Cache[string, string] // of the documents, many more than fit in the cache
+}
+
+const (
+	cachedOutlines = 512
+	cachedNames    = 16 << 10
+)
+
+func newOutlines(store Store, kinds *flow.Registry) *outlines {
+	cache, err := lru.New[string, *outline](cachedOutlines)
+	if err != nil {
+		panic("handlers: " + err.Error()) // only for a size below one
+	}
+	names, err := lru.New[string, string](cachedNames)
+	if err != nil {
+		panic("handlers: " + err.Error())
+	}
+	return &outlines{store, kinds, cache, names}
+}
+
+// find reads the outline of a stored document.
+func (o *outlines) find(ctx context.Context, ws, hash string) (*outline, error) {
+	key := ws + "/" + hash
+	if found, ok := o.cache.Get(key); ok {
+		return found, nil
+	}
+	data, err := o.store.FindDocument(ctx, ws, hash)
+	if err != nil {
+		return nil, fmt.Errorf("find document %s: %w", hash, err)
+	}
+	found, err := o.read(data)
+	if err != nil {
+		return nil, fmt.Errorf("read document %s: %w", hash, err)
+	}
+	o.cache.Add(key, found)
+	return found, nil
+}
+
+// name is what a stored document is called.
+func (o *outlines) name(ctx context.Context, ws, hash string) (string, error) {
+	key := ws + "/" + hash
+	if name, ok := o.names.Get(key); ok {
+		return name, nil
+	}
+	out, err := o.find(ctx, ws, hash)
+	if err != nil {
+		return "", err
+	}
+	o.names.Add(key, out.name)
+	return out.name, nil
+}
+
+// read outlines a document. One that cannot run, such as a draft or one whose
+// kinds this build lacks, keeps the order of its nodes.
+func (o *outlines) read(data []byte) (*outline, error) {
+	d, problems := flow.ParseDocument(data)
+	if d == nil {
+		return nil, fmt.Errorf("not a document: %v", problems)
+	}
+	out := &outline{name: d.Name, description: d.Description, inputs: d.Inputs(o.kinds), outputs: d.Outputs(o.kinds), labels: map[string]string{}}
+	ids := make([]string, 0, len(d.Nodes))
+	if g, err := flow.Compile(d, o.kinds); err == nil {
+		ids = g.NodeIDs()
+	} else {
+		for i := range d.Nodes {
+			if k := o.kinds.Find(d.Nodes[i].Kind); k == nil || k.Role != flow.RoleCanvas {
+				ids = append(ids, d.Nodes[i].ID)
+			}
+		}
+	}
+	for _, id := range ids {
+		n := d.Node(id)
+		out.nodes = append(out.nodes, outlineNode{id, n.Kind})
+		out.labels[id] = o.label(n)
+	}
+	return out, nil
+}
+
+// label is what whoever drew a node calls it, else what its kind is called.
+func (o *outlines) label(n *flow.Node) string {
+	if n.Label != "" {
+		return n.Label
+	}
+	if k := o.kinds.Find(n.Kind); k != nil {
+		return k.Title
+	}
+	return n.ID
+}

@@ -1,0 +1,139 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+)
+
+// problemKind is what all problems of one code have in common.
+type problemKind struct {
+	status int
+	title  string
+	after  time.Duration // Retry-After when the error itself names none
+}
+
+// problemKinds are all codes that may leave as an HTTP problem.
+var problemKinds = map[flow.Code]problemKind{
+	flow.CodeInvalidJSON:           {400, "Invalid JSON", 0},
+	flow.CodeInvalidHeader:         {400, "Invalid header", 0},
+	flow.CodeKeyInURL:              {400, "Key in the URL", 0},
+	flow.CodeKeyMissing:            {401, "Key missing", 0},
+	flow.CodeKeyInvalid:            {401, "Key invalid", 0},
+	flow.CodeKeyExpired:            {401, "Key expired", 0},
+	flow.CodeKeyRevoked:            {401, "Key revoked", 0},
+	flow.CodeBudgetExceeded:        {402, "Budget exceeded", 0},
+	flow.CodeQuotaExceeded:         {402, "Quota exceeded", 0},
+	flow.CodeScopeMissing:          {403, "Scope missing", 0},
+	flow.CodeFlowNotAllowed:        {403, "Flow not allowed", 0},
+	flow.CodeOriginNotAllowed:      {403, "Origin not allowed", 0},
+	flow.CodeNotFound:              {404, "Not found", 0},
+	flow.CodeMethodNotAllowed:      {405, "Method not allowed", 0},
+	flow.CodeNotAcceptable:         {406, "Not acceptable", 0},
+	flow.CodeIdempotencyInProgress: {409, "Request in progress", time.Second},
+	flow.CodeNotPublished:          {409, "Flow not published", 0},
+	flow.CodeRunNotEnded:           {409, "Run not ended", 0},
+	flow.CodeResultNotSaved:        {410, "Result not saved", 0},
+	flow.CodeRunExpired:            {410, "Run expired", 0},
+	flow.CodePreconditionFailed:    {412, "Precondition failed", 0},
+	flow.CodeBodyTooLarge:          {413, "Body too large", 0},
+	flow.CodeUnsupportedMediaType:  {415, "Unsupported media type", 0},
+	flow.CodeRangeNotSatisfiable:   {416, "Range not satisfiable", 0},
+	flow.CodeInputInvalid:          {422, "Input invalid", 0},
+	flow.CodeDocumentInvalid:       {422, "Document invalid", 0},
+	flow.CodeIdempotencyMismatch:   {422, "Idempotency key used for another request", 0},
+	flow.CodeRunFailed:             {424, "Run failed", 0},
+	flow.CodeRunCanceled:           {424, "Run canceled", 0},
+	flow.CodeRateLimited:           {429, "Too many requests", time.Second},
+	flow.CodeConcurrencyLimited:    {429, "Too many open runs", time.Second},
+	flow.CodeQueueFull:             {429, "Queue full", 5 * time.Second},
+	flow.CodeInternal:              {500, "Internal error", 0},
+	flow.CodeDraining:              {503, "Shutting down", 5 * time.Second},
+	flow.CodeOverloaded:            {503, "Overloaded", time.Second},
+	flow.CodeSetupRequired:         {503, "Set-up required", time.Minute},
+	flow.CodeStorageFull:           {503, "Storage full", 30 * time.Second},
+	flow.CodeUnavailable:           {503, "Database unavailable", 2 * time.Second},
+}
+
+// routerCodes are the codes of what the router itself answers.
+var routerCodes = map[int]flow.Code{
+	http.StatusNotFound:              flow.CodeNotFound,
+	http.StatusMethodNotAllowed:      flow.CodeMethodNotAllowed,
+	http.StatusRequestEntityTooLarge: flow.CodeBodyTooLarge,
+	http.StatusUnsupportedMediaType:  flow.CodeUnsupportedMediaType,
+}
+
+// problem is an RFC 9457 problem, media type application/problem+json.
+type problem struct {
+	Type      string         `json:"type" doc:"The page that explains this code."`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail" doc:"A sentence for a person."`
+	Instance  string         `json:"instance" doc:"The path that was asked for."`
+	Code      flow.Code      `json:"code" doc:"What a program should look at."`
+	RequestID string         `json:"request_id"`
+	Errors    []problemField `json:"errors,omitempty" doc:"Everything that is wrong with the request, each with its place."`
+	Error     *errorObject   `json:"error,omitempty" doc:"Of run_failed and run_canceled: the error of the run."`
+	Budget    *budgetObject  `json:"budget,omitempty" doc:"Of budget_exceeded: which budget is used up."`
+	Quota     *quotaObject   `json:"quota,omitempty" doc:"Of quota_exceeded: which quota of the workspace is used up."`
+}
+
+// quotaObject is the quota of the workspace that refused the request.
+type quotaObject struct {
+	Unit  string `json:"unit" doc:"What it counts: bytes (stored), flows or runs (kept)."`
+	Limit int64  `json:"limit" doc:"How much the workspace may store."`
+	Used  int64  `json:"used" doc:"How much it stores now."`
+}
+
+func newQuotaObject(q *flow.Quota) *quotaObject {
+	if q == nil {
+		return nil
+	}
+	return &quotaObject{Unit: string(q.Kind), Limit: q.Limit, Used: q.Used}
+}
+
+// budgetObject is a budget that is used up.
+type budgetObject struct {
+	Of       string      `json:"of" doc:"Whose budget it is: key or flow."`
+	Name     string      `json:"name,omitempty" doc:"Of the key."`
+	Unit     string      `json:"unit" doc:"What it counts on a UTC day: runs or usd."`
+	Limit    json.Number `json:"limit" doc:"How much may be used on a day."`
+	Used     json.Number `json:"used" doc:"How much has been."`
+	ResetsAt stamp       `json:"resets_at" doc:"When the next day begins."`
+}
+
+func newBudgetObject(b *flow.Budget, now time.Time) *budgetObject {
+	if b == nil {
+		return nil
+	}
+	o := &budgetObject{Of: "flow", Name: b.Name, Unit: string(b.Unit), ResetsAt: stamp(flow.NextDay(now))}
+	if b.KeyID != "" {
+		o.Of = "key"
+	}
+	number := func(n int64) json.Number {
+		if b.Unit == flow.BudgetUSD {
+			return json.Number(flow.FormatUSD(n))
+		}
+		return json.Number(strconv.FormatInt(n, 10))
+	}
+	o.Limit, o.Used = number(b.Limit), number(b.Used)
+	return o
+}
+
+// problemField is one thing that is wrong with the request, and where.
+type problemField struct {
+	Pointer string `json:"pointer" doc:"A JSON pointer into the body, or / and the name of a query parameter."`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+func problemFields(list []flow.Problem) []problemField {
+	out := make([]problemField, 0, len(list))
+	for _, p := range list {
+		out = append(out, problemField{p.Pointer, p.Code, p.Detail})
+	}
+	return out
+}

@@ -1,0 +1,24 @@
+package api
+
+import (
+	"slices"
+	"testing"
+
+	"sluice/docs"
+)
+
+// TestProblems_areExplained holds that the type of every problem leads to a
+// place that explains it.
+func TestProblems_areExplained(t *testing.T) {
+	t.Parallel()
+	book, err := docs.Read(docs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := book.Page("errors").Headings()
+	for code := range problemKinds {
+		if !slices.ContainsFunc(headings, func(h docs.Block) bool { return h.ID == string(code) }) {
+			t.Errorf("docs/errors.md has no heading `%s`", code)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// query reads query parameters and gathers what is wrong with them. Names it
+// is not asked for are left alone, so that a parameter of a later version does
+// no harm here.
+type query struct {
+	values   url.Values
+	problems []flow.Problem
+}
+
+// newQuery reads the query of a URL. One that cannot be read whole is refused:
+// a filter that is dropped would show more than was asked for.
+func newQuery(u *url.URL) *query {
+	values, err := url.ParseQuery(u.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		q.problems = append(q.problems, flow.Problem{Code: "invalid", Detail: "the query cannot be read; write it as name=value&name=value, percent-encoded"})
+	}
+	return q
+}
+
+func (q *query) problem(name, code, detail string) {
+	q.problems = append(q.problems, flow.Problem{Pointer: flow.Pointer(name), Code: code, Detail: detail})
+}
+
+func (q *query) err() error {
+	if len(q.problems) == 0 {
+		return nil
+	}
+	return invalid(q.problems)
+}
+
+// one is the value of a parameter that may be there once.
+func (q *query) one(name string) (string, bool) {
+	list := q.values[name]
+	if len(list) > 1 {
+		q.problem(name, "duplicate", "wanted this parameter once")
+		return "", false
+	}
+	return strings.Join(list, ""), len(list) == 1
+}
+
+func (q *query) integer(name string, least, most, otherwise int) int {
+	s, ok := q.one(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		q.problem(name, "out_of_range", fmt.Sprintf("wanted a whole number from %d to %d", least, most))
+		return otherwise
+	}
+	return n
+}
+
+func (q *query) wait() time.Duration {
+	return time.Duration(q.integer("wait", 0, int(maxWait/time.Second), 0)) * time.Second
+}
+
+func (q *query) limit() int { return q.integer("limit", 1, 100, 20) }
+
+func (q *query) time(name string) time.Time {
+	s, ok := q.one(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.Year() < 1970 {
+		q.problem(name, "invalid", "wanted a time such as 2026-01-31T12:00:00Z")
+		return time.Time{}
+	}
+	return t
+}
+
+var runStates = []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting, flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
+
+// states reads a list that may be repeated, joined by commas, or both.
+func (q *query) states(name string) []flow.RunState {
+	var list []flow.RunState
+	for _, v := range q.values[name] {
+		for s := range strings.SplitSeq(v, ",") {
+			state := flow.RunState(s)
+			if !slices.Contains(runStates, state) {
+				q.problem(name, "not_allowed", "wanted one or more of queued, running, waiting, succeeded, failed, canceled")
+				return nil
+			}
+			if !slices.Contains(list, state) {
+				list = append(list, state)
+			}
+		}
+	}
+	return list
+}
+
+// cursor reads where a list goes on. It is opaque to callers, so that what it
+// holds can change.
+func (q *query) cursor(prefix string) string {
+	s, ok := q.one("cursor")
+	if !ok {
+		return ""
+	}
+	id, ok := openCursor(s, prefix)
+	if !ok {
+		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
+	}
+	return id
+}
+
+// openCursor is the ID in a cursor.
+func openCursor(s, prefix string) (id string, ok bool) {
+	data, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || !flow.ValidID(prefix, string(data)) {
+		return "", false
+	}
+	return string(data), true
+}
+
+// newCursor continues below an ID; null when there is nothing more.
+func newCursor(id string) *string {
+	if id == "" {
+		return nil
+	}
+	s := base64.RawURLEncoding.EncodeToString([]byte(id))
+	return &s
+}
+
+// page cuts off the one element that was read in excess and says where the
+// next page begins.
+func page[T any](list []T, limit int, id func(*T) string) ([]T, *string) {
+	if len(list) <= limit {
+		return list, nil
+	}
+	list = list[:limit]
+	return list, newCursor(id(&list[limit-1]))
+}

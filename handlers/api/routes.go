@@ -1,0 +1,154 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"sluice/flow"
+)
+
+// access is what a request must show. The zero value is no class at all, so a
+// route that forgets to declare one is found out.
+type access int
+
+const (
+	accessUndeclared access = iota
+	accessOpen              // nobody is asked for a key
+	accessRun               // scope run
+	accessStart             // scope run, of a key that is checked once more when the run is accepted
+	accessSee               // scope read, or run for what the key started itself
+	accessRead              // scope read
+	accessManage            // scope manage
+	accessFile              // scope read, or run for what the key may use, or a signed link
+	accessErase             // scope manage, or run for what the key uploaded itself
+	accessKey               // any scope, for routes about the key itself
+)
+
+// scopes of which a key needs one.
+func (a access) scopes() []flow.Scope {
+	switch a {
+	case accessRun, accessStart:
+		return []flow.Scope{flow.ScopeRun}
+	case accessSee, accessFile:
+		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
+	case accessRead:
+		return []flow.Scope{flow.ScopeRead}
+	case accessManage:
+		return []flow.Scope{flow.ScopeManage}
+	case accessKey:
+		return []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
+	case accessErase:
+		return []flow.Scope{flow.ScopeManage, flow.ScopeRun}
+	}
+	return nil
+}
+
+// route is one line of the table: everything that is known about a path.
+type route struct {
+	method, path string
+	access       access
+	handle       func(*call) error
+	doc          operation
+}
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	s   *Server
+	key *flow.Key // who asks; nil on open routes and for who came by a link
+
+	arrived time.Time // of a start
+
+	// later is the rest of a long answer. It runs after the route's handler has
+	// returned: the stack that the handler needed would stay as large for as long
+	// as the answer takes, which is 8 KiB for each stream.
+	later func() error
+
+	linkedFile  *flow.File // that a signed link led to
+	linkExpires time.Time
+}
+
+// table is the only list of routes. Router, authorization and OpenAPI document
+// are all made from it.
+func (s *Server) table() []route {
+	return []route{
+		{"GET", "/livez", accessOpen, s.live, docLive},
+		{"GET", "/readyz", accessOpen, s.ready, docReady},
+		{"GET", "/v1/openapi.json", accessOpen, s.showAPI, docAPI},
+		{"GET", "/v1/flow", accessRead, s.listFlows, docListFlows},
+		{"GET", "/v1/flow/:flow_id", accessRead, s.showFlow, docShowFlow},
+		{"GET", "/v1/flow/:flow_id/openapi.json", accessRead, s.showFlowAPI, docFlowAPI},
+		{"POST", "/v1/flow/:flow_id/run", accessStart, s.startRun, docStartRun},
+		{"GET", "/v1/flow/:flow_id/runs", accessSee, s.listRuns, docListRuns},
+		{"GET", "/v1/flow/:flow_id/run/:run_id", accessSee, s.showRun, docShowRun},
+		{"DELETE", "/v1/flow/:flow_id/run/:run_id", accessManage, s.eraseRun, docEraseRun},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/result", accessSee, s.showResult, docShowResult},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/steps", accessSee, s.listSteps, docListSteps},
+		{"GET", "/v1/flow/:flow_id/run/:run_id/events", accessSee, s.streamEvents, docStreamEvents},
+		{"POST", "/v1/flow/:flow_id/run/:run_id/cancel", accessRun, s.cancelRun, docCancelRun},
+		{"POST", "/v1/flow/:flow_id/run/:run_id/rerun", accessRun, s.rerun, docRerun},
+		{"GET", "/v1/flow/:flow_id/deliveries", accessRead, s.listDeliveries, docListDeliveries},
+		{"GET", "/v1/flow/:flow_id/webhooks", accessManage, s.listWebhooks, docListWebhooks},
+		{"GET", "/v1/webhook-secret", accessKey, s.showKeySecret, docKeySecret},
+		{"POST", "/v1/deliveries/:delivery_id/redeliver", accessManage, s.redeliver, docRedeliver},
+		{"POST", "/v1/files", accessRun, s.createFile, docCreateFile},
+		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
+		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
+		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
+		{"POST", "/mcp", accessSee, s.serveMCP, docMCP},
+	}
+}
+
+// serve is the way of every request: room, key, flow, handler. A panic becomes
+// an error here, where the answer can still be a problem.
+func (s *Server) serve(r *route) echo.HandlerFunc {
+	return func(ec echo.Context) (err error) {
+		defer func() {
+			if v := recover(); v != nil && v != http.ErrAbortHandler {
+				err = fmt.Errorf("panic in %s %s: %v\n%s", r.method, r.path, v, debug.Stack())
+			} else if v != nil {
+				panic(v)
+			}
+		}()
+		c := &call{Context: ec, s: s}
+		if err := s.admit(ec.Request().Context(), r); err != nil {
+			return err
+		}
+		if r.access == accessOpen {
+			return r.handle(c)
+		}
+		if !s.gate.enter() {
+			return &flow.Error{Code: flow.CodeOverloaded, Message: "Too many requests are being worked on. Try again in a moment."}
+		}
+		defer s.gate.leave()
+		if err := c.authorize(r.access); err != nil {
+			return err
+		}
+		if err := r.handle(c); err != nil || c.later == nil {
+			return err
+		}
+		return c.later()
+	}
+}
+
+func (c *call) flowID() string     { return c.Param("flow_id") }
+func (c *call) runID() string      { return c.Param("run_id") }
+func (c *call) deliveryID() string { return c.Param("delivery_id") }
+func (c *call) fileID() string     { return c.Param("file_id") }
+
+// admit closes everything but the health of an exposed server without an owner.
+func (s *Server) admit(ctx context.Context, r *route) error {
+	if s.AwaitsOwner == nil || r.path == "/livez" || r.path == "/readyz" {
+		return nil
+	}
+	awaits, err := s.AwaitsOwner(ctx)
+	if err != nil || !awaits {
+		return err
+	}
+	return flow.Errorf(flow.CodeSetupRequired, "This Sluice has no owner yet. Whoever started it finds a link for that in its terminal.")
+}

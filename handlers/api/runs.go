@@ -1,0 +1,209 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// findRun reads the run of the path as far as the key may see it: with scope
+// read any of the flow, with scope run alone only what it started itself.
+func (c *call) findRun() (*flow.Run, error) {
+	if !flow.ValidID(flow.PrefixRun, c.runID()) {
+		return nil, errNotFound
+	}
+	run, err := c.s.Store.FindRun(c.Request().Context(), c.key.WorkspaceID, c.flowID(), c.runID())
+	if err == nil && !c.sees(run) {
+		return nil, errNotFound
+	}
+	return run, err
+}
+
+func (c *call) sees(run *flow.Run) bool {
+	return c.key.Has(flow.ScopeRead) || run.KeyID == c.key.ID
+}
+
+// contentOf refuses what an erased run can no longer show.
+func contentOf(run *flow.Run) error {
+	switch run.Erased {
+	case "":
+		return nil
+	case flow.CodeRunExpired:
+		return flow.Errorf(flow.CodeRunExpired, "The time for which this run's content is kept is over.")
+	}
+	return flow.Errorf(flow.CodeResultNotSaved, "The content of this run was erased, or was not to be saved.")
+}
+
+// showRun is GET run: the run object, held until the end with ?wait.
+func (s *Server) showRun(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	run, err := c.findRun()
+	if err != nil {
+		return err
+	}
+	q := newQuery(c.Request().URL)
+	wait := q.wait()
+	if err := q.err(); err != nil {
+		return err
+	}
+	if run, err = c.await(run, wait); err != nil {
+		return err
+	}
+	if wait > 0 { // a key that was revoked meanwhile stops at once
+		if _, err := s.findKey(c.Request()); err != nil {
+			return err
+		}
+	}
+	body := s.encodeRun(run)
+	tag := etag(body)
+	h := c.Response().Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "private, no-cache")
+	retryLater(h, run)
+	if noneMatch(c.Request().Header, tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return c.writeBody(http.StatusOK, body)
+}
+
+// await holds the request until the run ends, the limit is over or the server
+// drains, and returns the run as it then is.
+func (c *call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
+	if limit <= 0 || run.State.Ended() {
+		return run, nil
+	}
+	release, err := c.s.gate.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.awaitHeld(run, limit, nil)
+}
+
+// awaitHeld is await for a request that is already counted as held. It also
+// returns at the next tick.
+func (c *call) awaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-c.s.drained:
+			cancel()
+		case <-tick:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	ended, err := c.s.Runner.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, limit)
+	if err != nil && ctx.Err() != nil && c.Request().Context().Err() == nil {
+		return c.s.Store.FindRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
+	}
+	return ended, err
+}
+
+// retryLater says when asking again makes sense.
+func retryLater(h http.Header, run *flow.Run) {
+	switch {
+	case run.State.Ended():
+	case run.State == flow.RunWaiting:
+		h.Set("Retry-After", "5")
+	default:
+		h.Set("Retry-After", "1")
+	}
+}
+
+// etag is of the bytes themselves, so whatever changes in them changes it.
+func etag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}
+
+func noneMatch(h http.Header, tag string) bool {
+	for t := range strings.SplitSeq(strings.Join(h.Values("If-None-Match"), ","), ",") {
+		t = strings.TrimPrefix(strings.TrimSpace(t), "W/")
+		if t == tag || t == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// showResult is GET result: the bare outputs.
+func (s *Server) showResult(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	run, err := c.findRun()
+	if err == nil {
+		err = contentOf(run)
+	}
+	if err != nil {
+		return err
+	}
+	switch run.State {
+	case flow.RunSucceeded:
+		return c.writeJSON(http.StatusOK, s.linked(run.WorkspaceID, orEmpty(run.Outputs)))
+	case flow.RunFailed, flow.RunCanceled:
+		return notSucceeded(run)
+	}
+	retryLater(c.Response().Header(), run)
+	return c.writeBody(http.StatusAccepted, s.encodeRun(run))
+}
+
+func notSucceeded(run *flow.Run) error {
+	e := flow.Errorf(flow.CodeRunFailed, "The run failed.")
+	if run.State == flow.RunCanceled {
+		e = flow.Errorf(flow.CodeRunCanceled, "The run was canceled.")
+	}
+	if run.Error != nil && run.Error.Message != "" {
+		e.Message = run.Error.Message
+	}
+	return runError{e, newErrorObject(run.Error)}
+}
+
+// cancelRun is POST cancel. Canceling a run that has ended changes nothing.
+func (s *Server) cancelRun(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	run, err := c.findRun()
+	if err == nil && !run.State.Ended() {
+		run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeBody(http.StatusOK, s.encodeRun(run))
+}
+
+// eraseRun is DELETE run: only its tombstone stays. Erasing it again changes
+// nothing.
+func (s *Server) eraseRun(c *call) error {
+	if !flow.ValidID(flow.PrefixRun, c.runID()) {
+		return errNotFound
+	}
+	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+	run, err := s.Store.FindRun(ctx, ws, c.flowID(), c.runID())
+	if err != nil {
+		return err
+	}
+	if !run.State.Ended() {
+		return flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Cancel it first, or wait for its end.")
+	}
+	if run.Erased == "" {
+		if err := s.Store.EraseRun(ctx, ws, run.FlowID, run.ID, flow.CodeResultNotSaved); err != nil {
+			return err
+		}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"net/http"
+
+	"sluice/flow"
+)
+
+// runList is one page of runs.
+type runList struct {
+	Runs       []runObject `json:"runs"`
+	NextCursor *string     `json:"next_cursor" doc:"Pass it as cursor to read on; null at the end."`
+}
+
+// listRuns is GET runs, newest first. A key without scope read gets its own.
+func (s *Server) listRuns(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if _, err := s.Store.FindFlow(ctx, c.key.WorkspaceID, c.flowID()); err != nil {
+		return err
+	}
+	filter, err := c.readRunFilter()
+	if err != nil {
+		return err
+	}
+	limit := filter.Limit
+	filter.Limit++ // one more tells whether there is a next page
+	runs, err := s.Store.ListRuns(ctx, filter)
+	if err != nil {
+		return err
+	}
+	runs, next := page(runs, limit, func(r *flow.Run) string { return r.ID })
+	list := runList{Runs: make([]runObject, 0, len(runs)), NextCursor: next}
+	for i := range runs {
+		list.Runs = append(list.Runs, s.runObject(&runs[i]))
+	}
+	return c.writeJSON(http.StatusOK, list)
+}
+
+func (c *call) readRunFilter() (flow.RunFilter, error) {
+	q := newQuery(c.Request().URL)
+	f := flow.RunFilter{
+		WorkspaceID: c.key.WorkspaceID, FlowID: c.flowID(), States: q.states("status"),
+		CreatedAfter: q.time("created_after"), CreatedBefore: q.time("created_before"),
+		BeforeID: q.cursor(flow.PrefixRun), Limit: q.limit(),
+	}
+	if !c.key.Has(flow.ScopeRead) {
+		f.KeyID = c.key.ID
+	}
+	return f, q.err()
+}

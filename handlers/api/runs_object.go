@@ -1,0 +1,138 @@
+package api
+
+import (
+	"time"
+
+	"sluice/flow"
+)
+
+// stamp is a time as the API writes it: RFC 3339, UTC, milliseconds.
+type stamp time.Time
+
+// MarshalJSON writes the time.
+func (t stamp) MarshalJSON() ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+flow.TimeForm+`"`), nil
+}
+
+// maybeStamp is a stamp that is null until its time has come.
+type maybeStamp time.Time
+
+// MarshalJSON writes the time or null.
+func (t maybeStamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return stamp(t).MarshalJSON()
+}
+
+// runObject is a run as callers see it. The doc tags of this and the other
+// wire types are their descriptions in the OpenAPI document.
+type runObject struct {
+	RunID       string          `json:"run_id"`
+	FlowID      string          `json:"flow_id"`
+	Version     *int64          `json:"version" doc:"The published version that runs; null for a draft."`
+	Status      flow.RunState   `json:"status"`
+	CreatedAt   stamp           `json:"created_at"`
+	StartedAt   maybeStamp      `json:"started_at"`
+	EndedAt     maybeStamp      `json:"ended_at"`
+	ExpiresAt   maybeStamp      `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
+	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
+	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, filled as they become known; a skipped output is absent."`
+	Error       *errorObject    `json:"error"`
+	Progress    flow.Progress   `json:"progress"`
+	Usage       flow.Usage      `json:"usage"`
+	Cost        costObject      `json:"cost"`
+	Draft       bool            `json:"draft"`
+	Trigger     flow.Trigger    `json:"trigger"`
+	ParentRunID *string         `json:"parent_run_id" doc:"The run that this one is a rerun of."`
+	Metadata    map[string]any  `json:"metadata"`
+	URLs        runURLs         `json:"urls"`
+}
+
+type costObject struct {
+	USD string `json:"usd" doc:"Dollars as a decimal text, so that no digit is lost."`
+}
+
+type runURLs struct {
+	Self      string `json:"self"`
+	Result    string `json:"result"`
+	Cancel    string `json:"cancel"`
+	Events    string `json:"events"`
+	Dashboard string `json:"dashboard"`
+}
+
+// errorObject is why a run or step failed. Of an erased run only the code is
+// left.
+type errorObject struct {
+	Code      flow.Code `json:"code"`
+	Message   *string   `json:"message"`
+	Node      *string   `json:"node"`
+	Retryable bool      `json:"retryable" doc:"Whether the same run could succeed another time."`
+}
+
+// encodeRun writes the run object.
+func (s *Server) encodeRun(r *flow.Run) []byte {
+	o := s.runObject(r)
+	return flow.EncodeJSON(&o)
+}
+
+// runObject is the run as an answer shows it: with links to its files.
+func (s *Server) runObject(r *flow.Run) runObject {
+	o := newRunObject(s.PublicURL, r)
+	*o.Inputs = s.linked(r.WorkspaceID, *o.Inputs)
+	o.Outputs = s.linked(r.WorkspaceID, o.Outputs)
+	return o
+}
+
+// newRunObject is the run without links, as it may be kept.
+func newRunObject(publicURL string, r *flow.Run) runObject {
+	o := runObject{
+		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
+		CreatedAt: stamp(r.CreatedAt), StartedAt: maybeStamp(r.StartedAt), EndedAt: maybeStamp(r.EndedAt), ExpiresAt: maybeStamp(r.ExpiresAt),
+		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.USD()},
+		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: textOrNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+	}
+	if !r.Draft {
+		o.Version = &r.Version
+	}
+	var inputs map[string]any
+	if r.Erased == "" {
+		inputs, o.Metadata = orEmpty(r.Inputs), orEmpty(r.Metadata)
+		if len(r.Outputs) > 0 || r.State == flow.RunSucceeded {
+			o.Outputs = orEmpty(r.Outputs)
+		}
+	}
+	o.Inputs = &inputs
+	return o
+}
+
+func newRunURLs(publicURL string, r *flow.Run) runURLs {
+	self := publicURL + runPath(r)
+	return runURLs{
+		Self: self, Result: self + "/result", Cancel: self + "/cancel", Events: self + "/events",
+		Dashboard: publicURL + "/flows/" + r.FlowID + "/runs/" + r.ID,
+	}
+}
+
+func runPath(r *flow.Run) string { return "/v1/flow/" + r.FlowID + "/run/" + r.ID }
+
+func newErrorObject(e *flow.Error) *errorObject {
+	if e == nil {
+		return nil
+	}
+	return &errorObject{e.Code, textOrNull(e.Message), textOrNull(e.Node), e.Retryable}
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"strings"
+
+	"sluice/flow"
+)
+
+// rerunBody declares what the body of a rerun may hold.
+var rerunBody = []flow.Input{
+	{Name: "from", Type: flow.TypeText},
+	{Name: "inputs", Type: flow.TypeJSON},
+}
+
+// rerun is POST rerun: a new run of the document that this one ran.
+func (s *Server) rerun(c *call) error {
+	parent, err := c.findRun()
+	if err != nil {
+		return err
+	}
+	if !s.Runner.Accepts() {
+		return draining()
+	}
+	req, err := c.readStart(true)
+	if err != nil {
+		return err
+	}
+	from, inputs, err := readRerun(req.body)
+	if err != nil {
+		return err
+	}
+	if parent.Draft && !c.key.Has(flow.ScopeManage) {
+		return missingScope(flow.ScopeManage)
+	}
+	again := flow.Rerun{Start: c.newStart(req), ParentRunID: parent.ID, From: from}
+	again.Given = inputs
+	release, err := c.holdFor(again.Wait)
+	if err != nil {
+		return err
+	}
+	started, err := s.Runner.Rerun(c.Request().Context(), again)
+	release()
+	return c.answerStart(req, started, err)
+}
+
+// readRerun reads the body; nil inputs mean those of the parent.
+func readRerun(body map[string]any) (from string, inputs map[string]any, err error) {
+	values, problems := flow.CheckInputs(rerunBody, body, false)
+	for i := range problems {
+		problems[i].Detail = strings.Replace(problems[i].Detail, "this flow has no input", "a rerun has no option", 1)
+	}
+	if from, _ = values["from"].(string); from == "" && body["from"] == "" {
+		problems = append(problems, flow.Problem{Pointer: "/from", Code: "invalid", Detail: "wanted the ID of a node; leave it out to run again what did not succeed"})
+	}
+	if v := values["inputs"]; v != nil {
+		object, ok := v.(map[string]any)
+		if inputs = object; !ok {
+			problems = append(problems, flow.Problem{Pointer: "/inputs", Code: "wrong_type", Detail: "wanted an object, got " + flow.KindOf(v)})
+		}
+	}
+	if len(problems) > 0 {
+		return "", nil, invalid(problems)
+	}
+	return from, inputs, nil
+}

@@ -1,0 +1,226 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"sluice/flow"
+)
+
+// startRequest is what start and rerun have in common.
+type startRequest struct {
+	body        map[string]any
+	idempotency string
+	fingerprint string
+	wait        time.Duration
+	stream      bool
+	after       int64 // of a stream: Last-Event-ID
+}
+
+// readStart reads headers and body; everything is refused before anything is
+// stored.
+func (c *call) readStart(optionalBody bool) (req startRequest, err error) {
+	accepted, err := c.wants(typeJSON, typeStream)
+	if err != nil {
+		return req, err
+	}
+	h := c.Request().Header
+	req.stream = accepted == typeStream
+	if req.idempotency, err = idempotencyKey(h); err != nil {
+		return req, err
+	}
+	if req.wait, err = preferWait(h); err != nil {
+		return req, err
+	}
+	if req.stream {
+		req.wait = 0 // a stream is at once by itself
+		if req.after, err = lastEventID(h); err != nil {
+			return req, err
+		}
+	}
+	object, raw, err := c.readObject(optionalBody)
+	if err != nil {
+		return req, err
+	}
+	req.body = object
+	if req.idempotency != "" {
+		req.fingerprint = fingerprint(c.Request(), raw)
+	}
+	return req, nil
+}
+
+// fingerprint is what must be equal for two requests to be the same one.
+func fingerprint(r *http.Request, raw []byte) string {
+	sum := sha256.Sum256(raw)
+	return r.Method + " " + r.URL.Path + " " + hex.EncodeToString(sum[:])
+}
+
+// startRun is POST run.
+func (s *Server) startRun(c *call) error {
+	if !s.Runner.Accepts() {
+		return draining()
+	}
+	c.arrived = s.Now()
+	start, req, err := c.readStartRun()
+	var started flow.Started
+	if err == nil {
+		started, err = c.startWith(start)
+	} else {
+		err = c.preferMissingFlow(err)
+	}
+	if c.key.Recent && (err != nil || started.Replayed) { // the key was not checked by accepting a run
+		if refused := c.authorizeAgain(accessStart); refused != nil {
+			return refused
+		}
+		if errors.Is(err, flow.ErrKeyOutdated) {
+			start.Key = c.key
+			started, err = c.startWith(start)
+		}
+	}
+	return c.answerStart(req, started, err)
+}
+
+func (c *call) startWith(start flow.Start) (started flow.Started, err error) {
+	release, err := c.holdFor(start.Wait)
+	if err != nil {
+		return started, err
+	}
+	defer release()
+	return c.s.Runner.StartRun(c.Request().Context(), start)
+}
+
+func draining() error {
+	return flow.Errorf(flow.CodeDraining, "This server is shutting down. Try again in a moment.")
+}
+
+func (c *call) readStartRun() (flow.Start, startRequest, error) {
+	req, err := c.readStart(false)
+	if err != nil {
+		return flow.Start{}, req, err
+	}
+	given := maps.Clone(req.body)
+	delete(given, flow.ReservedInput)
+	options, problems := readOptions(req.body)
+	if len(problems) > 0 {
+		return flow.Start{}, req, c.allProblems(problems, options, given)
+	}
+	if err := c.mayChoose(options); err != nil {
+		return flow.Start{}, req, err
+	}
+	start := c.newStart(req)
+	start.Given, start.Options = given, options
+	return start, req, nil
+}
+
+func (c *call) newStart(req startRequest) flow.Start {
+	start := flow.Start{
+		WorkspaceID: c.key.WorkspaceID, FlowID: c.flowID(), Key: c.key, Trigger: c.key.Trigger,
+		IdempotencyKey: req.idempotency, Fingerprint: req.fingerprint, Wait: req.wait,
+	}
+	if start.Trigger == "" {
+		start.Trigger = flow.TriggerAPI
+	}
+	return start
+}
+
+// mayChoose asks for scope manage when something other than the live version
+// is to run.
+func (c *call) mayChoose(o flow.RunOptions) error {
+	if c.key.Has(flow.ScopeManage) || !o.Draft && o.Version == 0 {
+		return nil
+	}
+	if !o.Draft {
+		f, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+		if err != nil || f.LiveVersion == o.Version {
+			return err
+		}
+	}
+	return missingScope(flow.ScopeManage)
+}
+
+// allProblems adds the problems of the inputs to those of the options, so that
+// a caller learns of all at once.
+func (c *call) allProblems(problems []flow.Problem, o flow.RunOptions, given map[string]any) error {
+	ctx := c.Request().Context()
+	f, err := c.s.Store.FindFlow(ctx, c.key.WorkspaceID, c.flowID())
+	if err != nil {
+		return err
+	}
+	if f.LiveVersion != 0 && !o.Draft && (o.Version == 0 || o.Version == f.LiveVersion) {
+		out, err := c.s.outlines.find(ctx, f.WorkspaceID, f.LiveHash)
+		if err != nil {
+			return err
+		}
+		_, more := flow.CheckInputs(out.inputs, given, false)
+		problems = append(problems, more...)
+	}
+	return invalid(problems)
+}
+
+// preferMissingFlow answers 404 instead of err when there is no such flow:
+// what is wrong with a request is nobody's concern where nothing is.
+func (c *call) preferMissingFlow(err error) error {
+	_, missing := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+	if errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) {
+		return missing
+	}
+	return err
+}
+
+func (c *call) holdFor(wait time.Duration) (release func(), err error) {
+	if wait <= 0 {
+		return func() {}, nil
+	}
+	return c.s.gate.hold()
+}
+
+// recheckAfter is how long after the arrival of a start another process may have
+// revoked its key unnoticed when it is answered.
+const recheckAfter = time.Second
+
+// answerStart answers start and rerun: 200 with an ended run, 202 with an open
+// one, or its events.
+func (c *call) answerStart(req startRequest, started flow.Started, err error) error {
+	if err != nil {
+		return c.limitRuns(err)
+	}
+	if req.wait > 0 { // a key that was revoked meanwhile stops at once
+		find := c.s.Store.RecentKey
+		if c.s.Now().Sub(c.arrived) > recheckAfter {
+			find = c.s.Store.FindKeyByHash
+		}
+		if _, err := c.s.findKeyWith(c.Request(), find); err != nil {
+			return err
+		}
+	}
+	run, h := started.Run, c.Response().Header()
+	if started.Replayed {
+		if !c.sees(run) {
+			return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key.")
+		}
+		if err := contentOf(run); err != nil {
+			return err
+		}
+		h.Set("Idempotent-Replayed", "true")
+	}
+	h.Set("Location", runPath(run))
+	if req.stream {
+		after := req.after
+		c.later = func() error { return c.stream(run, after) }
+		return nil
+	}
+	status := http.StatusAccepted
+	if run.State.Ended() && (started.Replayed || req.wait > 0) {
+		status = http.StatusOK
+	} else {
+		retryLater(h, run)
+	}
+	if req.wait > 0 {
+		h.Set("Preference-Applied", "wait="+itoa(int(req.wait/time.Second)))
+	}
+	return c.writeBody(status, c.s.encodeRun(run))
+}

@@ -1,0 +1,258 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"sluice/flow"
+)
+
+// memory is a store that keeps everything in maps and forgets it with the test.
+type memory struct {
+	mu         sync.Mutex
+	keys       map[string]*flow.Key // by hash
+	asked      []string             // hashes that were looked up
+	uses       []flow.KeyUse
+	flows      map[string]*flow.Flow
+	versions   map[string][]flow.Version // by flow
+	documents  map[string][]byte
+	runs       map[string]*flow.Run
+	steps      map[string]map[string]flow.Step // by run, path
+	deliveries []flow.DeliveryRecord
+	broken     error // answers every question about runs
+	others     func(topic, text string)
+	rate       *flow.Rate // of all instances
+	rated      []string   // names that it was asked for
+}
+
+func newMemory() *memory {
+	return &memory{
+		keys: map[string]*flow.Key{}, flows: map[string]*flow.Flow{}, versions: map[string][]flow.Version{},
+		documents: map[string][]byte{}, runs: map[string]*flow.Run{}, steps: map[string]map[string]flow.Step{},
+	}
+}
+
+// Ping answers as broken does.
+func (m *memory) Ping(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.broken
+}
+
+// TellOthers tells the server that the test made of the same store.
+func (m *memory) TellOthers(_ context.Context, topic, text string) error {
+	if m.others != nil {
+		m.others(topic, text)
+	}
+	return nil
+}
+
+// TakeRate says what the test wants it to.
+func (m *memory) TakeRate(_ context.Context, name string, _ int64) (*flow.Rate, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rated = append(m.rated, name)
+	return m.rate, nil
+}
+
+// WebhookSecret makes the secret out of the name of its owner.
+func (m *memory) WebhookSecret(_ context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error) {
+	return flow.WebhookSecret{ID: "whs", Secrets: []flow.SigningSecret{{Secret: "whsec_" + o.Node + "@" + o.Host}}}, nil
+}
+
+func (m *memory) KeyWebhookSecret(_ context.Context, ws, keyID string) (string, error) {
+	return "whsec_" + ws + "/" + keyID, nil
+}
+
+func missing(what string) error { return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what) }
+
+func (m *memory) FindKeyByHash(_ context.Context, hash string) (*flow.Key, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, hash)
+	k, ok := m.keys[hash]
+	if !ok {
+		return nil, missing("key")
+	}
+	found := *k
+	found.Borne = hash
+	return &found, nil
+}
+
+func (m *memory) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
+	return m.FindKeyByHash(ctx, hash)
+}
+
+func (m *memory) TouchKeys(_ context.Context, uses []flow.KeyUse) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.uses = append(m.uses, uses...)
+	return nil
+}
+
+func (m *memory) FindFlow(_ context.Context, ws, id string) (*flow.Flow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f, ok := m.flows[id]
+	if !ok || f.WorkspaceID != ws {
+		return nil, missing("flow")
+	}
+	found := *f
+	return &found, nil
+}
+
+func (m *memory) ListFlows(_ context.Context, ws, after string, limit int) ([]flow.Flow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []flow.Flow
+	for _, f := range m.flows {
+		if f.WorkspaceID == ws && f.ID > after && f.ArchivedAt.IsZero() {
+			list = append(list, *f)
+		}
+	}
+	slices.SortFunc(list, func(a, b flow.Flow) int { return cmp.Compare(a.ID, b.ID) })
+	return list[:min(limit, len(list))], nil
+}
+
+func (m *memory) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+	list, err := m.ListFlows(ctx, ws, "", 1<<20)
+	for i := range list {
+		list[i].Draft = nil
+	}
+	return list, err
+}
+
+func (m *memory) FindVersion(_ context.Context, ws, flowID string, n int64) (*flow.Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.versions[flowID]
+	if f, ok := m.flows[flowID]; !ok || f.WorkspaceID != ws || n < 1 || n > int64(len(list)) {
+		return nil, missing("version")
+	}
+	return &list[n-1], nil
+}
+
+func (m *memory) FindDocument(_ context.Context, _, hash string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, ok := m.documents[hash]
+	if !ok {
+		return nil, missing("document")
+	}
+	return d, nil
+}
+
+func (m *memory) FindRun(_ context.Context, ws, flowID, runID string) (*flow.Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken != nil {
+		return nil, m.broken
+	}
+	r, ok := m.runs[runID]
+	if !ok || r.WorkspaceID != ws || flowID != "" && r.FlowID != flowID {
+		return nil, missing("run")
+	}
+	found := *r
+	return &found, nil
+}
+
+func (m *memory) FindSteps(_ context.Context, _, runID string) ([]flow.Step, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []flow.Step
+	for _, s := range m.steps[runID] {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b flow.Step) int { return cmp.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+func (m *memory) ListRuns(_ context.Context, f flow.RunFilter) ([]flow.Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []flow.Run
+	for _, r := range m.runs {
+		switch {
+		case r.WorkspaceID != f.WorkspaceID, r.FlowID != f.FlowID, f.KeyID != "" && r.KeyID != f.KeyID:
+		case len(f.States) > 0 && !slices.Contains(f.States, r.State), f.BeforeID != "" && r.ID >= f.BeforeID:
+		case !f.CreatedAfter.IsZero() && !r.CreatedAt.After(f.CreatedAfter):
+		case !f.CreatedBefore.IsZero() && !r.CreatedAt.Before(f.CreatedBefore):
+		default:
+			list = append(list, *r)
+		}
+	}
+	slices.SortFunc(list, func(a, b flow.Run) int { return cmp.Compare(b.ID, a.ID) })
+	return list[:min(f.Limit, len(list))], nil
+}
+
+func (m *memory) EraseRun(_ context.Context, ws, flowID, runID string, code flow.Code) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.runs[runID]
+	r.Inputs, r.Outputs, r.Metadata, r.Erased = nil, nil, nil, code
+	if r.Error != nil {
+		r.Error = &flow.Error{Code: r.Error.Code}
+	}
+	delete(m.steps, runID)
+	return nil
+}
+
+func (m *memory) ListDeliveries(_ context.Context, ws, flowID, before string, limit int) ([]flow.DeliveryRecord, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []flow.DeliveryRecord
+	for _, d := range slices.Backward(m.deliveries) {
+		if d.WorkspaceID == ws && d.FlowID == flowID && (before == "" || d.ID < before) {
+			d.Position = d.ID
+			list = append(list, d)
+		}
+	}
+	return list[:min(limit, len(list))], nil
+}
+
+func (m *memory) delivery(ws, id string) (*flow.DeliveryRecord, error) {
+	for i := range m.deliveries {
+		if d := &m.deliveries[i]; d.ID == id && d.WorkspaceID == ws {
+			return d, nil
+		}
+	}
+	return nil, missing("delivery")
+}
+
+func (m *memory) DeliveryFlow(_ context.Context, ws, id string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, err := m.delivery(ws, id)
+	if err != nil {
+		return "", err
+	}
+	return d.FlowID, nil
+}
+
+func (m *memory) Redeliver(_ context.Context, ws, id string) (*flow.Delivery, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, err := m.delivery(ws, id)
+	if err != nil {
+		return nil, err
+	}
+	d.State = flow.DeliveryPending
+	again := d.Delivery
+	return &again, nil
+}
+
+// WriteRun records what the engine of a test did.
+func (m *memory) write(w flow.RunWrite) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run := *w.Run
+	m.runs[run.ID] = &run
+	if m.steps[run.ID] == nil {
+		m.steps[run.ID] = map[string]flow.Step{}
+	}
+	for _, s := range w.Steps {
+		m.steps[run.ID][s.Path] = s
+	}
+}

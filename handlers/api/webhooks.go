@@ -1,0 +1,97 @@
+package api
+
+import (
+	"net/http"
+
+	"sluice/flow"
+)
+
+// webhookObject is a webhook node with its signing secret.
+type webhookObject struct {
+	Node       string         `json:"node"`
+	Label      *string        `json:"label"`
+	URL        *string        `json:"url" doc:"Where it sends; null if an edge or a template provides the URL."`
+	Live       bool           `json:"live" doc:"Whether the live version sends it; otherwise only the draft does."`
+	Secret     *string        `json:"secret" doc:"The whsec_ secret that signs its messages; it exists before the first one. Null if a credential signs."`
+	Shared     bool           `json:"shared" doc:"Whether it still uses the shared secret of the flow, as in older versions. Replacing the secret ends that."`
+	Credential *string        `json:"credential" doc:"Name of the credential that signs instead of the node's own secret."`
+	Previous   []secretObject `json:"previous" doc:"Replaced secrets that still sign beside the current one."`
+}
+
+type secretObject struct {
+	Secret string `json:"secret"`
+	Until  stamp  `json:"until"`
+}
+
+type webhookList struct {
+	Webhooks []webhookObject `json:"webhooks"`
+}
+
+// keySecret is the webhook secret of a key.
+type keySecret struct {
+	Secret string `json:"secret" doc:"whsec_ and base64. Rotating the key keeps it."`
+}
+
+// showKeySecret is GET webhook-secret: the key's own.
+func (s *Server) showKeySecret(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	if c.key.ID == "" {
+		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
+	}
+	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.key.WorkspaceID, c.key.ID)
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(http.StatusOK, keySecret{secret})
+}
+
+// listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
+func (s *Server) listWebhooks(c *call) error {
+	if _, err := c.wants(typeJSON); err != nil {
+		return err
+	}
+	f, err := c.findFlow()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	var live *flow.Document
+	if f.LiveHash != "" {
+		data, err := s.Store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+		if err != nil {
+			return err
+		}
+		live, _ = flow.ParseDocument(data)
+	}
+	draft, _ := flow.ParseDocument(f.Draft)
+	list := webhookList{Webhooks: []webhookObject{}}
+	for _, w := range flow.Webhooks(live, draft) {
+		o, err := s.newWebhookObject(c, f, &w)
+		if err != nil {
+			return err
+		}
+		list.Webhooks = append(list.Webhooks, o)
+	}
+	return c.writeJSON(http.StatusOK, list)
+}
+
+func (s *Server) newWebhookObject(c *call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
+	o := webhookObject{
+		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(flow.ShownURL(w.URL)), Live: w.Live,
+		Credential: textOrNull(w.Credential()), Previous: []secretObject{},
+	}
+	if o.Credential != nil {
+		return o, nil
+	}
+	secret, err := s.Store.WebhookSecret(c.Request().Context(), flow.WebhookOwner{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Node: w.ID, Host: w.Host})
+	if err != nil {
+		return o, err
+	}
+	o.Secret, o.Shared = &secret.Secrets[0].Secret, secret.Inherits
+	for _, p := range secret.Secrets[1:] {
+		o.Previous = append(o.Previous, secretObject{p.Secret, stamp(p.Until)})
+	}
+	return o, nil
+}

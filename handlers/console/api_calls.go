@@ -1,0 +1,36 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// showCURL is GET curl: the command that starts a run with the same inputs, as
+// plain text.
+func (c *call) showCURL() error {
+	run, err := c.findRun()
+	if err != nil {
+		return err
+	}
+	if run.FlowID != c.Param("flow") {
+		return web.ErrNotFound
+	}
+	if run.Erased != "" {
+		return flow.Errorf(run.Erased, "The inputs of this run are gone, so there is nothing to send again.")
+	}
+	text, err := c.s.curl(run)
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		return flow.Errorf(flow.CodeBodyTooLarge, "The inputs of this run are too large for a command. Send them from a file.")
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	if err := c.String(http.StatusOK, text); err != nil {
+		return fmt.Errorf("write the command of %s: %w", run.ID, err)
+	}
+	return nil
+}

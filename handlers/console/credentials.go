@@ -1,0 +1,390 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) credentialRoutes() []route {
+	return []route{
+		{http.MethodGet, "/credentials", web.Viewer, (*call).listCredentials},
+		{http.MethodPost, "/credentials", web.Editor, (*call).createCredential},
+		{http.MethodGet, "/credentials/:name", web.Editor, (*call).showCredential},
+		{http.MethodPost, "/credentials/:name/test", web.Editor, (*call).testCredential},
+		{http.MethodPost, "/credentials/:name/hosts", web.Editor, (*call).setCredentialHosts},
+		{http.MethodPost, "/credentials/:name/secret", web.Editor, (*call).replaceSecret},
+		{http.MethodPost, "/credentials/:name/remove", web.Editor, (*call).removeCredential},
+		{http.MethodGet, "/flows/:flow/credentials", web.Editor, (*call).newCredential},
+		{http.MethodPost, "/flows/:flow/credentials", web.Editor, (*call).addCredential},
+	}
+}
+
+// listCredentials is GET /credentials; with ?add= it is the way to a new one,
+// which needs an address that no credential can have.
+func (c *call) listCredentials() error {
+	if c.QueryParams().Has("add") && c.MayEdit() {
+		return c.newCredentialPage()
+	}
+	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	page := views.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
+	uses := map[string][]flow.CredentialUse{}
+	if page.MayEdit {
+		if uses, err = c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID()); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		row := c.credentialRow(&list[i], uses)
+		if page.MayEdit {
+			row.Sealed = c.isSealed(list[i].Name)
+		}
+		page.Credentials = append(page.Credentials, row)
+	}
+	if page.MayEdit {
+		for _, k := range c.s.Providers.Environment(c.WorkspaceID()) {
+			row := c.credentialRow(&k, nil)
+			row.Environment = true
+			page.Credentials = append(page.Credentials, row)
+		}
+	}
+	return c.Render(http.StatusOK, views.Credentials(c.Page("Credentials", views.SectionCredentials), page))
+}
+
+func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) views.CredentialRow {
+	access := flow.Access{Provider: k.Provider}
+	row := views.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
+	if !row.Plain {
+		row.Provider = c.s.providerTitle(k.Provider)
+	}
+	for _, u := range uses[k.Name] {
+		row.Uses = addUse(row.Uses, u)
+	}
+	return row
+}
+
+// addUse gathers the nodes of a flow.
+func addUse(list []views.CredentialUse, u flow.CredentialUse) []views.CredentialUse {
+	i := slices.IndexFunc(list, func(known views.CredentialUse) bool { return known.FlowID == u.FlowID })
+	if i < 0 {
+		return append(list, views.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
+	}
+	if !slices.Contains(list[i].Nodes, u.Node) {
+		list[i].Nodes = append(list[i].Nodes, u.Node)
+	}
+	list[i].Live = list[i].Live || u.Live
+	return list
+}
+
+// plainSecret is the choice of a credential for no provider.
+const plainSecret = "plain"
+
+// newCredentialPage asks whom a credential is for, and then shows its form.
+func (c *call) newCredentialPage() error {
+	name := c.QueryParam("add")
+	if form, ok := c.addForm(name); ok {
+		form.Name = name
+		if form.Plain {
+			form.Name = ""
+		}
+		return c.Render(http.StatusOK, views.NewCredentialPage(c.Page("Add a credential", views.SectionCredentials), form))
+	}
+	var cards []views.ProviderCard
+	for _, p := range c.s.Providers.List() {
+		text := strings.Join(p.Can, ", ")
+		if p.Local {
+			text = "A server of your own: " + text
+		}
+		cards = append(cards, views.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
+	}
+	cards = append(cards, views.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A plain secret for headers and signatures"})
+	return c.Render(http.StatusOK, views.ChooseProvider(c.Page("Add a credential", views.SectionCredentials), cards))
+}
+
+// addForm is the form for a provider.
+func (c *call) addForm(name string) (views.AddCredential, bool) {
+	if name == plainSecret {
+		return views.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: views.Errors{}}, true
+	}
+	for _, p := range c.s.Providers.List() {
+		if p.Name == name {
+			return views.AddCredential{
+				Provider: p.Name, Title: p.Title, KeysURL: p.KeysURL, OwnAddress: p.OwnAddress, Optional: p.OwnAddress, Errors: views.Errors{},
+			}, true
+		}
+	}
+	return views.AddCredential{}, false
+}
+
+// createCredential is POST /credentials. The provider is asked at once whether
+// it accepts the secret; it is kept either way, since a provider may be down.
+func (c *call) createCredential() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	form, ok := c.addForm(c.FormValue("provider"))
+	if !ok {
+		return flow.Errorf(flow.CodeInputInvalid, "There is no such provider. Load the page again and choose another.")
+	}
+	form.Name, form.BaseURL, form.Hosts = strings.TrimSpace(c.FormValue("name")), strings.TrimSpace(c.FormValue("base_url")), c.FormValue("hosts")
+	form.AnyHost = c.FormValue("any_host") != ""
+	made, err := c.checkCredential(&form)
+	if err != nil {
+		return err
+	}
+	if len(form.Errors) > 0 {
+		return c.Render(http.StatusUnprocessableEntity, views.NewCredentialPage(c.Page("Add a credential", views.SectionCredentials), form))
+	}
+	if err := c.keepCredential(made); err != nil {
+		return err
+	}
+	if !form.Plain {
+		c.tellTest(made.Name, "“"+made.Name+"” is kept. ")
+	} else {
+		c.Toast(views.ToneOK, "“"+made.Name+"” is kept.")
+	}
+	return c.Redirect("/credentials")
+}
+
+// checkCredential puts what is wrong into the form. A name that is taken is
+// refused: what uses it would be paid for by somebody else all at once.
+func (c *call) checkCredential(form *views.AddCredential) (flow.Credential, error) {
+	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayTrust()}
+	if !form.Plain {
+		wanted.Provider = form.Provider
+	}
+	if form.Plain {
+		wanted.Hosts = splitHosts(form.Hosts)
+		why, err := c.checkHosts(form.Name, wanted.Hosts, form.AnyHost)
+		if err != nil {
+			return wanted, err
+		}
+		if why != "" {
+			form.Errors["hosts"] = why
+		}
+	}
+	made, err := c.s.Providers.Credential(wanted, strings.TrimSpace(c.FormValue("secret")))
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		for _, p := range e.Fields {
+			form.Errors[strings.TrimPrefix(p.Pointer, "/")] = p.Detail
+		}
+		return made, nil
+	}
+	if err != nil {
+		return made, err
+	}
+	switch _, err := c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name); {
+	case err == nil:
+		form.Errors["name"] = "There is a credential of this name. Open it to replace its secret, or choose another name."
+	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		return made, err
+	}
+	return made, nil
+}
+
+// mayTrust tells whether a base URL that this person enters may be a private
+// address: the operator's own people may, others who got a workspace may not.
+func (c *call) mayTrust() bool {
+	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
+}
+
+func (c *call) keepCredential(made flow.Credential) error {
+	if err := c.s.Store.SaveCredential(c.Ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
+		return err
+	}
+	return c.Audit("credential.save", made.Name, made.Provider)
+}
+
+// tellTest asks the provider and says on the next page how it answered.
+func (c *call) tellTest(name, before string) {
+	told, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
+	if err != nil {
+		e := flow.AsError(err)
+		if e.Code == flow.CodeInternal {
+			c.s.Log.Error("credential not tested", "name", name, "error", err)
+		}
+		c.Toast(views.ToneBad, before+e.Message)
+		return
+	}
+	c.Toast(views.ToneOK, before+told)
+}
+
+func (c *call) findCredential() (flow.Credential, error) {
+	return c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), c.Param("name"))
+}
+
+// showCredential is GET /credentials/{name}.
+func (c *call) showCredential() error {
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	return c.credentialPage(http.StatusOK, &k, nil)
+}
+
+func (c *call) credentialPage(status int, k *flow.Credential, errors views.Errors) error {
+	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound()}
+	page.Credential.Sealed = c.isSealed(k.Name)
+	switch {
+	case errors["hosts"] != "":
+		page.Hosts, page.AnyHost = c.FormValue("hosts"), c.FormValue("any_host") != ""
+	case k.Unbound():
+		proposed, err := c.s.Providers.ProposeHosts(c.Ctx(), c.WorkspaceID())
+		if err != nil {
+			return err
+		}
+		if page.Hosts = strings.Join(proposed[k.Name], ", "); page.Hosts != "" {
+			page.AnyHost, page.Proposed = false, true
+		}
+	}
+	return c.Render(status, views.Credential(c.Page(k.Name, views.SectionCredentials), page))
+}
+
+// testCredential is POST /credentials/{name}/test.
+func (c *call) testCredential() error {
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	c.tellTest(k.Name, "")
+	return c.Redirect("/credentials/" + k.Name)
+}
+
+// setCredentialHosts is POST /credentials/{name}/hosts.
+func (c *call) setCredentialHosts() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	if !k.Plain() {
+		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential follow from its provider. Add it again to change them.")
+	}
+	hosts, err := flow.ParseHosts(splitHosts(c.FormValue("hosts")))
+	why := ""
+	if err != nil {
+		why = web.Sentence(err.Error())
+	} else if why, err = c.checkHosts(k.Name, hosts, c.FormValue("any_host") != ""); err != nil {
+		return err
+	}
+	if why != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"hosts": why})
+	}
+	if err := c.s.Store.SetCredentialHosts(c.Ctx(), c.WorkspaceID(), k.Name, hosts); err != nil {
+		return err
+	}
+	if err := c.Audit("credential.hosts", k.Name, strings.Join(hosts, ", ")); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "Hosts saved.")
+	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
+}
+
+// splitHosts splits hosts at commas and spaces.
+func splitHosts(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+// checkHosts returns a message if the hosts of a plain credential cannot be
+// saved: they are missing, or a published flow would send the secret to a host
+// of its caller's choice.
+func (c *call) checkHosts(name string, hosts []string, anyHost bool) (why string, err error) {
+	if why = missingHosts(hosts, anyHost); why != "" || !anyHost {
+		return why, nil
+	}
+	err = flow.CheckAnyHost(c.Ctx(), c.s.Store, c.WorkspaceID(), name, c.s.Kinds)
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return e.Message, nil
+	}
+	return "", err
+}
+
+// missingHosts returns a message unless there are hosts or any host is allowed,
+// but not both.
+func missingHosts(hosts []string, anyHost bool) string {
+	switch {
+	case len(hosts) > 0 && anyHost:
+		return "Remove the hosts, or clear the box below."
+	case len(hosts) == 0 && !anyHost:
+		return "Enter the hosts that the secret may be sent to, such as api.example.com."
+	}
+	return ""
+}
+
+// isSealed reports whether a credential cannot be decrypted with the master
+// key.
+func (c *call) isSealed(name string) bool {
+	_, _, err := c.s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), name)
+	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})
+}
+
+// replaceSecret is POST /credentials/{name}/secret. Where the secret may go
+// stays as it is.
+func (c *call) replaceSecret() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"secret": why})
+	}
+	k.Overlap = flow.SigningOverlap
+	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
+		k.Overlap = overlap
+	}
+	if err := c.keepCredential(k); err != nil {
+		return err
+	}
+	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
+		c.Toast(views.ToneOK, "The secret is replaced.")
+	} else {
+		c.tellTest(k.Name, "The secret is replaced. ")
+	}
+	return c.Redirect("/credentials/" + k.Name)
+}
+
+// removeCredential is POST /credentials/{name}/remove. Flows that use it fail
+// from then on, so the person says that they know.
+func (c *call) removeCredential() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	k, err := c.findCredential()
+	if err != nil {
+		return err
+	}
+	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"sure": "Tick this to remove it all the same."})
+	}
+	if err := c.s.Store.RemoveCredential(c.Ctx(), c.WorkspaceID(), k.Name); err != nil {
+		return err
+	}
+	if err := c.Audit("credential.remove", k.Name, k.Provider); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "“"+k.Name+"” is removed.")
+	return c.Redirect("/credentials")
+}

@@ -1,0 +1,231 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/handlers/web"
+	"sluice/handlers/webtest"
+	"sluice/views"
+)
+
+func setupCredentials(t *testing.T) *webtest.Env {
+	h := webtest.Setup(t)
+	return h
+}
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	b := h.As(flow.MemberEditor)
+	b.Get("/credentials").Is(http.StatusOK).Has("REPLICATE_API_TOKEN", "from the environment")
+	b.Get("/credentials?add=").Is(http.StatusOK).Has("OpenAI", "vLLM", "Something else")
+	b.Get("/credentials?add=openai").Is(http.StatusOK).Has("platform.openai.com/api-keys", `value="openai"`)
+
+	t.Run("keeps what was typed, but never a secret", func(t *testing.T) {
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"mine"}, "secret": {""}}).Is(http.StatusUnprocessableEntity).Has(`value="mine"`, "Paste the secret here.")
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {""}, "secret": {"sk-typed"}}).Is(http.StatusUnprocessableEntity).Has("Give it a name.").Lacks("sk-typed")
+		b.Post("/credentials", url.Values{"provider": {"nobody"}}).Is(http.StatusUnprocessableEntity)
+	})
+	t.Run("asks the provider at once", func(t *testing.T) {
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {" sk-right "}}).RedirectsTo("/credentials")
+		b.Get("/credentials").Is(http.StatusOK).Has("OpenAI accepts it.", "api.openai.com", `href="/credentials/good"`).Lacks("sk-right")
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"bad"}, "secret": {"sk-wrong"}}).RedirectsTo("/credentials")
+		b.Get("/credentials").Is(http.StatusOK).Has("is kept. OpenAI refuses").Lacks("sk-wrong")
+		b.Post("/credentials/good/test", nil).RedirectsTo("/credentials/good")
+		b.Get("/credentials/good").Is(http.StatusOK).Has("OpenAI accepts it.", "No flow uses it.").Lacks("sk-right")
+	})
+	t.Run("does not replace by adding", func(t *testing.T) {
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"good"}, "secret": {"x"}}).Is(http.StatusUnprocessableEntity).Has("There is a credential of this name.")
+	})
+	t.Run("replaces the secret alone", func(t *testing.T) {
+		b.Post("/credentials/bad/secret", url.Values{"secret": {""}}).Is(http.StatusUnprocessableEntity).Has("Paste the secret here.")
+		b.Post("/credentials/bad/secret", url.Values{"secret": {"sk-right"}}).RedirectsTo("/credentials/bad")
+		b.Get("/credentials/bad").Is(http.StatusOK).Has("The secret is replaced. OpenAI accepts it.", "api.openai.com")
+	})
+	t.Run("keeps a plain secret to its hosts", func(t *testing.T) {
+		b.Post("/credentials", url.Values{"provider": {"plain"}, "name": {"crm"}, "secret": {"s"}, "hosts": {"a.example.com, b.example.com"}}).RedirectsTo("/credentials")
+		k, err := h.Store.FindCredential(context.Background(), flow.DefaultWorkspace, "crm")
+		if err != nil || strings.Join(k.Hosts, " ") != "a.example.com b.example.com" || k.Provider != "" || k.Trusted {
+			t.Errorf("kept %+v, %v", k, err)
+		}
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("plain secret").Lacks("/test\"")
+	})
+	t.Run("warns before removing what is used", func(t *testing.T) {
+		h.Flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://a.example.com", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("Caller", "Flows use it.")
+		b.Post("/credentials/crm/remove", nil).Is(http.StatusUnprocessableEntity).Has("Tick this to remove it all the same.")
+		b.Post("/credentials/crm/remove", url.Values{"sure": {"on"}}).RedirectsTo("/credentials")
+		b.Get("/credentials/crm").Is(http.StatusNotFound)
+		b.Post("/credentials/bad/remove", nil).RedirectsTo("/credentials")
+	})
+}
+
+func TestCredentialHosts(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	b := h.As(flow.MemberEditor)
+	hosts := func(name string) string {
+		t.Helper()
+		k, err := h.Store.FindCredential(context.Background(), flow.DefaultWorkspace, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(k.Hosts, " ")
+	}
+	t.Run("asks for the hosts of a new secret", func(t *testing.T) {
+		form := url.Values{"provider": {"plain"}, "name": {"crm"}, "secret": {"s3cret"}}
+		b.Post("/credentials", form).Is(http.StatusUnprocessableEntity).Has("Enter the hosts").Lacks("s3cret")
+		form.Set("any_host", "on")
+		b.Post("/credentials", form).RedirectsTo("/credentials")
+		b.Get("/credentials").Is(http.StatusOK).Has("credential can be sent anywhere")
+	})
+	t.Run("proposes the hosts that flows use", func(t *testing.T) {
+		h.Flow(`{"schema": "sluice.flow/v1", "name": "Caller", "nodes": [{"id": "call", "kind": "http_request", "config": {"url": "https://api.example.com:8443/x", "headers": {"Authorization": {"credential": "crm"}}}}]}`)
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("Credential can be sent anywhere.", `value="api.example.com:8443"`, "Save them to bind it.")
+		if got := hosts("crm"); got != "" {
+			t.Errorf("bound to %q without being asked", got)
+		}
+	})
+	t.Run("refuses what is no host, and keeps what was typed", func(t *testing.T) {
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {"*.com"}}).Is(http.StatusUnprocessableEntity).Has("hosts of strangers", `value="*.com"`)
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {"https://api.example.com"}}).Is(http.StatusUnprocessableEntity).Has("without a scheme")
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {""}}).Is(http.StatusUnprocessableEntity).Has("Enter the hosts")
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {"a.example.com"}, "any_host": {"on"}}).Is(http.StatusUnprocessableEntity).Has("Remove the hosts")
+	})
+	t.Run("saves hosts", func(t *testing.T) {
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {"API.example.com:8443, *.example.org"}}).RedirectsTo("/credentials/crm")
+		if got := hosts("crm"); got != "api.example.com:8443 *.example.org" {
+			t.Errorf("bound to %q", got)
+		}
+		b.Get("/credentials/crm").Is(http.StatusOK).Has("Hosts saved.", "api.example.com:8443, *.example.org").Lacks("sent anywhere")
+		b.Get("/credentials").Is(http.StatusOK).Lacks("sent anywhere")
+	})
+	t.Run("refuses any host while a published flow leaves the host to its callers", func(t *testing.T) {
+		f := h.Flow(`{"schema": "sluice.flow/v1", "name": "Anywhere", "nodes": [{"id": "where", "kind": "input", "config": {"name": "where", "type": "text", "default": "x"}},
+			{"id": "call", "kind": "http_request", "config": {"url": "https://api.example.com", "headers": {"Authorization": {"credential": "crm"}, "X-Token": {"credential": "later"}}}}, {"id": "got", "kind": "output", "config": {"name": "got"}}],
+			"edges": [{"from": "where.value", "to": "call.url"}, {"from": "call.status", "to": "got.value"}]}`)
+		h.Publish(f)
+		b.Post("/credentials/crm/hosts", url.Values{"hosts": {""}, "any_host": {"on"}}).Is(http.StatusUnprocessableEntity).Has("Anywhere", "anyone who starts a run")
+		b.Post("/credentials", url.Values{"provider": {"plain"}, "name": {"later"}, "secret": {"s3cret"}, "any_host": {"on"}}).Is(http.StatusUnprocessableEntity).Has("Anywhere").Lacks("s3cret")
+		b.Post("/credentials", url.Values{"provider": {"plain"}, "name": {"later"}, "secret": {"s3cret"}, "hosts": {"api.example.com"}}).RedirectsTo("/credentials")
+	})
+	t.Run("leaves a provider's hosts alone", func(t *testing.T) {
+		b.Post("/credentials", url.Values{"provider": {"openai"}, "name": {"mine"}, "secret": {"sk-right"}}).RedirectsTo("/credentials")
+		b.Post("/credentials/mine/hosts", url.Values{"hosts": {"evil.example"}}).Is(http.StatusUnprocessableEntity)
+		if got := hosts("mine"); got != "api.openai.com" {
+			t.Errorf("bound to %q", got)
+		}
+	})
+	t.Run("is for editors", func(t *testing.T) {
+		h.As(flow.MemberViewer).Post("/credentials/crm/hosts", url.Values{"hosts": {"evil.example"}}).Is(http.StatusForbidden)
+	})
+}
+
+// TestCredentialThatDoesNotOpen: it is named, and entering the secret again fixes it.
+func TestCredentialThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	ctx := context.Background()
+	for _, name := range []string{"whole", "broken"} {
+		if err := h.Store.SaveCredential(ctx, flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: name, Hosts: []string{"a.example"}}, "secret of "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.Store.SQLite().ExecContext(ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'whole') WHERE name = 'broken'"); err != nil {
+		t.Fatal(err)
+	}
+	b := h.As(flow.MemberEditor)
+	b.Get("/credentials").Is(http.StatusOK).Has("can’t be opened")
+	b.Get("/credentials/broken").Is(http.StatusOK).Has("This credential can’t be opened.", "SLUICE_MASTER_KEY", "enter the secret again")
+	b.Get("/credentials/whole").Is(http.StatusOK).Lacks("can’t be opened")
+	b.Post("/credentials/broken/secret", url.Values{"secret": {"entered again"}}).RedirectsTo("/credentials/broken")
+	if _, secret, err := h.Store.OpenCredential(ctx, flow.DefaultWorkspace, "broken"); err != nil || secret != "entered again" {
+		t.Errorf("it opens as %q, %v", secret, err)
+	}
+	b.Get("/credentials/broken").Is(http.StatusOK).Lacks("can’t be opened")
+}
+
+func TestCredentials_trust(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	for role, trusted := range map[flow.MemberRole]bool{flow.MemberOwner: true, flow.MemberEditor: false} {
+		name := "at-" + string(role)
+		h.As(role).Post("/credentials", url.Values{"provider": {"vllm"}, "name": {name}, "base_url": {"http://gpu-1:8000/v1"}, "secret": {"s"}}).RedirectsTo("/credentials")
+		if k, err := h.Store.FindCredential(context.Background(), flow.DefaultWorkspace, name); err != nil || k.Trusted != trusted {
+			t.Errorf("%s: %+v, %v", role, k, err)
+		}
+	}
+}
+
+func TestCredentials_access(t *testing.T) {
+	t.Parallel()
+	h := setupCredentials(t)
+	if err := h.Store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "openai", Provider: "openai", Hosts: []string{"api.openai.com"}}, "sk-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: "elsewhere", Name: "foreign", Provider: "openai"}, "sk-2"); err != nil {
+		t.Fatal(err)
+	}
+	viewer, editor := h.As(flow.MemberViewer), h.As(flow.MemberEditor)
+	viewer.Get("/credentials").Is(http.StatusOK).Has("openai").Lacks("api.openai.com", "REPLICATE", "?add=")
+	viewer.Get("/credentials?add=openai").Is(http.StatusOK).Lacks("platform.openai.com")
+	viewer.Get("/credentials/openai").Is(http.StatusForbidden)
+	for _, path := range []string{"/credentials", "/credentials/openai/test", "/credentials/openai/secret", "/credentials/openai/hosts", "/credentials/openai/remove"} {
+		viewer.Post(path, nil).Is(http.StatusForbidden)
+		h.Anonymous().Post(path, nil).Is(http.StatusUnauthorized)
+	}
+	for _, what := range []string{"/test", "/secret", "/remove"} {
+		other, unknown := editor.Post("/credentials/foreign"+what, nil), editor.Post("/credentials/unknown"+what, nil)
+		if other.Is(http.StatusNotFound).Body != unknown.Is(http.StatusNotFound).Body {
+			t.Errorf("%s tells a foreign credential from none", what)
+		}
+	}
+}
+
+// shelvedModels are fakeModels with a catalogue.
+type shelvedModels struct{ webtest.FakeModels }
+
+func (s shelvedModels) ListModels(ctx context.Context, ws, task, query string) []views.ModelGroup {
+	if task != web.HostedTask {
+		return s.FakeModels.ListModels(ctx, ws, task, query)
+	}
+	pictures := views.ModelGroup{Title: "Pictures", Models: []views.ModelChoice{{ID: "acme/paint", Title: "Paint", Text: "Paints."}}}
+	speech := views.ModelGroup{Title: "Speech", Models: []views.ModelChoice{{ID: "acme/locked", Title: "Say", Text: "Speaks."}}}
+	if query != "" {
+		return []views.ModelGroup{{Title: "Replicate", Models: append(pictures.Models, speech.Models...)}}
+	}
+	return []views.ModelGroup{pictures, speech}
+}
+
+func TestModelShelves(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.Models = shelvedModels{} })
+	b, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
+	b.Get("/models").Is(http.StatusOK).Has("Paint", "Say", "Pictures", `href="/models/acme/paint"`)
+	b.Get("/models?category=Speech").Is(http.StatusOK).Has("Say").Lacks("Paints.")
+	b.Get("/models?category=Pictures&q=any").Is(http.StatusOK).Has("Paints.").Lacks("Speaks.")
+	b.Get("/models?category=nonsense").Is(http.StatusOK).Has("Paints.", "Speaks.")
+	b.Get("/models?shelf=providers").Is(http.StatusOK).Has("ollama/llama3.2", "The credential is refused.")
+	viewer.Get("/models?shelf=built-in").Is(http.StatusOK).Has("Classify", "no key, no network")
+	b.Get("/models/acme/paint").Is(http.StatusOK).Has("steps", "integer, 1 to 50", "Use in a new flow")
+	viewer.Get("/models/acme/paint").Is(http.StatusOK).Lacks("Use in a new flow")
+	b.Get("/models/acme/locked").Is(http.StatusOK).Has("That needs a credential.").Lacks("Use in a new flow")
+	b.Get("/models/acme/none").Is(http.StatusNotFound)
+	h.Anonymous().Get("/models").RedirectsTo("/sign-in?next=%2Fmodels")
+
+	id := b.Post("/flows", url.Values{"model": {"acme/paint"}}).Made()
+	f, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Library.Check(f.Draft); err != nil {
+		t.Errorf("the flow around a model: %v", err)
+	}
+	b.Post("/flows", url.Values{"model": {"acme/none"}}).Is(http.StatusUnprocessableEntity).Has("There is no model acme/none.")
+}

@@ -1,0 +1,129 @@
+package console_test
+
+import (
+	"flag"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sluice/db/dbtest"
+	"sluice/docs"
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/handlers/webtest"
+)
+
+var updateDocs = flag.Bool("update-docs", false, "write docs/api.md from the OpenAPI document")
+
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	anybody := h.Anonymous()
+	t.Run("is open, and leads to sign-in", func(t *testing.T) {
+		t.Parallel()
+		anybody.On(t).Get("/docs").Is(http.StatusOK).Has(`href="/sign-in"`, `href="/docs/errors"`).Lacks(`href="/usage"`)
+	})
+	t.Run("keeps the navigation of who is signed in", func(t *testing.T) {
+		t.Parallel()
+		h.As(flow.MemberViewer).On(t).Get("/docs/errors").Is(http.StatusOK).Has(`href="/usage"`, `<a href="/docs" aria-current="page">Docs</a>`)
+	})
+	t.Run("shows every page", func(t *testing.T) {
+		t.Parallel()
+		shelf, err := h.Server.Console.Docs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range shelf.Pages() {
+			a := anybody.On(t).Get(p.Path()).Is(http.StatusOK).Has("<h1>" + p.Title + "</h1>")
+			if p.Name != "deploy" { // which has the address behind a proxy
+				a.Lacks("http://127.0.0.1:8080")
+			}
+		}
+	})
+	t.Run("knows no other page", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range []string{"/docs/none", "/docs/README", "/docs/decisions", "/docs/..%2fgo"} {
+			anybody.On(t).Get(path).Is(http.StatusNotFound)
+		}
+	})
+	t.Run("is not sent again while it holds", func(t *testing.T) {
+		t.Parallel()
+		first := anybody.On(t).Get("/docs/errors").Is(http.StatusOK)
+		again := anybody.Asking("If-None-Match", first.Header.Get("ETag")).On(t).Get("/docs/errors").Is(http.StatusNotModified)
+		if again.Body != "" || !strings.Contains(first.Header.Get("Cache-Control"), "private") {
+			t.Errorf("Cache-Control %q, and the second answer has %d bytes", first.Header.Get("Cache-Control"), len(again.Body))
+		}
+	})
+	t.Run("finds a code by its name", func(t *testing.T) {
+		t.Parallel()
+		anybody.On(t).Get("/docs?q=provider_rejected").Is(http.StatusOK).Has(`href="/docs/errors#provider_rejected"`, "<mark>", "<h1>Search</h1>")
+	})
+	t.Run("answers htmx with the hits alone", func(t *testing.T) {
+		t.Parallel()
+		anybody.On(t).Fragment().Get("/docs?q=idempot").Is(http.StatusOK).Has("/docs/errors#idempotency_mismatch").Lacks("<h1>", "<html")
+		if a := anybody.On(t).Fragment().Get("/docs?q=").Is(http.StatusOK); strings.TrimSpace(a.Body) != "" {
+			t.Errorf("nothing was asked for: %s", a.Body)
+		}
+	})
+	t.Run("says that nothing was found, and escapes what was asked", func(t *testing.T) {
+		t.Parallel()
+		anybody.On(t).Get("/docs?q=%3Cb%3Exyzzy").Is(http.StatusOK).Has("&lt;b&gt;xyzzy").Lacks("<b>xyzzy")
+	})
+	t.Run("keeps the reference of the API as the API has it", func(t *testing.T) {
+		t.Parallel()
+		want := h.Server.Console.GeneratedDocs()["api"]
+		if *updateDocs {
+			if err := os.WriteFile("../../docs/api.md", []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := docs.Source("api"); err != nil || have != want && !*updateDocs {
+			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/pages -run TestDocs -update-docs (%v)", err)
+		}
+	})
+}
+
+// TestDocs_waitForAnOwner: nothing but set-up is answered on the network before.
+// On the machine itself the API answers, and so do the pages its problems lead to.
+func TestDocs_waitForAnOwner(t *testing.T) {
+	t.Parallel()
+	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = true })
+	h.Anonymous().Get("/docs").Is(http.StatusServiceUnavailable)
+
+	h = webtest.SetupOn(t, dbtest.SQLite(t)) // on this machine alone
+	h.Anonymous().Get("/docs").Is(http.StatusOK)
+	h.Anonymous().Get("/docs/errors").Is(http.StatusOK).Has("key_missing")
+	h.Anonymous().Get("/flows").Is(http.StatusSeeOther)
+}
+
+// Pages lead to the part of the documentation that explains what is on them.
+func TestDocsLinks(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Flow(webtest.Telling("https://hooks.test/in"))
+	b := h.As(flow.MemberEditor)
+	sent := b.Post("/flows/"+id+"/webhooks/test", url.Values{"node": {"hook"}, "from": {"draft"}, "url": {"https://hooks.test/in"}}).Is(http.StatusSeeOther)
+	pages := []string{
+		"/deliveries", "/deliveries/endpoints", sent.Header.Get("Location"), "/flows/" + id + "/webhooks", "/flows/" + id + "/form", "/flows/" + id + "/limits",
+		"/settings/members", "/keys", "/runs", "/usage", "/flows/" + id + "/node/in", "/flows/" + id + "/node/out", "/flows/" + id + "/node/hook",
+	}
+	link := regexp.MustCompile(`class="docs-link" href="(/docs/[a-z]+)#?([^"]*)"`)
+	for _, path := range pages {
+		found := link.FindStringSubmatch(b.Get(path).Is(http.StatusOK).Body)
+		if found == nil {
+			t.Errorf("%s leads to no documentation", path)
+			continue
+		}
+		page := b.Get(found[1]).Is(http.StatusOK)
+		if found[2] != "" {
+			page.Has(`id="` + found[2] + `"`)
+		}
+	}
+	nodes := b.Get("/docs/nodes")
+	for _, k := range webtest.Kinds().List() {
+		nodes.Has(`id="` + k.Name + `"`)
+	}
+}

@@ -1,0 +1,193 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) flowRoutes() []route {
+	return slices.Concat([]route{
+		{http.MethodGet, "/flows", web.Viewer, (*call).listFlows},
+		{http.MethodGet, "/flows/:flow/export", web.Viewer, (*call).exportFlow},
+		{http.MethodPost, "/flows/:flow/duplicate", web.Editor, (*call).duplicateFlow},
+		{http.MethodPost, "/flows/:flow/archive", web.Editor, (*call).archiveFlow},
+		{http.MethodPost, "/flows/:flow/restore", web.Editor, (*call).restoreFlow},
+		{http.MethodGet, "/flows/:flow/tags", web.Editor, (*call).showTags},
+		{http.MethodPost, "/flows/:flow/tags", web.Editor, (*call).saveTags},
+	}, s.newFlowRoutes())
+}
+
+// flowsPage is how many flows a page of the list has.
+const flowsPage = 24
+
+// listFlows is GET /flows.
+func (c *call) listFlows() error {
+	filter := flowFilter(c.QueryParams())
+	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	page := views.FlowsPage{Filter: filter, Tags: tagsOf(heads), Now: c.s.Now(), MayEdit: c.MayEdit(), Starters: c.s.starters(true)}
+	for i := range heads {
+		if !heads[i].ArchivedAt.IsZero() {
+			page.Archived++
+		}
+	}
+	heads = slices.DeleteFunc(heads, func(f flow.Flow) bool { return !shows(filter, &f) })
+	if err := c.sortFlows(heads, filter.Sort); err != nil {
+		return err
+	}
+	heads, page.Pages = pageOf(heads, c.QueryParam("after"), c.QueryParam("before"))
+	page.Pages.Path, page.Pages.Query, page.Pages.Previous, page.Pages.Next = "/flows", filter.Values(), "Previous", "Next"
+	if page.Flows, err = c.flowCards(heads); err != nil {
+		return err
+	}
+	if page.Ending, err = c.keyWarnings(); err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, views.Flows(c.Page("Flows", views.SectionFlows), page))
+}
+
+func flowFilter(q url.Values) views.FlowFilter {
+	f := views.FlowFilter{
+		Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Sort: views.FlowSort(q.Get("sort")),
+		Table: q.Get("view") == "table", Archived: q.Get("archived") == "1",
+	}
+	switch f.Sort {
+	case views.SortName, views.SortRuns, views.SortCost:
+	default:
+		f.Sort = ""
+	}
+	return f
+}
+
+// shows tells whether a filter lets a flow through: every word must be in its
+// name, description or tags.
+func shows(filter views.FlowFilter, f *flow.Flow) bool {
+	if f.ArchivedAt.IsZero() == filter.Archived {
+		return false
+	}
+	if filter.Tag != "" && !slices.Contains(f.Tags, filter.Tag) {
+		return false
+	}
+	text := strings.ToLower(f.Name + "\n" + f.Description + "\n" + strings.Join(f.Tags, "\n"))
+	for word := range strings.FieldsSeq(strings.ToLower(filter.Query)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// tagsOf are all tags of the flows that are not archived, by name.
+func tagsOf(list []flow.Flow) []string {
+	var tags []string
+	for i := range list {
+		if list[i].ArchivedAt.IsZero() {
+			tags = append(tags, list[i].Tags...)
+		}
+	}
+	slices.SortFunc(tags, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	})
+	return slices.Compact(tags)
+}
+
+// sortFlows orders the list; what is equal stands by name.
+func (c *call) sortFlows(list []flow.Flow, by views.FlowSort) error {
+	byName := func(a, b *flow.Flow) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
+	}
+	var days map[string]flow.Day
+	if by == views.SortRuns || by == views.SortCost {
+		var err error
+		if days, err = c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(list), c.s.Now()); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(list, func(a, b flow.Flow) int {
+		switch by {
+		case views.SortName:
+			return byName(&a, &b)
+		case views.SortRuns:
+			return cmp.Or(cmp.Compare(days[b.ID].Runs, days[a.ID].Runs), byName(&a, &b))
+		case views.SortCost:
+			return cmp.Or(cmp.Compare(days[b.ID].CostNanoUSD, days[a.ID].CostNanoUSD), byName(&a, &b))
+		}
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), byName(&a, &b))
+	})
+	return nil
+}
+
+func flowIDs(list []flow.Flow) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
+}
+
+// pageOf cuts a page out of a list. The cursors are places in it: what is
+// sorted by how much it ran has no better ones.
+func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, views.Pages) {
+	start := 0
+	if n, err := strconv.Atoi(after); err == nil && n > 0 {
+		start = min(n, max(0, len(list)-1)/flowsPage*flowsPage)
+	} else if n, err := strconv.Atoi(before); err == nil && n > 0 {
+		start = max(0, min(n, len(list))-flowsPage)
+	}
+	end := min(start+flowsPage, len(list))
+	var p views.Pages
+	if start > 0 {
+		p.Before = strconv.Itoa(start)
+	}
+	if end < len(list) {
+		p.After = strconv.Itoa(end)
+	}
+	return list[start:end], p
+}
+
+// flowCards reads the drafts of one page of flows, for their pictures.
+func (c *call) flowCards(heads []flow.Flow) ([]views.FlowCard, error) {
+	days, err := c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(heads), c.s.Now())
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]views.FlowCard, 0, len(heads))
+	for i := range heads {
+		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), heads[i].ID)
+		if err != nil {
+			return nil, fmt.Errorf("find %s for the list: %w", heads[i].ID, err)
+		}
+		cards = append(cards, c.flowCard(f, days[f.ID]))
+	}
+	return cards, nil
+}
+
+func (c *call) flowCard(f *flow.Flow, day flow.Day) views.FlowCard {
+	card := views.FlowCard{
+		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
+		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
+	}
+	if d, _ := flow.ParseDocument(f.Draft); d != nil {
+		card.Graph = views.GraphOf(d, c.s.Kinds)
+	}
+	return card
+}
+
+func flowDay(d *flow.Day) views.FlowDay {
+	day := views.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD / 1000}
+	for _, h := range d.Hours {
+		day.Hours = append(day.Hours, views.Bar{Count: int(h.Runs), Failed: int(h.Failed)})
+	}
+	return day
+}

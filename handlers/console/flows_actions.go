@@ -1,0 +1,176 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// findAnyFlow finds the flow of the address, archived or not.
+func (c *call) findAnyFlow() (*flow.Flow, error) {
+	return c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
+}
+
+// backToFlows leads to the list as the person had it.
+func (c *call) backToFlows() error {
+	if from := web.LocalPath(web.Referrer(c.Request())); strings.HasPrefix(from, "/flows?") {
+		return c.Redirect(from)
+	}
+	return c.Redirect("/flows")
+}
+
+// toastUndo shows on the next page what was done, with a button that takes it
+// back.
+func (c *call) toastUndo(text, undo string) {
+	c.Flash(views.Toast{Tone: views.ToneOK, Text: text, Undo: undo})
+}
+
+var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// exportFlow is GET /flows/{id}/export: the draft, or a version, as a file.
+func (c *call) exportFlow() error {
+	f, err := c.findAnyFlow()
+	if err != nil {
+		return err
+	}
+	n, suffix := int64(0), ""
+	if text := c.QueryParam("version"); text != "" {
+		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 1 {
+			return web.ErrNotFound
+		}
+		suffix = fmt.Sprintf(".v%d", n)
+	}
+	data, err := c.s.Library.Export(c.Ctx(), c.WorkspaceID(), f.ID, n)
+	if err != nil {
+		return err
+	}
+	name := strings.Trim(notFileName.ReplaceAllString(strings.ToLower(f.Name), "-"), "-")
+	if name == "" {
+		name = "flow"
+	}
+	h := c.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%.80s%s.json"`, name, suffix))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "no-store")
+	c.LimitWrite()
+	return c.Blob(http.StatusOK, "application/json; charset=utf-8", data)
+}
+
+// duplicateFlow is POST /flows/{id}/duplicate.
+func (c *call) duplicateFlow() error {
+	if _, err := c.FindFlow(); err != nil {
+		return err
+	}
+	f, err := c.s.Library.DuplicateFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
+	if err != nil {
+		return err
+	}
+	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "“"+f.Name+"” is here. It is a draft until you publish it.")
+	return c.Redirect("/flows/" + f.ID)
+}
+
+// archiveFlow is POST /flows/{id}/archive.
+func (c *call) archiveFlow() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
+		return err
+	}
+	if err := c.Audit("flow.archive", f.ID, f.Name); err != nil {
+		return err
+	}
+	text := "“" + f.Name + "” is archived."
+	if f.LiveVersion > 0 {
+		text = "“" + f.Name + "” is archived. Its API answers not_found from now on."
+	}
+	c.toastUndo(text, "/flows/"+f.ID+"/restore")
+	return c.backToFlows()
+}
+
+// restoreFlow is POST /flows/{id}/restore.
+func (c *call) restoreFlow() error {
+	f, err := c.findAnyFlow()
+	if err != nil {
+		return err
+	}
+	if f.ArchivedAt.IsZero() {
+		return c.Redirect("/flows")
+	}
+	if err := c.s.Store.RestoreFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
+		return err
+	}
+	if err := c.Audit("flow.restore", f.ID, f.Name); err != nil {
+		return err
+	}
+	text := "“" + f.Name + "” is back."
+	if f.LiveVersion > 0 {
+		text = fmt.Sprintf("“%s” is back, and v%d can be called again.", f.Name, f.LiveVersion)
+	}
+	c.Toast(views.ToneOK, text)
+	return c.Redirect("/flows")
+}
+
+// showTags is GET /flows/{id}/tags.
+func (c *call) showTags() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	return c.tagsForm(http.StatusOK, f, strings.Join(f.Tags, ", "), nil)
+}
+
+func (c *call) tagsForm(status int, f *flow.Flow, text string, errors views.Errors) error {
+	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	form := views.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
+	has, _ := flow.ParseTags(text)
+	for _, tag := range tagsOf(heads) {
+		if !contains(has, tag) {
+			form.Known = append(form.Known, tag)
+		}
+	}
+	return c.Render(status, views.FlowTags(c.Page("Tags", views.SectionFlows), form))
+}
+
+func contains(tags []string, tag string) bool {
+	for _, t := range tags {
+		if strings.EqualFold(t, tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// saveTags is POST /flows/{id}/tags.
+func (c *call) saveTags() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	form := c.Request().PostForm
+	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
+	if err != nil {
+		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), views.Errors{"tags": flow.AsError(err).Message})
+	}
+	if err := c.s.Store.TagFlow(c.Ctx(), c.WorkspaceID(), f.ID, tags); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "The tags of “"+f.Name+"” are saved.")
+	return c.Redirect("/flows")
+}

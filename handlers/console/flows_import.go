@@ -1,0 +1,225 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/flow/aiflow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+const (
+	// maxImport is how many bytes the form may have: a document twice, as a file
+	// and pasted, and what the form adds.
+	maxImport = 2*flow.MaxDocumentBytes + 64<<10
+	// shownAgain is up to which size a refused file is put into the field, so
+	// that it can be mended there.
+	shownAgain = 256 << 10
+)
+
+// showImport is GET /flows/import.
+func (c *call) showImport() error { return c.importForm(http.StatusOK, views.ImportForm{}) }
+
+func (c *call) importForm(status int, f views.ImportForm) error {
+	return c.Render(status, views.ImportFlow(c.Page("Import", views.SectionFlows), f))
+}
+
+// importFlow is POST /flows/import: a document of ours, or a file of AI-Flow.
+func (c *call) importFlow() error {
+	data, name, form, err := c.imported()
+	if err != nil {
+		return err
+	}
+	if len(form.Errors) > 0 {
+		return c.importForm(http.StatusUnprocessableEntity, form)
+	}
+	if aiflow.Recognize(data) {
+		return c.importAIFlow(data, name)
+	}
+	f, err := c.s.Library.Import(c.Ctx(), c.WorkspaceID(), "", data)
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeDocumentInvalid {
+		form.Problems = importProblems(e, data)
+		return c.importForm(http.StatusUnprocessableEntity, form)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "“"+f.Name+"” is imported.")
+	return c.Redirect("/flows/" + f.ID)
+}
+
+// imported reads what the person chose or pasted; the form says what is wrong
+// with it, and keeps what was typed.
+func (c *call) imported() (data []byte, name string, form views.ImportForm, err error) {
+	var file []byte
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxImport)
+	values, err := c.ReadForm(maxImport, func(field string, part *multipart.Part) (err error) {
+		if field == "file" {
+			name = part.FileName()
+			file, err = io.ReadAll(io.LimitReader(part, flow.MaxDocumentBytes+1))
+		}
+		return web.BodyError(err)
+	})
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	if _, long := errors.AsType[web.FormTooLarge](err); large || long {
+		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+		return nil, "", form, nil
+	}
+	if err != nil {
+		return nil, "", form, err
+	}
+	form.Text = values.Get("text")
+	data = []byte(form.Text)
+	if name != "" {
+		if data = file; len(data) <= shownAgain && utf8.Valid(data) {
+			form.Text = string(data)
+		}
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(bytes.TrimSpace(data)) == 0 && name != "":
+		form.Errors = views.Errors{"file": "This file is empty."}
+	case len(bytes.TrimSpace(data)) == 0:
+		form.Errors = views.Errors{"": "Choose a file, or paste a flow."}
+	case len(data) > flow.MaxDocumentBytes:
+		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+	}
+	return data, name, form, nil
+}
+
+// importProblems are the problems of a document, each with its place.
+func importProblems(e *flow.Error, data []byte) []views.ImportProblem {
+	if len(e.Fields) == 0 {
+		return []views.ImportProblem{{Place: "document", Text: e.Message}}
+	}
+	list := make([]views.ImportProblem, len(e.Fields))
+	for i, p := range e.Fields {
+		list[i] = views.ImportProblem{Place: placeIn(p), Text: sentenceOf(p)}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		list = append(list, views.ImportProblem{Place: "document", Text: "An AI-Flow export is a list too, but each of its nodes has a processorType; none of these has."})
+	}
+	return list
+}
+
+// placeIn writes a pointer as people write paths: nodes[2].config.model.
+func placeIn(p flow.Problem) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(strings.TrimPrefix(p.Pointer, "/"), "/") {
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		switch {
+		case part != "" && strings.Trim(part, "0123456789") == "" && b.Len() > 0:
+			b.WriteString("[" + part + "]")
+		case b.Len() > 0 && part != "":
+			b.WriteString("." + part)
+		default:
+			b.WriteString(part)
+		}
+	}
+	if b.Len() == 0 {
+		return "document"
+	}
+	if p.Node != "" {
+		return b.String() + " (" + p.Node + ")"
+	}
+	return b.String()
+}
+
+// sentenceOf makes a sentence of a problem's detail. One that begins with the ID
+// of a node keeps it as it is.
+func sentenceOf(p flow.Problem) string {
+	s := p.Detail
+	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
+		_, size := utf8.DecodeRuneInString(s)
+		s = strings.ToUpper(s[:size]) + s[size:]
+	}
+	if s != "" && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+// importAIFlow makes a draft of a file of AI-Flow and says what became of it.
+func (c *call) importAIFlow(data []byte, file string) error {
+	d, report, err := aiflow.Convert(data, c.s.Kinds)
+	if err != nil {
+		form := views.ImportForm{Errors: views.Errors{"file": flow.AsError(err).Message}}
+		return c.importForm(http.StatusUnprocessableEntity, form)
+	}
+	if name := nameOfFile(file); name != "" {
+		d.Name = name
+	}
+	shown := c.importReport(d, report)
+	f, err := c.s.Library.CreateDraft(c.Ctx(), c.WorkspaceID(), d, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
+		return err
+	}
+	shown.FlowID = f.ID
+	if err := c.haveCredentials(shown.Needed); err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, views.ImportDone(c.Page("Imported", views.SectionFlows), shown))
+}
+
+// nameOfFile is a name for a flow: that of its file, without what computers add.
+func nameOfFile(file string) string {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), ".json")
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == '_' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, name))
+	if name == "." || name == "/" || !utf8.ValidString(name) {
+		return ""
+	}
+	return cutName(name)
+}
+
+func (c *call) importReport(d *flow.Document, report []aiflow.Note) views.ImportReport {
+	r := views.ImportReport{Name: d.Name, Graph: views.GraphOf(d, c.s.Kinds), Edges: len(d.Edges)}
+	places := map[aiflow.Sort]*[]string{
+		aiflow.Todo: &r.Todo, aiflow.Noted: &r.Noted, aiflow.Lost: &r.Lost, aiflow.Changed: &r.Changed,
+		aiflow.Left: &r.Left, aiflow.Mapped: &r.Mapped, aiflow.Passed: &r.Passed,
+	}
+	for _, n := range report {
+		if n.Sort == aiflow.Needed {
+			r.Needed = append(r.Needed, views.NeededCredential{Provider: n.Provider, Title: c.s.providerTitle(n.Provider), Text: n.Text})
+			continue
+		}
+		*places[n.Sort] = append(*places[n.Sort], n.Text)
+	}
+	r.Nodes = len(r.Mapped)
+	return r
+}
+
+// haveCredentials marks the providers that the workspace can reach already.
+func (c *call) haveCredentials(needed []views.NeededCredential) error {
+	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	for i := range needed {
+		for _, k := range list {
+			if k.Provider == needed[i].Provider || k.Name == needed[i].Provider {
+				needed[i].Have = true
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) newFlowRoutes() []route {
+	return []route{
+		{http.MethodPost, "/flows", web.Editor, (*call).createFlow},
+		{http.MethodGet, "/flows/templates", web.Viewer, (*call).showTemplates},
+		{http.MethodGet, "/flows/import", web.Editor, (*call).showImport},
+		{http.MethodPost, "/flows/import", web.Editor, (*call).importFlow},
+	}
+}
+
+// showTemplates is GET /flows/templates.
+func (c *call) showTemplates() error {
+	page := views.TemplatesPage{Starters: c.s.starters(false), MayEdit: c.MayEdit()}
+	return c.Render(http.StatusOK, views.Templates(c.Page("Templates", views.SectionFlows), page))
+}
+
+// createFlow is POST /flows: blank, from a template, or around a model.
+func (c *call) createFlow() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	d, err := c.newDocument()
+	if err != nil {
+		return err
+	}
+	f, err := c.s.Library.CreateDraft(c.Ctx(), c.WorkspaceID(), d, nil)
+	if err != nil {
+		return fmt.Errorf("make a flow: %w", err)
+	}
+	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
+		return err
+	}
+	return c.Redirect("/flows/" + f.ID)
+}
+
+func (c *call) newDocument() (*flow.Document, error) {
+	if model := c.FormValue("model"); model != "" {
+		return c.aroundModel(model)
+	}
+	id := c.FormValue("template")
+	if id == "" {
+		return blankDocument(), nil
+	}
+	st := c.s.findStarter(id)
+	if st == nil {
+		return nil, flow.Errorf(flow.CodeInputInvalid, "There is no such template any more. Load the page again and choose another.")
+	}
+	d, _ := flow.ParseDocument(st.Document.Canonical()) // a copy: what becomes of it is nobody else's
+	return d, nil
+}
+
+// blankDocument is the least that runs: what goes in comes out.
+func blankDocument() *flow.Document {
+	return &flow.Document{
+		Schema: flow.Schema, Name: "Untitled flow",
+		Nodes: []flow.Node{
+			{ID: "text", Kind: "input", Position: &flow.Position{X: 0, Y: 0}, Config: map[string]any{"name": "text", "type": "text", "example": "Hello"}},
+			{ID: "result", Kind: "output", Position: &flow.Position{X: 480, Y: 0}, Config: map[string]any{"name": "result"}},
+		},
+		Edges: []flow.Edge{{From: "text.value", To: "result.value"}},
+	}
+}
+
+// aroundModel makes a flow of one hosted model: an input for each field that
+// must be set, and an output.
+func (c *call) aroundModel(model string) (*flow.Document, error) {
+	n := &flow.Node{ID: "model", Kind: "hosted_model", Position: &flow.Position{X: 360, Y: 0}, Config: map[string]any{}}
+	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
+	if err != nil {
+		return nil, err
+	}
+	n.Config = config
+	d := &flow.Document{Schema: flow.Schema, Name: cutName(flow.Text(config["model"])), Edges: []flow.Edge{}}
+	k := c.s.Kinds.For(n)
+	taken := map[string]bool{"model": true, "result": true}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		name, isInput := strings.CutPrefix(f.Name, "input.")
+		if isInput && (f.Required || name == "prompt") && f.Type != flow.FieldSecret {
+			d.Nodes = append(d.Nodes, inputFor(f, name, len(d.Nodes), taken))
+			d.Edges = append(d.Edges, flow.Edge{From: d.Nodes[len(d.Nodes)-1].ID + ".value", To: "model." + f.Name})
+		}
+	}
+	d.Nodes = append(d.Nodes, *n, flow.Node{ID: "result", Kind: "output", Position: &flow.Position{X: 760, Y: 0}, Config: map[string]any{"name": "result"}})
+	d.Edges = append(d.Edges, flow.Edge{From: "model.output", To: "result.value"})
+	return d, nil
+}
+
+// inputFor is an input of the flow that feeds a field of a model.
+func inputFor(f *flow.Field, name string, row int, taken map[string]bool) flow.Node {
+	id := strings.Trim(notFileName.ReplaceAllString(strings.ToLower(name), "_"), "_")
+	for id == "" || taken[id] {
+		id += fmt.Sprintf("input_%d", row+1)
+	}
+	taken[id] = true
+	config := map[string]any{"name": id, "type": string(inputType(f))}
+	if f.Help != "" {
+		config["description"] = f.Help
+	}
+	if f.Suggest != nil && f.PortType() != flow.TypeFile {
+		config["default"] = f.Suggest
+	}
+	return flow.Node{ID: id, Kind: "input", Label: f.Title, Position: &flow.Position{X: 0, Y: float64(row * 140)}, Config: config}
+}
+
+// inputType is the type of an input that feeds a field.
+func inputType(f *flow.Field) flow.Type {
+	if f.Type == flow.FieldFile {
+		return flow.TypeFile
+	}
+	switch t := f.PortType(); t {
+	case flow.TypeText, flow.TypeNumber, flow.TypeBoolean, flow.TypeList:
+		return t
+	}
+	return flow.TypeJSON
+}
+
+func cutName(title string) string {
+	if runes := []rune(title); len(runes) > 100 {
+		return string(runes[:100])
+	}
+	return title
+}

@@ -1,0 +1,286 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) keyRoutes() []route {
+	return slices.Concat([]route{
+		{http.MethodGet, "/keys", web.Viewer, (*call).listKeys},
+		{http.MethodPost, "/keys", web.Editor, (*call).createKey},
+		{http.MethodGet, "/keys/new", web.Editor, (*call).newKey},
+		{http.MethodGet, "/keys/:key", web.Viewer, (*call).showKey},
+		{http.MethodPost, "/keys/:key", web.Editor, (*call).changeKey},
+		{http.MethodPost, "/keys/:key/roll", web.Editor, (*call).rollKey},
+		{http.MethodPost, "/keys/:key/end", web.Editor, (*call).endPreviousKey},
+		{http.MethodPost, "/keys/:key/revoke", web.Editor, (*call).revokeKey},
+	}, s.flowKeyRoutes())
+}
+
+// keyring makes and changes keys in the name of whoever asks.
+func (c *call) keyring() *flow.Keyring {
+	return &flow.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
+}
+
+// keyNames are what rows of keys name by ID.
+type keyNames struct {
+	heads  []flow.Flow
+	makers map[string]flow.KeyMaker
+	flows  map[string]string
+	now    time.Time
+}
+
+func (c *call) keyNames() (n keyNames, err error) {
+	if n.makers, err = c.s.Store.ListKeyMakers(c.Ctx(), c.WorkspaceID()); err != nil {
+		return n, err
+	}
+	if n.heads, err = c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID()); err != nil {
+		return n, err
+	}
+	n.now, n.flows = c.s.Now(), map[string]string{}
+	for i := range n.heads {
+		n.flows[n.heads[i].ID] = n.heads[i].Name
+	}
+	return n, nil
+}
+
+func (n keyNames) row(k *flow.Key) views.KeyRow {
+	row := views.KeyRow{Key: *k, Now: n.now}
+	row.Hash, row.Previous.Hash = "", "" // a page has no use for them
+	for _, id := range k.Flows {
+		row.FlowNames = append(row.FlowNames, n.flows[id])
+	}
+	slices.Sort(row.FlowNames)
+	maker, known := n.makers[k.CreatedBy]
+	switch {
+	case known:
+		row.MadeBy, row.Former = maker.Name, !maker.Member
+	case k.CreatedBy == "cli":
+		row.MadeBy = "the command line"
+	default:
+		row.MadeBy = "somebody"
+	}
+	return row
+}
+
+// listKeys is GET /keys: those that work, or all.
+func (c *call) listKeys() error {
+	return c.keysPage(http.StatusOK, views.KeysPage{All: c.QueryParam("show") == "all"})
+}
+
+// keysPage fills in the list; what works and ends soonest stands first.
+func (c *call) keysPage(status int, page views.KeysPage) error {
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	names, err := c.keyNames()
+	if err != nil {
+		return err
+	}
+	page.MayEdit, page.Now = c.MayEdit(), names.now
+	slices.Reverse(keys) // the newest first
+	for i := range keys {
+		k := &keys[i]
+		if k.State(names.now) == flow.KeyActive {
+			page.Active++
+		} else if page.Ended++; !page.All {
+			continue
+		}
+		page.Keys = append(page.Keys, names.row(k))
+	}
+	return c.Render(status, views.Keys(c.Page("Keys", views.SectionKeys), page))
+}
+
+// newKey is GET /keys/new.
+func (c *call) newKey() error {
+	form, err := c.keyForm(nil)
+	if err != nil {
+		return err
+	}
+	return c.newKeyPage(http.StatusOK, form)
+}
+
+func (c *call) newKeyPage(status int, form views.KeyForm) error {
+	return c.Render(status, views.NewKey(c.Page("New key", views.SectionKeys), form))
+}
+
+// createKey is POST /keys. The answer itself has the key's text: it is kept
+// nowhere that another page could show it from.
+func (c *call) createKey() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	form, err := c.keyForm(nil)
+	if err != nil {
+		return err
+	}
+	c.typedKey(&form)
+	k, text, err := c.makeKey(&form)
+	switch {
+	case errors.Is(err, errKeyRefused):
+		return c.newKeyPage(http.StatusUnprocessableEntity, form)
+	case errors.Is(err, errKeyMade):
+		c.Toast(views.ToneWait, errKeyMade.Error())
+		return c.Redirect(views.KeyPath(k.ID))
+	case err != nil:
+		return err
+	}
+	made, err := c.madeKey(k, text, "/keys")
+	if err != nil {
+		return err
+	}
+	return c.keysPage(http.StatusOK, views.KeysPage{Made: made})
+}
+
+// madeKey is a key for the one page that shows its text.
+func (c *call) madeKey(k *flow.Key, text, done string) (*views.MadeKey, error) {
+	names, err := c.keyNames()
+	if err != nil {
+		return nil, err
+	}
+	secret, err := c.s.Store.KeyWebhookSecret(c.Ctx(), k.WorkspaceID, k.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &views.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
+}
+
+func (c *call) findKey() (*flow.Key, error) {
+	return c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), c.Param("key"))
+}
+
+// showKey is GET /keys/{key}.
+func (c *call) showKey() error {
+	k, err := c.findKey()
+	if err != nil {
+		return err
+	}
+	return c.keyPage(http.StatusOK, k, views.KeyPage{})
+}
+
+// keyPage fills in the key, and its form unless that has something to say.
+func (c *call) keyPage(status int, k *flow.Key, page views.KeyPage) error {
+	names, err := c.keyNames()
+	if err != nil {
+		return err
+	}
+	page.Key, page.MayEdit = names.row(k), c.MayEdit()
+	if page.Form.Existing == nil {
+		page.Form = c.keyFormOf(k, names.heads)
+	}
+	return c.Render(status, views.Key(c.Page(k.Name, views.SectionKeys), page))
+}
+
+// changeKey is POST /keys/{key}: name, flows, expiry and limits.
+func (c *call) changeKey() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	k, err := c.findKey()
+	if err != nil {
+		return err
+	}
+	form, err := c.keyForm(k)
+	if err != nil {
+		return err
+	}
+	c.typedKey(&form)
+	wanted := c.readKey(&form)
+	if len(form.Errors) == 0 {
+		_, err = c.keyring().Change(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, wanted)
+		if err = refuseKey(&form, err); err != nil && !errors.Is(err, errKeyRefused) {
+			return err
+		}
+	}
+	if len(form.Errors) > 0 {
+		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Form: form})
+	}
+	c.Toast(views.ToneOK, "“"+wanted.Name+"” is saved. It holds from the next call on.")
+	return c.Redirect(views.KeyPath(k.ID))
+}
+
+// rollKey is POST /keys/{key}/roll. Like a new key, the new text is in the
+// answer alone.
+func (c *call) rollKey() error {
+	k, text, err := c.roll()
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
+		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Error: e.Message})
+	}
+	if err != nil {
+		return err
+	}
+	made, err := c.madeKey(k, text, views.KeyPath(k.ID))
+	if err != nil {
+		return err
+	}
+	return c.keyPage(http.StatusOK, k, views.KeyPage{Made: made})
+}
+
+// roll gives the key of the path a new text. With an error of the person's the
+// key comes back as it is.
+func (c *call) roll() (*flow.Key, string, error) {
+	if err := c.ParseForm(); err != nil {
+		return nil, "", err
+	}
+	k, err := c.findKey()
+	if err != nil {
+		return nil, "", err
+	}
+	overlap, ok := readOverlap(c.FormValue("overlap"))
+	if !ok && c.FormValue("overlap") != "" { // a key that has stopped is not asked
+		return k, "", flow.Errorf(flow.CodeInputInvalid, "Choose how long the old key works on.")
+	}
+	rolled, text, err := c.keyring().Roll(c.Ctx(), c.Actor(), c.WorkspaceID(), k.ID, c.FormValue("prefix"), overlap)
+	if err != nil {
+		return k, "", err
+	}
+	return rolled, text, nil
+}
+
+// endPreviousKey is POST /keys/{key}/end: the text before stops now.
+func (c *call) endPreviousKey() error {
+	k, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "The old key has stopped.")
+	return c.Redirect(views.KeyPath(k.ID))
+}
+
+// revokeKey is POST /keys/{key}/revoke.
+func (c *call) revokeKey() error {
+	k, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "“"+k.Name+"” is revoked.")
+	return c.Redirect("/keys")
+}
+
+// keyWarnings are the keys in use that will stop soon, for owners: somebody has
+// to roll them before their callers are refused.
+func (c *call) keyWarnings() ([]views.KeyWarning, error) {
+	if !c.Member.Role.AtLeast(flow.MemberOwner) {
+		return nil, nil
+	}
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return nil, err
+	}
+	var list []views.KeyWarning
+	for i := range keys {
+		if k := &keys[i]; k.EndsSoon(c.s.Now()) && k.Uses > 0 {
+			list = append(list, views.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
+		}
+	}
+	slices.SortFunc(list, func(a, b views.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	return list, nil
+}

@@ -1,0 +1,205 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) flowKeyRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/keys", web.Viewer, (*call).showFlowKeys},
+		{http.MethodPost, "/flows/:flow/keys", web.Editor, (*call).createFlowKey},
+		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, (*call).rollFlowKey},
+		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, (*call).endPreviousFlowKey},
+		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, (*call).revokeFlowKey},
+	}
+}
+
+// flowKeys is the part of the pane that shows the keys of a flow.
+func (c *call) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
+	panel := views.FlowKeysPanel{}
+	err := c.fillFlowKeys(f, keys, &panel)
+	return views.FlowKeys(panel), err
+}
+
+// fillFlowKeys fills in those of the workspace's keys that may call the flow, and
+// a form for another unless the panel has one.
+func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *views.FlowKeysPanel) error {
+	names, err := c.keyNames()
+	if err != nil {
+		return err
+	}
+	panel.FlowID, panel.Flow, panel.MayEdit = f.ID, f.Name, c.MayEdit()
+	for i := range slices.Backward(keys) { // the newest first
+		if k := &keys[i]; k.State(names.now) == flow.KeyActive && k.Allows(f.ID) {
+			panel.Keys = append(panel.Keys, names.row(k))
+		}
+	}
+	if panel.Form.ID == "" {
+		panel.Form = c.flowKeyForm(f, keys)
+	}
+	return nil
+}
+
+// flowKeyForm proposes a key, named after the flow, that one click makes.
+func (c *call) flowKeyForm(f *flow.Flow, keys []flow.Key) views.KeyForm {
+	return views.KeyForm{
+		ID: c.s.IDs.New(flow.PrefixKey), Name: freeKeyName(f.Name, keys), Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
+		Within: "flow-", Now: c.s.Now(), Errors: views.Errors{},
+	}
+}
+
+// freeKeyName is a name that no key of the workspace has: the flow's, or the
+// flow's and a number.
+func freeKeyName(name string, keys []flow.Key) string {
+	if runes := []rune(name); len(runes) > 90 {
+		name = strings.TrimSpace(string(runes[:90]))
+	}
+	taken := func(name string) bool {
+		return slices.ContainsFunc(keys, func(k flow.Key) bool { return k.Name == name })
+	}
+	free := name
+	for n := 2; taken(free); n++ {
+		free = name + " " + strconv.Itoa(n)
+	}
+	return free
+}
+
+// showFlowKeys is GET /flows/{flow}/keys.
+func (c *call) showFlowKeys() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{})
+}
+
+func (c *call) answerFlowKeys(status int, f *flow.Flow, panel views.FlowKeysPanel) error {
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return err
+	}
+	if err := c.fillFlowKeys(f, keys, &panel); err != nil {
+		return err
+	}
+	if c.IsFragment() {
+		return c.Render(status, views.FlowKeys(panel))
+	}
+	return c.Render(status, views.FlowKeysPage(c.Page("Keys of "+f.Name, views.SectionKeys), panel))
+}
+
+// createFlowKey is POST /flows/{flow}/keys: a key for this flow alone.
+func (c *call) createFlowKey() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	form := views.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: views.Errors{}}
+	c.typedKey(&form)
+	form.Only, form.Flows = true, []string{f.ID}
+	k, text, err := c.makeKey(&form)
+	switch {
+	case errors.Is(err, errKeyRefused):
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Form: form})
+	case errors.Is(err, errKeyMade):
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Error: errKeyMade.Error()})
+	case err != nil:
+		return err
+	}
+	return c.showFlowKey(f, k, text)
+}
+
+// showFlowKey shows a key's text, and tells the snippets of it.
+func (c *call) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
+	done := ""
+	if !c.IsFragment() {
+		done = "/flows/" + f.ID + "/keys"
+	}
+	made, err := c.madeKey(k, text, done)
+	if err != nil {
+		return err
+	}
+	c.Trigger("key:made", map[string]string{"text": text})
+	return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{Made: made})
+}
+
+// findFlowKey finds the flow of the path, and holds that the key may call it.
+func (c *call) findFlowKey() (*flow.Flow, error) {
+	f, err := c.FindFlow()
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.findKey()
+	if err != nil {
+		return nil, err
+	}
+	if !k.Allows(f.ID) {
+		return nil, web.ErrNotFound
+	}
+	return f, nil
+}
+
+func (c *call) rollFlowKey() error {
+	f, err := c.findFlowKey()
+	if err != nil {
+		return err
+	}
+	k, text, err := c.roll()
+	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Error: e.Message})
+	}
+	if err != nil {
+		return err
+	}
+	return c.showFlowKey(f, k, text)
+}
+
+func (c *call) endPreviousFlowKey() error {
+	f, err := c.findFlowKey()
+	if err != nil {
+		return err
+	}
+	if _, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key")); err != nil {
+		return err
+	}
+	return c.afterFlowKey(f, "The old key has stopped.")
+}
+
+func (c *call) revokeFlowKey() error {
+	f, err := c.findFlowKey()
+	if err != nil {
+		return err
+	}
+	k, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
+	if err != nil {
+		return err
+	}
+	return c.afterFlowKey(f, "“"+k.Name+"” is revoked.")
+}
+
+// afterFlowKey shows the keys of now and says what was done.
+func (c *call) afterFlowKey(f *flow.Flow, said string) error {
+	c.Toast(views.ToneOK, said)
+	if c.IsFragment() {
+		return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{})
+	}
+	return c.Redirect("/flows/" + f.ID + "/keys")
+}
+
+// KeysPanel renders the keys that may call a flow, out of all keys of the
+// workspace.
+func (s *Server) KeysPanel(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
+	return s.newCall(c).flowKeys(f, keys)
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) limitRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/limits", web.Viewer, (*call).showLimits},
+		{http.MethodPost, "/flows/:flow/limits", web.Editor, (*call).saveLimits},
+	}
+}
+
+// showLimits is GET /flows/{id}/limits.
+func (c *call) showLimits() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	return c.limitsForm(http.StatusOK, f, views.LimitsForm{
+		MaxRunning: typedCount(f.MaxRunning), MaxQueued: typedCount(f.MaxQueued),
+		RunsPerDay: typedCount(f.RunsPerDay), USDPerDay: typedDollars(f.USDPerDay),
+	})
+}
+
+// typedCount is a limit as somebody would type it; none is an empty field.
+func typedCount(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func typedDollars(nano int64) string {
+	if nano == 0 {
+		return ""
+	}
+	return flow.Dollars(nano)
+}
+
+// limitsForm shows the form with what is used today and what no budget stops.
+func (c *call) limitsForm(status int, f *flow.Flow, form views.LimitsForm) error {
+	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.MayEdit()
+	budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
+	if err != nil {
+		return err
+	}
+	form.Budgets = shownBudgets(budgets)
+	if f.USDPerDay > 0 {
+		prices, err := c.s.Store.ListPrices(c.Ctx(), c.WorkspaceID())
+		if err != nil {
+			return err
+		}
+		if d, _ := flow.ParseDocument(f.Draft); d != nil {
+			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
+		}
+	}
+	return c.Render(status, views.FlowLimits(c.Page("Limits", views.SectionFlows), form))
+}
+
+// saveLimits is POST /flows/{id}/limits.
+func (c *call) saveLimits() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	form := views.LimitsForm{
+		MaxRunning: c.Trimmed("max_running"), MaxQueued: c.Trimmed("max_queued"),
+		RunsPerDay: c.Trimmed("runs_per_day"), USDPerDay: c.Trimmed("usd_per_day"),
+	}
+	limits := readLimits(&form)
+	if form.Errors = limits.Check(); len(form.Errors) > 0 {
+		return c.limitsForm(http.StatusUnprocessableEntity, f, form)
+	}
+	if err := c.s.Store.SetFlowLimits(c.Ctx(), c.WorkspaceID(), f.ID, limits); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "The limits are saved and hold from now on.")
+	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, f.Limits.Changes(limits))
+}
+
+// readLimits reads what was typed; what is no number becomes one that Check
+// refuses.
+func readLimits(form *views.LimitsForm) flow.Limits {
+	count := func(text string) int64 {
+		if text == "" {
+			return 0
+		}
+		n, ok := flow.ParseCount(text)
+		if !ok {
+			return -1
+		}
+		return n
+	}
+	l := flow.Limits{MaxRunning: count(form.MaxRunning), MaxQueued: count(form.MaxQueued), RunsPerDay: count(form.RunsPerDay)}
+	if form.USDPerDay != "" {
+		usd, ok := flow.ParseUSD(form.USDPerDay)
+		if l.USDPerDay = usd; !ok {
+			l.USDPerDay = -1
+		}
+	}
+	return l
+}

@@ -1,0 +1,9 @@
+package console_test
+
+import (
+	"testing"
+
+	"sluice/handlers/webtest"
+)
+
+func TestMain(m *testing.M) { webtest.Main(m) }

@@ -1,0 +1,168 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) modelRoutes() []route {
+	return []route{
+		{http.MethodGet, "/models", web.Viewer, (*call).showModels},
+		{http.MethodGet, "/models/:owner/:model", web.Viewer, (*call).showModel},
+	}
+}
+
+// showModels is GET /models: hosted ones, those of providers, or built in.
+func (c *call) showModels() error {
+	page := views.ModelsPage{
+		Shelf: views.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
+	}
+	switch page.Shelf {
+	case views.ShelfBuiltIn:
+		page.BuiltIn = c.s.builtIn()
+	case views.ShelfProviders:
+		page.Groups = c.providerGroups(page.Query)
+	default:
+		page.Shelf = views.ShelfHosted
+		c.hostedGroups(&page)
+	}
+	return c.Render(http.StatusOK, views.ModelShelves(c.Page("Models", views.SectionModels), page))
+}
+
+// modelTasks are what models of providers are for.
+var modelTasks = []string{"chat", "embed", "image", "speech", "transcribe"}
+
+// providerGroups are the models of each place, each once: most places give the
+// same list for every task.
+func (c *call) providerGroups(query string) []views.ModelGroup {
+	var groups []views.ModelGroup
+	known := map[string]int{}
+	for _, task := range modelTasks {
+		for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), task, query) {
+			if _, twice := known[g.Title]; !twice {
+				known[g.Title] = len(groups)
+				groups = append(groups, g)
+			}
+		}
+	}
+	return groups
+}
+
+// hostedGroups are the featured models by category, or those that words find.
+func (c *call) hostedGroups(page *views.ModelsPage) {
+	all := c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "")
+	page.Groups = all
+	if page.Query != "" {
+		page.Groups = c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, page.Query)
+	}
+	var kept map[string]bool
+	for _, g := range all {
+		page.Categories = append(page.Categories, g.Title)
+		if g.Title == page.Category {
+			kept = idsOf(g)
+		}
+	}
+	if kept == nil {
+		page.Category = ""
+		return
+	}
+	for i := range page.Groups {
+		g := &page.Groups[i]
+		var models []views.ModelChoice
+		for _, m := range g.Models {
+			if kept[m.ID] && (page.Query != "" || g.Title == page.Category) {
+				models = append(models, m)
+			}
+		}
+		g.Models = models
+	}
+}
+
+func idsOf(g views.ModelGroup) map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range g.Models {
+		ids[m.ID] = true
+	}
+	return ids
+}
+
+// builtInGroup is the palette group of what needs no model of others.
+const builtInGroup = "Built in"
+
+func (s *Server) builtIn() (list []views.BuiltInModel) {
+	for _, k := range s.Kinds.List() {
+		if k.Group == builtInGroup {
+			list = append(list, views.BuiltInModel{Title: k.Title, Icon: k.Icon, Group: views.GroupWord(k.Group), Text: k.Summary})
+		}
+	}
+	return list
+}
+
+// showModel is GET /models/{owner}/{model}: what it takes and puts out.
+func (c *call) showModel() error {
+	id := c.Param("owner") + "/" + c.Param("model")
+	page := views.ModelPage{ID: id, MayEdit: c.MayEdit()}
+	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "") {
+		for _, m := range g.Models {
+			if m.ID == id {
+				page.Title, page.Text = m.Title, m.Text
+			}
+		}
+	}
+	n := &flow.Node{ID: "model", Kind: "hosted_model", Config: map[string]any{}}
+	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, id)
+	if e, ok := errors.AsType[*flow.Error](err); ok && (page.Title != "" || e.Code != flow.CodeModelIncompatible) {
+		page.Why = e.Message
+	} else if ok {
+		return web.ErrNotFound
+	} else if err != nil {
+		return err
+	}
+	n.Config = config
+	if page.Why == "" {
+		c.describe(&page, n)
+	}
+	return c.Render(http.StatusOK, views.HostedModel(c.Page(id, views.SectionModels), page))
+}
+
+// describe fills in what a node of the model takes and puts out.
+func (c *call) describe(page *views.ModelPage, n *flow.Node) {
+	k := c.s.Kinds.For(n)
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if name, isInput := strings.CutPrefix(f.Name, "input."); isInput {
+			page.Inputs = append(page.Inputs, views.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: cutText(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
+		}
+	}
+	page.Open = n.Config["schema"] == nil
+	for _, o := range k.Outputs {
+		page.Outputs = append(page.Outputs, views.ModelOutput{Name: o.Name, Type: string(o.ShownType())})
+	}
+	if version := flow.Text(n.Config["version"]); len(version) > 12 {
+		page.Version = version[:12] + "…"
+	}
+}
+
+// fieldType is the type of a field with what it may be.
+func fieldType(f *flow.Field) string {
+	switch {
+	case f.Options != nil:
+		return cutText(strings.Join(f.Options, " | "), 60)
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s, %g to %g", f.Type, *f.Min, *f.Max)
+	}
+	return string(f.Type)
+}
+
+func cutText(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,272 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// waterfall lays the steps out over time.
+func (v *runView) waterfall(selected string, now time.Time) views.Waterfall {
+	w := views.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
+	begin := v.run.StartedAt
+	if begin.IsZero() {
+		begin = v.run.CreatedAt
+	}
+	end := v.run.EndedAt
+	if end.IsZero() {
+		end = now
+	}
+	w.Span = max(end.Sub(begin), time.Millisecond)
+	for i := range v.steps {
+		s := &v.steps[i]
+		row := views.FallRow{
+			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.why(s), Tries: tries(s),
+			Href: views.StepPath(v.run.ID, s.Path), Attrs: views.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
+		}
+		if s.Attempt > 0 {
+			row.Began, row.Took = true, timeOf(s, end)
+			row.Bars = bars(s, begin, end)
+		}
+		w.Rows = append(w.Rows, row)
+	}
+	return w
+}
+
+// stepLabel is what people call a step: its node's label, or its path inside
+// of another node.
+func (v *runView) stepLabel(s *flow.Step) string {
+	if s.Path == s.Node {
+		return v.label(s.Node)
+	}
+	return s.Path
+}
+
+// tries counts the attempts that failed or led to an end. Waiting for something
+// and going on is no new try.
+func tries(s *flow.Step) int {
+	switch {
+	case s.Attempt == 0:
+		return 0
+	case s.State == flow.StepFailed, s.State == flow.StepRetrying:
+		return max(s.Failures, 1)
+	}
+	return s.Failures + 1
+}
+
+func timeOf(s *flow.Step, now time.Time) time.Duration {
+	if s.EndedAt.IsZero() {
+		return max(0, now.Sub(s.StartedAt))
+	}
+	return max(0, s.EndedAt.Sub(s.StartedAt))
+}
+
+// bars are the attempts of a step and the waits between them.
+func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
+	tries := s.Tries()
+	for i, a := range tries {
+		end, cut := a.EndedAt, false
+		if end.IsZero() {
+			end, cut = now, i < len(tries)-1
+		}
+		if cut {
+			end = tries[i+1].StartedAt
+		}
+		if i > 0 && !tries[i-1].EndedAt.IsZero() {
+			wait := bar(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
+			wait.Title = "waited " + views.Precisely(wait.To-wait.From)
+			list = append(list, wait)
+		}
+		b := bar(begin, a.StartedAt, end, attemptState(s, a, i == len(tries)-1))
+		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, views.Precisely(b.From), views.Precisely(b.To-b.From))
+		if len(tries) > 1 {
+			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
+		}
+		list = append(list, b)
+	}
+	if n := len(tries); n > 0 && !s.State.Ended() && !tries[n-1].EndedAt.IsZero() {
+		last := bar(begin, tries[n-1].EndedAt, now, "pause")
+		last.Title = "waits"
+		list = append(list, last)
+	}
+	return list
+}
+
+// bar spans two times. If the clocks of machines differ, it neither begins nor
+// ends before the bars above it.
+func bar(begin, from, to time.Time, state string) views.FallBar {
+	b := views.FallBar{From: max(0, from.Sub(begin)), State: state}
+	b.To = max(b.From, to.Sub(begin))
+	return b
+}
+
+// attemptState is the word for how an attempt went.
+func attemptState(s *flow.Step, a flow.Attempt, last bool) string {
+	switch {
+	case last && (s.State.Ended() || a.EndedAt.IsZero()):
+		return string(s.State)
+	case a.Error != nil:
+		return string(flow.StepRetrying)
+	case a.Paused:
+		return string(flow.StepWaiting)
+	}
+	return string(flow.StepCanceled)
+}
+
+// why says why a step has nothing to show.
+func (v *runView) why(s *flow.Step) string {
+	switch s.State {
+	case flow.StepReused:
+		return "taken over from the run before"
+	case flow.StepCanceled:
+		return "not reached"
+	case flow.StepPending:
+		return "to come"
+	case flow.StepSkipped:
+		return "skipped: " + v.whySkipped(s.Node)
+	}
+	return ""
+}
+
+func (v *runView) whySkipped(node string) string {
+	if n := v.doc.Node(node); n != nil && n.Disabled {
+		return "it is disabled"
+	}
+	reason := "nothing came to it"
+	for _, e := range v.doc.Edges {
+		if e.ToNode() != node {
+			continue
+		}
+		from := v.step(e.FromNode())
+		if from == nil {
+			continue
+		}
+		_, port, _ := strings.Cut(e.From, ".")
+		_, given := from.Outputs[port]
+		switch {
+		case from.State == flow.StepSkipped:
+			reason = fmt.Sprintf("“%s” was skipped", v.label(from.Node))
+		case !given && from.State.Ended():
+			return fmt.Sprintf("“%s” was not taken", port)
+		}
+	}
+	return reason
+}
+
+func (v *runView) step(path string) *flow.Step {
+	for i := range v.steps {
+		if v.steps[i].Path == path {
+			return &v.steps[i]
+		}
+	}
+	return nil
+}
+
+// stepView is the selected step in full.
+func (v *runView) stepView(path string, kinds *flow.Registry) *views.StepView {
+	s := v.step(path)
+	if s == nil {
+		return nil
+	}
+	out := &views.StepView{
+		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.about(s, kinds),
+		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error),
+		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
+	}
+	if s.Attempt == 0 && s.State != flow.StepReused {
+		if why := v.why(s); why != "" {
+			out.Note = web.Sentence(why)
+		}
+	}
+	if list := s.Tries(); len(list) > 1 || s.Error != nil {
+		for i, a := range list {
+			out.Tries = append(out.Tries, v.tryLine(s, a, i == len(list)-1))
+		}
+	}
+	return out
+}
+
+func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) views.TryLine {
+	state := attemptState(s, a, last)
+	t := views.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: views.ToneNone}
+	if !a.EndedAt.IsZero() {
+		t.Took = views.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
+	}
+	switch {
+	case a.Error != nil:
+		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, views.ToneBad
+	case a.Paused:
+		t.Text, t.Tone = "went on waiting", views.ToneWait
+	case a.EndedAt.IsZero() && !last:
+		t.Text = "cut short by a restart"
+	case state == string(flow.StepSucceeded):
+		t.Tone = views.ToneOK
+	}
+	return t
+}
+
+// about is the kind of a step, the model that it asked, and what that used.
+func (v *runView) about(s *flow.Step, kinds *flow.Registry) string {
+	var parts []string
+	kind := s.Kind
+	if n := v.doc.Node(s.Node); kind == "" && n != nil {
+		kind = n.Kind
+	}
+	if k := kinds.Find(kind); k != nil {
+		kind = k.Title
+	}
+	parts = append(parts, kind)
+	if model, _ := s.Input["model"].(string); model != "" {
+		parts = append(parts, model)
+	}
+	if s.Usage.InputTokens+s.Usage.OutputTokens > 0 {
+		parts = append(parts, fmt.Sprintf("%s → %s tokens", views.Count(int(s.Usage.InputTokens)), views.Count(int(s.Usage.OutputTokens))))
+	}
+	if s.Usage.CostNanoUSD > 0 {
+		parts = append(parts, views.Money(s.Usage.CostNanoUSD/1000))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// runPicture is the flow as it was, with the states of its steps.
+func (s *Server) runPicture(v *runView, selected string) views.Picture {
+	if v.doc == nil {
+		return views.Picture{}
+	}
+	d := s.NewDrawing("The flow as it was, with the state of each step")
+	for i := range v.doc.Nodes {
+		n := &v.doc.Nodes[i]
+		step := v.step(n.ID)
+		if step == nil { // a note
+			continue
+		}
+		box := d.Node(n, string(step.State))
+		box.Href, box.Attrs, box.Current = templ.SafeURL(views.StepPath(v.run.ID, n.ID)), views.StepAttrs(v.run.ID, n.ID), n.ID == selected
+		if step.Attempt > 0 && step.State.Ended() {
+			box.Detail = views.Precisely(timeOf(step, v.run.EndedAt))
+		}
+	}
+	for _, e := range v.doc.Edges {
+		d.Edge(e, v.carried(e))
+	}
+	return d.Done()
+}
+
+// carried tells whether a value went over an edge.
+func (v *runView) carried(e flow.Edge) string {
+	from, to := v.step(e.FromNode()), v.step(e.ToNode())
+	if from == nil || to == nil {
+		return "idle"
+	}
+	_, port, _ := strings.Cut(e.From, ".")
+	if _, given := from.Outputs[port]; given && to.State != flow.StepSkipped {
+		return "carried"
+	}
+	return "idle"
+}

@@ -1,0 +1,169 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/console"
+	"sluice/handlers/web"
+	"sluice/handlers/webtest"
+)
+
+func TestRunPage(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	viewer := h.As(flow.MemberViewer)
+	t.Run("that succeeded at the second attempt", func(t *testing.T) {
+		id := h.Flow(webtest.Fetching(webtest.Asked(t, 1)))
+		h.Publish(id)
+		run, err := h.Call(id, h.Key("production"), map[string]any{"q": "it's <b>"})
+		if err != nil || run.State != flow.RunSucceeded {
+			t.Fatalf("%v %+v", err, run.Error)
+		}
+		page := viewer.Get("/runs/"+run.ID).Is(200).Has("Ask around", run.ID, "succeeded", "v1", "production", "4 of 4 done",
+			"you said it&#39;s &lt;b&gt;, please", `attempt 1: retrying`, `attempt 2: succeeded`, "Copy as cURL").Lacks("Rerun", "Cancel run", "run-live-")
+		if !strings.Contains(page.Body, `class="box g-source succeeded"`) {
+			t.Error("the picture has no states")
+		}
+		step := viewer.Get("/runs/"+run.ID+"?step=ask").Has("Attempts", "http_failed: ", `aria-current`)
+		if strings.Index(step.Body, "http_failed") < strings.Index(step.Body, "Steps") {
+			t.Error("a run that succeeded has an error box")
+		}
+		viewer.Get("/flows/" + id + "/runs/" + run.ID).RedirectsTo("/runs/" + run.ID)
+		viewer.Get("/flows/flow_00000000000000000000000000/runs/" + run.ID).Is(404)
+	})
+	t.Run("that failed says what to do", func(t *testing.T) {
+		id := h.Flow(webtest.Fetching(webtest.Asked(t, 99)))
+		h.Publish(id)
+		run, err := h.Call(id, nil, map[string]any{"q": "hello"})
+		if err != nil || run.State != flow.RunFailed {
+			t.Fatalf("%v %+v", err, run)
+		}
+		viewer.Get("/runs/"+run.ID).Is(200).Has(`role="alert"`, "http_failed", "Ask the server", "retries help with what passes", "attempt 3: failed", `id="step"`, "not reached").Lacks("Rerun from")
+		editor := h.As(flow.MemberEditor)
+		editor.Get("/runs/"+run.ID).Has("Rerun from “Ask the server”", "reuses 2 finished steps")
+		to := editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"ask"}}).Is(303).Header.Get("Location")
+		h.Ended(strings.TrimPrefix(to, "/runs/"))
+		editor.Get(to).Is(200).Has("Rerun of", run.ID, "from “Ask the server”", "taken over from the run before", ">you<")
+		editor.Post("/runs/"+run.ID+"/rerun", url.Values{"from": {"nobody"}}).Is(422)
+	})
+	t.Run("that is erased says so", func(t *testing.T) {
+		id := h.Flow(webtest.PublishGreeting)
+		h.Publish(id)
+		run, _ := h.Call(id, h.Key("k2"), map[string]any{"who": "Ada"})
+		if err := h.Store.EraseRun(context.Background(), flow.DefaultWorkspace, id, run.ID, flow.CodeRunExpired); err != nil {
+			t.Fatal(err)
+		}
+		h.As(flow.MemberEditor).Get("/runs/"+run.ID).Is(200).Has("The content of this run is gone", "succeeded", "v1").Lacks("Ada,", "Inputs and outputs", "Rerun", "cURL")
+	})
+}
+
+func TestRunPageFollows(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(s.Close)
+	id := h.Flow(webtest.Fetching(s.URL))
+	h.Publish(id)
+	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Trigger: flow.TriggerAPI, Given: map[string]any{"q": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	editor, path := h.As(flow.MemberEditor), "/runs/"+out.Run.ID
+	page := editor.Get(path+"?step=ask").Is(200).Has("running", "Cancel run", `data-hx-trigger="load`, "step=ask")
+	seen := strings.Split(strings.SplitAfter(page.Body, "events?seen=")[1], "&")[0]
+	news := make(chan *answerOf, 1)
+	go func() { news <- &answerOf{editor.Fragment().Get(path + "/events?step=ask&seen=" + seen)} }()
+	editor.Post(path+"/cancel", nil).RedirectsTo(path)
+	got := <-news
+	got.Is(200).Has(`id="run"`).Lacks("<html")
+	h.Ended(out.Run.ID)
+	editor.Fragment().Get(path+"/events?seen=0&step=ask").Has("canceled").Lacks("run-live-", "Cancel run")
+	editor.Post(path+"/cancel", nil).RedirectsTo(path)
+	close(answer)
+}
+
+// answerOf carries an answer over a channel.
+type answerOf struct{ *webtest.Answer }
+
+func TestRunPageIsForMembers(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	foreign := h.ForeignFlow()
+	h.PublishIn("foreign", foreign)
+	out, err := h.Runner.StartRun(context.Background(), flow.Start{WorkspaceID: "foreign", FlowID: foreign, Trigger: flow.TriggerAPI, Given: map[string]any{"who": "x"}, Wait: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, viewer := h.As(flow.MemberOwner), h.As(flow.MemberViewer)
+	missing := owner.Get("/runs/run_00000000000000000000000000").Is(404).Body
+	for _, path := range []string{"/runs/" + out.Run.ID, "/runs/nonsense", "/runs/" + out.Run.ID + "/events"} {
+		if owner.Get(path).Is(404).Body != missing {
+			t.Errorf("%s answers otherwise than a run that is missing", path)
+		}
+	}
+	for _, act := range []string{"/cancel", "/rerun"} {
+		owner.Post("/runs/"+out.Run.ID+act, nil).Is(404)
+		viewer.Post("/runs/"+out.Run.ID+act, nil).Is(403)
+	}
+}
+
+// TestCURL gives the command to a real shell whose curl writes its arguments.
+func TestCURL(t *testing.T) {
+	t.Parallel()
+	hostile := "it's $(touch /nowhere) `x` \"q\" \\ \n new <b> !!"
+	run := &flow.Run{FlowID: "flow_1", Draft: true, Inputs: map[string]any{"text": hostile}}
+	s := &console.Server{Site: &web.Site{Config: web.Config{PublicURL: "https://flows.example.com"}}}
+	command, err := s.Curl(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `curl() { for a in "$@"; do printf '%s\0' "$a"; done; }; `+command).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for _, want := range []string{"https://flows.example.com/v1/flow/flow_1/run", "Authorization: Bearer slu_YOUR_KEY", "Prefer: wait=30"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%q is missing in %q", want, args)
+		}
+	}
+	body, err := flow.DecodeJSON([]byte(args[len(args)-1]))
+	if want := map[string]any{"text": hostile, "run_options": map[string]any{"version": "draft"}}; err != nil || !reflect.DeepEqual(body, any(want)) {
+		t.Errorf("the body is %q, want %v", args[len(args)-1], want)
+	}
+	run.Inputs["text"] = strings.Repeat("x", console.MaxCURL)
+	if command, err := s.Curl(run); command != "" || err != nil {
+		t.Error("a command that no shell takes")
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	for _, code := range []flow.Code{
+		flow.CodeProviderAuth, flow.CodeProviderRateLimited, flow.CodeProviderRejected, flow.CodeProviderUnavailable, flow.CodeModelNotFound,
+		flow.CodeModelIncompatible, flow.CodeOutputInvalid, flow.CodeStepTimeout, flow.CodeRunTimeout, flow.CodeInputInvalid, flow.CodeExpressionFailed,
+		flow.CodeCodeFailed, flow.CodeDestinationBlocked, flow.CodeHTTPFailed, flow.CodeBudgetExceeded, flow.CodePoisoned, flow.CodeInternal,
+	} {
+		if console.Advice[code] == "" {
+			t.Errorf("nobody is told what to do about %s", code)
+		}
+	}
+}

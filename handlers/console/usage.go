@@ -1,0 +1,280 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+const (
+	dayForm = time.DateOnly
+	oneDay  = 24 * time.Hour
+	// maxUsageDays bounds a range that is typed; as many days before it are read
+	// to compare.
+	maxUsageDays = 366
+	// topParts is how many flows, keys and models are listed.
+	topParts = 8
+)
+
+func (s *Server) usageRoutes() []route {
+	return []route{{http.MethodGet, "/usage", web.Viewer, (*call).showUsage}}
+}
+
+// usageSpan are days from first to last.
+type usageSpan struct{ first, last time.Time }
+
+func (u usageSpan) days() int { return int(u.last.Sub(u.first)/oneDay) + 1 }
+
+// before is the range of as many days before this one.
+func (u usageSpan) before() usageSpan {
+	return usageSpan{u.first.AddDate(0, 0, -u.days()), u.first.AddDate(0, 0, -1)}
+}
+
+// showUsage is GET /usage.
+func (c *call) showUsage() error {
+	page := views.UsagePage{}
+	span := c.readUsageFilter(&page.Filter)
+	var list views.RunsPage
+	n, err := c.runNames(&list)
+	if err != nil {
+		return err
+	}
+	page.Flows, page.Keys = list.Flows, list.Keys
+	if page.Budgets, err = c.budgets(); err != nil {
+		return err
+	}
+	if page.Quotas, err = c.quotas(); err != nil {
+		return err
+	}
+	if len(page.Filter.Errors) > 0 {
+		return c.Render(http.StatusUnprocessableEntity, views.Usage(c.Page("Usage", views.SectionUsage), page))
+	}
+	rows, err := c.s.Store.Usage(c.Ctx(), c.WorkspaceID(), span.before().first, span.last)
+	if err != nil {
+		return err
+	}
+	fillUsage(&page, span, &n, rows)
+	return c.Render(http.StatusOK, views.Usage(c.Page("Usage", views.SectionUsage), page))
+}
+
+func (c *call) readUsageFilter(f *views.UsageFilter) usageSpan {
+	q := c.Request().URL.Query()
+	*f = views.UsageFilter{
+		Range: q.Get("range"), Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Model: q.Get("model"), Errors: views.Errors{},
+	}
+	today := c.s.Now().UTC().Truncate(oneDay)
+	if f.Range != custom {
+		days, err := strconv.Atoi(f.Range)
+		if err != nil || days != 7 && days != 90 {
+			days = 30
+		}
+		f.Range = strconv.Itoa(days)
+		return usageSpan{today.AddDate(0, 0, 1-days), today}
+	}
+	f.From, f.Until = q.Get("from"), q.Get("until")
+	if f.From == "" && f.Until == "" { // the choice was just made
+		f.From, f.Until = today.AddDate(0, 0, -29).Format(dayForm), today.Format(dayForm)
+	}
+	span := usageSpan{readDay(f.Errors, "from", f.From), readDay(f.Errors, "until", f.Until)}
+	switch {
+	case len(f.Errors) > 0:
+	case span.last.Before(span.first):
+		f.Errors["until"] = "The last day must not be before the first."
+	case span.days() > maxUsageDays:
+		f.Errors["until"] = "Choose a year at most."
+	}
+	return span
+}
+
+func readDay(errors views.Errors, name, text string) time.Time {
+	day, err := time.Parse(dayForm, text)
+	if err != nil {
+		errors[name] = "Choose a day."
+	}
+	return day
+}
+
+// budgets are those of the keys and flows that may use only so much a day.
+func (c *call) budgets() (list []views.UsageBudget, err error) {
+	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return nil, err
+	}
+	for i := range flows {
+		f := &flows[i]
+		if !f.ArchivedAt.IsZero() {
+			continue
+		}
+		budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shownBudgets(budgets)...)
+	}
+	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return nil, err
+	}
+	for i := range keys {
+		k := &keys[i]
+		if !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(c.s.Now()) {
+			continue
+		}
+		budgets, err := c.s.Store.KeyBudgets(c.Ctx(), k)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shownBudgets(budgets)...)
+	}
+	return list, nil
+}
+
+// quotas returns the storage and the quotas of the workspace.
+func (c *call) quotas() (list []views.UsageQuota, err error) {
+	w, err := c.s.Store.FindStorage(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range flow.QuotaKinds {
+		list = append(list, views.UsageQuota{Kind: k, Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
+	}
+	return list, nil
+}
+
+// shownBudgets are the budgets of one key or flow as pages show them.
+func shownBudgets(budgets []flow.Budget) (list []views.UsageBudget) {
+	for i := range budgets {
+		b := &budgets[i]
+		shown := views.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
+		if b.FlowID != "" {
+			shown.Href = "/flows/" + b.FlowID + "/limits"
+		}
+		if !shown.Runs {
+			shown.Used, shown.Allowed = b.Used/1000, b.Limit/1000
+		}
+		list = append(list, shown)
+	}
+	return list
+}
+
+// usageCount adds up what was used.
+type usageCount struct {
+	views.UsageSum
+	nano int64
+	took flow.Histogram
+}
+
+func (u *usageCount) add(d *flow.UsageDay) {
+	if u.took == nil {
+		u.took = flow.Histogram{}
+	}
+	u.Runs, u.Succeeded, u.Failed, u.Canceled = u.Runs+d.Runs, u.Succeeded+d.Succeeded, u.Failed+d.Failed, u.Canceled+d.Canceled
+	u.InputTokens, u.OutputTokens = u.InputTokens+d.Usage.InputTokens, u.OutputTokens+d.Usage.OutputTokens
+	u.nano += d.Usage.CostNanoUSD
+	u.took[d.Bucket] += d.Succeeded + d.Failed
+}
+
+func (u *usageCount) sum() views.UsageSum {
+	s := u.UsageSum
+	s.Micros, s.Median, s.P95 = (u.nano+500)/1000, u.took.Quantile(0.5), u.took.Quantile(0.95)
+	return s
+}
+
+// usageCounts are sums by name.
+type usageCounts map[string]*usageCount
+
+func (m usageCounts) add(name string, d *flow.UsageDay) {
+	if m[name] == nil {
+		m[name] = &usageCount{}
+	}
+	m[name].add(d)
+}
+
+// fillUsage counts the rows of the range and of the one before it.
+func fillUsage(page *views.UsagePage, span usageSpan, n *names, rows []flow.UsageDay) {
+	var now, before usageCount
+	days, flows, keys, models, all := usageCounts{}, usageCounts{}, usageCounts{}, usageCounts{}, map[string]bool{}
+	first := span.first.Format(dayForm)
+	for i := range rows {
+		d := &rows[i]
+		if d.Model != "" {
+			all[d.Model] = true
+		}
+		if !used(&page.Filter, d) {
+			continue
+		}
+		if d.Day < first {
+			before.add(d)
+			continue
+		}
+		now.add(d)
+		days.add(d.Day, d)
+		flows.add(d.FlowID, d)
+		keys.add(d.KeyID, d)
+		if d.Model != "" {
+			models.add(d.Model, d)
+		}
+	}
+	page.Total, page.Previous = now.sum(), before.sum()
+	for _, m := range slices.Sorted(maps.Keys(all)) {
+		page.Models = append(page.Models, views.Option{Value: m, Label: m})
+	}
+	for day := span.first; !day.After(span.last); day = day.AddDate(0, 0, 1) {
+		sum := views.UsageSum{}
+		if u := days[day.Format(dayForm)]; u != nil {
+			sum = u.sum()
+		}
+		page.Days = append(page.Days, views.UsageDay{Day: day, UsageSum: sum})
+	}
+	f := &page.Filter
+	page.TopFlows = topUsage(f, "flow", flows, n.flows, "")
+	page.TopKeys = topUsage(f, "key", keys, n.keys, "Without a key")
+	page.TopModels = topUsage(f, "model", models, nil, "")
+}
+
+// used tells whether a row is of what was chosen.
+func used(f *views.UsageFilter, d *flow.UsageDay) bool {
+	return (f.Flow == "" || d.FlowID == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
+}
+
+// topUsage orders by cost, or by runs where nothing cost anything, or by tokens
+// where nothing ran.
+func topUsage(f *views.UsageFilter, param string, counts usageCounts, labels map[string]string, nameless string) (parts []views.UsagePart) {
+	amount, text := usageMeasure(counts)
+	var total int64
+	for _, u := range counts {
+		total += amount(u)
+	}
+	ids := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(amount(counts[b]), amount(counts[a])), cmp.Compare(a, b))
+	})
+	for _, id := range ids[:min(len(ids), topParts)] {
+		part := views.UsagePart{Name: cmp.Or(labels[id], id, nameless), Amount: text(amount(counts[id])), Share: float64(amount(counts[id])) / float64(max(1, total))}
+		if id != "" {
+			part.Href = f.With(param, id)
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func(int64) string) {
+	var nano, runs int64
+	for _, u := range counts {
+		nano, runs = nano+u.nano, runs+u.Runs
+	}
+	switch {
+	case nano > 0:
+		return func(u *usageCount) int64 { return u.nano }, func(n int64) string { return views.Money((n + 500) / 1000) }
+	case runs > 0:
+		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return views.Count(int(n)) + " runs" }
+	}
+	return func(u *usageCount) int64 { return u.InputTokens + u.OutputTokens }, func(n int64) string { return views.Count(int(n)) + " tokens" }
+}

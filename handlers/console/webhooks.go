@@ -1,0 +1,395 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/snippets"
+	"sluice/views"
+)
+
+func (s *Server) webhookRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, (*call).showWebhooks},
+		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, (*call).showSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, (*call).rotateSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, (*call).endSecret},
+		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, (*call).testWebhook},
+	}
+}
+
+// readOverlap reads for how long what is replaced works on; false when it is
+// none of the choices.
+func readOverlap(text string) (time.Duration, bool) {
+	if !slices.ContainsFunc(views.Overlaps, func(o views.Option) bool { return o.Value == text }) {
+		return 0, false
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil
+}
+
+// showWebhooks is GET /flows/{id}/webhooks.
+func (c *call) showWebhooks() error {
+	return c.webhooksPage(http.StatusOK, func(*views.WebhooksPage) {})
+}
+
+// webhooksPage shows the page with what an answer adds to it.
+func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	sent, err := c.webhookNodes(f)
+	if err != nil {
+		return err
+	}
+	for i := range sent {
+		n, err := c.webhookView(f, &sent[i])
+		if err != nil {
+			return err
+		}
+		page.Shared = page.Shared || n.Signing != nil && n.Signing.Inherited
+		page.Nodes = append(page.Nodes, n)
+	}
+	if page.Endpoints, err = c.endpoints(f.ID, false); err != nil {
+		return err
+	}
+	secrets, err := c.s.Store.SigningSecrets(c.Ctx(), c.WorkspaceID(), f.ID)
+	if err != nil {
+		return err
+	}
+	page.Signing = views.SigningBox{Anchor: "secret", Label: "the flow", Before: untils(secrets)}
+	add(&page)
+	if page.Snippets, err = c.verifySnippets(f, page.ShownSecret()); err != nil {
+		return err
+	}
+	return c.Render(status, views.Webhooks(c.Page("Webhooks of "+f.Name, views.SectionFlows), page))
+}
+
+// verifySnippets are programs that check a signature, in every language that
+// receives requests.
+func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, err error) {
+	d, _ := flow.ParseDocument(f.Draft)
+	if d == nil {
+		return nil, nil
+	}
+	wanted := snippets.CallOf(c.s.PublicURL, f, d.Inputs(c.s.Kinds), d.Outputs(c.s.Kinds))
+	wanted.Webhook.Secret = secret
+	for _, l := range snippets.Languages() {
+		code, err := snippets.Render(l.ID, snippets.MannerWebhook, wanted)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, views.Panel{Label: l.Name, Content: views.VerifyCode(l.Name, code, views.Highlighted(snippets.Highlight(l.ID, code)))})
+	}
+	return list, nil
+}
+
+// untils returns when replaced secrets stop signing.
+func untils(secrets []flow.SigningSecret) (list []time.Time) {
+	for _, s := range secrets {
+		if !s.Until.IsZero() {
+			list = append(list, s.Until)
+		}
+	}
+	return list
+}
+
+// signer returns the webhook node whose secret a form is about, or nil for the
+// flow.
+func (c *call) signer() (*flow.Flow, *sendingNode, error) {
+	if err := c.ParseForm(); err != nil {
+		return nil, nil, err
+	}
+	f, err := c.FindFlow()
+	if err != nil || c.FormValue("node") == "" {
+		return f, nil, err
+	}
+	list, err := c.webhookNodes(f)
+	for i := range list {
+		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
+			return f, n, nil
+		}
+	}
+	if err == nil {
+		err = flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
+	}
+	return nil, nil, err
+}
+
+// inBox changes how the page shows one secret.
+func inBox(n *sendingNode, set func(*views.SigningBox)) func(*views.WebhooksPage) {
+	return func(p *views.WebhooksPage) {
+		if n == nil {
+			set(&p.Signing)
+			return
+		}
+		for i := range p.Nodes {
+			if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from && v.Signing != nil {
+				set(v.Signing)
+			}
+		}
+	}
+}
+
+// target names the owner of a secret for the audit log.
+func (n *sendingNode) target(f *flow.Flow) string {
+	if n == nil {
+		return f.Name
+	}
+	return strings.TrimSpace("webhook " + n.ID + " " + n.host)
+}
+
+// showSecret is POST secret: the page with the secret on it. That somebody saw
+// it is written down first.
+func (c *call) showSecret() error {
+	f, n, err := c.signer()
+	if err != nil {
+		return err
+	}
+	var secrets []flow.SigningSecret
+	if n == nil {
+		secrets, err = c.s.Store.SigningSecrets(c.Ctx(), c.WorkspaceID(), f.ID)
+	} else {
+		var s flow.WebhookSecret
+		s, err = c.s.Store.WebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+		secrets = s.Secrets
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.Audit("flow.secret.read", f.ID, n.target(f)); err != nil {
+		return err
+	}
+	return c.webhooksPage(http.StatusOK, inBox(n, func(b *views.SigningBox) { b.Secret = secrets[0].Secret }))
+}
+
+// rotateSecret is POST rotate: a new secret, beside which the old one signs for
+// a while.
+func (c *call) rotateSecret() error {
+	f, n, err := c.signer()
+	if err != nil {
+		return err
+	}
+	wrong := func(text string) error {
+		return c.webhooksPage(http.StatusUnprocessableEntity, inBox(n, func(b *views.SigningBox) { b.Error = text }))
+	}
+	overlap, ok := readOverlap(c.FormValue("overlap"))
+	if !ok {
+		return wrong("Choose one of these.")
+	}
+	if n == nil {
+		_, err = c.s.Store.RotateSigning(c.Ctx(), c.WorkspaceID(), f.ID, overlap)
+	} else {
+		_, err = c.s.Store.RotateWebhookSecret(c.Ctx(), c.webhookOwner(f, n), overlap)
+	}
+	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {
+		return wrong(flow.AsError(err).Message)
+	}
+	if err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
+	detail := "overlap " + c.FormValue("overlap")
+	if n != nil {
+		detail = n.target(f) + ", " + detail
+	}
+	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.rotate", f.ID, detail)
+}
+
+// endSecret is POST end: replaced secrets stop signing at once.
+func (c *call) endSecret() error {
+	f, n, err := c.signer()
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		err = c.s.Store.EndSigning(c.Ctx(), c.WorkspaceID(), f.ID)
+	} else {
+		err = c.s.Store.EndWebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+	}
+	if err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "Only the new secret signs from now on.")
+	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, n.target(f))
+}
+
+// sendingNode is a webhook node of a document.
+type sendingNode struct {
+	*flow.Node
+	from    string // draft or live
+	live    bool   // the live version has it too, just so
+	url     string // empty when the run decides
+	host    string // as of flow.WebhookOwner
+	outputs []string
+}
+
+// webhookNodes are those of the draft, and those of the live version that the
+// draft has otherwise or not at all.
+func (c *call) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
+	draft, _ := flow.ParseDocument(f.Draft)
+	list = c.sendingNodes(draft, "draft")
+	if f.LiveHash == "" {
+		return list, nil
+	}
+	data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), f.LiveHash)
+	if err != nil {
+		return nil, err
+	}
+	live, _ := flow.ParseDocument(data)
+	for _, n := range c.sendingNodes(live, "live") {
+		i := slices.IndexFunc(list, func(d sendingNode) bool { return d.ID == n.ID && d.from == "draft" })
+		if i >= 0 && string(flow.EncodeJSON(list[i].Config)) == string(flow.EncodeJSON(n.Config)) {
+			list[i].live = true
+		} else {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if k := c.s.Kinds.For(n); k == nil || k.Collects == "" {
+			continue
+		}
+		s := sendingNode{Node: n, from: from, url: d.FixedURL(n), host: d.WebhookHost(n)}
+		chosen, _ := n.Config["outputs"].([]any)
+		for _, o := range d.Outputs(c.s.Kinds) {
+			if len(chosen) == 0 || slices.Contains(chosen, any(o.Name)) {
+				s.outputs = append(s.outputs, o.Name)
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (c *call) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
+	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
+}
+
+// webhookView shows a node without its secret, which may not exist yet.
+func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, err error) {
+	v = n.view()
+	if flow.IsSecretRef(n.Config["secret"]) {
+		return v, nil
+	}
+	secret, err := c.s.Store.PeekWebhookSecret(c.Ctx(), c.webhookOwner(f, n))
+	if err != nil {
+		return v, err
+	}
+	v.Signing = &views.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: untils(secret.Secrets)}
+	if secret.Inherits {
+		v.Secret = "the flow’s secret until you replace it here"
+	}
+	return v, nil
+}
+
+func (n *sendingNode) view() views.WebhookNode {
+	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: flow.ShownURL(n.url), From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
+	if v.Label == "" {
+		v.Label = n.ID
+	}
+	if v.Outputs == "" {
+		v.Outputs = "no output yet"
+	}
+	if name, isRef := flow.SecretRef(n.Config["secret"]); isRef {
+		v.Secret = "the credential “" + name + "”, which is not shown again"
+	}
+	return v
+}
+
+// testMessage is the body of a test: its type says what it is, and its data has
+// the names that a real message has at its top.
+func (n *sendingNode) testMessage(now time.Time) []byte {
+	data := map[string]any{}
+	for _, name := range n.outputs {
+		data[name] = "An example of “" + name + "”."
+	}
+	return flow.EncodeJSON(struct {
+		Type      string         `json:"type"`
+		Timestamp string         `json:"timestamp"`
+		Data      map[string]any `json:"data"`
+	}{"test", now.UTC().Format(flow.TimeForm), data})
+}
+
+// testWebhook is POST test: a real, signed message that says it is a test. What
+// would come by an edge in a run is left out.
+func (c *call) testWebhook() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	list, err := c.webhookNodes(f)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if n := &list[i]; n.ID == c.FormValue("node") && n.from == c.FormValue("from") {
+			return c.sendTest(f, n)
+		}
+	}
+	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
+}
+
+func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
+	typed := strings.TrimSpace(c.FormValue("url"))
+	to := typed
+	if typed == flow.ShownURL(n.url) {
+		to = n.url
+	}
+	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
+		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
+			for i := range p.Nodes {
+				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
+					v.URL, v.Error = typed, trouble
+				}
+			}
+		})
+	}
+	message := &flow.NewDelivery{Node: n.ID, URL: to, Host: n.host, Body: n.testMessage(c.s.Now())}
+	if flow.IsSecretRef(n.Config["secret"]) {
+		message.Secret = n.Config["secret"]
+	}
+	if flow.IsSecretRef(n.Config["signature"]) {
+		message.Signature, message.Header = n.Config["signature"], flow.Text(n.Config["signature_header"])
+		if message.Header == "" {
+			message.Header = "X-Signature"
+		}
+	}
+	d, err := c.s.Store.AddTest(c.Ctx(), c.WorkspaceID(), f.ID, message)
+	if err != nil {
+		return err
+	}
+	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.test", f.ID, flow.ShownURL(to))
+}
+
+// receiverTrouble says why nothing can be sent to an address, as the node would
+// if the address were typed in it; nothing when a test can go there.
+func (c *call) receiverTrouble(n *flow.Node, to string) string {
+	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // no run that could fill it in
+		return "Write it like https://example.com/hooks."
+	}
+	asked := &flow.Node{ID: n.ID, Kind: n.Kind, Config: map[string]any{"url": to}}
+	for _, p := range c.s.Kinds.For(asked).Check(asked) {
+		if p.Pointer == flow.Pointer("url") {
+			return p.Detail
+		}
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package editor_test
+
+import (
+	"strings"
+	"testing"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/input"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+// addInput is an edit of the draft by the canvas.
+const addInput = `document.querySelector("#canvas").commit("Add", [{op: "add", node: {id: "tone", kind: "input", position: {x: 0, y: 400}, config: {name: "tone", type: "text", default: "friendly"}}}])`
+
+// TestAPIPane goes the way of somebody who draws a flow and calls it: the pane
+// follows the draft, publishing clears the marks, a new key stands in the code,
+// and a request that is tried out shows as HTTP and on the canvas.
+func TestAPIPane(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.Live(webtest.TicketRouting)
+	p := h.As(flow.MemberEditor).Tab(webtest.Chromium(t), 1440, 900)
+	for _, name := range []string{"clipboard-read", "clipboard-write"} {
+		webtest.Send(p, cdpbrowser.SetPermission, cdpbrowser.SetPermissionParams{Permission: &cdpbrowser.PermissionDescriptor{Name: name}, Setting: cdpbrowser.PermissionSettingGranted, Origin: h.Http.URL})
+	}
+	p.Open("/flows/" + id)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+
+	// What the tab shows is not asked for while nobody sees it.
+	webtest.Value[bool](p, addInput+`, true`)
+	p.Until(`document.querySelector("#save-state").dataset.state === "saved" && document.querySelector("#canvas").sync.rev > 0`)
+	p.Want(`performance.getEntriesByType("resource").filter((e) => e.name.includes("/api")).length`, "0")
+	p.Want(`document.querySelector("#flow-api a").getAttribute("href")`, `"/flows/`+id+`/api"`)
+	p.Press("A")
+	p.Until(`document.querySelector("#tab-api").getAttribute("aria-selected") === "true"`)
+	p.Until(`document.querySelector("#api-field-tone .tag")?.textContent === "in v2"`)
+	p.Until(`document.querySelector("#api-state").textContent.includes("draft differs: 1 input added")`)
+
+	// An edit while it is seen: focus and scroll stay where they are.
+	p.Push("#api-lang-python")
+	p.Until(`document.querySelector("#api-code").textContent.includes("import")`)
+	webtest.Value[bool](p, `(() => { document.querySelector("#api-manner-stream").focus(); document.querySelector("#canvas").commit("Name", [{op: "set", node: "tone", field: "name", value: "voice"}]); return true; })()`)
+	p.Until(`document.querySelector("#api-field-tone code")?.textContent === "voice"`)
+	p.Want(`document.activeElement.id`, `"api-manner-stream"`)
+
+	p.Push("#api-field-ticket a")
+	p.Until(`document.querySelector("#canvas").chosen().join() === "ticket"`)
+	p.Want(`document.querySelector("#tab-api").getAttribute("aria-selected")`, `"true"`)
+
+	t.Run("is quick", func(t *testing.T) { p.Timed(t) })
+
+	h.Publish(id)
+	h.Server.Editor.AnnounceLive(id, 2)
+	p.Until(`document.querySelector("#api-state").textContent.includes("v2 live") && !document.querySelector("#api-fields .tag")`)
+	p.Until(`document.querySelector("#api-code").textContent.includes("voice") || document.querySelector("#api-code").textContent.includes("ticket")`)
+
+	// A key that was just made stands in the code, and is copied with it.
+	p.Push("#api-lang-curl")
+	p.Until(`document.querySelector("#api-code").textContent.includes("slu_YOUR_KEY")`)
+	webtest.Value[bool](p, `(() => { const f = document.querySelector("#api-keys form"); f.noValidate = true; f.requestSubmit(); return true; })()`)
+	p.Until(`document.querySelector("#flow-keys [data-new-key]") !== null`)
+	p.Until(`document.querySelector("#api-code").textContent.includes(document.querySelector("[data-new-key]").textContent.trim())`)
+	p.Push("[data-copy-from=api-code]")
+	p.Until(`document.querySelector("[data-copy-from=api-code]").dataset.copied !== undefined`)
+	if copied := webtest.Value[string](p, `navigator.clipboard.readText()`); !strings.Contains(copied, "/v1/flow/"+id+"/run") || strings.Contains(copied, "slu_YOUR_KEY") {
+		t.Errorf("copied %q", copied)
+	}
+	p.Push("#api-lang-python")
+	p.Until(`document.querySelector("#api-code").textContent.includes("import") && !document.querySelector("#api-code").textContent.includes("slu_YOUR_KEY")`)
+
+	// Try it.
+	p.Push("[data-command=try-api]")
+	p.Until(`document.querySelector("#api-try details").open && document.activeElement.id === "try-ticket"`)
+	webtest.Value[bool](p, `(document.querySelector("#api-try-form").requestSubmit(), true)`)
+	p.Until(`document.querySelector("#api-exchange")?.textContent.includes("HTTP/1.1 200 OK")`)
+	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector(".run-bar").dataset.run === document.querySelector(".exchange").dataset.run`)
+
+	// The tab is remembered, and the page comes with it.
+	p.Open("/flows/" + id)
+	p.Want(`document.querySelector("#tab-api").getAttribute("aria-selected")`, `"true"`)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+	p.Want(`performance.getEntriesByType("resource").filter((e) => e.name.endsWith("/api")).length`, "0")
+	p.Want(`document.querySelector("#api-state").checkVisibility()`, "true")
+
+	// A command that goes to a part of it waits for it.
+	p.Click("#tab-node")
+	p.Open("/flows/" + id)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+	p.Want(`document.querySelector("#tab-node").getAttribute("aria-selected")`, `"true"`)
+	p.Press("Ctrl+K")
+	p.Write("try the api")
+	p.Press("Enter")
+	p.Until(`document.querySelector("#api-try details")?.open && document.activeElement.id === "try-ticket"`)
+
+	// What is published between a glance and a look is seen.
+	webtest.Value[bool](p, `(document.querySelector("#canvas").commit("Describe", [{op: "set", node: "tone", field: "description", value: "How it sounds."}]), true)`)
+	p.Until(`document.querySelector("#api-state").textContent.includes("draft differs")`)
+	p.Click("#tab-node")
+	p.Open("/flows/" + id)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+	p.Mouse(input.DispatchMouseEventTypeMouseMoved, p.Middle("#tab-api"))
+	p.Until(`document.querySelector("#api-state")?.textContent.includes("draft differs")`)
+	h.Publish(id)
+	h.Server.Editor.AnnounceLive(id, 3)
+	p.Click("#tab-api")
+	p.Until(`document.querySelector("#api-state").textContent.includes("v3 live")`)
+}

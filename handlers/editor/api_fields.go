@@ -1,0 +1,199 @@
+package editor
+
+import (
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// fieldTable makes the table of inputs, outputs and webhooks: those of the draft
+// in its order, then those that only the live version has.
+type fieldTable struct {
+	*callable
+	kinds *flow.Registry
+	why   map[views.APIRole]map[string][]flow.APIChange // by name
+	list  []views.APIField
+}
+
+func (c *call) apiFields(a *callable) []views.APIField {
+	inputs, outputs := map[string][]flow.APIChange{}, map[string][]flow.APIChange{}
+	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[views.APIRole]map[string][]flow.APIChange{views.APIInput: inputs, views.APIOutput: outputs}}
+	if a.live != nil {
+		for _, change := range a.diff.API {
+			of := inputs
+			if change.Role == flow.RoleOutput {
+				of = outputs
+			}
+			of[change.Name] = append(of[change.Name], change)
+		}
+	}
+	t.inputs()
+	t.outputs()
+	t.webhooks()
+	return t.list
+}
+
+// add adds a field with what publishing does to it.
+func (t *fieldTable) add(f views.APIField) {
+	f.FlowID, f.Next = t.flow.ID, t.next
+	for _, change := range t.why[f.Role][f.Name] {
+		f.Change = change.Change
+		if change.Change != flow.ChangeAdded || change.Breaking {
+			f.Why = append(f.Why, change.Sentence)
+		}
+	}
+	t.list = append(t.list, f)
+}
+
+// title is what people call a node, where that is not the name of the field.
+func (t *fieldTable) title(node, name string) string {
+	n := t.Node(node)
+	if n == nil {
+		return ""
+	}
+	if title := views.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
+		return title
+	}
+	return ""
+}
+
+func (t *fieldTable) inputs() {
+	seen := map[string]bool{}
+	for _, in := range t.Inputs(t.kinds) {
+		seen[in.Name] = true
+		t.add(inputLine(&in, in.Node, t.title(in.Node, in.Name)))
+	}
+	if t.live == nil {
+		return
+	}
+	for _, in := range t.live.Inputs(t.kinds) {
+		if !seen[in.Name] {
+			t.add(inputLine(&in, "", ""))
+		}
+	}
+}
+
+func inputLine(in *flow.Input, node, title string) views.APIField {
+	return views.APIField{Role: views.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
+}
+
+// longDefault is how much of a default, in characters, the table shows.
+const longDefault = 24
+
+// inputNote says whether callers may leave an input out, and what it is then.
+func inputNote(in *flow.Input) string {
+	if in.Required {
+		return "required"
+	}
+	text := flow.Text(in.Default)
+	if runes := []rune(text); len(runes) > longDefault {
+		text = strings.TrimSpace(string(runes[:longDefault-1])) + "…"
+	}
+	if _, isText := in.Default.(string); isText {
+		text = "“" + text + "”"
+	}
+	return "default " + text
+}
+
+func (t *fieldTable) outputs() {
+	seen := map[string]bool{}
+	for _, out := range t.Outputs(t.kinds) {
+		seen[out.Name] = true
+		t.add(views.APIField{Role: views.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: outputType(t.Document, t.kinds, out.Node), Note: "output"})
+	}
+	if t.live == nil {
+		return
+	}
+	for _, out := range t.live.Outputs(t.kinds) {
+		if !seen[out.Name] {
+			t.add(views.APIField{Role: views.APIOutput, Name: out.Name, Type: outputType(t.live, t.kinds, out.Node), Note: "output"})
+		}
+	}
+}
+
+// outputType is the type of what leads to an output.
+func outputType(d *flow.Document, kinds *flow.Registry, node string) string {
+	for _, e := range d.Edges {
+		if e.ToNode() != node {
+			continue
+		}
+		from := d.Node(e.FromNode())
+		if from == nil {
+			break
+		}
+		if in := kinds.For(from); in != nil && in.Role == flow.RoleInput {
+			if declared, ok := from.Config["type"].(string); ok {
+				return declared
+			}
+			return string(flow.TypeText)
+		} else if in != nil {
+			return portType(flow.OutputPorts(from, in), strings.TrimPrefix(e.From, e.FromNode()+"."))
+		}
+	}
+	return string(flow.TypeAny)
+}
+
+func portType(ports []flow.Port, name string) string {
+	for _, p := range ports {
+		if p.Name == name && p.ShownType() != "" {
+			return string(p.ShownType())
+		}
+	}
+	return string(flow.TypeAny)
+}
+
+func (t *fieldTable) webhooks() {
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; t.sends(n) {
+			f := webhookLine(n, n.ID, views.NodeTitle(n, t.kinds.For(n)))
+			f.Change = t.webhookChange(n)
+			t.add(f)
+		}
+	}
+	if t.live == nil {
+		return
+	}
+	for i := range t.live.Nodes {
+		n := &t.live.Nodes[i]
+		if now := t.Node(n.ID); t.sends(n) && (now == nil || !t.sends(now)) {
+			f := webhookLine(n, "", views.NodeTitle(n, t.kinds.For(n)))
+			f.Change = flow.ChangeRemoved
+			t.add(f)
+		}
+	}
+}
+
+func (t *fieldTable) sends(n *flow.Node) bool {
+	k := t.kinds.Find(n.Kind)
+	return k != nil && k.Collects != "" && !n.Disabled
+}
+
+// webhookChange tells what publishing does to a webhook of the draft.
+func (t *fieldTable) webhookChange(n *flow.Node) string {
+	if t.live == nil {
+		return ""
+	}
+	was := t.live.Node(n.ID)
+	if was == nil || !t.sends(was) {
+		return flow.ChangeAdded
+	}
+	if string(flow.EncodeJSON(was.Config)) != string(flow.EncodeJSON(n.Config)) {
+		return flow.ChangeChanged
+	}
+	return ""
+}
+
+// webhookLine says where a webhook sends to: the host alone, as an address may
+// hold what is nobody's business.
+func webhookLine(n *flow.Node, node, title string) views.APIField {
+	f := views.APIField{Role: views.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address given by an edge"}
+	if text, ok := n.Config["url"].(string); ok && text != "" {
+		f.Note = "to an address of its own"
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
+			f.Note = "to " + u.Host
+		}
+	}
+	return f
+}

@@ -1,0 +1,226 @@
+package editor
+
+import (
+	"net/http"
+	"strconv"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) builderRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow", web.Viewer, (*call).showBuilder},
+		{http.MethodGet, "/flows/:flow/problems", web.Viewer, (*call).showProblems},
+		{http.MethodGet, "/flows/:flow/outline", web.Viewer, (*call).showOutline},
+		{http.MethodGet, "/flows/:flow/face", web.Viewer, (*call).showFace},
+		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
+		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).takeOps},
+		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming((*call).flowEvents)},
+	}
+}
+
+// draft is what a flow's editor edits, with what keeps it from running.
+type draft struct {
+	*flow.Document
+	flow     *flow.Flow
+	problems []flow.Problem
+	// former tells that it is not the draft but what a run ran or a version says.
+	// None of it can be changed.
+	former bool
+}
+
+func (c *call) findDraft() (*draft, error) {
+	f, err := c.FindFlow()
+	if err != nil {
+		return nil, err
+	}
+	d, _ := flow.ParseDocument(f.Draft)
+	if d == nil || d.Schema != flow.Schema {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
+	}
+	problems := flow.Validate(d, c.s.Kinds)
+	more, err := c.s.Library.CredentialProblems(c.Ctx(), f.WorkspaceID, d)
+	if err != nil {
+		return nil, err
+	}
+	return &draft{Document: d, flow: f, problems: append(problems, more...)}, nil
+}
+
+// findShown is the document that a page shows, of which it asks for a part: that
+// of the run or version in the address, else the draft.
+func (c *call) findShown() (*draft, error) {
+	d, err := c.findDraft()
+	if err != nil {
+		return nil, err
+	}
+	if id := c.QueryParam("run"); id != "" {
+		run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), d.flow.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		return c.ranBy(d, run)
+	}
+	if n := c.QueryParam("version"); n != "" {
+		return c.versionOf(d, n)
+	}
+	return d, nil
+}
+
+// of is another document in the place of the draft.
+func (d *draft) of(doc *flow.Document) *draft {
+	was := *d.flow
+	was.Draft = doc.Canonical()
+	return &draft{Document: doc, flow: &was, former: true}
+}
+
+// mayChange tells whether the person may change what is shown.
+func (c *call) mayChange(d *draft) bool { return c.MayEdit() && !d.former }
+
+// showBuilder is GET /flows/{id}: the page on which a flow is drawn.
+func (c *call) showBuilder() error {
+	d, err := c.findDraft()
+	if err != nil {
+		return err
+	}
+	if run := c.QueryParam("run"); run != "" {
+		return c.showReplay(d, run)
+	}
+	if n := c.QueryParam("version"); n != "" {
+		return c.showVersion(d, n)
+	}
+	return c.builder(http.StatusOK, d, nil)
+}
+
+// builder shows the page; change has the last word on what is on it.
+func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) error {
+	faces, err := c.faces(d, nil)
+	if err != nil {
+		return err
+	}
+	fill, err := c.fill(d)
+	if err != nil {
+		return err
+	}
+	b := views.BuilderPage{
+		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayChange(d),
+		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
+		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
+		Pane: c.pickedPane(), Fill: fill,
+	}
+	if change != nil {
+		change(&b)
+	}
+	p := c.Page(b.Name, views.SectionFlows)
+	p.Canvas = true
+	return c.Render(status, views.Builder(p, b))
+}
+
+// pickedPane is the tab beside the canvas that was looked at last. The script
+// remembers it in a cookie, so that the page comes with it.
+func (c *call) pickedPane() views.PaneTab {
+	if cookie, err := c.Cookie("pane"); err == nil {
+		return views.ParsePaneTab(cookie.Value)
+	}
+	return views.PaneNode
+}
+
+// fill are the parts of the builder that other screens own.
+func (c *call) fill(d *draft) (f views.BuilderFill, err error) {
+	f.Inspector = c.inspector(d)
+	state, err := c.fillPublish(d, &f)
+	if err == nil {
+		err = c.fillAPI(d, state.Next, &f)
+	}
+	if err == nil {
+		err = c.fillRunning(d, &f)
+	}
+	return f, err
+}
+
+// palette is the same for everybody, as kinds are declared once.
+func (s *Server) palette() []views.PaletteGroup { return views.PaletteOf(s.Kinds.List()) }
+
+// facts are what the faces of nodes say beside the nodes themselves.
+func (c *call) facts(d *draft) (views.NodeFacts, error) {
+	facts := views.FactsOf(d.Document, d.problems)
+	pins, err := c.s.Store.ListPins(c.Ctx(), d.flow.WorkspaceID, d.flow.ID)
+	if err != nil {
+		return facts, err
+	}
+	facts.Pinned = map[string]bool{}
+	for _, p := range pins {
+		facts.Pinned[p.Node] = true
+	}
+	facts.Missing, err = c.missingCredentials(d)
+	return facts, err
+}
+
+// missingCredentials are the names that the draft has and the workspace has not.
+func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
+	missing := map[string]bool{}
+	for i := range d.Nodes {
+		for _, name := range d.Nodes[i].Credentials() {
+			missing[name] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	list, err := c.s.Store.ListCredentials(c.Ctx(), d.flow.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		delete(missing, list[i].Name)
+	}
+	return missing, nil
+}
+
+// faces are the nodes of an ID list as the canvas shows them; nil is all.
+func (c *call) faces(d *draft, only []string) ([]views.NodeFace, error) {
+	facts, err := c.facts(d)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, id := range only {
+		wanted[id] = true
+	}
+	list := make([]views.NodeFace, 0, len(d.Nodes))
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; only == nil || wanted[n.ID] {
+			list = append(list, views.FaceOf(n, c.s.Kinds.For(n), facts))
+		}
+	}
+	return list, nil
+}
+
+// showFace is GET /flows/{id}/face?node=: one node with all its ports.
+func (c *call) showFace() error {
+	d, err := c.findShown()
+	if err != nil {
+		return err
+	}
+	n := d.Node(c.QueryParam("node"))
+	if n == nil {
+		return web.ErrNotFound
+	}
+	facts, err := c.facts(d)
+	if err != nil {
+		return err
+	}
+	facts.AllPorts = true
+	face := views.FaceOf(n, c.s.Kinds.For(n), facts)
+	return c.Render(http.StatusOK, views.CanvasNode(&face))
+}
+
+// revOf reads a revision of the address.
+func revOf(text string) (int64, error) {
+	rev, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || rev < 0 {
+		return 0, flow.Errorf(flow.CodeInputInvalid, "A revision is a whole number.")
+	}
+	return rev, nil
+}

@@ -1,0 +1,26 @@
+package editor
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func TestEditing_slowReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var e editing
+		l := &listener{flowID: "f", user: "u", person: views.Person{Name: "Ada"}, edited: make(chan struct{}, 1), news: make(chan news, web.NewsKept), lost: make(chan struct{})}
+		e.join(l)
+		for range web.NewsKept + 1 {
+			e.tell("f", "flow:run", nil)
+		}
+		<-l.lost
+		if len(e.others("f", "")) != 0 {
+			t.Error("who is lost is still here")
+		}
+		e.leave(l)
+	})
+}

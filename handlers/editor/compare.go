@@ -1,0 +1,206 @@
+package editor
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// showCompare is GET compare: how two versions differ. Without numbers, it is
+// the live one and the draft.
+func (c *call) showCompare() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	from, err := comparedVersion(c.QueryParam("from"), f.LiveVersion)
+	if err != nil {
+		return err
+	}
+	to, err := comparedVersion(c.QueryParam("to"), 0)
+	if err != nil {
+		return err
+	}
+	both, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, from, to)
+	if err != nil {
+		return err
+	}
+	p := views.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: both.Diff, Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
+	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(both.Diff.Breaking) > 0; p.LiveBreaks {
+		if p.Callers, err = c.callers(f.ID); err != nil {
+			return err
+		}
+	}
+	if p.Choices, err = c.versionChoices(f); err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, views.Compare(c.Page("Compare versions of "+f.Name, views.SectionFlows), p))
+}
+
+// comparedVersion reads the number of a version, or "draft", which is 0.
+func comparedVersion(text string, otherwise int64) (int64, error) {
+	switch text {
+	case "":
+		return otherwise, nil
+	case "draft":
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, web.ErrNotFound
+	}
+	return n, nil
+}
+
+func (c *call) versionChoices(f *flow.Flow) ([]views.Option, error) {
+	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
+	if err != nil {
+		return nil, err
+	}
+	choices := []views.Option{{Value: "draft", Label: "Draft"}}
+	for _, v := range list {
+		label := views.VersionName(v.Number)
+		if v.Number == f.LiveVersion {
+			label += " · live"
+		}
+		choices = append(choices, views.Option{Value: strconv.FormatInt(v.Number, 10), Label: label})
+	}
+	return choices, nil
+}
+
+// nodeDiffs are the nodes that changed, field by field.
+func nodeDiffs(d *flow.Diff) (list []views.NodeDiff) {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		node := views.NodeDiff{Change: n.Change, Label: n.Label, Kind: n.Kind}
+		for _, v := range n.Values {
+			node.Fields = append(node.Fields, fieldDiff(v))
+		}
+		list = append(list, node)
+	}
+	return list
+}
+
+func fieldDiff(v flow.FieldChange) views.FieldDiff {
+	f := views.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
+	if v.Had {
+		f.Before = readable(v.Before)
+	}
+	if v.Has {
+		f.After = readable(v.After)
+	}
+	if f.Had && f.Has && (strings.ContainsAny(f.Before+f.After, " \n") || len(f.Before)+len(f.After) > longText) {
+		f.Pieces = textDiff(f.Before, f.After)
+	}
+	return f
+}
+
+// longText is from where on two texts, in bytes, are better read as one with
+// what changed marked in it.
+const longText = 80
+
+// readable writes a value as a person reads it: a text as it is, anything else
+// as JSON.
+func readable(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(flow.EncodeJSON(v))
+}
+
+// wordsAtMost is the size in bytes from which on texts are compared by lines:
+// words of very long ones would take seconds.
+const wordsAtMost = 64 << 10
+
+// textDiff finds what one text adds to and removes from another, in whole words.
+func textDiff(before, after string) []views.Piece {
+	d := diffmatchpatch.New()
+	d.DiffTimeout = 200 * time.Millisecond
+	split := words
+	if len(before)+len(after) > wordsAtMost {
+		split = func(s string) []string { return strings.SplitAfter(s, "\n") }
+	}
+	a, b, parts := asRunes(split(before), split(after))
+	var pieces []views.Piece
+	for _, piece := range d.DiffMainRunes(a, b, false) {
+		var text strings.Builder
+		for _, r := range piece.Text {
+			text.WriteString(parts[partOf(r)])
+		}
+		pieces = append(pieces, views.Piece{Change: pieceChanges[piece.Type], Text: text.String()})
+	}
+	return pieces
+}
+
+var pieceChanges = map[diffmatchpatch.Operation]string{
+	diffmatchpatch.DiffInsert: flow.ChangeAdded, diffmatchpatch.DiffDelete: flow.ChangeRemoved,
+}
+
+// words parts a text into words, spaces and signs.
+func words(s string) (list []string) {
+	begin := 0
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if !isWordRune(r) {
+			if begin < i {
+				list = append(list, s[begin:i])
+			}
+			list = append(list, s[i:i+size])
+			begin = i + size
+		}
+	}
+	if begin < len(s) {
+		list = append(list, s[begin:])
+	}
+	return list
+}
+
+func isWordRune(r rune) bool {
+	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 0x7f
+}
+
+// asRunes writes each different part as a rune of its own, so that the diff of
+// the runes is one of the parts.
+func asRunes(before, after []string) (a, b []rune, parts []string) {
+	place := map[string]rune{}
+	encode := func(list []string) []rune {
+		runes := make([]rune, len(list))
+		for i, part := range list {
+			n, ok := place[part]
+			if !ok {
+				n = rune(len(parts))
+				place[part] = n
+				parts = append(parts, part)
+			}
+			runes[i] = runeOf(n)
+		}
+		return runes
+	}
+	a, b = encode(before), encode(after)
+	return a, b, parts
+}
+
+// Surrogates are no runes and would not survive; partOf takes runeOf back.
+const surrogates, surrogateCount = 0xd800, 0x800
+
+func runeOf(n rune) rune {
+	if n >= surrogates {
+		return n + surrogateCount
+	}
+	return n
+}
+
+func partOf(r rune) int {
+	if r >= surrogates+surrogateCount {
+		return int(r - surrogateCount)
+	}
+	return int(r)
+}

@@ -1,0 +1,225 @@
+package editor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// shownRun is the run of an ID, or the last of the flow; nil if there is none.
+func (c *call) shownRun(flowID, runID string) (*flow.Run, error) {
+	if runID != "" {
+		return c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), flowID, runID)
+	}
+	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: 1})
+	if err != nil {
+		return nil, fmt.Errorf("find the last run of %s: %w", flowID, err)
+	}
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	return &runs[0], nil
+}
+
+// findStep finds what a node did in a run; nil if it did nothing yet.
+func (c *call) findStep(run *flow.Run, node string) (*flow.Step, error) {
+	steps, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if steps[i].Path == node {
+			return &steps[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// showData is GET /flows/{id}/data/{node}?run=: what went into the node and came
+// out of it, or with ?side= a part of one of those values.
+func (c *call) showData() error {
+	if c.QueryParam("side") != "" {
+		return c.showBranch()
+	}
+	d, err := c.findDraft()
+	if err != nil {
+		return err
+	}
+	n := d.Node(c.Param("node"))
+	if n == nil {
+		n, err = c.formerNode(d)
+	}
+	if err != nil {
+		return err
+	}
+	return c.dataPanel(http.StatusOK, d, n, c.QueryParam("run"), nil)
+}
+
+// formerNode finds a node that is not in the draft any more in the document that
+// the run had.
+func (c *call) formerNode(d *draft) (*flow.Node, error) {
+	run, err := c.shownRun(d.flow.ID, c.QueryParam("run"))
+	if err != nil {
+		return nil, err
+	}
+	if run != nil {
+		doc, err := c.documentOf(run)
+		if err != nil {
+			return nil, err
+		}
+		if n := doc.Node(c.Param("node")); n != nil {
+			return n, nil
+		}
+	}
+	return nil, web.ErrNotFound
+}
+
+func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinTrouble) error {
+	panel := views.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
+	k := c.s.Kinds.For(n)
+	panel.Title, panel.CanPin = views.NodeTitle(n, k), k != nil && k.CanPin()
+	run, err := c.shownRun(d.flow.ID, runID)
+	if err != nil {
+		return err
+	}
+	if run != nil {
+		if err := c.fillData(&panel, run); err != nil {
+			return err
+		}
+	}
+	if err := c.fillPin(&panel, d); err != nil {
+		return err
+	}
+	if trouble != nil {
+		panel.Typed, panel.PinError = trouble.typed, trouble.text
+	}
+	if c.IsFragment() {
+		return c.Render(status, views.Data(panel))
+	}
+	return c.builder(status, d, func(b *views.BuilderPage) { b.Fill.Data = views.Data(panel) })
+}
+
+// fillData puts what the node did in a run into the panel.
+func (c *call) fillData(panel *views.DataPanel, run *flow.Run) error {
+	m := c.mark(run)
+	panel.Run = &m
+	if run.Erased != "" {
+		panel.Erased = "The content of this run is gone: it was not to be saved, or its time is over."
+	}
+	step, err := c.findStep(run, panel.Node)
+	if err != nil || step == nil {
+		return err
+	}
+	panel.State, panel.Attempts, panel.Usage, panel.Error = step.State, step.Attempt, step.Usage, views.TroubleOf(step.Error)
+	panel.Took = stepTook(step, c.s.Now())
+	panel.Inputs = c.valuesOf(panel, run, "input", step.Input)
+	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs)
+	return nil
+}
+
+func (c *call) valuesOf(panel *views.DataPanel, run *flow.Run, side string, values map[string]any) []views.ValueView {
+	list := []views.ValueView{}
+	for _, name := range sortedKeys(values) {
+		q := url.Values{"run": {run.ID}, "side": {side}, "port": {name}}
+		more := "/flows/" + url.PathEscape(run.FlowID) + "/data/" + url.PathEscape(panel.Node) + "?" + q.Encode()
+		list = append(list, views.ValueView{Name: name, Value: values[name], More: more})
+	}
+	return list
+}
+
+// fillPin puts what is pinned into the panel, and what could be edited.
+func (c *call) fillPin(panel *views.DataPanel, d *draft) error {
+	pins, err := c.s.Store.ListPins(c.Ctx(), c.WorkspaceID(), d.flow.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range pins {
+		if p.Node == panel.Node {
+			panel.HasPin, panel.PinnedAt = true, p.CreatedAt
+			for _, name := range sortedKeys(p.Outputs) {
+				panel.Pinned = append(panel.Pinned, views.ValueView{Name: name, Value: p.Outputs[name]})
+			}
+			panel.Typed = web.Indented(p.Outputs)
+			return nil
+		}
+	}
+	outputs := map[string]any{}
+	for _, v := range panel.Outputs {
+		outputs[v.Name] = v.Value
+	}
+	panel.Typed = "{}"
+	if text := web.Indented(outputs); len(text) < maxEdited {
+		panel.Typed = text
+	}
+	return nil
+}
+
+// maxEdited is how much of outputs is offered to be edited, in bytes.
+const maxEdited = 64 << 10
+
+// showBranch is one part of a value, which a large one is opened by.
+func (c *call) showBranch() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.QueryParam("run"))
+	if err != nil {
+		return err
+	}
+	step, err := c.findStep(run, c.Param("node"))
+	if err != nil {
+		return err
+	}
+	if step == nil {
+		return web.ErrNotFound
+	}
+	values := step.Outputs
+	if c.QueryParam("side") == "input" {
+		values = step.Input
+	}
+	port := c.QueryParam("port")
+	v, ok := values[port]
+	if ok {
+		v, ok = valueAt(v, c.QueryParam("at"))
+	}
+	if !ok {
+		return web.ErrNotFound
+	}
+	q := url.Values{"run": {run.ID}, "side": {c.QueryParam("side")}, "port": {port}}
+	more := "/flows/" + url.PathEscape(f.ID) + "/data/" + url.PathEscape(step.Node) + "?" + q.Encode()
+	return c.Render(http.StatusOK, views.Value(views.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
+}
+
+// valueAt follows a JSON pointer.
+func valueAt(v any, pointer string) (any, bool) {
+	if pointer == "" {
+		return v, true
+	}
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[token]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := json.Number(token).Int64()
+			if err != nil || i < 0 || i >= int64(len(at)) {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

@@ -1,0 +1,227 @@
+package editor
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/handlers/passwords"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// Bounds of what is decided about a form, in characters and numbers.
+const (
+	maxFormTitle   = 120
+	maxFormIntro   = 2000
+	maxFormButton  = 40
+	maxPerMinute   = 600
+	maxPerDay      = 1_000_000
+	maxFormOrigins = 20
+)
+
+// formOrigin is the scheme and host of sites that may embed a form; a star
+// stands for all below a domain of two names at least.
+var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?$`)
+
+func (s *Server) formSettingsRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/form", web.Viewer, (*call).showFormSettings},
+		{http.MethodPost, "/flows/:flow/form", web.Editor, (*call).changeForm},
+	}
+}
+
+// findForm is the form of a flow, also one that nobody decided about yet.
+func (c *call) findForm(f *flow.Flow) (*flow.Form, error) {
+	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
+	if web.IsNotFound(err) {
+		return flow.NewForm(c.WorkspaceID(), f.ID), nil
+	}
+	return form, err
+}
+
+// showFormSettings is GET /flows/{id}/form.
+func (c *call) showFormSettings() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	form, err := c.findForm(f)
+	if err != nil {
+		return err
+	}
+	return c.renderFormSettings(http.StatusOK, f, form, formSettings(form))
+}
+
+func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s views.FormSettings) error {
+	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
+	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormShows(form, f), f.LiveVersion > 0
+	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
+	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
+	s.FrameTitle = cmp.Or(form.Title, f.Name)
+	if form.UsedUp(c.s.Now()) {
+		s.UsedUp = true
+	}
+	return c.Render(status, views.FormSettingsPage(c.Page("Form of "+f.Name, views.SectionFlows), s))
+}
+
+// formSettings is a form as its fields show it.
+func formSettings(f *flow.Form) views.FormSettings {
+	return views.FormSettings{
+		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
+		PerMinute: strconv.FormatInt(f.PerMinute, 10), PerDay: strconv.FormatInt(f.PerDay, 10), MaxFile: strconv.FormatInt(f.MaxFile>>20, 10),
+		Origins: strings.Join(f.Origins, "\n"),
+	}
+}
+
+// changeForm is POST /flows/{id}/form.
+func (c *call) changeForm() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	before, err := c.findForm(f)
+	if err != nil {
+		return err
+	}
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	typed := c.typedSettings()
+	form := *before
+	typed.Errors = c.readSettings(&form, typed)
+	password := c.FormValue("password")
+	switch {
+	case password != "":
+		if sentence := passwords.Check(password, ""); sentence != "" {
+			typed.Errors["password"] = sentence
+		}
+	case c.FormValue("no_password") != "":
+		form.PasswordHash = ""
+	}
+	if len(typed.Errors) > 0 {
+		return c.renderFormSettings(http.StatusUnprocessableEntity, f, before, typed)
+	}
+	if password != "" {
+		if form.PasswordHash, err = c.s.Hasher.Hash(c.Ctx(), password); err != nil {
+			return err
+		}
+	}
+	if err := c.s.Store.SaveForm(c.Ctx(), &form); err != nil {
+		return err
+	}
+	if err := c.auditForm(f, before, &form); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, savedWords(f, before, &form))
+	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/form")
+}
+
+func savedWords(f *flow.Flow, before, form *flow.Form) string {
+	switch {
+	case form.On && !before.On && f.LiveVersion == 0:
+		return "Saved. The form shows as soon as the flow is published."
+	case form.On && !before.On:
+		return "The form is on."
+	case !form.On && before.On:
+		return "The form is off. Its address and all results show nothing any more."
+	}
+	return "Saved."
+}
+
+// auditForm writes down what changed, without what it changed to.
+func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
+	changed := form.Changed(&before.FormSettings)
+	if form.On != before.On {
+		action := "form.off"
+		if form.On {
+			action = "form.on"
+		}
+		if err := c.Audit(action, f.Name, ""); err != nil {
+			return err
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return c.Audit("form.change", f.Name, strings.Join(changed, ", "))
+}
+
+// typedSettings is what came, as it is shown again.
+func (c *call) typedSettings() views.FormSettings {
+	text := func(name string) string {
+		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
+	}
+	return views.FormSettings{
+		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "",
+		PerMinute: text("per_minute"), PerDay: text("per_day"), MaxFile: text("max_file"), Origins: text("origins"), NoPassword: text("no_password") != "",
+	}
+}
+
+// readSettings takes what is right into the form, and tells what is not.
+func (c *call) readSettings(form *flow.Form, typed views.FormSettings) views.Errors {
+	errs := views.Errors{}
+	form.On, form.Unlisted = typed.On, typed.Unlisted
+	for _, t := range []struct {
+		name, text string
+		most       int
+		to         *string
+	}{{"title", typed.Title, maxFormTitle, &form.Title}, {"intro", typed.Intro, maxFormIntro, &form.Intro}, {"button", typed.Button, maxFormButton, &form.Button}} {
+		if n := utf8.RuneCountInString(t.text); n > t.most {
+			errs[t.name] = fmt.Sprintf("This may have at most %d characters; it has %d.", t.most, n)
+			continue
+		}
+		if trouble := flow.CheckName(t.text, t.most); trouble != "" && t.name != "intro" { // which may have lines
+			errs[t.name] = trouble
+			continue
+		}
+		*t.to = t.text
+	}
+	mostFile := int64(1 << 20)
+	if c.s.MaxFile > 0 {
+		mostFile = max(1, c.s.MaxFile>>20)
+	}
+	for _, n := range []struct {
+		name, text string
+		most, unit int64
+		to         *int64
+	}{{"per_minute", typed.PerMinute, maxPerMinute, 1, &form.PerMinute}, {"per_day", typed.PerDay, maxPerDay, 1, &form.PerDay}, {"max_file", typed.MaxFile, mostFile, 1 << 20, &form.MaxFile}} {
+		value, ok := flow.ParseCount(n.text)
+		if !ok || value < 1 || value > n.most {
+			errs[n.name] = fmt.Sprintf("Type a whole number from 1 to %d.", n.most)
+			continue
+		}
+		*n.to = value * n.unit
+	}
+	origins, bad := readOrigins(typed.Origins)
+	if bad != "" {
+		errs["origins"] = bad
+	}
+	form.Origins = origins
+	return errs
+}
+
+// readOrigins reads the sites that may embed a form, one a line.
+func readOrigins(text string) (list []string, bad string) {
+	for line := range strings.Lines(text) {
+		origin := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(line), "/"))
+		if origin == "" || slices.Contains(list, origin) {
+			continue
+		}
+		if !formOrigin.MatchString(origin) {
+			return list, fmt.Sprintf("%q is not the address of a site. Write it like https://www.example.com, without a path.", strings.TrimSpace(line))
+		}
+		list = append(list, origin)
+	}
+	if len(list) > maxFormOrigins {
+		return list, fmt.Sprintf("At most %d sites may be listed.", maxFormOrigins)
+	}
+	return list, ""
+}

@@ -1,0 +1,183 @@
+package editor
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) inspectorRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/overview", web.Viewer, (*call).showOverview},
+		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, (*call).showNode},
+		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, (*call).saveNode},
+		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, (*call).moveSecret},
+		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, (*call).pinModel},
+		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, (*call).showUpgrade},
+		{http.MethodGet, "/flows/:flow/completions", web.Viewer, (*call).listCompletions},
+		{http.MethodGet, "/flows/:flow/models", web.Viewer, (*call).listModels},
+		{http.MethodPost, "/flows/:flow/files", web.Editor, (*call).addFile},
+		{http.MethodGet, "/files/:id", web.Viewer, (*call).showFile},
+	}
+}
+
+// drafted is a node of a draft, with what it takes to show and change it.
+type drafted struct {
+	*draft
+	node *flow.Node
+	kind *flow.Kind
+}
+
+// findNode reads the node of the draft that the address names.
+func (c *call) findNode() (*drafted, error) {
+	d, err := c.findDraft()
+	if err != nil {
+		return nil, err
+	}
+	return c.nodeIn(d)
+}
+
+func (c *call) nodeIn(d *draft) (*drafted, error) {
+	n := d.Node(c.Param("node"))
+	if n == nil {
+		return nil, web.ErrNotFound
+	}
+	k := c.s.Kinds.For(n)
+	if k == nil {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "There is no kind %q, so this node cannot be changed here. Delete it, or export the flow and mend it.", n.Kind)
+	}
+	return &drafted{d, n, k}, nil
+}
+
+// pane makes the inspector of a node.
+func (c *call) pane(t *drafted) (views.NodePane, error) {
+	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
+	if err != nil {
+		return views.NodePane{}, err
+	}
+	facts := views.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayChange(t.draft)}
+	for _, credential := range list {
+		facts.Credentials = append(facts.Credentials, views.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
+	}
+	return views.PaneOf(t.Document, t.node, t.kind, facts), nil
+}
+
+// showNode is GET the inspector: alone for the script, a page without one.
+func (c *call) showNode() error {
+	d, err := c.findShown()
+	if err != nil {
+		return err
+	}
+	t, err := c.nodeIn(d)
+	if err != nil {
+		return err
+	}
+	p, err := c.pane(t)
+	if err != nil {
+		return err
+	}
+	return c.renderPane(http.StatusOK, p)
+}
+
+func (c *call) renderPane(status int, p views.NodePane) error {
+	if c.IsFragment() {
+		return c.Render(status, views.Inspector(p))
+	}
+	page := c.Page(p.Name, views.SectionFlows)
+	page.Canvas = true // its styles are those of the builder
+	return c.Render(status, views.InspectorPage(page, p))
+}
+
+// saveNode is POST the inspector without a script: what differs from the draft
+// is carried out as edits.
+func (c *call) saveNode() error {
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	form, err := c.nodeForm(t)
+	if err != nil {
+		return err
+	}
+	if form.failed() {
+		p, err := c.pane(t)
+		if err != nil {
+			return err
+		}
+		form.show(&p)
+		return c.renderPane(http.StatusUnprocessableEntity, p)
+	}
+	if err := c.edit(t.flow.ID, form.edits); err != nil {
+		return err
+	}
+	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+}
+
+// moveSecret handles the button beside a text that looks like a secret.
+func (c *call) moveSecret() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	field, number, _ := strings.Cut(c.FormValue("move"), " ")
+	index, err := strconv.Atoi(number)
+	if err != nil {
+		return web.ErrNotFound
+	}
+	name, err := c.s.Library.MoveSecret(c.Ctx(), c.WorkspaceID(), t.flow.ID, c.Member.UserID, t.node.ID, field, index)
+	if err != nil {
+		return err
+	}
+	if err := c.Audit("credential.save", name, "flow:"+t.flow.ID); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "Moved to the credential “"+name+"”.")
+	if c.IsFragment() {
+		return c.NoContent(http.StatusNoContent)
+	}
+	return c.Redirect("/flows/" + t.flow.ID + "/node/" + t.node.ID)
+}
+
+// edit carries edits out on the draft as it is now. Somebody who is faster
+// only makes it try again: each edit is about one field.
+func (c *call) edit(flowID string, edits []flow.Edit) error {
+	if len(edits) == 0 {
+		return nil
+	}
+	for try := 0; ; try++ {
+		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), flowID)
+		if err != nil {
+			return err
+		}
+		r := flow.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: edits}
+		_, err = c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), flowID, c.Member.UserID, r)
+		if _, missed := errors.AsType[*flow.EditsMissed](err); !missed || try == 3 {
+			return err
+		}
+	}
+}
+
+// showOverview is GET what the pane shows while no node is selected.
+func (c *call) showOverview() error {
+	d, err := c.findShown()
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, c.inspector(d))
+}
+
+// inspector is the pane as the builder opens.
+func (c *call) inspector(d *draft) templ.Component {
+	return views.FlowOverview(views.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
+}

@@ -1,0 +1,151 @@
+package editor_test
+
+import (
+	"strings"
+	"testing"
+
+	"sluice/e2e/chrome"
+	"sluice/handlers/webtest"
+)
+
+func TestInspectorInBrowser(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the longest of the scripts; what the server does for it is tested without a browser too")
+	}
+	b := chrome.Start(t)
+	t.Run("what is typed is saved, and undone as one step", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Type("#set-temperature", "0.7")
+		w.UntilConfig("write", "temperature", "0.7")
+		w.Type("#set-max_tokens", "200")
+		w.UntilConfig("write", "max_tokens", "200")
+		w.Shot("inspector-chat")
+		w.Eval(`document.querySelector("flow-canvas").history.undo()`)
+		w.UntilConfig("write", "max_tokens", "null")
+		w.Until(`document.querySelector("#set-max_tokens").value === ""`)
+		w.UntilConfig("write", "temperature", "0.7")
+		w.Type("#put-label", "Answer it")
+		w.Has(`#node-write [data-title]`, "Answer it")
+	})
+	t.Run("what cannot be read is marked and kept", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Type("#set-temperature", "warm")
+		w.Has(webtest.Field("temperature")+" .ins-unread", "is not a number")
+		w.Eval(`document.querySelector("#set-schema").focus()`)
+		w.There(webtest.Field("schema") + " .cm-editor.cm-focused")
+		w.Keys("type: object") // no beginning of which is JSON: a half that is may be saved
+		w.Has(webtest.Field("schema")+" .ins-unread", "This is not JSON yet")
+		w.Saved()
+		if got := w.Config(w.ID, "write", "schema"); got != "null" {
+			t.Errorf("half of it was sent: %s", got)
+		}
+		w.Until(`document.querySelector("#set-temperature").value === "warm"`)
+		w.Shot("inspector-unread")
+	})
+	t.Run("a name from the list connects its edge", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Eval(`document.querySelector("#set-prompt").focus()`)
+		w.There(webtest.Field("prompt") + " .cm-editor.cm-focused")
+		w.Keys(" in a {{to")
+		w.There(".cm-tooltip-autocomplete [aria-selected]")
+		w.Shot("inspector-completion")
+		w.Theme("dark")
+		w.Shot("inspector-completion-dark")
+		w.Click(".cm-tooltip-autocomplete li") // Enter would also come as a character of its own, which no keyboard does
+		w.Until(`document.querySelector("flow-canvas").draft.hasEdge({ from: "tone.value", to: "write.tone" })`)
+		w.Saved()
+		if got := w.Config(w.ID, "write", "prompt"); !strings.Contains(got, "{{tone}}") {
+			t.Errorf("the prompt is %s", got)
+		}
+		w.Has(webtest.Field("prompt")+" .ins-places", "tone")
+		w.Eval(`document.querySelector("flow-canvas").history.undo()`)
+		w.Until(`!document.querySelector("flow-canvas").draft.hasEdge({ from: "tone.value", to: "write.tone" })`)
+		w.Saved()
+	})
+	t.Run("an edge is cut where it arrives", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("team")
+		w.Has(webtest.Field("text")+" .ins-fed", "ticket")
+		w.Shot("inspector-fed")
+		w.Theme("dark")
+		w.Shot("inspector-fed-dark")
+		w.Click(webtest.Field("text") + " [name=disconnect]")
+		w.Gone(webtest.Field("text") + " .ins-fed")
+		w.Saved()
+		if len(w.Draft(w.ID).Edges) != 3 {
+			t.Errorf("the edges are %v", w.Draft(w.ID).Edges)
+		}
+	})
+	t.Run("a model is chosen from a list", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Click(webtest.Field("model") + " [data-models-open]")
+		w.There(`[data-model="ollama/llama3.2"]`)
+		w.Shot("inspector-models")
+		w.Click(`[data-model="ollama/llama3.2"]`)
+		w.UntilConfig("write", "model", `"ollama/llama3.2"`)
+		w.Choose("draw")
+		w.Type("#set-model", "acme/paint")
+		w.Keys("\t")
+		w.There(`[id="set-input.steps"]`)
+		w.UntilConfig("draw", "model", `"acme/paint"`)
+		w.There(webtest.Field("input.steps") + " [type=range]")
+		w.Shot("inspector-hosted")
+	})
+	t.Run("a credential is made and chosen", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("write")
+		w.Click(`[data-fold="more"] > summary`)
+		w.Click(webtest.Field("credential") + " [data-new-credential]")
+		w.There("#credential-dialog[open]")
+		w.Type("#credential-name", "mine")
+		w.Type("#credential-secret", "sk-very-secret")
+		w.Shot("inspector-credential")
+		w.Click("#credential-dialog .btn.primary")
+		w.UntilConfig("write", "credential", `{"credential":"mine"}`)
+		if strings.Contains(chrome.Value[string](w.Tab, `document.documentElement.outerHTML`), "sk-very-secret") {
+			t.Error("the secret stays in the page")
+		}
+	})
+	t.Run("rows grow, move and go", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Choose("team")
+		w.Type(webtest.Field("labels")+" [data-row]:nth-child(3) .input", "legal")
+		w.UntilConfig("team", "labels", `["billing","delivery","legal"]`)
+		w.Click(webtest.Field("labels") + ` [data-row]:nth-child(3) [data-row-do="up"]`)
+		w.UntilConfig("team", "labels", `["billing","legal","delivery"]`)
+		w.Click(webtest.Field("labels") + ` [data-row]:nth-child(1) [data-row-do="remove"]`)
+		w.UntilConfig("team", "labels", `["legal","delivery"]`)
+		w.Choose("call")
+		w.Click(`[data-fold="more"] > summary`)
+		w.Theme("dark")
+		w.Shot("inspector-http")
+	})
+	t.Run("a page of its own, for a phone too", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Go(w.Http.URL + node(w.ID, "write"))
+		w.Has("#inspector .ins-places", "ticket")
+		w.Shot("inspector-page")
+		w.Phone()
+		w.Shot("inspector-phone")
+		if wide := chrome.Value[bool](w.Tab, `document.documentElement.scrollWidth > innerWidth`); wide {
+			t.Error("the page is wider than the phone")
+		}
+	})
+	t.Run("several nodes, and none", func(t *testing.T) {
+		w := webtest.OpenBench(t, b)
+		w.Shot("inspector-none")
+		w.Eval(`document.querySelector("flow-canvas").selection.set(["ticket", "team"])`)
+		w.Has("#inspector h2", "2 nodes")
+		w.Shot("inspector-several")
+		w.Click(`#inspector [data-command="disable"]`)
+		w.Until(`document.querySelector("flow-canvas").draft.nodes.get("team").disabled === true`)
+		w.Eval(`document.querySelector("flow-canvas").selection.clear()`)
+		w.Has("#inspector h2", "Route a support ticket")
+		w.Saved()
+	})
+}

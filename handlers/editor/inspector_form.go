@@ -1,0 +1,206 @@
+package editor
+
+import (
+	"mime/multipart"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// nodeForm is what a form without a script says of a node: the edits that make
+// the node so, or what is wrong with it.
+type nodeForm struct {
+	values url.Values
+	node   *flow.Node
+	kind   *flow.Kind
+	edits  []flow.Edit
+	forms  map[string]flow.FormValue // as they were typed, by field
+	errors map[string]string         // by field or member
+}
+
+// nodeForm reads the form that was sent. Files in it are kept at once.
+func (c *call) nodeForm(t *drafted) (*nodeForm, error) {
+	values, files, err := c.parts()
+	if err != nil {
+		return nil, err
+	}
+	f := &nodeForm{values: values, node: t.node, kind: t.kind, forms: map[string]flow.FormValue{}, errors: map[string]string{}}
+	if cut := values.Get("disconnect"); cut != "" {
+		f.disconnect(cut)
+		return f, nil
+	}
+	if values.Has("upgrade") {
+		return f, c.pinned(f, flow.Text(t.node.Config["model"]))
+	}
+	for _, field := range flow.FormFields(t.node, t.kind) {
+		f.field(&field, files[field.Name])
+	}
+	f.members()
+	if model, changed := f.chosenModel(); changed && !f.failed() {
+		return f, c.pinned(f, model)
+	}
+	return f, nil
+}
+
+func (f *nodeForm) failed() bool { return len(f.errors) > 0 }
+
+// disconnect cuts one edge into this node.
+func (f *nodeForm) disconnect(edge string) {
+	from, to, _ := strings.Cut(edge, ">")
+	if strings.HasPrefix(to, f.node.ID+".") {
+		f.edits = append(f.edits, flow.Edit{Op: flow.OpDisconnect, Edge: flow.Edge{From: from, To: to}})
+	}
+}
+
+// field takes one field over if it says something else than the draft.
+func (f *nodeForm) field(field *flow.Field, file map[string]any) {
+	now := f.node.Config[field.Name]
+	typed, sent := f.read(field)
+	if file != nil {
+		typed, sent = withFile(typed, file), true
+	}
+	if !sent || same(field, typed, field.Form(now)) {
+		return
+	}
+	f.forms[field.Name] = typed
+	value, err := field.Parse(typed)
+	if err != nil {
+		f.errors[field.Name] = views.Sentence(err.Error())
+		return
+	}
+	f.edits = append(f.edits, flow.Edit{Op: flow.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
+}
+
+// read takes what the controls of a field say.
+func (f *nodeForm) read(field *flow.Field) (v flow.FormValue, sent bool) {
+	name := field.Name
+	if !f.values.Has("as." + name) {
+		return v, false
+	}
+	v = flow.FormValue{As: flow.FieldType(f.values.Get("as." + name)), Names: f.values["name."+name], Texts: f.values["text."+name], Kept: f.values["kept."+name]}
+	switch v.As {
+	case flow.FieldBoolean:
+		if len(v.Texts) == 0 {
+			v.Texts = []string{"false"} // an unticked box is not sent
+		}
+	case flow.FieldSecret:
+		v.Texts = append(v.Texts, "")[:1]
+	case flow.FieldFile:
+		if f.values.Has("drop." + name) {
+			v.Kept = []string{""}
+		}
+	case flow.FieldList, flow.FieldMap:
+		v = filled(v)
+	}
+	return v, true
+}
+
+// filled leaves out the rows in which nothing is: one is always there to begin
+// the next in.
+func filled(v flow.FormValue) flow.FormValue {
+	out := flow.FormValue{As: v.As}
+	for i := range v.Texts {
+		name, kept := "", ""
+		if i < len(v.Names) {
+			name = v.Names[i]
+		}
+		if i < len(v.Kept) {
+			kept = v.Kept[i]
+		}
+		if name+kept+v.Texts[i] == "" {
+			continue
+		}
+		if v.As == flow.FieldMap {
+			out.Names = append(out.Names, name)
+		}
+		out.Texts, out.Kept = append(out.Texts, v.Texts[i]), append(out.Kept, kept)
+	}
+	return out
+}
+
+// withFile puts an uploaded file into a field: into its place, or at the end
+// of a list.
+func withFile(v flow.FormValue, file map[string]any) flow.FormValue {
+	kept := string(flow.EncodeJSON(file))
+	if v.As == flow.FieldList {
+		v.Texts, v.Kept = append(slices.Clone(v.Texts), ""), append(slices.Clone(v.Kept), kept)
+		return v
+	}
+	return flow.FormValue{As: flow.FieldFile, Texts: []string{""}, Kept: []string{kept}}
+}
+
+// same tells whether a control says what the draft says. One that shows the
+// usual value because nothing is set has not been touched.
+func same(field *flow.Field, typed, now flow.FormValue) bool {
+	if typed.Equal(now) {
+		return true
+	}
+	usual := field.Default
+	if usual == nil {
+		usual = field.Suggest
+	}
+	unset := strings.Join(now.Texts, "")+strings.Join(now.Kept, "") == ""
+	shown := field.Type == flow.FieldBoolean || field.Type == flow.FieldKind
+	return unset && shown && len(typed.Texts) == 1 && typed.Texts[0] == flow.Text(usual)
+}
+
+// chosenModel is the hosted model that was typed in the place of another.
+func (f *nodeForm) chosenModel() (string, bool) {
+	for _, e := range f.edits {
+		if field := f.kind.Field(e.Field); e.Op == flow.OpSet && field != nil && field.Type == flow.FieldModel && field.Task == web.HostedTask {
+			return flow.Text(e.Value), !e.Unset
+		}
+	}
+	return "", false
+}
+
+// show puts what was typed, and what is wrong with it, back into the pane.
+func (f *nodeForm) show(p *views.NodePane) {
+	for _, list := range [][]views.NodeField{p.Fields, p.More, p.Failing.Values} {
+		for i := range list {
+			if typed, ok := f.forms[list[i].Name]; ok {
+				list[i].Form = hidden(typed)
+			}
+			list[i].Error = f.errors[list[i].Name]
+		}
+	}
+	p.Label, p.Color = f.values.Get("label"), f.values.Get("color")
+	p.Disabled = f.values.Has("disabled")
+	p.Failing.Attempts, p.Failing.Backoff = f.values.Get("retry.attempts"), f.values.Get("retry.backoff_s")
+	p.Failing.Timeout, p.Failing.OnError = f.values.Get("timeout_s"), f.values.Get("on_error")
+	p.Failing.AttemptsError, p.Failing.BackoffError, p.Failing.TimeoutError = f.errors["retry.attempts"], f.errors["retry.backoff_s"], f.errors["timeout_s"]
+	p.Failing.Set = p.Failing.Set || f.failed()
+}
+
+// hidden takes a typed secret out of what is shown again.
+func hidden(v flow.FormValue) flow.FormValue {
+	if v.As == flow.FieldSecret {
+		v.Texts = []string{""}
+	}
+	return v
+}
+
+// maxNodeForm bounds a form of a node, without the files in it: the config of
+// a node may be as large as a draft.
+const maxNodeForm = flow.MaxDocumentBytes
+
+// parts reads a form, and keeps the files that are uploaded with it.
+func (c *call) parts() (url.Values, map[string]map[string]any, error) {
+	files := map[string]map[string]any{}
+	values, err := c.ReadForm(maxNodeForm, func(field string, part *multipart.Part) error {
+		field, upload := strings.CutPrefix(field, "upload.")
+		if !upload {
+			return nil
+		}
+		file, err := c.keepFile(part)
+		if err == nil {
+			files[field] = file.Value()
+		}
+		return err
+	})
+	return values, files, err
+}

@@ -1,0 +1,141 @@
+package editor
+
+import (
+	"slices"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// members takes over what a node has beside its config.
+func (f *nodeForm) members() {
+	n := f.node
+	f.text("label", n.Label)
+	f.text("color", n.Color)
+	if f.values.Has("label") && f.kind.Role != flow.RoleCanvas && f.values.Has("disabled") != n.Disabled {
+		f.put("disabled", true, n.Disabled)
+	}
+	f.retry()
+	f.timeout()
+	f.onError()
+}
+
+func (f *nodeForm) put(member string, value any, unset bool) {
+	f.edits = append(f.edits, flow.Edit{Op: flow.OpPut, Node: f.node.ID, Member: member, Value: value, Unset: unset})
+}
+
+func (f *nodeForm) text(member, now string) {
+	if typed := f.values.Get(member); f.values.Has(member) && typed != now {
+		f.put(member, typed, typed == "")
+	}
+}
+
+// number reads a member's number; zero is none.
+func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
+	field := flow.Field{Type: as}
+	value, err := field.Parse(flow.FormValue{As: as, Texts: f.values[name]})
+	if err != nil {
+		f.errors[name] = views.Sentence(err.Error())
+		return 0
+	}
+	n, _ = flow.Float(value)
+	return n
+}
+
+// within refuses what a document does not take.
+func (f *nodeForm) within(name string, n, low, high float64) {
+	if f.errors[name] == "" && (n < low || n > high) {
+		f.errors[name] = "It is a number from " + flow.Text(flow.Number(low)) + " to " + flow.Text(flow.Number(high)) + "."
+	}
+}
+
+func (f *nodeForm) retry() {
+	if !f.values.Has("retry.attempts") {
+		return
+	}
+	attempts, backoff := f.number("retry.attempts", flow.FieldInteger), f.number("retry.backoff_s", flow.FieldNumber)
+	now := flow.Retry{}
+	if f.node.Retry != nil {
+		now = *f.node.Retry
+	}
+	if attempts != 0 {
+		f.within("retry.attempts", attempts, 1, flow.MaxRetryAttempts)
+	}
+	f.within("retry.backoff_s", backoff, 0, flow.MaxBackoffS)
+	if attempts == 0 && backoff != 0 && f.errors["retry.attempts"] == "" {
+		f.errors["retry.attempts"] = "Say how many attempts there may be: 2 or more."
+	}
+	if float64(now.Attempts) == attempts && now.BackoffS == backoff {
+		return
+	}
+	retry := map[string]any{"attempts": flow.Number(attempts)}
+	if backoff != 0 {
+		retry["backoff_s"] = flow.Number(backoff)
+	}
+	f.put("retry", retry, attempts == 0)
+}
+
+func (f *nodeForm) timeout() {
+	if !f.values.Has("timeout_s") {
+		return
+	}
+	timeout := f.number("timeout_s", flow.FieldNumber)
+	f.within("timeout_s", timeout, 0, flow.MaxNodeTimeoutS)
+	if timeout != f.node.TimeoutS {
+		f.put("timeout_s", flow.Number(timeout), timeout == 0)
+	}
+}
+
+// onError takes over what the run does, with the values for the ports.
+func (f *nodeForm) onError() {
+	switch f.values.Get("on_error") {
+	case views.OnErrorFail:
+		if f.node.OnError != nil {
+			f.put("on_error", nil, true)
+		}
+	case views.OnErrorRoute:
+		if f.node.OnError == nil || !f.node.OnError.Route {
+			f.put("on_error", views.OnErrorRoute, false)
+		}
+	case views.OnErrorContinue:
+		f.goOn()
+	}
+}
+
+func (f *nodeForm) goOn() {
+	now := map[string]any{}
+	was := f.node.OnError != nil && !f.node.OnError.Route
+	if was {
+		now = f.node.OnError.Continue
+	}
+	values, changed := map[string]any{}, !was
+	for _, p := range f.kind.Outputs {
+		field := views.PortField(p)
+		typed, sent := f.read(&field)
+		if !sent || same(&field, typed, field.Form(now[p.Name])) {
+			if v, given := now[p.Name]; given {
+				values[p.Name] = v
+			}
+			continue
+		}
+		f.forms[field.Name] = typed
+		value, err := field.Parse(typed)
+		if err != nil {
+			f.errors[field.Name] = views.Sentence(err.Error())
+		} else if value != nil {
+			values[p.Name] = value
+		}
+		changed = true
+	}
+	gone := func(name string) bool {
+		return !slices.ContainsFunc(f.kind.Outputs, func(p flow.Port) bool { return p.Name == name })
+	}
+	for name, v := range now {
+		if gone(name) {
+			values[name] = v // of a port that the node had and may have again
+		}
+	}
+	if changed {
+		f.put("on_error", map[string]any{"continue": values}, false)
+	}
+}

@@ -1,0 +1,222 @@
+package editor
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// showOutline is GET /flows/{id}/outline?node=: the flow as a list.
+func (c *call) showOutline() error {
+	d, err := c.findShown()
+	if err != nil {
+		return err
+	}
+	if !c.IsFragment() {
+		return c.builder(http.StatusOK, d, func(b *views.BuilderPage) { b.Outlined = true })
+	}
+	return c.Render(http.StatusOK, views.Outline(c.outline(d, c.QueryParam("node"))))
+}
+
+// outliner makes the outline of a draft.
+type outliner struct {
+	*draft
+	kinds *flow.Registry
+	faces map[string]views.OutlineNode
+	nodes map[string]*flow.Node
+}
+
+func (c *call) outline(d *draft, open string) views.OutlinePanel {
+	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]views.OutlineNode{}, nodes: map[string]*flow.Node{}}
+	problems := d.ByNode(d.problems)
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
+	}
+	panel := views.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayChange(d), Palette: c.s.palette()}
+	for _, id := range o.order() {
+		line := o.faces[id]
+		line.From = o.from(id)
+		panel.Nodes = append(panel.Nodes, line)
+		if id == open {
+			panel.Open = o.open(line)
+		}
+	}
+	return panel
+}
+
+func (o *outliner) line(n *flow.Node, problems int) views.OutlineNode {
+	line := views.OutlineNode{ID: n.ID, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Disabled: n.Disabled, Problems: problems}
+	k := o.kinds.Find(n.Kind)
+	if k != nil {
+		line.KindTitle, line.Icon, line.Group = k.Title, k.Icon, views.GroupWord(k.Group)
+	}
+	line.Title = views.NodeTitle(n, k)
+	return line
+}
+
+// order lists nodes so that each comes after what feeds it; among those free to
+// come next, the one further left, then higher, goes first. Nodes on a circle
+// come last.
+func (o *outliner) order() []string {
+	waits, fed := map[string]int{}, map[string][]string{}
+	for _, e := range o.Edges {
+		from, to := nodeOf(e.From), nodeOf(e.To)
+		if o.nodes[from] != nil && o.nodes[to] != nil {
+			waits[to]++
+			fed[from] = append(fed[from], to)
+		}
+	}
+	var free, order []string
+	seen := map[string]bool{}
+	for i := range o.Nodes {
+		if waits[o.Nodes[i].ID] == 0 {
+			free = append(free, o.Nodes[i].ID)
+		}
+	}
+	slices.SortStableFunc(free, o.byPlace)
+	for ; len(free) > 0; free = free[1:] {
+		order, seen[free[0]] = append(order, free[0]), true
+		for _, to := range fed[free[0]] {
+			if waits[to]--; waits[to] == 0 {
+				free = append(free, to)
+			}
+		}
+	}
+	for i := range o.Nodes {
+		if !seen[o.Nodes[i].ID] {
+			order = append(order, o.Nodes[i].ID)
+		}
+	}
+	return order
+}
+
+func (o *outliner) byPlace(a, b string) int {
+	p, q := placeOf(o.nodes[a]), placeOf(o.nodes[b])
+	return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(p.Y, q.Y))
+}
+
+func placeOf(n *flow.Node) flow.Position {
+	if n.Position == nil {
+		return flow.Position{}
+	}
+	return *n.Position
+}
+
+func nodeOf(ref string) string { node, _, _ := strings.Cut(ref, "."); return node }
+
+func (o *outliner) title(ref string) string {
+	node, port, _ := strings.Cut(ref, ".")
+	return o.faces[node].Title + ", " + strings.TrimPrefix(port, "input.")
+}
+
+// from names the nodes that feed a node.
+func (o *outliner) from(id string) string {
+	var names []string
+	for _, e := range o.Edges {
+		if from := nodeOf(e.From); nodeOf(e.To) == id && !slices.Contains(names, o.faces[from].Title) {
+			names = append(names, o.faces[from].Title)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// open is a node with its ports, and what each could be connected to.
+func (o *outliner) open(line views.OutlineNode) *views.OutlineOpen {
+	n := o.nodes[line.ID]
+	open := &views.OutlineOpen{OutlineNode: line, Label: n.Label}
+	k := o.kinds.For(n)
+	if k == nil {
+		return open
+	}
+	facts := views.FactsOf(o.Document, nil)
+	facts.AllPorts = true
+	face := views.FaceOf(n, k, facts)
+	for _, r := range face.Rows {
+		if r.In != nil {
+			open.Ins = append(open.Ins, o.port(n.ID, r.In, true))
+		}
+		if r.Out != nil {
+			open.Outs = append(open.Outs, o.port(n.ID, r.Out, false))
+		}
+	}
+	return open
+}
+
+func (o *outliner) port(node string, p *views.PortFace, in bool) views.OutlinePort {
+	out := views.OutlinePort{Ref: node + "." + p.Name, Label: p.Label, Type: string(p.Type), Hint: p.Hint, Need: p.Need}
+	for _, e := range o.Edges {
+		if in && e.To == out.Ref {
+			out.Edges = append(out.Edges, views.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.From)})
+		} else if !in && e.From == out.Ref {
+			out.Edges = append(out.Edges, views.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.To)})
+		}
+	}
+	if !in || p.Many || len(out.Edges) == 0 {
+		out.Choices = o.choices(out.Ref, p.Type, in)
+	}
+	return out
+}
+
+// choices are the ports that an edge from or to this one could have at its
+// other end: the types fit, it makes no circle, and the place is free.
+func (o *outliner) choices(ref string, t flow.Type, in bool) (list []views.Option) {
+	around := o.reach(nodeOf(ref), in)
+	taken := map[string]bool{}
+	for _, e := range o.Edges {
+		taken[e.To] = true
+		if e.From == ref || e.To == ref {
+			taken[e.From+">"], taken[e.To+">"] = true, true
+		}
+	}
+	for _, id := range o.order() {
+		n := o.nodes[id]
+		k := o.kinds.For(n)
+		if k == nil || around[id] || id == nodeOf(ref) {
+			continue
+		}
+		if in {
+			for _, p := range flow.OutputPorts(n, k) {
+				if flow.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
+					list = append(list, o.choice(id, p))
+				}
+			}
+			continue
+		}
+		for _, p := range flow.InputPorts(n, k) {
+			other := id + "." + p.Name
+			if flow.Fits(t, p.Type) && (p.List || !taken[other]) && !taken[other+">"] {
+				list = append(list, o.choice(id, p))
+			}
+		}
+	}
+	return list
+}
+
+func (o *outliner) choice(id string, p flow.Port) views.Option {
+	ref := id + "." + p.Name
+	return views.Option{Value: ref, Label: o.title(ref)}
+}
+
+// reach are the nodes that an edge must not touch, for it would make a circle:
+// for an input those that come after the node, for an output those before.
+func (o *outliner) reach(id string, after bool) map[string]bool {
+	seen := map[string]bool{}
+	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range o.Edges {
+			a, b := nodeOf(e.From), nodeOf(e.To)
+			if !after {
+				a, b = b, a
+			}
+			if a == queue[0] && !seen[b] {
+				seen[b] = true
+				queue = append(queue, b)
+			}
+		}
+	}
+	return seen
+}

@@ -1,0 +1,111 @@
+package editor
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+// mostModels is how many models are shown at once.
+const mostModels = 120
+
+// listModels is GET the list below the field of a model.
+func (c *call) listModels() error {
+	if _, err := c.FindFlow(); err != nil {
+		return err
+	}
+	list := views.ModelList{Query: strings.TrimSpace(c.QueryParam("q"))}
+	left := mostModels
+	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
+		if len(g.Models) > left {
+			g.Models, list.More = g.Models[:left], true
+		}
+		left -= len(g.Models)
+		if len(g.Models) > 0 || g.Note != "" {
+			list.Groups = append(list.Groups, g)
+		}
+	}
+	return c.Render(http.StatusOK, views.Models(list))
+}
+
+// pinModel is GET the edits that make a node use a hosted model. The script
+// carries them out, so that they can be undone like any other.
+func (c *call) pinModel() error {
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	if !t.takesHosted() {
+		return web.ErrNotFound
+	}
+	ops, err := c.pinEdits(t.node, c.QueryParam("model"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"ops": ops})
+}
+
+func (t *drafted) takesHosted() bool {
+	f := t.kind.Field("model")
+	return f != nil && f.Type == flow.FieldModel && f.Task == web.HostedTask
+}
+
+// pinEdits are the edits that turn a node's config into one with the model.
+func (c *call) pinEdits(n *flow.Node, model string) ([]flow.Edit, error) {
+	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
+	if err != nil {
+		return nil, err
+	}
+	var ops []flow.Edit
+	for _, field := range []string{"model", "version", "schema"} {
+		value, set := config[field]
+		if was, had := n.Config[field]; set == had && string(flow.EncodeJSON(was)) == string(flow.EncodeJSON(value)) {
+			continue
+		}
+		ops = append(ops, flow.Edit{Op: flow.OpSet, Node: n.ID, Field: field, Value: value, Unset: !set})
+	}
+	return ops, nil
+}
+
+// pinned puts the edits of a chosen model in the place of that of its name. A
+// model that cannot be described yet is taken by name alone.
+func (c *call) pinned(f *nodeForm, model string) error {
+	ops, err := c.pinEdits(f.node, model)
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
+			f.errors["model"] = e.Message
+			f.forms["model"] = flow.FormValue{As: flow.FieldModel, Texts: []string{model}}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.edits = slices.DeleteFunc(f.edits, func(e flow.Edit) bool {
+		return e.Op == flow.OpSet && (e.Field == "model" || e.Field == "version" || e.Field == "schema")
+	})
+	f.edits = append(f.edits, ops...)
+	return nil
+}
+
+// showUpgrade is GET what the newest version of a node's model changes.
+func (c *call) showUpgrade() error {
+	t, err := c.findNode()
+	if err != nil {
+		return err
+	}
+	if !t.takesHosted() {
+		return web.ErrNotFound
+	}
+	up, err := c.s.Models.UpgradeModel(c.Ctx(), c.WorkspaceID(), t.node, t.Edges)
+	if err != nil {
+		return err
+	}
+	up.FlowID, up.Node = t.flow.ID, t.node.ID
+	return c.Render(http.StatusOK, views.UpgradeOf(up))
+}

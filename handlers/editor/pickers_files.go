@@ -1,0 +1,66 @@
+package editor
+
+import (
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+)
+
+// addFile is POST a file for a field: the answer is its value.
+func (c *call) addFile() error {
+	if _, err := c.FindFlow(); err != nil {
+		return err
+	}
+	var file *flow.File
+	_, err := c.ReadForm(web.MaxForm, func(_ string, part *multipart.Part) (err error) {
+		if file == nil {
+			file, err = c.keepFile(part)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if file == nil {
+		return flow.Errorf(flow.CodeInputInvalid, "No file came with the form. Choose one and try again.")
+	}
+	return c.JSON(http.StatusCreated, file.Value())
+}
+
+func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
+	content := &web.Arriving{Part: part}
+	f, err := c.s.Files.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
+	if content.Broken != nil {
+		return nil, content.Broken
+	}
+	return f, err
+}
+
+// downloadTime is how long a file may take on its way to a page.
+const downloadTime = 15 * time.Minute
+
+// showFile is GET a file of the workspace, for its members.
+func (c *call) showFile() error {
+	f, content, err := c.s.Files.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return web.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	h := c.Response().Header()
+	h.Set("Content-Type", f.ContentType())
+	h.Set("Content-Disposition", f.Disposition())
+	h.Set("Content-Security-Policy", flow.FilePolicy)
+	h.Set("ETag", f.ETag())
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(downloadTime))
+	http.ServeContent(c.Response(), c.Request(), "", f.CreatedAt, content)
+	return nil
+}

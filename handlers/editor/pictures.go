@@ -1,0 +1,40 @@
+package editor
+
+import (
+	"sluice/flow"
+	"sluice/views"
+)
+
+// diffPicture draws both documents on one canvas: where the newer one has a
+// node, it stands as there.
+func (s *Server) diffPicture(both *flow.Comparison) views.Picture {
+	marks := map[string]string{}
+	for _, n := range both.Diff.Nodes {
+		marks[n.Node] = n.Change
+	}
+	d := s.NewDrawing("The flow with what was added, changed and removed")
+	for i := range both.Now.Nodes {
+		n := &both.Now.Nodes[i]
+		d.Node(n, marks[n.ID])
+	}
+	for i := range both.Old.Nodes {
+		if n := &both.Old.Nodes[i]; both.Now.Node(n.ID) == nil {
+			d.Node(n, flow.ChangeRemoved)
+		}
+	}
+	added := map[flow.Edge]bool{}
+	for _, e := range both.Diff.Added {
+		added[e] = true
+	}
+	for _, e := range both.Diff.Removed {
+		d.Edge(e, flow.ChangeRemoved)
+	}
+	for _, e := range both.Now.Edges {
+		mark := ""
+		if added[e] {
+			mark = flow.ChangeAdded
+		}
+		d.Edge(e, mark)
+	}
+	return d.Done()
+}

@@ -1,0 +1,68 @@
+package editor
+
+import (
+	"fmt"
+	"net/http"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// documentOf is what a run ran.
+func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
+	data, err := c.s.Store.FindDocument(c.Ctx(), c.WorkspaceID(), run.DocumentHash)
+	if err != nil {
+		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
+	}
+	doc, _ := flow.ParseDocument(data)
+	if doc == nil {
+		return nil, fmt.Errorf("the document of %s cannot be read", run.ID)
+	}
+	return doc, nil
+}
+
+// ranBy is what a run ran: the draft itself where that is still the same.
+func (c *call) ranBy(d *draft, run *flow.Run) (*draft, error) {
+	doc, err := c.documentOf(run)
+	if err != nil || d.Holds(doc) {
+		return d, err
+	}
+	was := d.of(doc)
+	was.problems = flow.Validate(doc, c.s.Kinds)
+	return was, nil
+}
+
+// showReplay is GET /flows/{id}?run=: the builder with a run on it. Where
+// another document ran than the draft is now, that one is shown and nothing of
+// it can be changed.
+func (c *call) showReplay(d *draft, runID string) error {
+	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), d.flow.ID, runID)
+	if err != nil {
+		return err
+	}
+	if d, err = c.ranBy(d, run); err != nil {
+		return err
+	}
+	note := views.Replay{Run: c.mark(run), Differs: d.former, Now: c.s.Now()}
+	return c.builder(http.StatusOK, d, func(b *views.BuilderPage) {
+		b.Fill.RunBar = views.RunBar(note.Run, c.s.Now().UnixMilli())
+		if note.Differs {
+			b.Replay = run.ID
+			b.Fill.Banner = views.ReplayNote(note)
+		}
+	})
+}
+
+// fillRunning puts what runs a flow into the builder.
+func (c *call) fillRunning(d *draft, fill *views.BuilderFill) error {
+	list, err := c.flowRuns(d.flow.ID, c.QueryParam("run"))
+	if err != nil {
+		return err
+	}
+	fill.Runs = views.FlowRuns(list)
+	if c.MayEdit() {
+		fill.RunButton = views.RunButton(d.flow.ID)
+		fill.Dialogs = append(fill.Dialogs, views.RunDialog(d.flow.ID))
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package editor
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// preview is the result of a step, small enough to stand in its node.
+type preview struct {
+	Kind   string  `json:"kind"` // text, scores, image, file
+	Text   string  `json:"text,omitempty"`
+	Scores []score `json:"scores,omitempty"`
+	File   string  `json:"file,omitempty"` // its address
+	Port   string  `json:"port,omitempty"`
+}
+
+// score is a label with how well it fits, from 0 to 1.
+type score struct {
+	Label string  `json:"label"`
+	Score float64 `json:"score"`
+}
+
+// How much of a result a node shows.
+const (
+	previewRunes  = 280
+	previewScores = 3
+)
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// preview makes a small picture of what a step gave: scores where there are
+// some, else the first of its outputs in the order of the kind.
+func (s *runStream) preview(step *flow.Step) *preview {
+	if list := scoresIn(step.Outputs); len(list) > 0 {
+		return &preview{Kind: "scores", Scores: list}
+	}
+	n := s.graph.Node(step.Node)
+	if n == nil {
+		return nil
+	}
+	k := s.s.Kinds.For(n)
+	if k == nil || k.Collects != "" || len(k.Outputs) > 1 && k.Class == flow.Inline {
+		return nil // a branch says by its edges which one was taken
+	}
+	for _, p := range k.Outputs {
+		if v, ok := step.Outputs[p.Name]; ok && v != nil && v != "" {
+			return previewOf(v)
+		}
+	}
+	return nil
+}
+
+func previewOf(v any) *preview {
+	if id, ok := flow.FileID(v); ok {
+		f := views.FileOf(v)
+		p := &preview{Kind: "file", Text: f.Name, File: "/files/" + id}
+		if strings.HasPrefix(f.MIME, "image/") && f.MIME != "image/svg+xml" {
+			p.Kind = "image"
+		}
+		return p
+	}
+	text, isText := v.(string)
+	if !isText {
+		text = string(flow.EncodeJSON(v))
+	}
+	if runes := []rune(text[:min(len(text), 4*previewRunes)]); len(runes) > previewRunes {
+		text = strings.ToValidUTF8(string(runes[:previewRunes]), "") + "…"
+	}
+	return &preview{Kind: "text", Text: strings.TrimSpace(text)}
+}
+
+// scoresIn finds labels with scores, best first: a list of them, or the one.
+func scoresIn(outputs map[string]any) []score {
+	var list []score
+	switch scores := outputs["scores"].(type) {
+	case map[string]any:
+		for _, label := range sortedKeys(scores) {
+			if f, ok := flow.Float(scores[label]); ok {
+				list = append(list, score{label, f})
+			}
+		}
+	case []any:
+		for _, item := range scores {
+			m, _ := item.(map[string]any)
+			if f, ok := flow.Float(m["score"]); ok {
+				list = append(list, score{flow.Text(m["label"]), f})
+			}
+		}
+	}
+	if label, ok := outputs["label"].(string); ok && len(list) == 0 {
+		if f, ok := flow.Float(outputs["score"]); ok {
+			list = append(list, score{label, f})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b score) int { return cmp.Compare(b.Score, a.Score) })
+	return list[:min(len(list), previewScores)]
+}
+
+// itemsIn counts the items of the first list that a step gave.
+func itemsIn(outputs map[string]any) int {
+	for _, name := range sortedKeys(outputs) {
+		if list, ok := outputs[name].([]any); ok {
+			return len(list)
+		}
+	}
+	return 0
+}

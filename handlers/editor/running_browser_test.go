@@ -1,0 +1,118 @@
+package editor_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/handlers/webtest"
+)
+
+func TestRunInTheBuilder(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.TicketRouting)
+	p := b.RunChromium("/flows/" + id)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+
+	p.Click("#run-button")
+	p.Until(`document.querySelector("#run-dialog").open`)
+	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
+	p.Until(`document.querySelector("#run-dialog [aria-invalid]") !== null`)
+	p.Look("run-missing")
+	p.Click("[data-fill-examples]")
+	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
+	p.Until(`document.querySelector(".run-bar")?.dataset.state === "succeeded"`)
+	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector("#node-ask").dataset.state === "skipped"`)
+	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .said-text").textContent.includes("charged twice")`)
+	p.Until(`document.querySelector("#node-team .node-badge").textContent.includes("ms")`)
+	p.WantLate()
+
+	p.Eval(`document.querySelector("#canvas").selection.set(["reply"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
+	p.Until(`document.querySelector("#node-data .values")?.textContent.includes("charged twice")`)
+	p.Click("#tab-runs")
+	p.Until(`document.querySelector("#flow-runs [data-replay]") !== null`)
+	p.Look("run-done")
+
+	p.Do(chromedp.Reload())
+	p.Until(`document.querySelector("#node-team")?.dataset.state === "succeeded" && document.querySelector(".run-bar") !== null`)
+	p.Eval(`window.before = document.querySelector(".run-bar").dataset.run; document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", ctrlKey: true, bubbles: true}))`)
+	p.Until(`document.querySelector(".run-bar") && document.querySelector(".run-bar").dataset.run !== window.before && document.querySelector(".run-bar").dataset.state === "succeeded"`)
+	p.Eval(`document.querySelector("#canvas").selection.set(["words"]); document.activeElement.blur(); document.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true}))`)
+	p.Until(`document.querySelector("#node-words [data-pinned]") !== null`)
+	p.Look("run-pinned")
+	if os.Getenv("SLUICE_PICTURES") == "" {
+		return
+	}
+	webtest.RunCommand(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	p.Look("run-dark")
+	p.Do(chromedp.EmulateViewport(375, 760), chromedp.Sleep(500*time.Millisecond))
+	p.Look("run-phone")
+}
+
+// A failure is gone to, and says what to do; text of a step stands in its node
+// as it comes; a large value unfolds when it is opened.
+func TestRunFailsInTheBuilder(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t, func(c *handlers.Config) { c.Runner = &talking{Runner: c.Runner} })
+	b := h.As(flow.MemberEditor)
+	id, let := h.Waiting()
+	p := b.RunChromium("/flows/" + id)
+	p.Until(`document.querySelector("#canvas[ready]") !== null`)
+	p.Eval(`document.querySelector("#run-button").click()`)
+	p.Until(`document.querySelector("#node-get .said-text .caret") !== null && document.querySelector("#node-get .said-text").textContent.includes("Thanks for")`)
+	p.Until(`document.querySelector("#node-get").dataset.state === "running" && document.querySelector(".run-bar [data-command=stop]") !== null`)
+	p.Look("run-streams")
+	let <- http.StatusTeapot
+	p.Until(`document.querySelector("#node-get .said-error") !== null && document.querySelector(".run-bar").dataset.state === "failed"`)
+	p.Until(`document.querySelector("#canvas").selection.nodes.has("get") && document.querySelector("#node-data .note.bad") !== null`)
+	p.Until(`document.querySelector("#live").textContent.startsWith("The run has failed")`)
+	p.Look("run-failed")
+
+	p.Eval(`document.querySelector(".run-bar [data-command=rerun]").click()`)
+	p.Until(`document.querySelector(".run-bar [data-command=stop]") !== null`)
+	p.Eval(`document.querySelector(".run-bar [data-command=stop]").click()`)
+	p.Until(`document.querySelector(".run-bar").dataset.state === "canceled"`)
+	p.Eval(`document.querySelector(".run-bar [data-command=leave-run]").click()`)
+	p.Until(`document.querySelector(".run-bar") === null && !document.querySelector("#node-get").dataset.state`)
+}
+
+func TestLargeValueUnfolds(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	id := h.Flow(`{"schema":"sluice.flow/v1","name":"Big","nodes":[{"id":"in","kind":"input","config":{"name":"in","type":"json"}},{"id":"out","kind":"output","config":{"name":"out"}}],"edges":[{"from":"in.value","to":"out.value"}]}`)
+	run := h.Ran(b, id, url.Values{"filled": {"1"}, "in.in": {`{"deep":{"notes":"` + strings.Repeat("x", 9000) + `","word":"found"},"small":[1,[2]]}`}})
+	p := b.RunChromium("/flows/" + id + "?run=" + run.ID)
+	p.Until(`document.querySelector("#node-out")?.dataset.state === "succeeded"`)
+	p.Eval(`document.querySelector("#canvas").selection.set(["out"]); document.querySelector("#drawer-fold").click(); document.querySelector("#tab-data").click()`)
+	p.Until(`document.querySelector("#node-data .tree .later") !== null && !document.querySelector("#node-data").textContent.includes("found")`)
+	p.Eval(`document.querySelector("#node-data .tree details:has(> .later)").open = true`)
+	p.Until(`document.querySelector("#node-data .tree").textContent.includes("found")`)
+	p.Look("run-tree")
+}
+
+// talking is a runner whose steps say something while they work.
+type talking struct{ handlers.Runner }
+
+func (r *talking) WatchText(runID string) flow.Watch {
+	w, texts, said := r.Runner.WatchText(runID), make(chan struct{}, 1), false
+	texts <- struct{}{}
+	w.Texts = texts
+	w.Read = func(ready func(string, int) bool) []flow.Delta {
+		if said || !ready("get", 1) {
+			return nil
+		}
+		said = true
+		return []flow.Delta{{Path: "get", Attempt: 1, Text: "Thanks for letting us know, and sorry about the double charge. I have asked our billing team to"}}
+	}
+	return w
+}

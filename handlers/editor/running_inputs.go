@@ -1,0 +1,16 @@
+package editor
+
+import "sluice/handlers/web"
+
+// readInputs reads the form, and keeps the files that come with it.
+func (c *call) readInputs() (*web.Inputs, error) {
+	t := c.NewInputs(c.WorkspaceID(), c.s.MaxFile)
+	fields, err := c.ReadInputFields(t)
+	if err != nil {
+		return nil, err
+	}
+	t.Ask = web.TestRunOptions{Until: fields["until"], From: fields["from"], Parent: fields["parent"]}
+	t.Filled, t.Tab = fields["filled"] != "", fields["tab"]
+	t.Sort(fields)
+	return t, nil
+}

@@ -1,0 +1,255 @@
+package editor_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers/webtest"
+)
+
+func TestRunForm(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	path := "/flows/" + id + "/run"
+	t.Run("asks for the inputs of the draft", func(t *testing.T) {
+		b.Fragment().Get(path).Is(200).Has(`name="in.ticket"`, `placeholder="I was charged twice."`, `type="number"`, `value="2"`, `max="5"`, "Fill the example").Lacks("<html")
+	})
+	t.Run("is a page without a script", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run the draft</h1>", `name="in.ticket"`) })
+	t.Run("asks only for what a node depends on", func(t *testing.T) {
+		b.Fragment().Get(path+"?until=hello").Is(200).Has("Run to hello", "No webhook is sent", "in.ticket").Lacks("in.times")
+	})
+	t.Run("keeps what was typed beside what is wrong with it", func(t *testing.T) {
+		form := url.Values{"filled": {"1"}, "in.ticket": {""}, "in.times": {"9"}}
+		b.Fragment().Post(path, form).Is(422).Has("The flow needs this.", `value="9"`, "at most 5").Lacks("<html")
+		b.Post(path, form).Is(422).Has("<html", "The flow needs this.", `value="9"`)
+	})
+	t.Run("starts a run that remembers its values", func(t *testing.T) {
+		run := h.Ran(b, id, webtest.Ticket("there"))
+		if run.Outputs["reply"] != "Hello there!" || run.Trigger != flow.TriggerBuilder || !run.Draft || run.UserID == "" {
+			t.Errorf("%+v", run)
+		}
+		b.Fragment().Get(path).Is(200).Has(">there</textarea>", `value="3"`, "data-ran")
+	})
+	t.Run("leads to the run without a script", func(t *testing.T) {
+		a := b.Post(path, webtest.Ticket("there")).Is(http.StatusSeeOther)
+		if to := a.Header.Get("Location"); !strings.HasPrefix(to, "/flows/"+id+"?run=run_") {
+			t.Errorf("leads to %q", to)
+		}
+	})
+	t.Run("lists the problems of the draft", func(t *testing.T) {
+		broken := h.Flow(webtest.Routing)
+		b.PostJSON("/flows/"+broken+"/ops", `{"base":1,"tab":"t","txid":"x1","ops":[{"op":"deledge","edge":{"from":"ticket.value","to":"hello.ticket"}}]}`)
+		d, err := h.Store.FindFlow(context.Background(), flow.DefaultWorkspace, broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := strings.Replace(string(d.Draft), `{"from":"ticket.value","to":"hello.ticket"},`, "", 1)
+		if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, broken, "Route", "", []byte(cut)); err != nil {
+			t.Fatal(err)
+		}
+		b.Fragment().Get("/flows/"+broken+"/run").Is(200).Has("1 problem to mend", `data-jump="hello"`).Lacks("in.ticket")
+		b.Fragment().Post("/flows/"+broken+"/run", webtest.Ticket("x")).Is(422).Has("1 problem to mend")
+		b.Fragment().Get("/flows/" + broken + "/run?until=count").Is(200).Has("in.times").Lacks("to mend")
+	})
+}
+
+func TestRunAccess(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id, foreign := h.Flow(webtest.Routing), h.FlowElsewhere()
+	editor, viewer := h.As(flow.MemberEditor), h.As(flow.MemberViewer)
+	run := h.Ran(editor, id, webtest.Ticket("there"))
+	for _, path := range []string{"/run", "/pin/hello", "/unpin/hello", "/runs/" + run.ID + "/cancel"} {
+		viewer.Post("/flows/"+id+path, webtest.Ticket("x")).Is(http.StatusForbidden)
+	}
+	for _, path := range []string{"?run=" + run.ID, "/data/hello?run=" + run.ID, "/runs/" + run.ID + "/events"} {
+		viewer.Get("/flows/" + id + path).Is(http.StatusOK)
+	}
+	viewer.Fragment().Get("/flows/" + id + "/runs").Is(http.StatusOK).Has(run.ID).Lacks("data-command")
+	unknown := editor.Get("/flows/flow_unknown/run").Is(http.StatusNotFound).Body
+	if got := editor.Get("/flows/" + foreign + "/run").Is(http.StatusNotFound).Body; got != unknown {
+		t.Errorf("a foreign flow says %s", got)
+	}
+	for _, path := range []string{"/runs", "/data/hello", "/runs/" + run.ID + "/events", "?run=" + run.ID} {
+		editor.Get("/flows/" + foreign + path).Is(http.StatusNotFound)
+	}
+	editor.Get("/flows/" + id + "/runs/run_unknown/events").Is(http.StatusNotFound)
+	h.Anonymous().Post("/flows/"+id+"/run", webtest.Ticket("x")).Is(http.StatusUnauthorized)
+}
+
+func TestRunUntilAndFrom(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	part := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
+	if got := h.StepStates(part); got != "hello succeeded, ticket succeeded" {
+		t.Errorf("run to here: %s", got)
+	}
+	whole := h.Ran(b, id, webtest.Ticket("there"))
+	again := h.Ran(b, id, url.Values{"parent": {whole.ID}, "from": {"again"}})
+	if got := h.StepStates(again); got != "again succeeded, count reused, hello reused, reply succeeded, ticket reused, times reused" {
+		t.Errorf("run from here: %s", got)
+	}
+	if again.ParentRunID != whole.ID || again.Outputs["reply"] != "Hello there!" {
+		t.Errorf("%+v", again)
+	}
+	rerun := h.Ran(b, id, url.Values{"parent": {part.ID}, "filled": {"1"}, "in.ticket": {"there"}, "in.times": {"1"}})
+	if got := h.StepStates(rerun); got != "again succeeded, count succeeded, hello reused, reply succeeded, ticket reused, times succeeded" {
+		t.Errorf("rerun: %s", got)
+	}
+	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {part.ID}, "from": {"nobody"}}).Is(422)
+	b.Fragment().Post("/flows/"+id+"/run", url.Values{"parent": {"run_unknown"}}).Is(404)
+}
+
+func TestPins(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	path := "/flows/" + id
+	b.Fragment().Post(path+"/pin/hello", nil).Is(422).Has("has given nothing yet")
+	run := h.Ran(b, id, webtest.Ticket("there"))
+	b.Fragment().Get(path+"/data/hello?run="+run.ID).Is(200).Has("Pin output", "Hello there")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"run": {run.ID}}).Is(200).Has("Unpin", "Pinned output")
+	if got := h.StepStates(h.Ran(b, id, webtest.Ticket("you"))); !strings.Contains(got, "hello reused") {
+		t.Errorf("with a pin: %s", got)
+	}
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": "Mine"}`}}).Is(200)
+	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Mine!" {
+		t.Errorf("with an edited pin: %v", run.Outputs)
+	}
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text"`}}).Is(422).Has("This is not JSON", "{&#34;text&#34;")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`[1]`}}).Is(422).Has("Write an object")
+	b.Fragment().Post(path+"/pin/hello", url.Values{"outputs": {`{"text": {"file": "file_00000000000000000000000000"}}`}}).Is(422).Has("There is no file")
+	b.Fragment().Post(path+"/pin/ticket", url.Values{"outputs": {`{"value": "x"}`}}).Is(422)
+	b.Post(path+"/pin/nobody", nil).Is(404)
+	b.Post(path+"/unpin/hello", nil).Is(http.StatusSeeOther)
+	b.Fragment().Post(path+"/unpin/hello", nil).Is(200).Has("Pin an output of your own")
+	if run := h.Ran(b, id, webtest.Ticket("you")); run.Outputs["reply"] != "Hello you!" {
+		t.Errorf("without the pin: %v", run.Outputs)
+	}
+}
+
+func TestRunEvents(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberViewer)
+	run := h.Ran(h.As(flow.MemberEditor), h.Flow(webtest.Routing), webtest.Ticket("there"))
+	events := b.RunStream("/flows/" + run.FlowID + "/runs/" + run.ID + "/events")
+	if len(events["over"]) != 1 || len(events["steps"]) != 1 || len(events["run"]) != 1 {
+		t.Fatalf("%v", events)
+	}
+	for _, want := range []string{`"node":"hello"`, `"state":"succeeded"`, `"text":"Hello there"`} {
+		if !strings.Contains(events["steps"][0], want) {
+			t.Errorf("%s is missing in %s", want, events["steps"][0])
+		}
+	}
+	if !strings.Contains(events["run"][0], `"done":6`) || strings.Contains(events["run"][0], `data-command=\"stop\"`) {
+		t.Errorf("%s", events["run"][0])
+	}
+}
+
+func TestRunEventsLive(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b := h.As(flow.MemberEditor)
+	t.Run("tell of a step that begins and ends", func(t *testing.T) {
+		id, let := h.Waiting()
+		run := h.Starts(b, id)
+		resp, err := b.Client.Get(b.Base + "/flows/" + id + "/runs/" + run + "/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var seen []string
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if !strings.HasPrefix(lines.Text(), "data: ") {
+				continue
+			}
+			if seen = append(seen, lines.Text()); len(seen) < 100 && strings.Contains(lines.Text(), `"node":"get"`) && strings.Contains(lines.Text(), `"state":"running"`) {
+				let <- http.StatusOK
+			}
+		}
+		all := strings.Join(seen, "\n")
+		for _, want := range []string{`"text":"done"`, `"state":"running"`, `data-command=\"stop\"`, `data-command=\"rerun\"`} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s is missing in %s", want, all)
+			}
+		}
+	})
+	t.Run("end when the run is stopped", func(t *testing.T) {
+		id, _ := h.Waiting()
+		run := h.Starts(b, id)
+		b.Post("/flows/"+id+"/runs/"+run+"/cancel", nil).RedirectsTo("/flows/" + id + "?run=" + run)
+		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); !strings.Contains(strings.Join(events["run"], ""), `"state":"canceled"`) {
+			t.Errorf("%v", events)
+		}
+		b.Fragment().Post("/flows/"+id+"/runs/"+run+"/cancel", nil).Is(http.StatusNoContent)
+	})
+	t.Run("end when the server drains", func(t *testing.T) {
+		h := webtest.Setup(t)
+		b := h.As(flow.MemberEditor)
+		id, let := h.Waiting()
+		run := h.Starts(b, id)
+		h.Server.Drain()
+		if events := b.RunStream("/flows/" + id + "/runs/" + run + "/events"); len(events["over"]) != 0 || len(events["run"]) == 0 {
+			t.Errorf("%v", events)
+		}
+		let <- http.StatusOK
+	})
+}
+
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	run := h.Ran(b, id, url.Values{"filled": {"1"}, "until": {"hello"}, "in.ticket": {"there"}})
+	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has(`data-run="`+run.ID, `data-id="again"`).Lacks("Back to the draft", "data-replay=\""+run.ID+"\">\n")
+	other := strings.Replace(webtest.Routing, "Hello {{ticket}}", "Bye {{ticket}}", 1)
+	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Route", "", []byte(other)); err != nil {
+		t.Fatal(err)
+	}
+	b.Get("/flows/"+id+"?run="+run.ID).Is(200).Has("Back to the draft", "data-readonly", "Hello {{ticket}}").Lacks(`data-id="again"`, "Bye {{ticket}}")
+	b.Get("/flows/" + id + "?run=run_unknown").Is(404)
+	t.Run("shows all parts as they were", func(t *testing.T) {
+		b, at := b.Fragment(), "/flows/"+id
+		b.Get(at + "/outline?node=hello&run=" + run.ID).Is(200).Has("hello").Lacks("data-edit")
+		b.Get(at + "/outline?node=hello").Is(200).Has("data-edit")
+		b.Get(at + "/node/hello?run=" + run.ID).Is(200).Has("Hello {{ticket}}").Has("data-readonly").Lacks("Bye {{ticket}}")
+		b.Get(at + "/node/hello").Is(200).Has("Bye {{ticket}}").Lacks("data-readonly")
+		b.Get(at + "/face?node=hello&run=" + run.ID).Is(200).Has("Hello {{ticket}}").Lacks("Bye {{ticket}}")
+		b.Get(at + "/overview?run=" + run.ID).Is(200)
+		b.Get(at + "/outline?run=run_unknown").Is(404)
+		b.Get(at + "/outline?version=7").Is(404)
+	})
+}
+
+func TestData(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	b.Fragment().Get("/flows/" + id + "/data/hello").Is(200).Has("has not run yet")
+	run := h.Ran(b, id, webtest.Ticket("there"))
+	b.Fragment().Get("/flows/"+id+"/data/hello").Is(200).Has("Hello there", "Input", "Output", run.ID)
+	b.Get("/flows/"+id+"/data/hello").Is(200).Has("<html", "Hello there")
+	b.Fragment().Get("/flows/" + id + "/data/nobody").Is(404)
+	branch := "/flows/" + id + "/data/hello?run=" + run.ID + "&side=output&port="
+	b.Fragment().Get(branch + "text&at=").Is(200).Has("Hello there")
+	b.Fragment().Get(branch + "none").Is(404)
+	b.Fragment().Get(branch + "text&at=/deeper").Is(404)
+}
+
+func TestFlowRuns(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
+	b.Fragment().Get("/flows/" + id + "/runs").Is(200).Has("has not run yet")
+	run := h.Ran(b, id, webtest.Ticket("there"))
+	b.Fragment().Get("/flows/"+id+"/runs?run="+run.ID).Is(200).Has("?run="+run.ID, "succeeded", "Builder", `aria-current`)
+	b.Get("/flows/" + id + "/runs").RedirectsTo("/flows/" + id)
+}

@@ -1,0 +1,210 @@
+package editor
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/views"
+)
+
+func (s *Server) versionRoutes() []route {
+	return []route{
+		{http.MethodGet, "/flows/:flow/versions", web.Viewer, (*call).showVersions},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, (*call).askLive},
+		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, (*call).makeLive},
+		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, (*call).restoreVersion},
+		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, (*call).undoRestore},
+		{http.MethodGet, "/flows/:flow/compare", web.Viewer, (*call).showCompare},
+	}
+}
+
+// showVersions is GET versions: the draft and all that was published.
+func (c *call) showVersions() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	v := views.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
+	if v.State, err = c.publishState(f); err != nil {
+		return err
+	}
+	if f.LiveVersion > 0 {
+		if v.Draft, err = c.s.Library.Changes(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
+			return err
+		}
+	}
+	if v.List, v.Most, err = c.versionLines(f); err != nil {
+		return err
+	}
+	if n, err := strconv.ParseInt(c.QueryParam("restored"), 10, 64); err == nil && !v.State.ReadOnly {
+		v.Restored, v.RestoreTx = n, c.QueryParam("tx")
+	}
+	return c.Render(http.StatusOK, views.Versions(c.Page("Versions of "+f.Name, views.SectionFlows), v))
+}
+
+func (c *call) versionLines(f *flow.Flow) (lines []views.VersionLine, most bool, err error) {
+	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
+	if err != nil {
+		return nil, false, err
+	}
+	runs, whole, err := c.s.Store.CountVersionRuns(c.Ctx(), c.WorkspaceID(), f.ID, c.s.Now().Add(-callersSpan))
+	if err != nil {
+		return nil, false, err
+	}
+	who, draft := c.UserNames(), flow.Hash(f.Draft)
+	for _, v := range list {
+		lines = append(lines, views.VersionLine{
+			Number: v.Number, At: v.CreatedAt, By: who(v.By), Summary: v.Summary,
+			Live: v.Number == f.LiveVersion, Same: v.DocumentHash == draft, Runs: runs[v.Number],
+		})
+	}
+	return lines, !whole, nil
+}
+
+// versionOf is what a version of the flow says.
+func (c *call) versionOf(d *draft, text string) (*draft, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return nil, web.ErrNotFound
+	}
+	doc, err := c.s.Library.Document(c.Ctx(), c.WorkspaceID(), d.flow.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	return d.of(doc), nil
+}
+
+// showVersion is GET /flows/{id}?version=: a version where the draft is drawn
+// otherwise. Nothing on it can be changed.
+func (c *call) showVersion(d *draft, text string) error {
+	shown, err := c.versionOf(d, text)
+	if err != nil {
+		return err
+	}
+	n, _ := strconv.ParseInt(text, 10, 64) // as versionOf did
+	return c.builder(http.StatusOK, shown, func(b *views.BuilderPage) {
+		b.Replay = views.VersionName(n)
+		b.Fill.Banner = views.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
+		b.Fill.RunButton, b.Fill.PublishButton = nil, nil
+	})
+}
+
+// versionNumber reads the version of the address.
+func (c *call) versionNumber() (int64, error) {
+	n, err := strconv.ParseInt(c.Param("n"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, web.ErrNotFound
+	}
+	return n, nil
+}
+
+// askLive is GET live: what callers would notice of another version.
+func (c *call) askLive() error {
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	n, err := c.versionNumber()
+	if err != nil {
+		return err
+	}
+	both, err := c.s.Library.CompareVersions(c.Ctx(), c.WorkspaceID(), f.ID, f.LiveVersion, n)
+	if err != nil {
+		return err
+	}
+	form := views.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: both.Diff}
+	if len(both.Diff.Breaking) > 0 {
+		if form.Callers, err = c.callers(f.ID); err != nil {
+			return err
+		}
+	}
+	return c.Render(http.StatusOK, views.MakeLive(c.Page("Make live", views.SectionFlows), form))
+}
+
+// makeLive is POST live: programs get this version from now on.
+func (c *call) makeLive() error {
+	f, n, err := c.flowAndVersion()
+	if err != nil {
+		return err
+	}
+	if f.LiveVersion != n {
+		if err := c.s.Library.SetLiveVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID); err != nil {
+			return err
+		}
+		if err := c.Audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", views.VersionName(n), views.VersionName(f.LiveVersion))); err != nil {
+			return err
+		}
+	}
+	c.s.AnnounceLive(f.ID, n)
+	c.Toast(views.ToneOK, fmt.Sprintf("%s of “%s” is live.", views.VersionName(n), f.Name))
+	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+}
+
+func (c *call) flowAndVersion() (f *flow.Flow, n int64, err error) {
+	if err := c.ParseForm(); err != nil {
+		return nil, 0, err
+	}
+	if n, err = c.versionNumber(); err != nil {
+		return nil, 0, err
+	}
+	f, err = c.FindFlow()
+	return f, n, err
+}
+
+// restoreVersion is POST restore: the draft becomes equal to the version.
+func (c *call) restoreVersion() error {
+	f, n, err := c.flowAndVersion()
+	if err != nil {
+		return err
+	}
+	tx := "restore-" + rand.Text()
+	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID, tx)
+	if errors.Is(err, &flow.Error{Code: flow.CodeEditsMissed}) {
+		return flow.Errorf(flow.CodeEditsMissed, "Others are changing the draft right now. Try again in a moment.")
+	}
+	if err != nil {
+		return err
+	}
+	if out.Changed {
+		if err := c.Audit("flow.restore", f.ID, views.VersionName(n)+" to the draft"); err != nil {
+			return err
+		}
+	}
+	to := "/flows/" + url.PathEscape(f.ID) + "/versions"
+	if out.Edit != nil {
+		// The note on that page can take it back; a toast would be gone too soon.
+		return c.Redirect(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
+	}
+	c.Toast(views.ToneOK, restoredWords(n, out))
+	return c.Redirect(to)
+}
+
+// undoRestore is POST undo: the draft is as it was before a restore.
+func (c *call) undoRestore() error {
+	if err := c.ParseForm(); err != nil {
+		return err
+	}
+	f, err := c.FindFlow()
+	if err != nil {
+		return err
+	}
+	r := flow.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
+	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
+		return err
+	}
+	c.Toast(views.ToneOK, "The draft is as it was before.")
+	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
+}
+
+func restoredWords(n int64, out *flow.Restored) string {
+	if !out.Changed {
+		return "The draft was equal to " + views.VersionName(n) + " already."
+	}
+	return "The draft equals " + views.VersionName(n) + " now. Its nodes stand in another order, so this cannot be undone."
+}

@@ -1,0 +1,77 @@
+package handlers_test
+
+import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	"sluice/handlers/webtest"
+)
+
+// TestBrokenForms sends forms that no browser sends to every page that takes
+// one: each is refused as what it is.
+func TestBrokenForms(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	b, id := h.As(flow.MemberOwner), h.Live(webtest.Greeting)
+	const field = "--b\r\nContent-Disposition: form-data; name=\"tags\"\r\n\r\n"
+	for name, form := range map[string]struct{ mime, body string }{
+		"no boundary":         {"multipart/form-data", field},
+		"no part":             {"multipart/form-data; boundary=b", "xx"},
+		"cut in a value":      {"multipart/form-data; boundary=b", field + "a"},
+		"large header":        {"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"" + strings.Repeat("x", 11<<20) + "\"\r\n\r\na\r\n--b--\r\n"},
+		"many headers":        {"multipart/form-data; boundary=b", "--b\r\n" + strings.Repeat("X: y\r\n", 20_000) + "\r\na\r\n--b--\r\n"},
+		"many parts":          {"multipart/form-data; boundary=b", strings.Repeat(field+"a\r\n", web.MaxParts+1) + "--b--\r\n"},
+		"NUL in a value":      {"multipart/form-data; boundary=b", field + "a\x00\r\n--b--\r\n"},
+		"no UTF-8 in a value": {"multipart/form-data; boundary=b", field + "\xff\r\n--b--\r\n"},
+		"NUL, as fields":      {"application/x-www-form-urlencoded", "tags=%00"},
+		"a bad escape":        {"application/x-www-form-urlencoded", "tags=%zz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, path := range []string{"/flows/" + id + "/tags", "/flows/import", "/flows/" + id + "/run", "/flows/" + id + "/limits", "/keys", "/settings/workspace"} {
+				a := b.Send(http.MethodPost, path, form.mime, strings.NewReader(form.body))
+				if a.Status != http.StatusUnprocessableEntity && a.Status != http.StatusRequestEntityTooLarge {
+					t.Errorf("%s answers %d", path, a.Status)
+				}
+			}
+		})
+	}
+	t.Run("parts are read like fields", func(t *testing.T) {
+		t.Parallel()
+		b.Send(http.MethodPost, "/flows/"+id+"/tags", "multipart/form-data; boundary=b", strings.NewReader(field+"red\r\n--b--\r\n")).RedirectsTo("/flows")
+		b.Get("/flows").Has("red")
+	})
+}
+
+// TestOneFormReader holds that nothing but readForm reads the body of a form.
+func TestOneFormReader(t *testing.T) {
+	t.Parallel()
+	names := []string{"ParseForm", "ParseMultipartForm", "MultipartReader", "MultipartForm", "FormFile", "FormParams", "PostFormValue", "Bind"}
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") || file.Name() == "form.go" {
+			continue
+		}
+		parsed, err := parser.ParseFile(gotoken.NewFileSet(), file.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && slices.Contains(names, s.Sel.Name) {
+				t.Errorf("%s uses %s; forms are read by readForm", file.Name(), s.Sel.Name)
+			}
+			return true
+		})
+	}
+}

@@ -1,0 +1,215 @@
+package forms_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/handlers/web"
+	"sluice/handlers/webtest"
+)
+
+func TestFormRefusesInputs(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id := h.FormOf(everyInput, func(f *flow.Form) { f.PerMinute, f.MaxFile = 600, 1<<20 })
+	b := h.Anonymous()
+	for name, test := range map[string]struct {
+		input, text string
+		file        *webtest.FormFile
+		says        string
+	}{
+		"a missing text":           {"question", "", nil, "This is needed."},
+		"a short text":             {"question", "ab", nil, "This is too short: At least 3 characters."},
+		"a long text":              {"short_name", "abcdefghijklmnopqrstuvwxyz", nil, "This is too long: At most 20 characters."},
+		"a text of another form":   {"short_name", "ADA", nil, "This does not have the form that is asked for."},
+		"words for a number":       {"pages", "three", nil, "Type a number, such as 3 or 0.5."},
+		"a large number":           {"pages", "10", nil, "This is too large: 1 to 9."},
+		"what is no choice":        {"tone", "shrill", nil, "Choose one of those that are offered."},
+		"no choice":                {"tone", "", nil, "Choose one."},
+		"broken JSON":              {"extra", `{"a": `, nil, "This is not valid JSON: "},
+		"a broken list":            {"labels", `["a"`, nil, "Type one item a line, or a list in JSON."},
+		"a long list":              {"labels", "1\n2\n3\n4", nil, "This is too much: One item a line. At most 3 items."},
+		"no file":                  {"photo", "", &webtest.FormFile{}, "Choose a file."},
+		"a file of another kind":   {"photo", "", &webtest.FormFile{Name: "a.txt", MIME: "text/plain", Content: []byte("words")}, "This kind of file is not taken here. Takes pictures."},
+		"a file that is too large": {"photo", "", &webtest.FormFile{Name: "a.png", MIME: "image/png", Content: append(bytes.Clone(pixel), make([]byte, 1<<20)...)}, "This file is too large. It may have at most 1 MiB."},
+		"a file of somebody else":  {"extra", `{"file":"file_01jd3v8m2kq4r5t6w7x8y9z0ab"}`, nil, "Choose the file again."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			texts, files := good(), map[string]webtest.FormFile{"in.photo": photo["in.photo"]}
+			if test.file == nil {
+				texts["in."+test.input] = test.text
+			} else if files["in.photo"] = *test.file; test.file.Name == "" {
+				delete(files, "in.photo")
+			}
+			a := b.SendForm("/f/"+id, texts, files).Is(http.StatusUnprocessableEntity)
+			a.Has(test.says, `aria-`).Lacks("INTERNAL", "/v1/files", "me.png")
+			if test.input != "question" {
+				a.Has("How much &lt;b&gt;is&lt;/b&gt; it?")
+			}
+		})
+	}
+	if n := h.CountRuns(id); n != 0 {
+		t.Errorf("%d runs began", n)
+	}
+	t.Run("all at once", func(t *testing.T) {
+		a := b.SendForm("/f/"+id, map[string]string{"in.pages": "x", "in.extra": "[1"}, nil).Is(http.StatusUnprocessableEntity)
+		a.Has("This is needed.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file.", `value="x"`)
+	})
+	t.Run("a file that breaks off", func(t *testing.T) {
+		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
+		b.Send("POST", "/f/"+id, "multipart/form-data; boundary=cut", strings.NewReader(cut)).Is(http.StatusUnprocessableEntity).Has("A file did not arrive whole. Choose it again")
+	})
+	t.Run("what is no form inside", func(t *testing.T) {
+		const mime = "multipart/form-data; boundary=other"
+		b.Send("POST", "/f/"+id, mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
+		h.As(flow.MemberEditor).Send("POST", "/flows/"+id+"/run", mime, strings.NewReader("xx")).Is(http.StatusUnprocessableEntity).Has("The form could not be read.")
+	})
+	t.Run("and keeps none of their files", func(t *testing.T) {
+		kept, err := h.Store.FindForm(t.Context(), id)
+		if err != nil || kept.Taken != 0 {
+			t.Errorf("refused forms count: %+v, %v", kept, err)
+		}
+		var files int
+		if err := h.Store.SQLite().QueryRow("SELECT count(*) FROM files WHERE erased_at = 0").Scan(&files); err != nil || files != 0 {
+			t.Errorf("%d files are kept, %v", files, err)
+		}
+	})
+}
+
+func TestFormLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := webtest.Setup(t, func(c *handlers.Config) { c.Now = func() time.Time { return now } })
+	b := h.Anonymous()
+	send := func(id, text string) *webtest.Answer {
+		return b.SendForm("/f/"+id, map[string]string{"in.ticket": text}, nil)
+	}
+	t.Run("of an address", func(t *testing.T) {
+		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerMinute = 2 })
+		send(id, "one").Is(http.StatusSeeOther)
+		send(id, "two").Is(http.StatusSeeOther)
+		a := send(id, "three & four").Is(http.StatusTooManyRequests).Has("This was sent too often in a short time. Send it again in 30 seconds; what you typed is still here.", "three &amp; four")
+		if a.Header.Get("Retry-After") != "30" {
+			t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
+		}
+		now = now.Add(30 * time.Second)
+		send(id, "three").Is(http.StatusSeeOther)
+	})
+	t.Run("of the day", func(t *testing.T) {
+		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerDay = 2 })
+		send(id, "one").Is(http.StatusSeeOther)
+		send(id, "").Is(http.StatusUnprocessableEntity) // does not count
+		send(id, "two").Is(http.StatusSeeOther)
+		send(id, "three").Is(http.StatusTooManyRequests).Has("This form has answered all that it may for today.", "three")
+		h.As(flow.MemberViewer).Get("/flows/" + id + "/form").Is(http.StatusOK).Has("The form has started all runs that it may today.")
+		now = now.Add(12 * time.Hour)
+		send(id, "four").Is(http.StatusSeeOther)
+	})
+	t.Run("of the flow", func(t *testing.T) {
+		id := h.FormOf(webtest.TicketRouting)
+		for code, want := range map[flow.Code]struct {
+			status int
+			says   string
+		}{
+			flow.CodeBudgetExceeded: {http.StatusPaymentRequired, "The budget of this form is used up."},
+			flow.CodeQuotaExceeded:  {http.StatusPaymentRequired, "its storage is full"},
+			flow.CodeQueueFull:      {http.StatusTooManyRequests, "in great demand"},
+			flow.CodeStorageFull:    {http.StatusServiceUnavailable, "can take nothing right now"},
+			flow.CodeDraining:       {http.StatusServiceUnavailable, "pauses for a moment"},
+		} {
+			real := h.Server.Forms.Runner
+			h.Server.Forms.Runner = refusing{real, &flow.Error{Code: code, Message: "the key slu_1 may spend 5 USD"}}
+			send(id, "kept words").Is(want.status).Has(want.says, "kept words").Lacks("slu_1", "USD")
+			h.Server.Forms.Runner = real
+		}
+		if f, err := h.Store.FindForm(t.Context(), id); err != nil || f.Taken != 0 {
+			t.Errorf("refused starts count: %+v, %v", f, err)
+		}
+	})
+}
+
+// refusing is a runner that starts nothing.
+// TestFormSending: one address cannot hold more than so many connections by
+// sending files slowly.
+func TestFormSending(t *testing.T) {
+	t.Parallel()
+	h := webtest.Setup(t)
+	id, b, who := h.FormOf(webtest.TicketRouting), h.Anonymous(), "sending "+web.RateLimitKey("127.0.0.1")
+	for range web.MaxStreams {
+		h.Server.Site.Streams.Enter(who)
+	}
+	ticket := map[string]string{"in.ticket": "one"}
+	b.SendForm("/f/"+id, ticket, nil).Is(http.StatusTooManyRequests).Has("Too many forms are being sent from your network")
+	h.Server.Site.Streams.Leave(who)
+	b.SendForm("/f/"+id, ticket, nil).Is(http.StatusSeeOther)
+	b.SendForm("/f/"+id, ticket, nil).Is(http.StatusSeeOther) // it was counted out again
+}
+
+// A file may take long as long as it keeps coming. What stops, or hardly moves,
+// is refused, and so is a form that never ends.
+func TestFormSlowly(t *testing.T) {
+	t.Parallel()
+	const head = "--x\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n"
+	for name, test := range map[string]struct {
+		piece, end string
+		count      int
+		want       string
+	}{
+		"steady":       {strings.Repeat("a", 4096), "\r\n--x--\r\n", 30, "HTTP/1.1 303"},
+		"drop by drop": {"a", "\r\n--x--\r\n", 300, "did not arrive whole"},
+		"stopping":     {"a", "", 1, "did not arrive whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := webtest.Setup(t)
+			h.Server.Site.Patience = 300 * time.Millisecond
+			id := h.FormOf(`{"schema": "sluice.flow/v1", "name": "Keep", "nodes": [
+				{"id": "in", "kind": "input", "config": {"name": "photo", "type": "file"}}, {"id": "out", "kind": "output", "config": {"name": "out"}}],
+				"edges": [{"from": "in.value", "to": "out.value"}]}`)
+			c, err := net.Dial("tcp", h.Http.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			fmt.Fprintf(c, "POST /f/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n", id)
+			send := func(piece string) bool {
+				_, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(piece), piece)
+				return err == nil
+			}
+			send(head)
+			tick := time.NewTicker(15 * time.Millisecond) // in all longer than the patience
+			defer tick.Stop()
+			for range test.count {
+				if <-tick.C; !send(test.piece) {
+					break
+				}
+			}
+			if test.end != "" {
+				send(test.end)
+				_, _ = io.WriteString(c, "0\r\n\r\n")
+			}
+			got, _ := io.ReadAll(c)
+			if !strings.Contains(string(got), test.want) {
+				t.Errorf("the answer is %.300q\n%s", got, h.Log)
+			}
+		})
+	}
+}
+
+type refusing struct {
+	web.Runner
+	err error
+}
+
+func (r refusing) StartRun(context.Context, flow.Start) (flow.Started, error) {
+	return flow.Started{}, r.err
+}

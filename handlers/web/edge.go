@@ -1,0 +1,172 @@
+package web
+
+import (
+	"crypto/rand"
+	"io"
+	"math"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/handlers/web/conns"
+)
+
+// Time limits of a connection. There is no limit on a whole request: runs are
+// waited for and streamed. Instead, each part that a slow or hostile peer could
+// stretch has its own.
+const (
+	headerTimeout = 10 * time.Second  // until the header is complete
+	writeTimeout  = 60 * time.Second  // until one response, or one piece of a stream, is taken
+	idleTimeout   = 120 * time.Second // between two requests
+	bodyTimeout   = 30 * time.Second  // until a body is complete
+	maxHeader     = 32 << 10          // bytes
+)
+
+// NewHTTPServer returns a server that slow peers cannot exhaust.
+func NewHTTPServer(handler http.Handler) *conns.Server {
+	srv := conns.New(handler)
+	srv.ReadHeaderTimeout, srv.IdleTimeout, srv.MaxHeaderBytes = headerTimeout, idleTimeout, maxHeader
+	return srv
+}
+
+// Edge is what every request passes first. It sets the request ID and the
+// headers that all responses have, bounds the time that a body may take to
+// arrive, and drains what handlers leave unread.
+type Edge struct {
+	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
+
+	next      http.Handler
+	transport string // the Strict-Transport-Security header; "" for none
+}
+
+// NewEdge returns the edge before a handler. The public URL decides whether
+// browsers are told to insist on HTTPS.
+func NewEdge(next http.Handler, publicURL string) *Edge {
+	return &Edge{BodyTimeout: bodyTimeout, next: next, transport: strictTransport(publicURL)}
+}
+
+// ServeHTTP passes the request on.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Request-Id", RequestID(r))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if e.transport != "" {
+		w.Header().Set("Strict-Transport-Security", e.transport)
+	}
+	if r.ContentLength != 0 {
+		limitBody(w, e.BodyTimeout)
+	}
+	e.next.ServeHTTP(w, r)
+	drainBody(w, r)
+}
+
+// SplitAPI serves the paths for programs with api and all others with pages.
+func SplitAPI(api, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAPIPath(r.URL.Path) {
+			api.ServeHTTP(w, r)
+		} else {
+			pages.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isAPIPath reports whether a path is for programs rather than people.
+func isAPIPath(path string) bool {
+	for _, root := range []string{"/v1", "/mcp", "/livez", "/readyz"} {
+		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// limitBody bounds the time that the request's body may take. The write
+// deadline is for "100 Continue": that of an earlier response may have passed.
+func limitBody(w http.ResponseWriter, limit time.Duration) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(limit)) // test recorders have no deadlines
+	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+// ClearReadDeadline lifts the time limit of the body once it has been read:
+// what follows may take long.
+func ClearReadDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// LimitWrite bounds the time that a peer may take to read what is written next.
+func LimitWrite(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+// MaxDrain bounds how much of an unread request body is drained before its
+// connection is closed, in bytes, as net/http does where it keeps one open.
+const MaxDrain = 256 << 10
+
+// drainBody reads what is left of the body of a request that closes its
+// connection. Closed over unread bytes, the connection would be reset, and the
+// reset could overtake the response. With more than MaxDrain left, net/http
+// waits a moment between its last byte and the end.
+func drainBody(w http.ResponseWriter, r *http.Request) {
+	if !r.Close || r.ContentLength == 0 || r.Header.Get("Expect") != "" {
+		return
+	}
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxDrain)) // what does not arrive in time is no loss
+}
+
+// strictTransport returns the Strict-Transport-Security header for a public
+// URL: one year, without subdomains, which may belong to others. It is empty
+// for http and localhost.
+func strictTransport(publicURL string) string {
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+		return ""
+	}
+	return "max-age=31536000"
+}
+
+// RequestID returns the caller's X-Request-Id if it is harmless in a log and a
+// header, else a fresh one.
+func RequestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); validRequestID(id) {
+		return id
+	}
+	return "req_" + rand.Text()
+}
+
+func validRequestID(id string) bool {
+	if id == "" || len(id) > 128 || ContainsKey(id) {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case c == '-', c == '_', c == '.', c == ':', c == '/', c == '=', c == '+':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// keyText matches what has the form of a key, even with a wrong checksum.
+var keyText = regexp.MustCompile(`slu_[0-9A-Za-z]{20,}`)
+
+// ContainsKey reports whether a text contains what looks like an API key. Such
+// a text must not reach a log.
+func ContainsKey(s string) bool { return strings.Contains(s, "slu_") && keyText.MatchString(s) }
+
+// Seconds formats a duration for Retry-After. It rounds up, so that a client
+// which waits that long has waited long enough.
+func Seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
+
+// StatusClientGone is the status of a request whose client is gone. It is never
+// received; proxies log the same number.
+const StatusClientGone = 499

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web/slowbody"
+)
+
+// Limits of a form.
+const (
+	MaxForm  = 1 << 20 // bytes of all values together, unless a page sets another limit
+	MaxParts = 1000    // values and files
+	maxAfter = 64 << 10
+)
+
+// errUnreadable is returned for a malformed form, which no browser sends.
+var errUnreadable = flow.Errorf(flow.CodeInputInvalid, "The form could not be read. Load the page again and try once more.")
+
+// keepFile stores one file of a form. Bytes that it does not read are skipped.
+type keepFile func(field string, part *multipart.Part) error
+
+// ParseForm reads a form without files.
+func (c *Call) ParseForm() error {
+	_, err := c.ReadForm(MaxForm, nil)
+	return err
+}
+
+// ReadForm is the only reader of forms; FormValue and PostForm return what it
+// has read. All values together may have limit bytes. Files are passed to keep,
+// or skipped if it is nil. If it returns an error, the values before the error
+// are kept.
+func (c *Call) ReadForm(limit int64, keep keepFile) (url.Values, error) {
+	r := c.Request()
+	whole := r.Body
+	if keep == nil {
+		r.Body = http.MaxBytesReader(c.Response(), whole, limit+maxAfter)
+	} else { // no time limit while data keeps arriving, as for uploads to the API
+		r.Body = slowbody.New(c.Response(), whole, c.s.Patience)
+	}
+	reader, err := r.MultipartReader()
+	plain := errors.Is(err, http.ErrNotMultipart)
+	switch {
+	case plain:
+		r.Body = http.MaxBytesReader(c.Response(), whole, limit)
+		err = BodyError(r.ParseForm())
+	case err != nil:
+		err = errUnreadable
+	default:
+		err = c.readParts(reader, limit, keep)
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large && (plain || keep == nil) {
+		err = FormTooLarge(limit)
+	}
+	if err == nil && !allText(r.PostForm) {
+		err = errUnreadable
+	}
+	if err == nil {
+		c.EndOfForm()
+	}
+	return r.PostForm, err
+}
+
+// FormTooLarge is the error for a form whose values exceed the limit, in bytes.
+type FormTooLarge int64
+
+// Error returns the message for the user.
+func (e FormTooLarge) Error() string {
+	return "This form is larger than " + flow.Size(int64(e)) + ". Shorten its values and send it again."
+}
+
+// Unwrap returns an error that the error handler knows.
+func (e FormTooLarge) Unwrap() error { return flow.Errorf(flow.CodeBodyTooLarge, "%s", e.Error()) }
+
+// readParts reads a multipart form into PostForm.
+func (c *Call) readParts(reader *multipart.Reader, limit int64, keep keepFile) error {
+	r := c.Request()
+	r.PostForm = url.Values{}
+	defer func() {
+		r.Form = r.URL.Query()
+		for name, values := range r.PostForm {
+			r.Form[name] = append(values[:len(values):len(values)], r.Form[name]...)
+		}
+	}()
+	left := limit
+	for range MaxParts {
+		part, err := reader.NextPart()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			err = BodyError(err)
+		case isFile(part):
+			if keep != nil && part.FileName() != "" {
+				err = keep(part.FormName(), part)
+			}
+		case part.FormName() != "":
+			if left, err = readValue(r.PostForm, part, left); left < 0 {
+				err = FormTooLarge(limit)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errUnreadable
+}
+
+// isFile reports whether a part is a file, or a file field without a chosen
+// file.
+func isFile(part *multipart.Part) bool {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	_, file := params["filename"]
+	return file && err == nil
+}
+
+// readValue adds a value and returns the rest of the limit, which is negative
+// if the value was longer.
+func readValue(values url.Values, part *multipart.Part, most int64) (left int64, err error) {
+	text, err := io.ReadAll(io.LimitReader(part, most+1))
+	if err != nil {
+		return 0, BodyError(err)
+	}
+	values.Add(part.FormName(), string(text))
+	return most - int64(len(text)), nil
+}
+
+// BodyError returns why a form was not read to its end. Several errors mean
+// that it is too large.
+func BodyError(err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large || err == nil {
+		return err
+	}
+	return errUnreadable
+}
+
+// EndOfForm removes the read deadline after the end of the body. A body that
+// was not read to its end keeps it, because the rest is read before the
+// response.
+func (c *Call) EndOfForm() {
+	if _, err := io.CopyN(io.Discard, c.Request().Body, maxAfter); err == io.EOF {
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // recorders of tests have none
+	}
+}
+
+// FormValue returns a value that readForm has read, or one of the query. Echo's
+// own would read the body without limits and checks.
+func (c *Call) FormValue(name string) string {
+	if form := c.Request().Form; form != nil {
+		return form.Get(name)
+	}
+	return c.QueryParam(name)
+}

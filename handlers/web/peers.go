@@ -1,0 +1,47 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"sluice/flow"
+)
+
+// loaded is the session that a request came with, by the hash of its token.
+type loaded struct{ token string }
+
+// loadedOf is nil outside of requests.
+func loadedOf(ctx context.Context) *loaded {
+	l, _ := ctx.Value(loaded{}).(*loaded)
+	return l
+}
+
+// peer is where the address of who asks is kept in a context.
+type peer struct{}
+
+func withPeer(r *http.Request) *http.Request {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	ctx := context.WithValue(r.Context(), peer{}, host)
+	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
+}
+
+func peerOf(ctx context.Context) string {
+	ip, _ := ctx.Value(peer{}).(string)
+	return ip
+}
+
+// IP is the address that asks. What a header says of it could be made up.
+func (c *Call) IP() string { return peerOf(c.Ctx()) }
+
+// RateLimitKey maps an address to its rate-limit bucket.
+func RateLimitKey(ip string) string { return flow.RateLimitKey(ip) }
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}

@@ -1,0 +1,38 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sluice/views"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	var s Streams
+	for range MaxStreams {
+		if !s.Enter("user_1") {
+			t.Fatal("refused too early")
+		}
+	}
+	if s.Enter("user_1") || !s.Enter("user_2") {
+		t.Error("the bound is not that of one person")
+	}
+	s.Leave("user_1")
+	if !s.Enter("user_1") {
+		t.Error("what was left stays counted")
+	}
+}
+
+func TestTriggerToast_bounds_the_header(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	c := &Call{Context: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w)}
+	c.triggerToast(views.ToneBad, strings.Repeat("\U0001F600\x7f", 5000))
+	if said := w.Header().Get("HX-Trigger"); said == "" || len(said) > 14*maxToastLen || strings.Contains(said, "\x7f") {
+		t.Errorf("a header of %d bytes", len(said))
+	}
+}

@@ -1,0 +1,32 @@
+package webtest
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// Greeting takes a name and gives a text; a webhook tells somebody.
+const Greeting = `{"schema":"sluice.flow/v1","name":"Greet","nodes":[
+ {"id":"who","kind":"input","config":{"name":"who","type":"text","example":"Ada <b>","description":"Whom to greet."}},
+ {"id":"count","kind":"input","config":{"name":"count","type":"number","default":3}},
+ {"id":"words","kind":"template","label":"Say hello","config":{"template":"Hello {{who}}, {{count}} times"}},
+ {"id":"out","kind":"output","label":"The greeting","config":{"name":"text"}}],
+ "edges":[{"from":"who.value","to":"words.who"},{"from":"count.value","to":"words.count"},{"from":"words.text","to":"out.value"}]}`
+
+// Live is a flow that is published.
+func (h *Env) Live(document string) (id string) {
+	h.T.Helper()
+	id = h.Flow(document)
+	h.Publish(id)
+	return id
+}
+
+// Remembers sets a cookie as a script of the page does.
+func (b *Browser) Remembers(name, value string) {
+	b.t.Helper()
+	u, err := url.Parse(b.Base)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/flows"}})
+}

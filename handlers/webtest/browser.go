@@ -1,0 +1,228 @@
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	cdpnetwork "github.com/chromedp/cdproto/network"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"sluice/e2e/need"
+)
+
+// BrowserPatience bounds what a page is waited for; a loaded machine needs seconds.
+const BrowserPatience = 20 * time.Second
+
+// Chromium starts one browser for all tabs of a test, or leaves the test out.
+func Chromium(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil && path == "" {
+			path = p
+		}
+	}
+	need.Tool(t, "no Chromium is installed", path != "")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-quic", true))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocator)
+	t.Cleanup(func() { end(); stop() })
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return ctx
+}
+
+// tab is one page of a real browser, signed in as somebody.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+	mu   sync.Mutex
+	bad  []string // what the page threw or the policy refused
+}
+
+// Tab opens an empty page that is signed in as the person of b. At the end of
+// the test it must have thrown nothing, and the policy refused nothing.
+func (b *Browser) Tab(chromium context.Context, width, height int64) *tab {
+	b.t.Helper()
+	ctx, end := chromedp.NewContext(chromium)
+	b.t.Cleanup(end)
+	p := &tab{t: b.t, ctx: ctx, base: b.Base}
+	if err := chromedp.Listen(ctx, p.hear); err != nil {
+		b.t.Fatal(err)
+	}
+	Send(p, log.Enable, cdp.Empty{})
+	Send(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	at, _ := url.Parse(b.Base)
+	for _, c := range b.Client.Jar.Cookies(at) {
+		Send(p, cdpnetwork.SetCookie, cdpnetwork.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.Base})
+	}
+	p.Do(chromedp.EmulateViewport(width, height))
+	b.t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.bad) > 0 {
+			b.t.Errorf("the page complained: %s", strings.Join(p.bad, "\n"))
+		}
+	})
+	return p
+}
+
+func (p *tab) hear(ev any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := ev.(type) {
+	case *cdpruntime.EventExceptionThrown:
+		p.bad = append(p.bad, e.ExceptionDetails.Text)
+		if e.ExceptionDetails.Exception != nil {
+			p.bad = append(p.bad, e.ExceptionDetails.Exception.Description)
+		}
+	case *log.EventEntryAdded:
+		// The pane may ask for a new node before the server has it; it asks again.
+		early := strings.Contains(e.Entry.URL, "/node/") && strings.Contains(e.Entry.Text, "404")
+		if e.Entry.Level == log.EntryLevelError && !early {
+			p.bad = append(p.bad, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+func (p *tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) Open(path string) { p.t.Helper(); p.Do(chromedp.Navigate(p.base + path)) }
+
+// Send is one command of the protocol.
+func Send[P, R any](p *tab, cmd cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
+	defer cancel()
+	r, err := chromedp.Call(ctx, cmd, params)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r
+}
+
+// Value evaluates an expression of the page.
+func Value[T any](p *tab, js string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// poll waits for a condition of a page, which may be replaced by another meanwhile.
+func poll(ctx context.Context, js string, patience time.Duration) error {
+	for {
+		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "Cannot find context") {
+			return err
+		}
+	}
+}
+
+// Until waits for a condition of the page.
+func (p *tab) Until(js string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, BrowserPatience)
+	defer cancel()
+	if err := poll(ctx, js, BrowserPatience-time.Second); err != nil {
+		p.t.Fatalf("waited for %s: %v", js, err)
+	}
+}
+
+// Want fails unless an expression has a value, written as JSON.
+func (p *tab) Want(js, want string) {
+	p.t.Helper()
+	if got := Value[string](p, `String(JSON.stringify(`+js+`))`); got != want {
+		p.t.Fatalf("%s is %s, want %s", js, got, want)
+	}
+}
+
+type Spot struct{ X, Y float64 }
+
+// Middle is where an element lies.
+func (p *tab) Middle(selector string) Spot {
+	p.t.Helper()
+	return Value[Spot](p, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, selector))
+}
+
+func (p *tab) Mouse(kind input.DispatchMouseEventType, at Spot) {
+	p.t.Helper()
+	e := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}
+	if kind == input.DispatchMouseEventTypeMouseMoved {
+		e.Buttons = 1
+	}
+	Send(p, input.DispatchMouseEvent, e)
+}
+
+func (p *tab) Click(selector string) {
+	p.t.Helper()
+	at := p.Middle(selector)
+	p.Mouse(input.DispatchMouseEventTypeMousePressed, at)
+	p.Mouse(input.DispatchMouseEventTypeMouseReleased, at)
+}
+
+// Drag goes from one place to another in small steps.
+func (p *tab) Drag(from, to Spot) {
+	p.t.Helper()
+	p.Mouse(input.DispatchMouseEventTypeMousePressed, from)
+	for i := 1.0; i <= 8; i++ {
+		p.Mouse(input.DispatchMouseEventTypeMouseMoved, Spot{from.X + (to.X-from.X)*i/8, from.Y + (to.Y-from.Y)*i/8})
+	}
+	p.Mouse(input.DispatchMouseEventTypeMouseReleased, to)
+}
+
+// Write types a text into what has the focus.
+func (p *tab) Write(text string) {
+	p.t.Helper()
+	Send(p, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// Press types keys written as "Ctrl+Z" or "Enter".
+func (p *tab) Press(chords ...string) {
+	p.t.Helper()
+	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "Delete": kb.Delete, "Tab": kb.Tab, "Down": kb.ArrowDown, "F2": kb.F2}
+	for _, chord := range chords {
+		parts := strings.Split(chord, "+")
+		var mods kb.Modifier
+		for _, m := range parts[:len(parts)-1] {
+			mods |= map[string]kb.Modifier{"Ctrl": kb.ModifierCtrl, "Alt": kb.ModifierAlt, "Shift": kb.ModifierShift}[m]
+		}
+		text, ok := named[parts[len(parts)-1]]
+		if !ok {
+			text = strings.ToLower(parts[len(parts)-1])
+		}
+		k := kb.Keys[[]rune(text)[0]]
+		e := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: k.Key, Code: k.Code, WindowsVirtualKeyCode: k.Windows, Modifiers: int64(mods)}
+		if mods == 0 {
+			e.Type, e.Text, e.UnmodifiedText = input.DispatchKeyEventTypeKeyDown, k.Text, k.Unmodified
+		}
+		Send(p, input.DispatchKeyEvent, e)
+		e.Type, e.Text, e.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
+		Send(p, input.DispatchKeyEvent, e)
+	}
+}

@@ -1,0 +1,31 @@
+package webtest
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// FlowElsewhere makes a flow in a workspace in which nobody of the test is.
+func (h *Env) FlowElsewhere() string {
+	h.T.Helper()
+	ctx := context.Background()
+	if _, err := h.Store.FindWorkspace(ctx, "elsewhere"); err != nil {
+		if err := h.Store.CreateWorkspace(ctx, flow.Workspace{ID: "elsewhere", Name: "Elsewhere"}); err != nil {
+			h.T.Fatal(err)
+		}
+	}
+	f, err := h.Library.Import(ctx, "elsewhere", "", []byte(SampleFlow))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return f.ID
+}
+
+// SetDraft replaces a draft, which may have problems.
+func (h *Env) SetDraft(id, document string) {
+	h.T.Helper()
+	if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, id, "Answer a ticket", "", []byte(document)); err != nil {
+		h.T.Fatal(err)
+	}
+}

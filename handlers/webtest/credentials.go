@@ -1,0 +1,58 @@
+package webtest
+
+import (
+	"context"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/handlers/console"
+)
+
+// FakeProviders knows one provider, which accepts one secret.
+type FakeProviders struct{ Store *db.Store }
+
+func (FakeProviders) List() []console.Provider {
+	return []console.Provider{
+		{Name: "openai", Title: "OpenAI", KeysURL: "https://platform.openai.com/api-keys", Can: []string{"chat"}},
+		{Name: "vllm", Title: "vLLM", Can: []string{"chat"}, Local: true, OwnAddress: true},
+	}
+}
+
+func (f FakeProviders) Credential(c flow.Credential, secret string) (flow.Credential, error) {
+	if c.Name == "" {
+		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "name", Detail: "Give it a name."}}}
+	}
+	if why := f.CheckSecret(secret); why != "" {
+		return c, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: why}}}
+	}
+	if c.Provider != "" {
+		c.Hosts = []string{"api.openai.com"}
+	}
+	return c, nil
+}
+
+func (FakeProviders) CheckSecret(secret string) string {
+	if secret == "" {
+		return "Paste the secret here."
+	}
+	return ""
+}
+
+func (f FakeProviders) Test(ctx context.Context, ws, name string) (string, error) {
+	if _, secret, err := f.Store.OpenCredential(ctx, ws, name); err != nil || secret != "sk-right" {
+		return "", flow.Errorf(flow.CodeProviderAuth, "OpenAI refuses the credential.")
+	}
+	return "OpenAI accepts it.", nil
+}
+
+func (FakeProviders) Environment(ws string) []flow.Credential {
+	return []flow.Credential{{Name: "REPLICATE_API_TOKEN", Provider: "replicate"}}
+}
+
+func (f FakeProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
+	return flow.ProposeHosts(ctx, f.Store, ws, Kinds())
+}
+
+func (f FakeProviders) CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error) {
+	return flow.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
+}

@@ -1,0 +1,92 @@
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"sluice/flow"
+	"sluice/views"
+)
+
+// FakeModels stand in for the providers, which pages know nothing of.
+type FakeModels struct{}
+
+func (FakeModels) ListModels(_ context.Context, _, task, query string) []views.ModelGroup {
+	var list []views.ModelChoice
+	for _, id := range []string{"ollama/llama3.2", "ollama/qwen3"} {
+		if strings.Contains(id, query) {
+			list = append(list, views.ModelChoice{ID: id, Text: "for " + task})
+		}
+	}
+	return []views.ModelGroup{{Title: "Ollama", Models: list}, {Title: "Groq", Note: "The credential is refused."}}
+}
+
+func (FakeModels) PinModel(_ context.Context, _ string, n *flow.Node, model string) (map[string]any, error) {
+	switch model {
+	case "acme/none":
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "There is no model acme/none.")
+	case "acme/locked":
+		return nil, flow.Errorf(flow.CodeProviderAuth, "That needs a credential.")
+	}
+	config := map[string]any{"model": model, "version": strings.Repeat("b", 64), "schema": map[string]any{"version": strings.Repeat("b", 64), "input": map[string]any{
+		"type": "object", "properties": map[string]any{"steps": map[string]any{"type": "integer", "minimum": json.Number("1"), "maximum": json.Number("50")}}}}}
+	for name, value := range n.Config {
+		if strings.HasPrefix(name, "input.") {
+			config[name] = value
+		}
+	}
+	return config, nil
+}
+
+func (FakeModels) UpgradeModel(_ context.Context, _ string, n *flow.Node, _ []flow.Edge) (views.ModelUpgrade, error) {
+	return views.ModelUpgrade{Model: flow.Text(n.Config["model"]), Changes: []views.ModelChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
+}
+
+func (FakeModels) Providers() []views.Option {
+	return []views.Option{{Value: "openai", Label: "OpenAI"}}
+}
+
+func (FakeModels) NewCredential(ws, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {
+	if secret == "" {
+		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: "no", Fields: []flow.Problem{{Pointer: "secret", Detail: "Paste the secret here."}}}
+	}
+	return flow.Credential{WorkspaceID: ws, Name: name, Provider: provider}, nil
+}
+
+func (h *Env) Draft(id string) *flow.Document {
+	h.T.Helper()
+	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	d, problems := flow.ParseDocument(f.Draft)
+	if len(problems) > 0 {
+		h.T.Fatal(problems)
+	}
+	return d
+}
+
+// Config is a field of a node as JSON.
+func (h *Env) Config(id, node, field string) string {
+	h.T.Helper()
+	return string(flow.EncodeJSON(h.Draft(id).Node(node).Config[field]))
+}
+
+// Workspace makes another workspace and gives its ID.
+func (h *Env) Workspace() string {
+	h.T.Helper()
+	if err := h.Store.CreateWorkspace(h.T.Context(), flow.Workspace{ID: "ws_other", Name: "Other"}); err != nil {
+		h.T.Fatal(err)
+	}
+	return "ws_other"
+}
+
+func (h *Env) Rev(id string) int64 {
+	h.T.Helper()
+	f, err := h.Store.FindFlow(h.T.Context(), flow.DefaultWorkspace, id)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return f.Rev
+}

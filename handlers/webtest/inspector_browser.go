@@ -1,0 +1,64 @@
+package webtest
+
+import (
+	"testing"
+
+	"sluice/e2e/chrome"
+	"sluice/flow"
+)
+
+const inspectorFlow = `{"schema": "sluice.flow/v1", "name": "Route a support ticket", "nodes": [
+	{"id": "ticket", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "ticket", "example": "It is broken."}},
+	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 220}, "config": {"name": "tone", "default": "friendly"}},
+	{"id": "team", "kind": "classify", "label": "Which team", "position": {"x": 300, "y": 0}, "config": {"labels": ["billing", "delivery"]}},
+	{"id": "write", "kind": "chat", "label": "Write a reply", "position": {"x": 600, "y": 60}, "config": {"model": "openai/gpt-5-nano", "prompt": "Answer {{ticket}}"}},
+	{"id": "draw", "kind": "hosted_model", "position": {"x": 300, "y": 300}, "config": {"model": "acme/old", "input.steps": 3}},
+	{"id": "call", "kind": "http_request", "position": {"x": 600, "y": 400}, "config": {"url": "https://example.com/{{ticket}}", "headers": {"Accept": "*/*"}}},
+	{"id": "reply", "kind": "output", "position": {"x": 900, "y": 60}, "config": {"name": "reply"}}],
+	"edges": [{"from": "ticket.value", "to": "team.text"}, {"from": "ticket.value", "to": "write.ticket"}, {"from": "write.text", "to": "reply.value"}, {"from": "ticket.value", "to": "call.ticket"}]}`
+
+// Bench is the builder in a browser, with the house behind it.
+type Bench struct {
+	*Env
+	*chrome.Tab
+	ID string
+	T  *testing.T
+}
+
+func OpenBench(t *testing.T, b *chrome.Browser) *Bench {
+	t.Helper()
+	h := Setup(t)
+	w := &Bench{T: t, Env: h, ID: h.Flow(inspectorFlow)}
+	email := h.Person(flow.MemberEditor)
+	w.Tab = b.Open(t, h.Http.URL+"/sign-in?next=/flows/"+w.ID)
+	w.Type("[name=email]", email)
+	w.Type("[name=password]", Password)
+	w.Click("main button.primary")
+	w.Until(`document.querySelector("flow-canvas[ready]") !== null`)
+	w.Has("#inspector h2", "Route a support ticket")
+	return w
+}
+
+// Choose selects a node and waits for its pane.
+func (w *Bench) Choose(node string) {
+	w.T.Helper()
+	w.Eval(`document.querySelector("flow-canvas").selection.set(["` + node + `"])`)
+	w.There(`#inspector .ins[data-node="` + node + `"]`)
+}
+
+func (w *Bench) Saved() {
+	w.T.Helper()
+	w.Until(`document.querySelector("flow-canvas").sync.waiting === 0`)
+}
+
+// UntilConfig waits until a field of a node has a value, in the page and on the server.
+func (w *Bench) UntilConfig(node, field, want string) {
+	w.T.Helper()
+	w.Until(`JSON.stringify(document.querySelector("flow-canvas").draft.nodes.get("` + node + `").config["` + field + `"] ?? null) === ` + string(flow.EncodeJSON(want)))
+	w.Saved()
+	if got := w.Config(w.ID, node, field); got != want {
+		w.T.Errorf("%s of %s is %s on the server, want %s", field, node, got, want)
+	}
+}
+
+func Field(name string) string { return `#inspector [data-set="` + name + `"]` }

@@ -1,0 +1,31 @@
+package webtest
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// told is an answer of ops, as the canvas reads it.
+type told struct {
+	Rev            int64
+	HTML, Problems string
+	Missed         []struct {
+		Rev             int64
+		Tab, TxID, HTML string
+		Ops             []json.RawMessage
+	}
+	Detail, Node string
+}
+
+func (a *Answer) Told() told {
+	a.t.Helper()
+	var v told
+	if err := json.Unmarshal([]byte(a.Body), &v); err != nil {
+		a.t.Fatalf("%v in %s", err, a.Body)
+	}
+	return v
+}
+
+func Transaction(base int64, txid, ops string) string {
+	return fmt.Sprintf(`{"base": %d, "tab": "t1", "txid": %q, "ops": [%s]}`, base, txid, ops)
+}

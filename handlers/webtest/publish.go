@@ -1,0 +1,65 @@
+package webtest
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"sluice/flow"
+)
+
+const PublishGreeting = `{"schema": "sluice.flow/v1", "name": "Greet", "nodes": [
+	{"id": "who", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "who", "type": "text"}},
+	{"id": "tone", "kind": "input", "position": {"x": 0, "y": 160}, "config": {"name": "tone", "type": "text", "default": "warm"}},
+	{"id": "say", "kind": "template", "label": "Say hello", "position": {"x": 300, "y": 0}, "config": {"template": "Hello {{who}}, {{tone}}"}},
+	{"id": "out", "kind": "output", "position": {"x": 600, "y": 0}, "config": {"name": "greeting"}}],
+	"edges": [{"from": "who.value", "to": "say.who"}, {"from": "tone.value", "to": "say.tone"}, {"from": "say.text", "to": "out.value"}]}`
+
+// Replace makes the draft of a flow another document.
+func (h *Env) Replace(id, document string) {
+	h.T.Helper()
+	if _, err := h.Library.Import(context.Background(), flow.DefaultWorkspace, id, []byte(document)); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// Key makes a key that programs call with.
+func (h *Env) Key(name string) *flow.Key {
+	h.T.Helper()
+	k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: name, Prefix: "slu_" + name, Hash: name, Scopes: []flow.Scope{flow.ScopeRun}}
+	if err := h.Store.CreateKey(context.Background(), k); err != nil {
+		h.T.Fatal(err)
+	}
+	return k
+}
+
+// Call starts a run of the live version, as a program does, and returns its end.
+func (h *Env) Call(id string, k *flow.Key, inputs map[string]any) (*flow.Run, error) {
+	h.T.Helper()
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: id, Key: k, Trigger: flow.TriggerAPI, Given: inputs, Wait: 10 * time.Second}
+	out, err := h.Runner.StartRun(context.Background(), s)
+	return out.Run, err
+}
+
+func (a *Answer) Field(name string) string {
+	a.t.Helper()
+	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
+	if found == nil {
+		a.t.Fatalf("there is no field %s in: %s", name, a.Body)
+	}
+	return found[1]
+}
+
+// ForeignFlow is a flow of a workspace that nobody of the test is in.
+func (h *Env) ForeignFlow() string {
+	h.T.Helper()
+	ctx := context.Background()
+	if err := h.Store.CreateWorkspace(ctx, flow.Workspace{ID: "foreign", Name: "Foreign"}); err != nil {
+		h.T.Fatal(err)
+	}
+	f, err := h.Library.Import(ctx, "foreign", "", []byte(PublishGreeting))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return f.ID
+}

@@ -1,0 +1,53 @@
+package webtest
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+)
+
+// Fresh is a browser of somebody new with what their name says.
+func (h *Env) Fresh(name string) *Browser {
+	h.T.Helper()
+	if role := flow.MemberRole(name); role.AtLeast(flow.MemberViewer) {
+		return h.As(role)
+	}
+	email := "other-" + strings.ToLower(rand.Text()[:6]) + "@example.com"
+	u, own := &flow.User{Email: email, Name: "Other", PasswordHash: PasswordHash()}, &flow.Workspace{Name: "Another"}
+	if err := h.Store.SignUp(h.T.Context(), u, own); err != nil {
+		h.T.Fatal(err)
+	}
+	return h.SignIn(email)
+}
+
+// Ask sends a request without content, as a browser or as htmx.
+func (b *Browser) Ask(method, path string, htmx bool) *Answer {
+	b.t.Helper()
+	other := *b
+	other.htmx = htmx
+	return other.Send(method, path, "application/x-www-form-urlencoded", strings.NewReader(""))
+}
+
+// WithKey asks with an API key, which pages do not know.
+func (h *Env) WithKey(t *testing.T) func(method, path string, htmx bool) *Answer {
+	t.Helper()
+	text := flow.NewKeyText()
+	k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "all", Prefix: text[:flow.KeyShown], Hash: flow.Hash([]byte(text)), Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}}
+	if err := h.Store.CreateKey(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	b := h.Anonymous()
+	b.Client.Transport = bearer(text)
+	return b.Ask
+}
+
+// bearer adds a key to every request.
+type bearer string
+
+func (k bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+string(k))
+	return http.DefaultTransport.RoundTrip(r)
+}

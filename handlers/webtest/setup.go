@@ -1,0 +1,294 @@
+package webtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"sluice/db"
+	"sluice/db/dbtest"
+	"sluice/flow"
+	"sluice/handlers"
+	"sluice/handlers/web"
+	"sluice/handlers/web/conns"
+	"sluice/jobs"
+	"sluice/nodes"
+	"sluice/outbound"
+	"sluice/providers/builtin"
+)
+
+// Main runs the tests of a room: call it in TestMain.
+func Main(m *testing.M) { dbtest.Main(m) }
+
+// Env is the dashboard with everything real behind it: store, engine, kinds.
+type Env struct {
+	T        *testing.T
+	Store    *db.Store
+	Library  *flow.Library
+	Runner   *jobs.Runner
+	Server   *handlers.Server
+	Settings handlers.Config // of the server
+	Http     *httptest.Server
+	Log      *logBuffer
+}
+
+// Kinds are those of the binary; HTTP may reach servers of tests.
+var Kinds = sync.OnceValue(func() *flow.Registry {
+	client, err := outbound.New(outbound.Config{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	if err != nil {
+		panic(err)
+	}
+	return nodes.New(nodes.Deps{HTTP: client, Model: builtin.New()})
+})
+
+// Setup is a house that has an owner.
+func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
+	t.Helper()
+	h := SetupOn(t, dbtest.SQLite(t), set...)
+	h.Add("founder@example.com", flow.DefaultWorkspace, flow.MemberOwner)
+	return h
+}
+
+// SetupOn is a house without anybody, on a store of the test's own.
+func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env {
+	t.Helper()
+	h := &Env{T: t, Store: store, Log: &logBuffer{}}
+	h.Library = &flow.Library{Store: h.Store, Kinds: Kinds(), IDs: flow.NewIDs()}
+	h.Runner = h.startRunner()
+	h.Http = httptest.NewUnstartedServer(nil)
+	cfg := handlers.Config{
+		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: Kinds(), Files: h.Store, PublicURL: "http://" + h.Http.Listener.Addr().String(),
+		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
+		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store},
+	}
+	cfg.Links = &flow.FileLinks{Base: cfg.PublicURL, Key: []byte("a key of the test, thirty-two by")}
+	for _, f := range set {
+		f(&cfg)
+	}
+	h.Settings, h.Server = cfg, handlers.New(cfg)
+	h.Store.FlowEdited, h.Store.Heard = h.Server.FlowEdited, h.Server.Hear
+	h.Http.Config, h.Http.Listener = &web.NewHTTPServer(h.Server).Server, conns.Listen(h.Http.Listener)
+	h.Http.Start()
+	t.Cleanup(func() { h.Server.Drain(); h.Http.Close(); h.Server.Close() })
+	return h
+}
+
+func (h *Env) startRunner() *jobs.Runner {
+	h.T.Helper()
+	instance := "test-" + rand.Text()
+	quiet := slog.New(slog.DiscardHandler)
+	queue, err := jobs.NewQueue(jobs.QueueConfig{SQLite: h.Store.SQLite(), Write: h.Store.WriteQueue, Postgres: h.Store.Pool(), Workers: 8, Instance: instance, Poll: time.Hour, Log: quiet})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	h.Store.UseQueue(queue)
+	h.Store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
+	r := jobs.New(jobs.Config{
+		Store: h.Store, Queue: queue, Kinds: Kinds(), Secrets: &flow.Resolver{Store: h.Store}, Files: h.Store, HTTP: http.DefaultClient,
+		Links: &flow.FileLinks{Base: "http://files.test", Key: []byte("secret that signs links in tests")}, Instance: instance, Workers: 8, Log: quiet,
+	})
+	if err := r.Start(context.Background()); err != nil {
+		h.T.Fatal(err)
+	}
+	h.T.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := r.Drain(ctx); err != nil {
+			h.T.Error(err)
+		}
+	})
+	return r
+}
+
+// Flow imports a document into the default workspace.
+func (h *Env) Flow(document string) (id string) {
+	h.T.Helper()
+	f, err := h.Library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(document))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return f.ID
+}
+
+// Password of everybody in tests, hashed once and cheaply.
+const Password = "correct horse battery"
+
+var PasswordHash = sync.OnceValue(func() string {
+	hash, err := argon2id.CreateHash(Password, &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
+	if err != nil {
+		panic(err)
+	}
+	return hash
+})
+
+// As signs a new person in who has the role in the default workspace.
+func (h *Env) As(role flow.MemberRole) *Browser {
+	h.T.Helper()
+	return h.SignIn(h.Person(role))
+}
+
+// Person makes a member of the default workspace and gives the e-mail address.
+func (h *Env) Person(role flow.MemberRole) string {
+	h.T.Helper()
+	return h.Add(string(role)+"-"+strings.ToLower(rand.Text()[:6])+"@example.com", flow.DefaultWorkspace, role).Email
+}
+
+// Add makes somebody with the password of everybody.
+func (h *Env) Add(email, ws string, role flow.MemberRole) *flow.User {
+	h.T.Helper()
+	u := &flow.User{Email: email, Name: strings.Split(email, "@")[0], PasswordHash: PasswordHash()}
+	if err := h.Store.CreateUser(context.Background(), ws, u, role); err != nil {
+		h.T.Fatal(err)
+	}
+	return u
+}
+
+// SignIn is the browser of somebody who has signed in.
+func (h *Env) SignIn(email string) *Browser {
+	h.T.Helper()
+	b := h.Anonymous()
+	b.Post("/sign-in", url.Values{"email": {email}, "password": {Password}}).RedirectsTo("/flows")
+	return b
+}
+
+// Anonymous is somebody who is not signed in.
+func (h *Env) Anonymous() *Browser {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Browser{t: h.T, Base: h.Http.URL, Client: &http.Client{Jar: jar, CheckRedirect: stay, Timeout: 30 * time.Second}}
+}
+
+// Browser keeps cookies and sends what a browser sends.
+type Browser struct {
+	t      *testing.T
+	Base   string
+	Client *http.Client
+	htmx   bool
+}
+
+// Fragment is the same browser whose requests are htmx's, for a fragment.
+func (b *Browser) Fragment() *Browser {
+	other := *b
+	other.htmx = true
+	return &other
+}
+
+// Answer is what came back.
+type Answer struct {
+	t      *testing.T
+	Status int
+	Header http.Header
+	Body   string
+}
+
+func (b *Browser) Get(path string) *Answer { b.t.Helper(); return b.Send("GET", path, "", nil) }
+
+func (b *Browser) Post(path string, form url.Values) *Answer {
+	b.t.Helper()
+	return b.Send("POST", path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+}
+
+func (b *Browser) PostJSON(path, body string) *Answer {
+	b.t.Helper()
+	return b.Send("POST", path, "application/json", strings.NewReader(body))
+}
+
+func (b *Browser) Send(method, path, mime string, body io.Reader) *Answer {
+	b.t.Helper()
+	r, err := http.NewRequest(method, b.Base+path, body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if mime != "" {
+		r.Header.Set("Content-Type", mime)
+	}
+	if b.htmx {
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Request-Type", "partial")
+	}
+	resp, err := b.Client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &Answer{b.t, resp.StatusCode, resp.Header, string(text)}
+}
+
+// Is checks the status.
+func (a *Answer) Is(status int) *Answer {
+	a.t.Helper()
+	if a.Status != status {
+		a.t.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+	}
+	return a
+}
+
+// RedirectsTo checks that the answer leads to a page.
+func (a *Answer) RedirectsTo(path string) {
+	a.t.Helper()
+	to := a.Header.Get("Location") + a.Header.Get("HX-Redirect")
+	if to != path {
+		a.t.Fatalf("status %d leads to %q, want %q: %s", a.Status, to, path, a.Body)
+	}
+}
+
+// Has checks that the answer says something.
+func (a *Answer) Has(texts ...string) *Answer {
+	a.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.Body, text) {
+			a.t.Errorf("%q is missing in: %s", text, a.Body)
+		}
+	}
+	return a
+}
+
+// Lacks checks that the answer does not say something.
+func (a *Answer) Lacks(texts ...string) *Answer {
+	a.t.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.Body, text) {
+			a.t.Errorf("%q should not be in: %s", text, a.Body)
+		}
+	}
+	return a
+}
+
+// logBuffer is what the server logged.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
