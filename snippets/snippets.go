@@ -7,11 +7,9 @@ package snippets
 
 import (
 	"cmp"
-	"embed"
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 )
 
 // Language is one that snippets are written in.
@@ -84,26 +82,29 @@ func Languages() []Language {
 	return list
 }
 
-//go:embed templates/*.tmpl
-var files embed.FS
-
 type renderer struct {
 	*language
-	*template.Template
+	*templateSet
 }
 
 var renderers = func() map[string]renderer {
 	m := map[string]renderer{}
 	for _, l := range all {
-		funcs := template.FuncMap{"text": l.text, "body": l.body}
-		for name, f := range l.named {
-			funcs[name] = f
+		funcs := map[string]func(args []any) string{
+			"text": onString(l.text),
+			"body": func(args []any) string { return l.body(args[0].([]field), args[1].(int)) },
 		}
-		file := "templates/" + cmp.Or(l.template, l.ID) + ".tmpl"
-		m[l.ID] = renderer{l, template.Must(template.New(l.ID).Funcs(funcs).ParseFS(files, file))}
+		for name, f := range l.named {
+			funcs[name] = onString(f)
+		}
+		m[l.ID] = renderer{l, parseTemplates(cmp.Or(l.template, l.ID), funcs)}
 	}
 	return m
 }()
+
+func onString(f func(string) string) func(args []any) string {
+	return func(args []any) string { return f(args[0].(string)) }
+}
 
 // Render writes the snippet of a language for a manner. It fails only for a
 // language or manner that does not exist.
@@ -113,13 +114,13 @@ func Render(lang string, m Manner, c Call) (string, error) {
 		return "", fmt.Errorf("there is no snippet in %q for %q", lang, m)
 	}
 	var b strings.Builder
-	err := r.ExecuteTemplate(&b, string(m), programOf(m, c))
+	r.execute(&b, string(m), programOf(m, c))
 	code := strings.Trim(b.String(), "\n") + "\n"
-	if err == nil && r.finish != nil {
-		code, err = r.finish(code)
-	}
-	if err != nil {
-		return "", fmt.Errorf("write the %s snippet for %s: %w", m, lang, err)
+	if r.finish != nil {
+		var err error
+		if code, err = r.finish(code); err != nil {
+			return "", fmt.Errorf("write the %s snippet for %s: %w", m, lang, err)
+		}
 	}
 	return code, nil
 }
