@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-
-	"github.com/jonreiter/govader"
 )
 
 // Sentiment is how a text feels about what it speaks of.
@@ -16,7 +14,7 @@ type Sentiment struct {
 }
 
 // lexicon is read when it is first used: its 11,000 words take some milliseconds.
-var lexicon = sync.OnceValue(govader.NewSentimentIntensityAnalyzer)
+var lexicon = sync.OnceValue(newVader)
 
 // Sentiment scores a text with VADER, a lexicon and rules made for English as people write it online: capitals,
 // exclamation marks, emoji, negations and words such as "very" count. A text of several sentences gets the mean of its
@@ -37,7 +35,7 @@ func (m *Model) Sentiment(ctx context.Context, text string) (Sentiment, error) {
 		if len(words) == 0 {
 			continue
 		}
-		score := lexicon().PolarityScores(strings.Join(words, " "))
+		score := lexicon().score(strings.Join(words, " "))
 		sum.Compound += score.Compound
 		sum.Positive += score.Positive
 		sum.Neutral += score.Neutral
