@@ -104,7 +104,7 @@ func TestKeyCommands(t *testing.T) {
 	if !strings.Contains(list, made.ID) || strings.Contains(list, made.Key) || !strings.Contains(list, "active") {
 		t.Errorf("key list must show the key's ID and state and not the key:\n%s", list)
 	}
-	rolled := s.must("key", "roll", made.ID)
+	rolled := s.must("key", "rotate", made.ID)
 	s.client(rolled).succeed(id, object{"name": "Ada"})
 	c.succeed(id, object{"name": "Ada"}) // the old one works on
 	if list := s.must("key", "list"); !strings.Contains(list, made.Key[:10]+"… until") || strings.Contains(list, rolled) {
@@ -174,7 +174,7 @@ func TestExitCodes(t *testing.T) {
 		{"run_bad_input", "", []string{"flow", "run", fine, "-i", "name"}, 2, "", "name=value"},
 		{"export_unknown", "", []string{"flow", "export", "flow_nothing"}, 1, "", "flow list"},
 		{"revoke_unknown", "", []string{"key", "revoke", "key_nothing"}, 1, "", "key list"},
-		{"roll_unknown", "", []string{"key", "roll", "key_nothing"}, 1, "", "key list"},
+		{"rotate_unknown", "", []string{"key", "rotate", "key_nothing"}, 1, "", "key list"},
 		{"key_help", "", []string{"key", "create", "--help"}, 0, "--runs-per-day", ""},
 		{"key_unknown_flow", "", []string{"key", "create", "--name", "x", "--flow", "flow_nothing"}, 1, "", "flow list"},
 		{"key_without_name", "", []string{"key", "create"}, 2, "", "--name"},

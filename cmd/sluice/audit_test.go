@@ -27,8 +27,8 @@ func audited(t *testing.T) string {
 	return dir
 }
 
-// command runs a command and returns its exit code and all that it printed.
-func command(args ...string) (int, string) {
+// runCommand runs a command and returns its exit code and all that it printed.
+func runCommand(args ...string) (int, string) {
 	var out, errs bytes.Buffer
 	code := run(args, nil, &out, &errs)
 	return code, out.String() + errs.String()
@@ -37,13 +37,13 @@ func command(args ...string) (int, string) {
 func TestAuditVerify(t *testing.T) {
 	t.Parallel()
 	dir := audited(t)
-	if code, out := command("audit", "verify", "--data-dir="+dir); code != exitOK || !strings.Contains(out, "default: intact, 2 entries") {
+	if code, out := runCommand("audit", "verify", "--data-dir="+dir); code != exitOK || !strings.Contains(out, "default: intact, 2 entries") {
 		t.Fatalf("exit %d: %s", code, out)
 	}
-	if code, out := command("audit", "verify", "--data-dir="+dir, "--workspace=ws_none"); code != exitError || !strings.Contains(out, "ws_none") {
+	if code, out := runCommand("audit", "verify", "--data-dir="+dir, "--workspace=ws_none"); code != exitError || !strings.Contains(out, "ws_none") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, out := command("audit", "verify", "--data-dir="+filepath.Join(dir, "nowhere")); code != exitError || !strings.Contains(out, "no database") {
+	if code, out := runCommand("audit", "verify", "--data-dir="+filepath.Join(dir, "nowhere")); code != exitError || !strings.Contains(out, "no database") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	base, err := sql.Open("sqlite3", filepath.Join(dir, db.DatabaseFile))
@@ -54,7 +54,7 @@ func TestAuditVerify(t *testing.T) {
 	if _, err := base.Exec("UPDATE audit SET target = 'eve@example.com' WHERE seq = 2"); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := command("audit", "verify", "--data-dir="+dir); code != exitError || !strings.Contains(out, "default: BROKEN at entry 2 (aud") {
+	if code, out := runCommand("audit", "verify", "--data-dir="+dir); code != exitError || !strings.Contains(out, "default: BROKEN at entry 2 (aud") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	var out, errs bytes.Buffer
@@ -123,11 +123,11 @@ func TestSessionSettings(t *testing.T) {
 		"--session-idle=1m": "SLUICE_SESSION_IDLE is too short", "--session-max=500d": "SLUICE_SESSION_MAX is too long",
 		"--session-idle=10d --session-max=5d": "SLUICE_SESSION_MAX is shorter", "--session-idle=0d": "write 30d or 36h", "--audit-retention=never": "write 30d or 36h",
 	} {
-		if code, out := command(append([]string{"doctor", "--data-dir=" + t.TempDir()}, strings.Fields(args)...)...); code == exitOK || !strings.Contains(out, says) {
+		if code, out := runCommand(append([]string{"doctor", "--data-dir=" + t.TempDir()}, strings.Fields(args)...)...); code == exitOK || !strings.Contains(out, says) {
 			t.Errorf("%s: exit %d: %s", args, code, out)
 		}
 	}
-	code, out := command("doctor", "--addr=127.0.0.1:0", "--data-dir="+t.TempDir(), "--session-idle=12h", "--audit-retention=400d")
+	code, out := runCommand("doctor", "--addr=127.0.0.1:0", "--data-dir="+t.TempDir(), "--session-idle=12h", "--audit-retention=400d")
 	for _, want := range []string{"SLUICE_SESSION_IDLE", "12h0m0s", "SLUICE_SESSION_MAX", "30d", "SLUICE_AUDIT_RETENTION", "400d"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("exit %d, %s is missing: %s", code, want, out)

@@ -26,7 +26,7 @@ func TestMissingDatabase(t *testing.T) {
 	}
 	for _, command := range []string{
 		"flow list", "flow import " + file, "flow publish " + someFlow, "flow export " + someFlow, "flow secret " + someFlow, "flow limits " + someFlow, "flow run " + someFlow,
-		"key create --name a", "key list", "key revoke key_01m7z2wjxfy6hsj7xwxqmmvg9y", "key roll key_01m7z2wjxfy6hsj7xwxqmmvg9y",
+		"key create --name a", "key list", "key revoke key_01m7z2wjxfy6hsj7xwxqmmvg9y", "key rotate key_01m7z2wjxfy6hsj7xwxqmmvg9y",
 		"credential add --name a --provider openai", "credential list", "credential test a", "credential remove a", "provider models openai",
 		"price set a/b --input 1", "price list", "price remove a/b", "backup " + filepath.Join(t.TempDir(), "b"), "secrets rotate",
 	} {

@@ -139,12 +139,12 @@ func overwrite(name string) func(*testing.T, string) {
 	}
 }
 
-// TestWronglyCalled holds that a command called wrongly says where to look.
-func TestWronglyCalled(t *testing.T) {
+// TestUsageErrors checks that a usage error names the help to read.
+func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"flow publish": "'sluice flow publish --help' says", "key create": "'sluice key create --help' says", "flow": "'sluice flow --help' says",
-		"serve --nonsense": "'sluice serve --help' says", "nonsense": "'sluice --help' lists",
+		"flow publish": "'sluice flow publish --help' for", "key create": "'sluice key create --help' for", "flow": "'sluice flow --help' for",
+		"serve --nonsense": "'sluice serve --help' for", "nonsense": "'sluice --help' for",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -156,8 +156,8 @@ func TestWronglyCalled(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a value that cannot be read is named with its variable.
-func TestUnreadable(t *testing.T) {
+// TestInvalidVariable checks that an invalid value is reported with its variable.
+func TestInvalidVariable(t *testing.T) {
 	for variable, want := range map[string]string{
 		"SLUICE_WORKERS": "wanted a whole number", "SLUICE_RETENTION": "write 30d or 36h", "SLUICE_MAX_FILE": "write 100MB or 1GiB", "SLUICE_LOG": `"text","json"`,
 	} {

@@ -245,7 +245,7 @@ type flowValidateCmd struct {
 }
 
 // Run checks every file and reports all problems of all of them.
-func (c flowValidateCmd) Run(s *streams) error {
+func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	library := &flow.Library{Kinds: nodes.New(nodes.Deps{})}
 	bad := 0
 	results := []map[string]any{}

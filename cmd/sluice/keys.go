@@ -15,27 +15,27 @@ import (
 )
 
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
-	List   keyListCmd   `cmd:"" help:"List keys, without the keys themselves."`
-	Roll   keyRollCmd   `cmd:"" help:"Give a key a new text and print it, once; the old one works on for a while."`
+	Create keyCreateCmd `cmd:"" help:"Create a key and print it; it is shown only once."`
+	List   keyListCmd   `cmd:"" help:"List keys, without their secrets."`
+	Rotate keyRotateCmd `cmd:"" aliases:"roll" help:"Issue a new secret for a key and print it; it is shown only once. The old one keeps working for a grace period."`
 	Secret keySecretCmd `cmd:"" help:"Print the secret that signs the webhooks of a key's runs."`
-	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key at once."`
+	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
 type keyCreateCmd struct {
-	Name        string   `required:"" help:"What the key is for."`
-	Flow        []string `help:"A flow it may call; repeat for several. Without it, all." placeholder:"ID"`
-	Scope       []string `default:"run,read" help:"What it may do: run, read, manage." placeholder:"SCOPE"`
-	Expires     days     `help:"When it stops working, such as 90d. Without it, never." placeholder:"90d"`
-	RPM         int64    `help:"Requests a minute at most." placeholder:"N"`
-	Concurrency int64    `help:"Runs at once at most." placeholder:"N"`
-	RunsPerDay  int64    `name:"runs-per-day" help:"Runs a day at most." placeholder:"N"`
-	USDPerDay   float64  `name:"usd-per-day" help:"Dollars a day at most." placeholder:"USD"`
+	Name        string   `required:"" help:"Name of the key: what it is for."`
+	Flow        []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
+	Scope       []string `default:"run,read" help:"Permissions of the key: run, read, manage." placeholder:"SCOPE"`
+	Expires     days     `help:"When the key expires, such as 90d. Default: never." placeholder:"90d"`
+	RPM         int64    `help:"Maximum requests per minute." placeholder:"N"`
+	Concurrency int64    `help:"Maximum concurrent runs." placeholder:"N"`
+	RunsPerDay  int64    `name:"runs-per-day" help:"Maximum runs per day." placeholder:"N"`
+	USDPerDay   float64  `name:"usd-per-day" help:"Maximum cost per day in dollars." placeholder:"USD"`
 	JSON        bool     `help:"Print the key and its settings as JSON."`
 }
 
-// Run makes a key. It alone is printed on standard output, so that a shell can
-// take it into a variable.
+// Run creates a key. Standard output holds nothing else, so that a shell can
+// assign it to a variable.
 func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	k, err := c.key()
 	if err != nil {
@@ -53,10 +53,10 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return s.printKey(ctx, store, k, text, c.JSON)
 }
 
-// key is what the flags say; whether it may be so is for the keyring to tell.
+// key returns the key that the flags describe. The keyring validates the rest.
 func (c keyCreateCmd) key() (*flow.Key, error) {
 	if c.RPM < 0 || c.Concurrency < 0 || c.RunsPerDay < 0 || c.USDPerDay < 0 || c.USDPerDay > 1e6 || math.IsNaN(c.USDPerDay) {
-		return nil, usageError("a limit is a number above zero")
+		return nil, usageError("a limit must be a number above zero")
 	}
 	k := &flow.Key{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Flows: c.Flow,
@@ -71,12 +71,12 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 	return k, nil
 }
 
-// keyring acts on the store as the dashboard does.
+// keyring returns the same keyring that the dashboard uses.
 func keyring(store *db.Store) *flow.Keyring {
 	return &flow.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
-// wrongKey says in one sentence which flag is wrong, and how.
+// wrongKey turns a validation error into one that names the flag.
 func wrongKey(err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || len(e.Fields) == 0 {
@@ -107,14 +107,14 @@ func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, te
 	return nil
 }
 
-type keyRollCmd struct {
+type keyRotateCmd struct {
 	ID      string        `arg:"" help:"ID of the key, as 'key list' shows it."`
-	Overlap time.Duration `default:"24h" help:"How long the old text works on, such as 1h; 0 stops it at once." placeholder:"24h"`
+	Overlap time.Duration `default:"24h" help:"How long the old secret keeps working, such as 1h; 0 ends it immediately." placeholder:"24h"`
 	JSON    bool          `help:"Print the key and its settings as JSON."`
 }
 
-// Run gives a key a new text. Callers change over while both work.
-func (c keyRollCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
+// Run rotates a key. Callers switch to the new secret while both work.
+func (c keyRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (c keyRollCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := s.printKey(ctx, store, k, text, c.JSON); err != nil || !isTerminal(s.out) {
 		return err
 	}
-	fmt.Fprintf(s.err, "The old one, %s…, works until %s.\n", k.Previous.Prefix, shortTime(k.Previous.Until))
+	fmt.Fprintf(s.err, "The previous secret, %s…, works until %s.\n", k.Previous.Prefix, shortTime(k.Previous.Until))
 	return nil
 }
 
@@ -188,7 +188,8 @@ func joinScopes(k *flow.Key) string {
 	return strings.Join(list, ",")
 }
 
-// keyState also says for how long an old text works beside the new one.
+// keyState returns the state of a key and, after a rotation, until when the
+// previous secret works.
 func keyState(k *flow.Key) string {
 	now := time.Now()
 	if k.Overlaps(now) {
@@ -197,7 +198,8 @@ func keyState(k *flow.Key) string {
 	return string(k.State(now))
 }
 
-// previousJSON is the text that a roll replaced, while it works.
+// previousJSON returns the secret that a rotation replaced, or nil once it has
+// expired.
 func previousJSON(k *flow.Key) any {
 	if !k.Overlaps(time.Now()) {
 		return nil
@@ -210,7 +212,7 @@ type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
 }
 
-// Run prints the webhook secret of the key. Rolling the key keeps it.
+// Run prints the webhook secret of the key, which rotation does not change.
 func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {
@@ -232,7 +234,7 @@ type keyRevokeCmd struct {
 	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
 }
 
-// Run revokes a key; the running server refuses it from its next request on.
+// Run revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := cfg.openStore(ctx, cfg.logger(s.err))
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
@@ -13,7 +14,7 @@ type kindsCmd struct {
 }
 
 // Run prints every node kind as it is declared.
-func (c kindsCmd) Run(s *streams) error {
+func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	list := nodes.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {
 		enc := json.NewEncoder(s.out)

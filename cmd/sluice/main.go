@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
+	"sluice/cmd/sluice/command"
 	"sluice/flow"
 )
 
@@ -23,28 +26,33 @@ const (
 	exitUsage = 2
 )
 
-// cli is the whole command line; each command has a file of its own.
+// cli declares the command line; each command has a file of its own.
 type cli struct {
-	Config `embed:"" group:"server"`
+	Config
 
-	Serve      serveCmd      `cmd:"" default:"withargs" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
+	Serve      serveCmd      `cmd:"" default:"" help:"Start everything: dashboard, API and workers. This is what plain 'sluice' does."`
 	User       userCmd       `cmd:"" help:"People who may use the dashboard."`
 	Workspace  workspaceCmd  `cmd:"" help:"Workspaces: storage and quotas."`
 	Flow       flowCmd       `cmd:"" help:"Flows as files: import, publish, export, list, validate, run."`
-	Key        keyCmd        `cmd:"" help:"API keys: create, list, roll, revoke."`
+	Key        keyCmd        `cmd:"" help:"API keys: create, list, rotate, revoke."`
 	Credential credentialCmd `cmd:"" help:"Secrets that flows use to reach providers: add, test, list, remove."`
-	Provider   providerCmd   `cmd:"" help:"Providers of models: list, and their models."`
+	Provider   providerCmd   `cmd:"" help:"Model providers: list them and their models."`
 	Model      modelCmd      `cmd:"" help:"Hosted models: list, show, compare versions."`
-	Price      priceCmd      `cmd:"" help:"What models cost: set, list, remove."`
-	Kinds      kindsCmd      `cmd:"" help:"Every node kind with its fields and ports."`
-	Migrate    migrateCmd    `cmd:"" help:"Bring the database to this version's form, without starting."`
-	Backup     backupCmd     `cmd:"" help:"Write database and files to one file, also beside a running server."`
-	Restore    restoreCmd    `cmd:"" help:"Put a backup into the data directory."`
-	Doctor     doctorCmd     `cmd:"" help:"Show what is in force and find what is wrong."`
-	Ready      readyCmd      `cmd:"" help:"Ask the running server whether it accepts requests; exit code 0 means yes. For health checks of containers."`
+	Price      priceCmd      `cmd:"" help:"Prices of models: set, list, remove."`
+	Kinds      kindsCmd      `cmd:"" help:"List the node kinds with their fields and ports."`
+	Migrate    migrateCmd    `cmd:"" help:"Migrate the database to this version, without starting the server."`
+	Backup     backupCmd     `cmd:"" help:"Write database and files to one file. Safe to run while the server is up."`
+	Restore    restoreCmd    `cmd:"" help:"Restore a backup into the data directory."`
+	Doctor     doctorCmd     `cmd:"" help:"Show the effective settings and find problems."`
+	Ready      readyCmd      `cmd:"" help:"Check whether the running server accepts requests; exit code 0 means yes. For health checks of containers."`
 	Secrets    secretsCmd    `cmd:"" help:"The master key that encrypts secrets: rotate."`
 	Audit      auditCmd      `cmd:"" help:"The audit logs of workspaces: verify."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
+}
+
+// runner is a command. The flags are already filled in.
+type runner interface {
+	Run(ctx context.Context, cfg *Config, s *streams) error
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -55,61 +63,55 @@ type streams struct {
 	out, err io.Writer
 }
 
-// run is main with everything passed in.
+// run is main with its environment passed in. It returns the exit code.
 func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var c cli
-	exit := -1
-	parser := newParser(&c, kong.Writers(out, errs), kong.Exit(func(code int) { exit = code }))
-	command, err := parser.Parse(args)
-	if exit >= 0 {
-		return exit // --help
+	selected, err := newProgram(&c).Parse(args)
+	if errors.Is(err, command.ErrHelp) {
+		return report(errs, selected.WriteHelp(out, "Settings of the server, also as variables:", helpWidth(out)))
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "sluice: %s. %s\n", plain.Replace(err.Error()), lookUp(err))
+		fmt.Fprintf(errs, "sluice: %s %s\n", sentence(err), helpHint(selected, args))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	command.BindTo(ctx, (*context.Context)(nil))
-	command.Bind(&c.Config, &streams{in: in, out: out, err: errs})
-	return report(errs, command.Run())
+	return report(errs, selected.Target().(runner).Run(ctx, &c.Config, &streams{in: in, out: out, err: errs}))
 }
 
-// lookUp says where it stands what the command takes, or which commands there
-// are. Plain sluice is serve, so what is no command was given to that.
-func lookUp(err error) string {
-	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil && len(e.Context.Args) > 0 {
-		if n := e.Context.Selected(); n.Name != "serve" || e.Context.Args[0] == "serve" {
-			return fmt.Sprintf("'%s --help' says what it takes.", n.FullPath())
+func newProgram(c *cli) *command.Command {
+	return command.New("sluice", "Draw a flow of AI models. Call it as an API.", c)
+}
+
+// helpWidth returns the width of the terminal that help is printed on, or 80.
+func helpWidth(out io.Writer) int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if f, ok := out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
 		}
 	}
-	return "'sluice --help' lists the commands."
+	return 80
 }
 
-// plain says in plain words what the parser says of values it cannot read.
-var plain = strings.NewReplacer(
-	"expected a valid 64 bit int but got", "wanted a whole number, got",
-	"expected a float but got", "wanted a number, got",
-	"(from envar ", "(from ",
-	", ...", " …",
-)
-
-// newParser reads the command line. Help shows what a command itself takes
-// first, and the settings of the server, which every command takes, after that.
-func newParser(c *cli, options ...kong.Option) *kong.Kong {
-	parser, err := kong.New(c, append(options,
-		kong.Name("sluice"),
-		kong.Description("Draw a flow of AI models. Call it as an API."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.ExplicitGroups([]kong.Group{{Key: "server", Title: "Settings of the server, also as variables:"}}),
-	)...)
-	if err != nil {
-		panic(err) // the declaration above is wrong
+// sentence ends an error's text with a period, unless it is a question.
+func sentence(err error) string {
+	if text := err.Error(); strings.HasSuffix(text, "?") {
+		return text
 	}
-	parser.Model.HelpFlag.Help = "Show this."
-	return parser
+	return err.Error() + "."
+}
+
+// helpHint says which help to read after a usage error. Plain sluice is serve,
+// so an unknown command counts as an argument of it.
+func helpHint(selected *command.Command, args []string) string {
+	if selected.Parent == nil || selected.Name == "serve" && !slices.Contains(args, "serve") {
+		return "Run 'sluice --help' for a list of commands."
+	}
+	return fmt.Sprintf("Run '%s --help' for usage.", selected.Path())
 }
 
 // report says in one sentence what went wrong.

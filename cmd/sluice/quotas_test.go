@@ -24,7 +24,7 @@ func TestQuotaSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var c cli
-			if _, err := newParser(&c).Parse(append([]string{"serve"}, test.args...)); err != nil {
+			if _, err := newProgram(&c).Parse(append([]string{"serve"}, test.args...)); err != nil {
 				t.Fatal(err)
 			}
 			if got := c.quota(); got != test.want {
@@ -34,7 +34,7 @@ func TestQuotaSettings(t *testing.T) {
 	}
 	for _, arg := range []string{"--quota-bytes=much", "--quota-runs=-1", "--quota-flows=1GiB"} {
 		var c cli
-		if _, err := newParser(&c).Parse([]string{"serve", arg}); err == nil || !strings.Contains(err.Error(), "is not a quota") {
+		if _, err := newProgram(&c).Parse([]string{"serve", arg}); err == nil || !strings.Contains(err.Error(), "is not a quota") {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}

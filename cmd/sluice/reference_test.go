@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
-
+	"sluice/cmd/sluice/command"
 	"sluice/docs"
 )
 
@@ -45,7 +44,7 @@ sluice key create --name website              # prints a key, once
 // against their declarations.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	keep(t, "cli", commandPage(newParser(&cli{}).Model))
+	keep(t, "cli", commandPage(newProgram(&cli{})))
 	have, err := docs.Source("configuration")
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +69,12 @@ func TestReference(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	const heading = "Settings of the server"
-	for _, leaf := range newParser(&cli{}).Model.Leaves(true) {
-		t.Run(leaf.Path(), func(t *testing.T) {
+	for _, leaf := range newProgram(&cli{}).Leaves() {
+		words := strings.Fields(leaf.Path())[1:]
+		t.Run(strings.Join(words, " "), func(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
-			if code := run(append(strings.Fields(leaf.Path()), "--help"), nil, &out, &errs); code != exitOK || errs.Len() > 0 {
+			if code := run(append(words, "--help"), nil, &out, &errs); code != exitOK || errs.Len() > 0 {
 				t.Fatalf("exit %d: %s", code, &errs)
 			}
 			own, server, found := strings.Cut(out.String(), heading)
@@ -105,20 +105,17 @@ func keep(t *testing.T, page, want string) {
 }
 
 // commandPage lists every command, grouped by its first word.
-func commandPage(app *kong.Application) string {
+func commandPage(program *command.Command) string {
 	var b strings.Builder
 	b.WriteString(cliHead)
-	for _, n := range app.Children {
-		if n.Hidden {
+	for _, c := range program.Children {
+		fmt.Fprintf(&b, "\n## `sluice %s`\n\n%s\n", c.Name, c.Help)
+		if len(c.Children) == 0 {
+			writeCommand(&b, c)
 			continue
 		}
-		fmt.Fprintf(&b, "\n## `sluice %s`\n\n%s\n", n.Name, n.Help)
-		if len(n.Children) == 0 {
-			writeCommand(&b, n)
-			continue
-		}
-		for _, leaf := range n.Leaves(true) {
-			fmt.Fprintf(&b, "\n### `%s`\n\n%s\n", leaf.FullPath(), leaf.Help)
+		for _, leaf := range c.Leaves() {
+			fmt.Fprintf(&b, "\n### `%s`\n\n%s\n", leaf.Path(), leaf.Help)
 			writeCommand(&b, leaf)
 		}
 	}
@@ -126,26 +123,19 @@ func commandPage(app *kong.Application) string {
 }
 
 // writeCommand says how a command is called and lists its own flags.
-func writeCommand(b *strings.Builder, n *kong.Node) {
-	usage := n.FullPath()
+func writeCommand(b *strings.Builder, c *command.Command) {
+	usage := c.Path()
 	var rows strings.Builder
-	for _, p := range n.Positional {
-		name := strings.ToUpper(strings.NewReplacer("<", "", ">", "", " ...", "…", "-", "_").Replace(p.Summary()))
+	for _, arg := range c.Args {
+		name := strings.ToUpper(strings.NewReplacer("<", "", ">", "", " ...", "…", "-", "_").Replace(arg.Usage()))
 		usage += " " + name
-		row(&rows, name, p.Help)
+		row(&rows, name, arg.Help)
 	}
-	for _, f := range n.Flags {
-		if f.Hidden || f.Name == "help" {
-			continue
+	for _, f := range c.Flags {
+		name, help := f.Usage(), f.Help
+		if f.Short != "" {
+			name = "-" + f.Short + ", " + name
 		}
-		name := "--" + f.Name
-		if !f.IsBool() {
-			name += "=" + f.FormatPlaceHolder()
-		}
-		if f.Short != 0 {
-			name = "-" + string(f.Short) + ", " + name
-		}
-		help := f.Help
 		if f.Required {
 			usage += " " + name
 			help += " Required."

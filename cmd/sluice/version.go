@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -75,7 +76,7 @@ type versionCmd struct {
 }
 
 // Run prints the version and what it was built from.
-func (c versionCmd) Run(s *streams) error {
+func (c versionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	if c.JSON {
 		return printJSON(s.out, thisBuild())
 	}

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Layout of the help.
+const (
+	indent       = "  "
+	columnGap    = 4
+	minLeftWidth = 30 // longer entries of the left column have a line of their own
+)
+
+// WriteHelp describes the command, or the commands of a group, in lines of at
+// most width characters: its own flags first, and the settings under a title
+// of their own after that.
+func (c *Command) WriteHelp(w io.Writer, settingsTitle string, width int) error {
+	h := &helpText{width: width}
+	h.line("Usage: " + c.usage())
+	if c.Help != "" {
+		h.line("")
+		h.wrap(c.Help)
+	}
+	if len(c.Args) > 0 {
+		rows := [][2]string{}
+		for _, arg := range c.Args {
+			rows = append(rows, [2]string{arg.Usage(), arg.Help})
+		}
+		h.table("Arguments:", rows)
+	}
+	if len(c.Children) > 0 {
+		rows := [][2]string{}
+		for _, leaf := range c.Leaves() {
+			rows = append(rows, [2]string{strings.TrimPrefix(leaf.Path(), leaf.program().Name+" "), leaf.Help})
+		}
+		h.table("Commands:", rows)
+	}
+	h.flags(c)
+	h.table(settingsTitle, settingRows(c.settings()))
+	if c.Parent == nil {
+		h.line("")
+		h.wrap(fmt.Sprintf("Run '%s <command> --help' for more information on a command.", c.Name))
+	}
+	_, err := io.WriteString(w, h.b.String())
+	return err
+}
+
+// usage returns how the command is called.
+func (c *Command) usage() string {
+	words := []string{c.Path()}
+	if c.Parent != nil {
+		for _, f := range c.Flags {
+			if f.Required {
+				words = append(words, f.Usage())
+			}
+		}
+	}
+	for _, arg := range c.Args {
+		words = append(words, arg.Usage())
+	}
+	if len(c.Children) > 0 {
+		words = append(words, "<command>")
+	}
+	return strings.Join(append(words, "[flags]"), " ")
+}
+
+func (c *Command) program() *Command {
+	for c.Parent != nil {
+		c = c.Parent
+	}
+	return c
+}
+
+type helpText struct {
+	b     strings.Builder
+	width int
+}
+
+func (h *helpText) line(text string) { h.b.WriteString(strings.TrimRight(text, " ") + "\n") }
+
+func (h *helpText) wrap(text string) {
+	for _, line := range wrap(text, h.width) {
+		h.line(line)
+	}
+}
+
+// flags lists the command's own flags.
+func (h *helpText) flags(c *Command) {
+	rows := [][2]string{{"-h, --help", "Show this help."}}
+	if c.Parent != nil {
+		for _, f := range c.Flags {
+			rows = append(rows, [2]string{shortPrefix(f) + f.Usage(), f.Help})
+		}
+	}
+	h.table("Flags:", rows)
+}
+
+func shortPrefix(f *Flag) string {
+	if f.Short == "" {
+		return "    "
+	}
+	return "-" + f.Short + ", "
+}
+
+func settingRows(settings []*Flag) [][2]string {
+	var rows [][2]string
+	for _, f := range settings {
+		if f.Hidden {
+			continue
+		}
+		help := f.Help
+		if f.Env != "" {
+			help = strings.TrimSuffix(help, ".") + " ($" + f.Env + ")."
+		}
+		rows = append(rows, [2]string{f.Usage(), help})
+	}
+	return rows
+}
+
+// table writes a title and two columns.
+func (h *helpText) table(title string, rows [][2]string) {
+	if len(rows) == 0 {
+		return
+	}
+	h.line("")
+	h.line(title)
+	longest, left := max(minLeftWidth, 375*h.width/1000), 0
+	for _, row := range rows {
+		if n := utf8.RuneCountInString(row[0]); n < longest {
+			left = max(left, n)
+		}
+	}
+	offset := strings.Repeat(" ", len(indent)+left+columnGap)
+	for _, row := range rows {
+		lines := wrap(row[1], h.width-len(offset))
+		first := indent + row[0]
+		if n := utf8.RuneCountInString(row[0]); n < longest {
+			first += strings.Repeat(" ", left+columnGap-n) + lines[0]
+			lines = lines[1:]
+		}
+		h.line(first)
+		for _, line := range lines {
+			h.line(offset + line)
+		}
+	}
+}
+
+// wrap breaks a text into lines at spaces. It returns at least one line.
+func wrap(text string, width int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= width:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
