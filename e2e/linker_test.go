@@ -1,0 +1,30 @@
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestLinkerDropsUnusedMethods checks that no code in the binary looks methods
+// up by a name that is only known at run time. One such call, as text/template
+// and some libraries for command lines and dependency injection have, makes the
+// linker keep every exported method of every type: about 8 MB here.
+//
+// The witness is a method that nothing calls, of a type that every program
+// which imports fmt uses through reflection.
+func TestLinkerDropsUnusedMethods(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "tool", "nm", sluice).Output()
+	if err != nil {
+		t.Fatalf("go tool nm: %v", err)
+	}
+	symbols := string(out)
+	if !strings.Contains(symbols, " reflect.Value.Elem\n") {
+		t.Fatal("the binary has no symbols")
+	}
+	if strings.Contains(symbols, " reflect.(*Value).MethodByName\n") {
+		t.Error("the linker keeps all exported methods; this lists the calls that make it do so:\n" +
+			"\tgo build -o /dev/null -ldflags=-dumpdep ./cmd/sluice 2>&1 | grep -e '-> .*<ReflectMethod>'")
+	}
+}
