@@ -41,7 +41,7 @@ type answer struct {
 // try sends a request; headers are "Name: value". An error means that no whole
 // answer came.
 func (c *client) try(method, path string, body any, headers ...string) (*answer, error) {
-	return c.tryWithin(90*time.Second, method, path, body, headers...)
+	return c.tryWithin(patience, method, path, body, headers...)
 }
 
 // tryWithin is try with less time for the answer.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // event is one Server-Sent Event.
@@ -163,7 +162,7 @@ func TestStreamedStart(t *testing.T) {
 	s := newServer(t)
 	id := s.publish(greeting())
 	c := s.client(s.key())
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	resp, err := c.open(ctx, "POST", "/v1/flow/"+id+"/run", object{"name": "Ada"}, "Accept: text/event-stream")
 	if err != nil {

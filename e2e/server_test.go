@@ -48,8 +48,13 @@ type process struct {
 	ordered bool // its end was asked for
 }
 
-// patience bounds every wait for something that should happen at once.
-const patience = 30 * time.Second
+// patience bounds every wait. It is far longer than anything takes on a slow,
+// busy machine, so that only what hangs fails; speed is measured by make bench.
+const patience = 2 * time.Minute
+
+// shutdownLimit bounds the time from SIGTERM to the end of the process, which
+// is 35 s by contract; the rest is for a busy machine.
+const shutdownLimit = time.Minute
 
 // newServer prepares a server in a directory of its own and starts it. Of the
 // environment it has only what is given here.
@@ -164,9 +169,9 @@ func (s *server) stop() int {
 	p := s.signal(syscall.SIGTERM)
 	select {
 	case <-p.exited:
-	case <-time.After(45 * time.Second):
+	case <-time.After(shutdownLimit):
 		s.kill()
-		s.t.Fatalf("the server did not end within 45 s of SIGTERM\n%s", p.errs)
+		s.t.Fatalf("the server did not end within %s of SIGTERM\n%s", shutdownLimit, p.errs)
 	}
 	s.examine(p)
 	return p.cmd.ProcessState.ExitCode()

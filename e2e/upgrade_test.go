@@ -68,7 +68,7 @@ func (u *upgrading) lose(s, other *server) {
 	u.awaitSilence()
 	cut := u.ledger.killed()
 	c := other.client(u.any[0].key)
-	for deadline := time.Now().Add(45 * time.Second); !u.allEnded(c, cut); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !u.allEnded(c, cut); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("the other server did not end all of %d runs", len(cut))
 		}

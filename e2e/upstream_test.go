@@ -50,10 +50,22 @@ func modelServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newServer(t,
+	s := newServer(t,
 		"OPENAI_API_KEY=sk-test-openai", "OPENAI_BASE_URL="+base+"/v1",
 		"ANTHROPIC_API_KEY=sk-test-anthropic", "ANTHROPIC_BASE_URL="+base+"/v1",
 		"OLLAMA_HOST="+u.Host)
+	s.awaitLocalModel()
+	return s
+}
+
+// awaitLocalModel waits until the server has found the local model. The search
+// gives each address 300 ms, which a busy machine can exceed, and is repeated.
+func (s *server) awaitLocalModel() {
+	s.t.Helper()
+	id, c := s.publish(asking(object{"model": "ollama/llama3.2"})), s.client(s.key())
+	s.waitUntil("the local model is found", func() bool {
+		return c.await(c.start(id, object{"q": "greet"})).Status == "succeeded"
+	})
 }
 
 // asking is a flow that asks a model.

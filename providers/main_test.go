@@ -163,7 +163,7 @@ func failure(t *testing.T, err error) *Error {
 // brief is a context that no test should outlive.
 func brief(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -59,7 +59,7 @@ func TestCheckSchema(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			err := CheckSchema(exactly(t, c.schema))
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 500) {

@@ -1,117 +1,99 @@
-// Command all runs every test of Sluice and says at the end what was left out.
+// Command all runs the tests of Sluice and says at the end what was left out on
+// this machine. It needs Go and a C compiler only.
 //
 // Tests that need something this machine lacks (PostgreSQL, Chromium, Node) are
-// skipped with a reason; with SLUICE_TEST_REQUIRE=all they fail instead.
-// Arguments are passed on to go test:
+// skipped with a reason; with SLUICE_TEST_REQUIRE=all they fail instead. Long
+// tests are skipped unless SLUICE_TEST_SLOW=1. See package need.
 //
-//	go run ./e2e/all -race -shuffle=on
+// Arguments are passed on to go test. Without a package it tests all:
+//
+//	go run ./e2e/all -race -shuffle=on ./flow/...
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// event is one line of go test -json.
-type event struct {
-	Action, Package, Test, Output string
-	Elapsed                       float64
-}
+// gotestsum prints the output of failed tests and packages, including those
+// that crash or exceed the timeout.
+const gotestsum = "gotest.tools/gotestsum@v1.13.0"
 
-// report adds up what the tests did.
-type report struct {
-	out                     io.Writer
-	output                  map[string][]string // what each test of a package printed
-	omitted                 map[string]int      // reason to how often
-	passed, failed, skipped int
-}
+// timeout bounds the tests of one package. Only what hangs reaches it.
+const timeout = "30m"
 
 func main() { os.Exit(run(os.Args[1:])) }
 
+// run returns the exit code: 0 if all tests passed.
 func run(args []string) int {
-	cmd := exec.Command("go", append(append([]string{"test", "-json"}, args...), "./...")...)
-	cmd.Stderr = os.Stderr
-	lines, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	dir, err := os.MkdirTemp("", "sluice-tests-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "go test cannot be started:", err)
+		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	r := &report{out: os.Stdout, output: map[string][]string{}, omitted: map[string]int{}}
-	scanner := bufio.NewScanner(lines)
-	scanner.Buffer(nil, 64<<20)
-	for scanner.Scan() {
-		var e event
-		if json.Unmarshal(scanner.Bytes(), &e) == nil {
-			r.take(e)
-		}
+	defer os.RemoveAll(dir)
+	events := filepath.Join(dir, "events.json")
+	cmd := exec.Command("go", command(events, args)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		fmt.Fprintln(os.Stderr, "cannot run go:", err)
+		return 2
 	}
-	err = cmd.Wait()
-	r.close()
-	if err != nil || scanner.Err() != nil || r.failed > 0 {
-		return 1
+	file, err := os.Open(events)
+	if err != nil { // the tests never started, and why has been printed
+		return max(1, cmd.ProcessState.ExitCode())
 	}
-	return 0
+	defer file.Close()
+	printLeftOut(os.Stdout, leftOut(file))
+	return cmd.ProcessState.ExitCode()
 }
 
-func (r *report) take(e event) {
-	key := e.Package + " " + e.Test
-	switch e.Action {
-	case "output", "build-output":
-		r.output[key] = append(r.output[key], e.Output)
-	case "skip":
-		if e.Test != "" {
-			r.skipped++
-			r.omit(key)
-		}
-		delete(r.output, key)
-	case "pass":
-		if e.Test == "" {
-			fmt.Fprintf(r.out, "ok   %s\t%.1fs\n", e.Package, e.Elapsed)
-		} else {
-			r.passed++
-		}
-		delete(r.output, key)
-	case "fail":
-		if e.Test != "" {
-			r.failed++
-		} else {
-			fmt.Fprintf(r.out, "FAIL %s\t%.1fs\n", e.Package, e.Elapsed)
-		}
-		fmt.Fprint(r.out, strings.Join(r.output[key], ""))
-	case "build-fail":
-		r.failed++
-		for k, lines := range r.output {
-			fmt.Fprint(r.out, strings.Join(lines, ""))
-			delete(r.output, k)
-		}
+// command returns the arguments of go that run the tests and write their events
+// to a file.
+func command(events string, args []string) []string {
+	all := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events, "--", "-timeout", timeout}
+	all = append(all, args...)
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, ".") }) {
+		all = append(all, "./...")
 	}
+	return all
 }
 
-// omit notes why a test was left out, from the line it skipped with.
-func (r *report) omit(key string) {
-	for _, line := range r.output[key] {
-		if _, reason, ok := strings.Cut(line, "omitted: "); ok {
-			r.omitted[strings.TrimSpace(reason)]++
+// leftOut counts the skipped tests by reason. It reads the events of go test
+// -json; only tests skipped by package need print "omitted: ".
+func leftOut(events io.Reader) map[string]int {
+	reasons := map[string]int{}
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e struct{ Action, Output string }
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Action != "output" {
+			continue
+		}
+		if _, reason, ok := strings.Cut(e.Output, "omitted: "); ok {
+			reasons[strings.TrimSpace(reason)]++
 		}
 	}
+	return reasons
 }
 
-func (r *report) close() {
-	if len(r.omitted) > 0 {
-		fmt.Fprintln(r.out, "\nLeft out, because this machine lacks what they need:")
-		for _, reason := range slices.Sorted(maps.Keys(r.omitted)) {
-			fmt.Fprintf(r.out, "  %3d × %s\n", r.omitted[reason], reason)
-		}
+func printLeftOut(w io.Writer, reasons map[string]int) {
+	if len(reasons) == 0 {
+		return
 	}
-	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
+	fmt.Fprintln(w, "\nLeft out on this machine:")
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(w, "  %3d × %s\n", reasons[reason], reason)
+	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // Patience bounds what a page is waited for; a loaded machine needs seconds.
-const Patience = 30 * time.Second
+const Patience = 2 * time.Minute
 
 // Browser is one Chromium.
 type Browser struct {

@@ -1,6 +1,8 @@
-// Package need keeps one promise of the tests: what cannot run here is named.
-// It owns how a test is omitted when a tool is not installed, and knows
-// nothing of what the tests do.
+// Package need skips tests that cannot or should not run on this machine. It
+// owns the reasons that are printed; it knows nothing of what the tests do.
+//
+// Every reason starts with "omitted: ", so that e2e/all can list them at the
+// end.
 package need
 
 import (
@@ -8,9 +10,9 @@ import (
 	"testing"
 )
 
-// Tool skips the test when something it needs is not there, in words that can
-// be searched for: "omitted: " and the reason. With SLUICE_TEST_REQUIRE=all in
-// the environment the test fails instead, so that nothing is left out unseen.
+// Tool skips the test unless ok. The reason says what is missing. With
+// SLUICE_TEST_REQUIRE=all in the environment the test fails instead, so that
+// nothing is left out unnoticed.
 func Tool(t testing.TB, reason string, ok bool) {
 	t.Helper()
 	if ok {
@@ -22,14 +24,23 @@ func Tool(t testing.TB, reason string, ok bool) {
 	t.Skipf("omitted: %s", reason)
 }
 
-// Live skips a test that spends money at a real provider unless somebody asked
-// for it with SLUICE_TEST_LIVE=1 and a secret in the environment. It is named
-// like whatever is left out, but never required.
+// Slow skips a test that takes minutes unless SLUICE_TEST_SLOW=1 is set. The
+// Makefile finds the tests that call it; "make check-slow" runs them.
+func Slow(t testing.TB) {
+	t.Helper()
+	if os.Getenv("SLUICE_TEST_SLOW") != "1" {
+		t.Skip("omitted: long tests, which 'make check-slow' runs")
+	}
+}
+
+// Live skips a test that spends money at a real provider unless
+// SLUICE_TEST_LIVE=1 is set and the variable holds a secret, which it returns.
+// Such tests are never required.
 func Live(t testing.TB, variable string) (secret string) {
 	t.Helper()
 	secret = os.Getenv(variable)
 	if os.Getenv("SLUICE_TEST_LIVE") != "1" || secret == "" {
-		t.Skipf("omitted: SLUICE_TEST_LIVE=1 and %s are not set, so no real provider is asked", variable)
+		t.Skipf("omitted: SLUICE_TEST_LIVE=1 and %s are not set, so no real provider is called", variable)
 	}
 	return secret
 }

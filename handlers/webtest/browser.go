@@ -23,7 +23,7 @@ import (
 )
 
 // BrowserPatience bounds what a page is waited for; a loaded machine needs seconds.
-const BrowserPatience = 20 * time.Second
+const BrowserPatience = 2 * time.Minute
 
 // Chromium starts one browser for all tabs of a test, or leaves the test out.
 func Chromium(t *testing.T) context.Context {
