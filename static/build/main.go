@@ -1,9 +1,10 @@
 // Command build makes static/dist from static/src: scripts and styles bundled
 // by esbuild, one sprite of icons, the licences of what was bundled, and a
-// manifest of hashed names. With -watch it keeps doing so, makes views anew
-// too, and restarts Sluice after each change.
+// manifest of hashed names. With -watch it rebuilds on every change, generates
+// the views too, and restarts Sluice. With -test it runs the scripts' unit tests
+// in Node.
 //
-// It owns how assets are made and knows nothing of Sluice but its folders.
+// It owns how assets are built and knows nothing of Sluice but its folders.
 // It needs what `npm ci` in static fetches; Sluice itself needs only dist.
 package main
 
@@ -14,12 +15,16 @@ import (
 )
 
 func main() {
-	watching := flag.Bool("watch", false, "build at each change, and run Sluice with the arguments that follow")
-	root := flag.String("root", "..", "the folder static")
+	watching := flag.Bool("watch", false, "rebuild on every change, and run Sluice with the arguments that follow")
+	testing := flag.Bool("test", false, "run src/**/*.test.ts with node --test; arguments are passed on")
+	root := flag.String("root", "..", "the static directory")
 	flag.Parse()
 	do := func() error { return build(*root) }
 	if *watching {
 		do = func() error { return watch(*root, flag.Args()) }
+	}
+	if *testing {
+		do = func() error { return test(*root, flag.Args()) }
 	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "static:", err)
