@@ -25,7 +25,7 @@ export class Clipboard {
 
   clip(ids: Set<string>): Clip {
     const { draft } = this.canvas;
-    const nodes = [...ids].map((id) => draft.nodes.get(id)).filter((n) => n !== undefined).map((n) => ({ ...structuredClone(n), config: withoutCredentials(n.config) }));
+    const nodes = [...ids].map((id) => draft.nodes.get(id)).filter((n) => n !== undefined).map((n) => ({ ...structuredClone(n), position: draft.position(n.id), config: withoutCredentials(n.config) }));
     const edges = draft.edges.filter((e) => ids.has(nodeOf(e.to)));
     const groups = [...draft.groups.values()].filter((g) => g.nodes.every((n) => ids.has(n)));
     return { app: "sluice", schema, nodes, edges, groups };

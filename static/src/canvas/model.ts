@@ -44,6 +44,15 @@ export function fits(from: PortType, to: PortType): boolean {
   return from === to || loose(from) || loose(to) || (from === "text" && scalar(to)) || (scalar(from) && to === "text");
 }
 
+/** insertAt sets a key of a map at an index of its order; without one, or with one beyond the end, a new key comes last. */
+export function insertAt<T>(map: Map<string, T>, key: string, value: T, at = map.size): void {
+  if (map.has(key) || at >= map.size) return void map.set(key, value);
+  const rest = [...map].slice(Math.max(at, 0));
+  for (const [k] of rest) map.delete(k);
+  map.set(key, value);
+  for (const [k, v] of rest) map.set(k, v);
+}
+
 /** Draft is the document as the canvas holds it: the server's, and own edits that wait to be sent. */
 export class Draft {
   name = "";
@@ -51,7 +60,8 @@ export class Draft {
   readonly nodes = new Map<string, FlowNode>();
   readonly groups = new Map<string, Group>();
   edges: Edge[] = []; // ordered: a list port takes its values in this order
-  private touching = new Map<string, Edge[]>(); // node to its edges; made again when edges change
+  private touching = new Map<string, Edge[]>(); // node to its edges; rebuilt when edges change
+  private laidOut = new Map<string, Point>(); // where nodes without a position of their own are shown
 
   constructor(d: FlowDocument) {
     this.name = d.name ?? "";
@@ -82,7 +92,24 @@ export class Draft {
   edgesFrom(port: string): Edge[] { return this.edgesOf(nodeOf(port)).filter((e) => e.from === port); }
   hasEdge(e: Edge): boolean { return this.edgesOf(nodeOf(e.from)).some((o) => o.from === e.from && o.to === e.to); }
   groupOf(node: string): Group | undefined { return [...this.groups.values()].find((g) => g.nodes.includes(node)); }
-  position(id: string): Point { return this.nodes.get(id)?.position ?? { x: 0, y: 0 }; }
+
+  /** position returns where a node is shown: its own position, or else where it was laid out. */
+  position(id: string): Point { return this.nodes.get(id)?.position ?? this.laidOut.get(id) ?? { x: 0, y: 0 }; }
+
+  /** layOut records where a node without a position of its own is shown. */
+  layOut(id: string, p: Point): void { if (!this.laidOut.has(id)) this.laidOut.set(id, p); }
+
+  /** place gives a node a position. With null the node has none and is shown where it was laid out, or else where it is. */
+  place(n: FlowNode, p: Point | null): void {
+    if (p) n.position = { ...p };
+    else if (n.position) {
+      this.layOut(n.id, n.position);
+      delete n.position;
+    }
+  }
+
+  /** insert adds a node at an index in the order of nodes, or at the end. */
+  insert(n: FlowNode, at?: number): void { insertAt(this.nodes, n.id, n, at); }
   title(id: string): string { return this.nodes.get(id)?.label || id; }
 
   /** after are the nodes that a value from this node can reach, without itself. */

@@ -21,9 +21,10 @@ export class Scene {
   adopt(el: HTMLElement): string {
     const id = el.dataset.id!;
     const known = this.canvas.draft.nodes.get(id);
-    const position = known?.position ?? { x: Number(el.dataset.x) || 0, y: Number(el.dataset.y) || 0 };
-    if (known) known.position = position;
-    else this.canvas.draft.nodes.set(id, { id, kind: el.dataset.kind ?? "", label: el.dataset.label || undefined, position, config: {} });
+    const rendered = { x: Number(el.dataset.x) || 0, y: Number(el.dataset.y) || 0 };
+    if (!known) this.canvas.draft.nodes.set(id, { id, kind: el.dataset.kind ?? "", label: el.dataset.label || undefined, position: rendered, config: {} });
+    else if (!known.position) this.canvas.draft.layOut(id, rendered);
+    const position = this.canvas.draft.position(id);
     const selected = this.canvas.selection.nodes.has(id);
     const one = new Map<string, InternalNodeBase>();
     adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map it is given
