@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,10 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"sluice/flow"
 )
 
-// draftServer shows one flow on a page and keeps its ops in memory, the way
-// the real server does: revisions, a log, transactions that count once.
+// draftServer shows one flow on a page and keeps its draft in memory. Edits are
+// applied by package flow; revisions, the log and deduplication are simulated.
 type draftServer struct {
 	*httptest.Server
 	assets  http.Handler
@@ -29,21 +32,24 @@ type draftServer struct {
 	mu  sync.Mutex
 	rev int64
 	log []loggedTx
-	doc testDocument
+	doc *flow.Document
 }
 
 type loggedTx struct {
-	Rev  int64             `json:"rev"`
-	Tab  string            `json:"tab"`
-	TxID string            `json:"txid"`
-	Ops  []json.RawMessage `json:"ops"`
-	HTML string            `json:"html,omitempty"`
+	Rev  int64       `json:"rev"`
+	Tab  string      `json:"tab"`
+	TxID string      `json:"txid"`
+	Ops  []flow.Edit `json:"ops"`
+	HTML string      `json:"html,omitempty"`
 }
 
+// testDocument is the part of a document that tests write and read.
 type testDocument struct {
+	Schema string      `json:"schema"`
+	Name   string      `json:"name"`
 	Nodes  []testNode  `json:"nodes"`
 	Edges  []testEdge  `json:"edges"`
-	Groups []testGroup `json:"groups"`
+	Groups []testGroup `json:"groups,omitempty"`
 }
 
 type testNode struct {
@@ -101,7 +107,7 @@ func sampleFlow() testDocument {
 func serveDraft(t *testing.T, doc testDocument) *draftServer {
 	t.Helper()
 	assets, names := builtCanvas(t)
-	s := &draftServer{doc: doc, assets: assets, names: names, rev: 1}
+	s := &draftServer{doc: document(doc), assets: assets, names: names, rev: 1}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets)
 	mux.HandleFunc("GET /", s.page)
@@ -116,10 +122,6 @@ func serveDraft(t *testing.T, doc testDocument) *draftServer {
 func (s *draftServer) page(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	island, err := json.Marshal(s.doc)
-	if err != nil {
-		panic(err)
-	}
 	attributes := ""
 	if r.URL.Query().Has("readonly") {
 		attributes = " readonly"
@@ -132,11 +134,11 @@ func (s *draftServer) page(w http.ResponseWriter, r *http.Request) {
 <button id="before">Before</button>
 <flow-canvas flow="flow_1" rev="%d" ops="/ops" aria-label="Flow"%s><div class="canvas-nodes" id="canvas-nodes">`,
 		s.names["app.css"], s.names["canvas.css"], s.names["app.js"], s.rev, attributes)
-	for _, n := range s.doc.Nodes {
+	for _, n := range view(s.doc).Nodes {
 		_, _ = w.Write([]byte(article(n)))
 	}
 	_, _ = fmt.Fprintf(w, `</div><script type="application/json" class="canvas-document">%s</script></flow-canvas><button id="after">After</button></body></html>`,
-		strings.ReplaceAll(string(island), "<", `\u003c`))
+		strings.ReplaceAll(string(s.doc.Canonical()), "<", `\u003c`))
 }
 
 // article renders a node as the views do: content and ports, no state of the canvas.
@@ -195,13 +197,11 @@ func (s *draftServer) change(w http.ResponseWriter, r *http.Request) {
 	if gate := s.hold.Load(); gate != nil {
 		<-*gate
 	}
-	var body struct {
-		Base      int64
-		Tab, TxID string
-		Ops       []json.RawMessage
-	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		answer(w, http.StatusBadRequest, map[string]any{"detail": err.Error()})
+	text, err := io.ReadAll(r.Body)
+	must(err)
+	body, err := flow.DecodeEditRequest(text)
+	if err != nil {
+		answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": err.Error()})
 		return
 	}
 	s.mu.Lock()
@@ -216,9 +216,12 @@ func (s *draftServer) change(w http.ResponseWriter, r *http.Request) {
 	case reason != nil:
 		answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": *reason})
 	default:
-		tx := loggedTx{Rev: s.rev + 1, Tab: body.Tab, TxID: body.TxID, Ops: body.Ops, HTML: s.doc.apply(body.Ops)}
-		s.rev, s.log = tx.Rev, append(s.log, tx)
-		answer(w, http.StatusOK, map[string]any{"rev": s.rev, "html": tx.HTML})
+		rendered, err := s.apply(body.Tab, body.TxID, body.Ops)
+		if err != nil {
+			answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": err.Error()})
+			return
+		}
+		answer(w, http.StatusOK, map[string]any{"rev": s.rev, "html": rendered})
 	}
 }
 
@@ -228,72 +231,40 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// apply carries ops out and renders the nodes that look different.
-func (d *testDocument) apply(ops []json.RawMessage) string {
-	changed := []string{}
-	for _, raw := range ops {
-		var op struct {
-			Op, Field, Member, ID string
-			Nodes, Node, Value    json.RawMessage
-			Edge                  testEdge
-			Group                 *testGroup
-		}
-		must(json.Unmarshal(raw, &op))
-		switch op.Op {
-		case "move":
-			var places map[string]point
-			must(json.Unmarshal(op.Nodes, &places))
-			for id, p := range places {
-				d.with(id, func(n *testNode) { n.Position = p })
-			}
-		case "add":
-			var n testNode
-			must(json.Unmarshal(op.Node, &n))
-			d.Nodes = append(d.Nodes, n)
-			changed = append(changed, n.ID)
-		case "remove":
-			var ids []string
-			must(json.Unmarshal(op.Nodes, &ids))
-			d.remove(ids)
-		case "connect":
-			if !slices.Contains(d.Edges, op.Edge) {
-				d.Edges = append(d.Edges, op.Edge)
-			}
-		case "disconnect":
-			d.Edges = slices.DeleteFunc(d.Edges, func(e testEdge) bool { return e == op.Edge })
-		case "set", "put":
-			var id string
-			must(json.Unmarshal(op.Node, &id))
-			d.with(id, func(n *testNode) { n.write(op.Field, op.Member, op.Value) })
-			changed = append(changed, id)
-		case "group":
-			d.Groups = slices.DeleteFunc(d.Groups, func(g testGroup) bool { return g.ID == op.ID })
-			if op.Group != nil {
-				op.Group.ID = op.ID
-				d.Groups = append(d.Groups, *op.Group)
-			}
-		}
+// apply applies edits as the server does and logs them. It returns the nodes
+// that look different, rendered.
+func (s *draftServer) apply(tab, txid string, ops []flow.Edit) (string, error) {
+	out, err := flow.ApplyEdits(s.doc, ops)
+	if err != nil {
+		return "", err
 	}
+	s.doc = out.Document
 	var b strings.Builder
-	for _, id := range changed {
+	d := view(s.doc)
+	for _, id := range flow.Changed(out.Ops) {
 		d.with(id, func(n *testNode) { b.WriteString(article(*n)) })
 	}
-	return b.String()
+	s.rev++
+	s.log = append(s.log, loggedTx{Rev: s.rev, Tab: tab, TxID: txid, Ops: out.Ops, HTML: b.String()})
+	return b.String(), nil
 }
 
-func (n *testNode) write(field, member string, value json.RawMessage) {
-	var v any
-	if value != nil {
-		must(json.Unmarshal(value, &v))
+// document is d as the server keeps it.
+func document(d testDocument) *flow.Document {
+	d.Schema, d.Name = flow.Schema, "Flow"
+	text, err := json.Marshal(d)
+	must(err)
+	parsed, problems := flow.ParseDocument(text)
+	if len(problems) > 0 {
+		panic(problems[0].Detail)
 	}
-	switch {
-	case member == "disabled":
-		n.Disabled, _ = v.(bool)
-	case member == "label":
-		n.Label, _ = v.(string)
-	case field != "":
-		n.Config[field] = v
-	}
+	return parsed
+}
+
+// view is what tests read of a document.
+func view(d *flow.Document) (v testDocument) {
+	must(json.Unmarshal(d.Canonical(), &v))
+	return v
 }
 
 func (d *testDocument) with(id string, do func(*testNode)) {
@@ -302,12 +273,6 @@ func (d *testDocument) with(id string, do func(*testNode)) {
 			do(&d.Nodes[i])
 		}
 	}
-}
-
-func (d *testDocument) remove(ids []string) {
-	gone := func(at string) bool { id, _, _ := strings.Cut(at, "."); return slices.Contains(ids, id) }
-	d.Nodes = slices.DeleteFunc(d.Nodes, func(n testNode) bool { return slices.Contains(ids, n.ID) })
-	d.Edges = slices.DeleteFunc(d.Edges, func(e testEdge) bool { return gone(e.From) || gone(e.To) })
 }
 
 func must(err error) {
@@ -320,11 +285,7 @@ func must(err error) {
 func (s *draftServer) now() testDocument {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var copied testDocument
-	text, err := json.Marshal(s.doc)
-	must(err)
-	must(json.Unmarshal(text, &copied))
-	return copied
+	return view(s.doc)
 }
 
 func (s *draftServer) position(id string) point {
