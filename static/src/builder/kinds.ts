@@ -1,6 +1,5 @@
 // The kinds of nodes that can be added, as the page brings them along.
-import { fits, type Edge, type FlowNode, type Point, type PortType } from "../canvas/model.ts";
-import type { Wish } from "../canvas/changes.ts";
+import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType } from "../canvas/model.ts";
 import { canvas } from "./canvas.ts";
 
 type Named = [name: string, type: PortType];
@@ -13,10 +12,10 @@ const width = 220, height = 90; // flow units of a node, about
 export const kinds: Kind[] = JSON.parse(document.querySelector("script.kinds")?.textContent ?? "[]");
 export const kindOf = (name: string): Kind | undefined => kinds.find((k) => k.kind === name);
 
-/** suits tells whether a node of the kind could take the wish: connect to the port, or go into the edge. */
-export function suits(k: Kind, wish: Wish): boolean {
-  if (wish.edge) return suitsEdge(k, wish.edge);
-  const { port } = wish;
+/** suits tells whether a node of the kind could take the attach: connect to the port, or go into the edge. */
+export function suits(k: Kind, attach: Attach): boolean {
+  if (attach.edge) return suitsEdge(k, attach.edge);
+  const { port } = attach;
   if (!port) return true;
   return port.side === "out" ? takes(k, port.type) : gives(k, port.type);
 }
@@ -30,8 +29,8 @@ function suitsEdge(k: Kind, e: Edge): boolean {
 }
 
 /** place is where a new node goes, so that what it was asked for lies beside it. */
-export function place(at: Point, wish: Wish): Point {
-  const dx = wish.port ? (wish.port.side === "out" ? 0 : -width) : -width / 2;
+export function place(at: Point, attach: Attach): Point {
+  const dx = attach.port ? (attach.port.side === "out" ? 0 : -width) : -width / 2;
   return snap({ x: at.x + dx, y: at.y - height / 2 });
 }
 
@@ -47,10 +46,10 @@ export function clear(at: Point): Point {
 const snap = (p: Point): Point => ({ x: Math.round(p.x / 10) * 10, y: Math.round(p.y / 10) * 10 });
 
 /** add puts a node of a kind on the canvas and selects it. */
-export function add(k: Kind, at: Point, wish: Wish = {}): string {
+export function add(k: Kind, at: Point, attach: Attach = {}): string {
   const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind) } : {} };
   remember(k.kind);
-  return canvas.insert(node, wish);
+  return canvas.insert(node, attach);
 }
 
 /** addAtCentre puts a node in the middle of what is seen. */

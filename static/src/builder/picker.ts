@@ -1,12 +1,11 @@
 // The floating palette: a node at the pointer, at a port, or in an edge.
-import type { Wish } from "../canvas/changes.ts";
-import type { Point } from "../canvas/model.ts";
+import type { Attach, Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { canvas, up } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { add, clear, kindOf, kinds, place, recent, score, suits, type Kind } from "./kinds.ts";
 
-type Asked = Wish & { position: Point; client?: Point };
+type Asked = Attach & { position: Point; client?: Point };
 
 canvas.addEventListener("canvas:palette", (e) => pick((e as CustomEvent<Asked>).detail));
 

@@ -1,15 +1,33 @@
 // What keys, menus and the page do with what is selected.
 import { align, type Alignment } from "./align.ts";
-import type { Wish } from "./changes.ts";
-import type { FlowCanvas } from "./element.ts";
-import { nodeOf, type Edge, type Point } from "./model.ts";
+import type { Connect } from "./connect.ts";
+import type { Announcer, Committer, Emitter } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { snap } from "./geometry.ts";
+import { nodeOf, type Attach, type Draft, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import { count } from "./select.ts";
+import type { Scene } from "./scene.ts";
+import type { Selection } from "./select.ts";
+import { count } from "./text.ts";
+import type { Viewport } from "./viewport.ts";
 
-const place = 10; // flow units: new nodes lie on the grid
+/** ActsContext is what the commands need of the canvas. */
+export interface ActsContext extends Committer, Emitter {
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly selection: Selection;
+  readonly view: Viewport;
+  readonly connect: Connect;
+  readonly announce: Announcer;
+  readonly drag: { readonly active: boolean; cancel(): void };
+  readonly taps: { cancel(): boolean };
+  readonly pointer: { readonly last: Point | undefined };
+  readonly keys: { readonly node: string | undefined; order(): string[]; focus(node: string | undefined): void };
+}
 
 export class Acts {
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: ActsContext) {}
 
   /** chosen are the selected nodes, or the one with the focus. */
   chosen(): string[] {
@@ -78,11 +96,11 @@ export class Acts {
   }
 
   /** palette asks the page for a node: at a place, connected to a port, or put into an edge. */
-  palette(client: Point | undefined, wish: Wish): void {
+  palette(client: Point | undefined, attach: Attach): void {
     if (this.canvas.readonly) return;
     const { pointer, view } = this.canvas, at = client ?? pointer.last, p = at ? view.toFlow(at) : view.centre();
-    const position = { x: Math.round(p.x / place) * place, y: Math.round(p.y / place) * place };
-    this.canvas.emit("canvas:palette", { position, client: at, ...wish });
+    const position = { x: snap(p.x), y: snap(p.y) };
+    this.canvas.emit("canvas:palette", { position, client: at, ...attach });
   }
 
   /** tidy lays out the selection, or everything, as one step. */

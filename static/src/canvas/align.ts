@@ -1,6 +1,6 @@
 // Brings nodes into line: pure geometry over boxes.
+import type { Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
-import type { Box } from "./scene.ts";
 
 export type Alignment = "left" | "center" | "right" | "top" | "middle" | "bottom" | "columns" | "rows";
 type Named = Box & { id: string };

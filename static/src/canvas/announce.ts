@@ -1,15 +1,23 @@
 // What a person who does not see the canvas hears: one polite live region, the
 // last sentence wins, so that a held key does not queue up fifty.
-import type { FlowCanvas } from "./element.ts";
-import { count } from "./select.ts";
+import type { Draft } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import { count } from "./text.ts";
 
 const pause = 120; // milliseconds in which a later sentence replaces an earlier one
+
+/** AnnounceContext is what announcements need of the canvas. */
+export interface AnnounceContext {
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly status: { of(node: string): string | undefined; took(node: string): string };
+}
 
 export class Announce {
   readonly region = Object.assign(document.createElement("div"), { className: "canvas-live" });
   private timer = 0;
 
-  constructor(private canvas: FlowCanvas) {
+  constructor(private canvas: AnnounceContext) {
     this.region.setAttribute("aria-live", "polite");
     this.region.setAttribute("role", "status");
   }

@@ -1,22 +1,51 @@
 // Changes of the draft, own and others': ops are applied to the document and
 // the picture follows. Only own ones are sent, and make steps of the history.
-import type { FlowCanvas } from "./element.ts";
-import { at, type Edge, type FlowNode, type Port } from "./model.ts";
+import type { Announce } from "./announce.ts";
+import type { Connect } from "./connect.ts";
+import type { CommitOptions, Emitter, Repaintable } from "./context.ts";
+import type { Drag } from "./drag.ts";
+import type { Edges } from "./edges.ts";
+import type { Groups } from "./groups.ts";
+import type { History } from "./history.ts";
+import { at, type Attach, type Draft, type FlowNode } from "./model.ts";
 import { applyAll, Touched, type Op } from "./ops.ts";
+import type { Scene } from "./scene.ts";
+import type { Selection } from "./select.ts";
+import type { Status } from "./status.ts";
+import type { Swaps } from "./swaps.ts";
+import type { Sync } from "./sync.ts";
 
-/** Wish is what the page should do with a node that a person chooses. */
-export type Wish = { port?: Port; edge?: Edge };
+/** ChangesContext is what applying changes needs of the canvas. */
+export interface ChangesContext extends Emitter {
+  readonly readonly: boolean;
+  readonly layer: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly groups: Groups;
+  readonly selection: Selection;
+  readonly status: Status;
+  readonly announce: Announce;
+  readonly minimap: Repaintable | undefined;
+  readonly connect: Connect;
+  readonly drag: Drag;
+  readonly history: History;
+  readonly sync: Sync;
+  readonly swaps: Swaps;
+  readonly watch: { stop(el: HTMLElement): void };
+  readonly keys: { reorder(): void; ensure(): void; focus(node: string): void };
+}
 
 export class Changes {
-  private wishes = new Map<string, Wish>(); // of nodes whose ports the server has not sent yet
+  private pending = new Map<string, Attach>(); // new nodes whose ports the server has not sent yet
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: ChangesContext) {}
 
   /** commit applies ops as one step of the history and sends them. */
-  commit(label: string, ops: Op[], how: { key?: string; join?: boolean } = {}): void {
+  commit(label: string, ops: Op[], options: CommitOptions = {}): void {
     if (this.canvas.readonly || !ops.length) return;
     const { undo, txid } = this.perform(ops);
-    if (undo.length) this.canvas.history.record({ label, redo: ops, undo, key: how.key, txids: [txid] }, how.join);
+    if (undo.length) this.canvas.history.record({ label, redo: ops, undo, key: options.key, txids: [txid] }, options.join);
   }
 
   /** perform applies ops and sends them, without a step of the history. */
@@ -85,9 +114,9 @@ export class Changes {
   }
 
   /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
-  insert(node: Omit<FlowNode, "id"> & { id?: string }, wish: Wish): string {
+  insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach): string {
     const id = node.id ?? this.canvas.draft.free(node.kind);
-    if (wish.port || wish.edge) this.wishes.set(id, wish);
+    if (attach.port || attach.edge) this.pending.set(id, attach);
     this.commit("Add", [{ op: "add", node: { ...node, id } }]);
     this.canvas.selection.set([id]);
     this.canvas.keys.focus(id);
@@ -96,10 +125,10 @@ export class Changes {
 
   /** grant connects a new node once its ports are known, in the same step of the history. */
   grant(id: string): void {
-    const wish = this.wishes.get(id), { scene, drag, connect } = this.canvas;
-    if (!wish || !scene.ports.get(id)?.length) return;
-    this.wishes.delete(id);
-    const ops = wish.edge ? drag.between(id, wish.edge) : wish.port && connect.first(wish.port, id);
+    const attach = this.pending.get(id), { scene, drag, connect } = this.canvas;
+    if (!attach || !scene.ports.get(id)?.length) return;
+    this.pending.delete(id);
+    const ops = attach.edge ? drag.between(id, attach.edge) : attach.port && connect.first(attach.port, id);
     if (ops?.length) this.commit("Add", ops, { join: true });
   }
 }

@@ -1,17 +1,25 @@
 // Copies as JSON text, so that nodes travel between flows, tabs and people.
 // Credentials stay behind: a document names them, it never holds a secret, and
 // the name would mean another thing in another workspace.
-import type { FlowCanvas } from "./element.ts";
-import { ends, nodeOf, schema, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
+import type { Announcer, Committer } from "./context.ts";
+import { snap } from "./geometry.ts";
+import { ends, nodeOf, schema, type Draft, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import { count } from "./select.ts";
+import { count } from "./text.ts";
 
 export type Clip = { app: "sluice"; schema: string; nodes: FlowNode[]; edges: Edge[]; groups: Group[] };
 
 const aside = 40; // flow units between a duplicate and its origin
 
+/** ClipboardContext is what the clipboard needs of the canvas. */
+export interface ClipboardContext extends Committer {
+  readonly draft: Draft;
+  readonly selection: { readonly nodes: Set<string>; set(nodes: Iterable<string>): void };
+  readonly announce: Announcer;
+}
+
 export class Clipboard {
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: ClipboardContext) {}
 
   /** copy writes the selected nodes; edges from outside come along, so that a paste may keep them. */
   copy(e: ClipboardEvent): boolean {
@@ -36,7 +44,6 @@ export class Clipboard {
     const clip = read(text);
     if (!clip || this.canvas.readonly) return false;
     const left = Math.min(...clip.nodes.map((n) => n.position?.x ?? 0)), top = Math.min(...clip.nodes.map((n) => n.position?.y ?? 0));
-    const snap = (v: number) => Math.round(v / 10) * 10;
     this.put("Paste", clip, (n) => ({ x: snap((n.position?.x ?? 0) - left + to.x), y: snap((n.position?.y ?? 0) - top + to.y) }), incoming);
     return true;
   }

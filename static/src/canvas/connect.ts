@@ -1,17 +1,33 @@
 // Making edges: by mouse and finger (drag), by moving an end of one that
 // exists; taps and keys are in taps.ts. Fitting ports glow at once; others say
 // why they do not fit.
-import type { FlowCanvas } from "./element.ts";
-import { at, edgeKey, ends, fits, nodeOf, type Edge, type Point, type Port } from "./model.ts";
+import type { Announcer, Committer, Emitter } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { at, edgeKey, ends, fits, nodeOf, type Attach, type Draft, type Edge, type Point, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
 import { circle, joining, refusal } from "./rules.ts";
+import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
+import type { Viewport } from "./viewport.ts";
 import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
 
 const radius = 24; // flow units within which a port catches the pointer
 const threshold = 3; // pixels; below it a press is a tap
 
 type State = ConnectionState & { inProgress: boolean };
+
+/** ConnectContext is what making edges needs of the canvas. */
+export interface ConnectContext extends Committer, Emitter {
+  readonly pane: HTMLElement;
+  readonly layer: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly view: Viewport;
+  readonly edges: Edges;
+  readonly announce: Announcer;
+  readonly taps: { readonly pending: Port | undefined; cancel(): boolean };
+  palette(client: Point, attach: Attach): void;
+}
 
 export class Connect {
   private state: State | undefined;
@@ -21,7 +37,7 @@ export class Connect {
   private line = svg("path", { class: "canvas-connecting" });
   private tip = Object.assign(document.createElement("div"), { className: "canvas-reason" });
 
-  constructor(private canvas: FlowCanvas, private layer: SVGElement) {}
+  constructor(private canvas: ConnectContext, private layer: SVGElement) {}
 
   /** press begins a drag at a port. At an input that is taken it picks up the edge's end. */
   press(e: MouseEvent | TouchEvent, el: HTMLElement): void {

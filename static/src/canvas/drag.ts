@@ -1,16 +1,40 @@
 // Dragging nodes: one or all selected, on the grid; Shift keeps one axis, Alt
 // pressed on the way leaves the grid, Alt at the start makes copies; a node
 // without edges may be dropped on an edge. Escape puts everything back.
-import type { FlowCanvas } from "./element.ts";
+import type { Announce } from "./announce.ts";
+import type { Committer, Repaintable } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { grid } from "./geometry.ts";
 import { Guides } from "./guides.ts";
-import { at, edgeKey, fits, type Edge, type Point } from "./model.ts";
+import { at, edgeKey, fits, type Draft, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
+import type { Scene } from "./scene.ts";
+import type { Selection } from "./select.ts";
+import type { Viewport } from "./viewport.ts";
 import { infiniteExtent, XYDrag } from "./xyflow.ts";
 
-export const grid = 10; // flow units
 const threshold = 2; // pixels; below it a press is a click
 
 type Items = Map<string, { position: Point }>;
+
+/** DragContext is what dragging nodes needs of the canvas. */
+export interface DragContext extends Committer {
+  readonly pane: HTMLElement;
+  readonly layer: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly view: Viewport;
+  readonly edges: Edges;
+  readonly selection: Selection;
+  readonly announce: Announce;
+  readonly minimap: Repaintable | undefined;
+  readonly groups: { draw(): void };
+  readonly keys: { readonly alt: boolean; readonly shift: boolean };
+  readonly pointer: { readonly last: Point | undefined };
+  readonly clipboard: { duplicate(nodes: string[], to: (node: string) => Point): void };
+  /** moved is called when anything may have moved on the screen. */
+  moved(): void;
+}
 
 export class Drag {
   private drags = new Map<string, ReturnType<typeof XYDrag>>();
@@ -20,7 +44,7 @@ export class Drag {
   private target: Edge | undefined; // the edge that would take the node in
   private guides: Guides;
 
-  constructor(private canvas: FlowCanvas, layer: SVGElement) { this.guides = new Guides(layer); }
+  constructor(private canvas: DragContext, layer: SVGElement) { this.guides = new Guides(layer); }
 
   /** ready makes a node draggable at its first press; five hundred at once would delay the start. */
   ready(id: string): void {

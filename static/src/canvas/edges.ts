@@ -1,7 +1,8 @@
 // Edges as curves: a fat path to hit, a thin one to see. A selected or hovered
 // edge shows tools: "+" to put a node in between, and a grip at either end.
-import type { FlowCanvas } from "./element.ts";
-import { edgeKey, nodeOf, portOf, type Edge } from "./model.ts";
+import type { Box } from "./geometry.ts";
+import { edgeKey, nodeOf, portOf, type Draft, type Edge } from "./model.ts";
+import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
 import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
 
@@ -10,12 +11,21 @@ type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number
 
 const gripAt = 22; // flow units from the port, beyond its hit area
 
+/** EdgesContext is what edges need of the canvas. */
+export interface EdgesContext {
+  readonly readonly: boolean;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly groups: { folded(node: string): string | undefined; box(group: string): Box | undefined };
+  readonly selection: { forget(key: string): void };
+}
+
 export class Edges {
   private views = new Map<string, View>();
   private tools = svg("g", { class: "canvas-edge-tools nopan" });
   private shown: string | undefined; // whose tools are shown
 
-  constructor(private canvas: FlowCanvas, private layer: SVGElement) {
+  constructor(private canvas: EdgesContext, private layer: SVGElement) {
     const plus = svg("g", { class: "canvas-edge-plus", role: "button", "aria-label": "Insert a node here" });
     plus.append(svg("circle", { r: "10" }), svg("path", { d: "M-4,0H4M0,-4V4" }));
     this.tools.append(plus, svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "from" }), svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "to" }));

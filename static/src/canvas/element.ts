@@ -3,9 +3,10 @@
 import { Acts } from "./acts.ts";
 import type { Alignment } from "./align.ts";
 import { Announce } from "./announce.ts";
-import { Changes, type Wish } from "./changes.ts";
+import { Changes } from "./changes.ts";
 import { Clipboard } from "./clipboard.ts";
 import { Connect } from "./connect.ts";
+import type { CommitOptions } from "./context.ts";
 import { Drag } from "./drag.ts";
 import { Edges } from "./edges.ts";
 import { frame, island, type Frame } from "./frame.ts";
@@ -13,11 +14,12 @@ import { Groups } from "./groups.ts";
 import { History } from "./history.ts";
 import { Keys } from "./keys.ts";
 import { Minimap } from "./minimap.ts";
-import { Draft, edgeKey, type Edge, type FlowDocument, type FlowNode, type Point } from "./model.ts";
+import type { Box } from "./geometry.ts";
+import { Draft, edgeKey, type Attach, type Edge, type FlowDocument, type FlowNode, type Point } from "./model.ts";
 import { Notes } from "./notes.ts";
 import type { Op } from "./ops.ts";
 import { Pointer } from "./pointer.ts";
-import { Scene, type Box } from "./scene.ts";
+import { Scene } from "./scene.ts";
 import { Selection } from "./select.ts";
 import { held, shortcuts } from "./shortcuts.ts";
 import { Status, type Step } from "./status.ts";
@@ -172,7 +174,7 @@ export class FlowCanvas extends HTMLElement {
   // What the page calls.
 
   /** commit applies ops as one step of the history and sends them. */
-  commit(label: string, ops: Op[], how: { key?: string; join?: boolean } = {}): void { this.changes.commit(label, ops, how); }
+  commit(label: string, ops: Op[], options: CommitOptions = {}): void { this.changes.commit(label, ops, options); }
 
   /** insides puts what the server rendered for nodes into them. The shells stay. */
   insides(html: string): void { this.swaps.insides(html); }
@@ -181,7 +183,7 @@ export class FlowCanvas extends HTMLElement {
   remote(m: Remote): void { this.sync.remote(m); }
 
   /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
-  insert(node: Omit<FlowNode, "id"> & { id?: string }, wish: Wish = {}): string { return this.changes.insert(node, wish); }
+  insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach = {}): string { return this.changes.insert(node, attach); }
 
   /** chosen are the selected nodes, or the one with the focus. */
   chosen(): string[] { return this.acts.chosen(); }
@@ -202,7 +204,7 @@ export class FlowCanvas extends HTMLElement {
   menu(client?: Point): boolean { return this.acts.menu(client); }
 
   /** palette asks the page for a node: at a place, connected to a port, or put into an edge. */
-  palette(client?: Point, wish: Wish = {}): void { this.acts.palette(client, wish); }
+  palette(client?: Point, attach: Attach = {}): void { this.acts.palette(client, attach); }
 
   /** tidy lays out the selection, or everything, as one step. */
   tidy(): Promise<void> { return this.acts.tidy(); }

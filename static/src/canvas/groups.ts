@@ -1,19 +1,36 @@
 // Frames around nodes. A frame may be folded, which is a matter of the view:
 // the document keeps the group, the browser whether it is folded.
-import type { FlowCanvas } from "./element.ts";
-import type { Group, Point } from "./model.ts";
+import type { Announcer, Committer, Repaintable } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { enclosing, snap, type Box } from "./geometry.ts";
+import type { Draft, Group, Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import type { Box } from "./scene.ts";
-import { count } from "./select.ts";
+import type { Scene } from "./scene.ts";
+import type { Selection } from "./select.ts";
+import { count } from "./text.ts";
+import type { Viewport } from "./viewport.ts";
 
 const margin = 20, head = 32; // flow units around the nodes, and above them for the name
 const foldedSize = { width: 200, height: 48 };
+
+/** GroupsContext is what groups need of the canvas. */
+export interface GroupsContext extends Committer {
+  readonly pane: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly view: Viewport;
+  readonly selection: Selection;
+  readonly announce: Announcer;
+  readonly minimap: Repaintable | undefined;
+  readonly swaps: { remeasure(nodes: string[]): void };
+}
 
 export class Groups {
   private frames = new Map<string, HTMLElement>();
   private closed: Set<string>;
 
-  constructor(private canvas: FlowCanvas, private layer: HTMLElement, private key: string) {
+  constructor(private canvas: GroupsContext, private layer: HTMLElement, private key: string) {
     let kept: string[] = [];
     try { kept = JSON.parse(localStorage.getItem(key) ?? "[]"); } catch { /* nothing kept */ }
     this.closed = new Set(kept);
@@ -33,10 +50,8 @@ export class Groups {
 
   private around(g: Group): Box | undefined {
     const boxes = g.nodes.map((n) => this.canvas.scene.box(n)).filter((b) => b !== undefined);
-    if (!boxes.length) return undefined;
-    const x = Math.min(...boxes.map((b) => b.x)) - margin, y = Math.min(...boxes.map((b) => b.y)) - margin - head;
-    const right = Math.max(...boxes.map((b) => b.x + b.width)) + margin, bottom = Math.max(...boxes.map((b) => b.y + b.height)) + margin;
-    return { x, y, width: right - x, height: bottom - y };
+    const b = enclosing(boxes);
+    return b && { x: b.x - margin, y: b.y - margin - head, width: b.width + 2 * margin, height: b.height + 2 * margin + head };
   }
 
   /** sync makes the frames those of the document, and hides what is folded. */
@@ -139,9 +154,9 @@ export class Groups {
     let to: Record<string, Point> = {};
     pane.setPointerCapture(e.pointerId);
     const move = (m: PointerEvent) => {
-      const now = view.toFlow({ x: m.clientX, y: m.clientY }), step = (d: number) => Math.round(d / 10) * 10;
+      const now = view.toFlow({ x: m.clientX, y: m.clientY });
       to = {};
-      for (const [n, p] of from) to[n] = { x: p.x + step(now.x - start.x), y: p.y + step(now.y - start.y) };
+      for (const [n, p] of from) to[n] = { x: p.x + snap(now.x - start.x), y: p.y + snap(now.y - start.y) };
       for (const [n, p] of Object.entries(to)) { scene.place(n, p); this.canvas.edges.drawOf(n); }
       this.draw();
     };

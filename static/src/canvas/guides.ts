@@ -1,6 +1,6 @@
 // Helper lines: while nodes are dragged, their edges and middles catch those
 // of other nodes, and a line shows which.
-import type { Box } from "./scene.ts";
+import { middle, nearestLine, type Box } from "./geometry.ts";
 import { svg } from "./svg.ts";
 
 const catchPx = 5; // on the screen
@@ -17,15 +17,15 @@ export class Guides {
     this.xs = [];
     this.ys = [];
     for (const b of still) {
-      this.xs.push(b.x, b.x + b.width / 2, b.x + b.width);
-      this.ys.push(b.y, b.y + b.height / 2, b.y + b.height);
+      this.xs.push(...xLines(b));
+      this.ys.push(...yLines(b));
     }
   }
 
   /** catch gives by how much to shift the dragged box so that it lies on a line, and draws the line. */
   catch(b: Box, zoom: number): { dx: number; dy: number } {
-    const x = nearest([b.x, b.x + b.width / 2, b.x + b.width], this.xs, catchPx / zoom);
-    const y = nearest([b.y, b.y + b.height / 2, b.y + b.height], this.ys, catchPx / zoom);
+    const x = nearestLine(xLines(b), this.xs, catchPx / zoom);
+    const y = nearestLine(yLines(b), this.ys, catchPx / zoom);
     const d = (x ? `M${x.line},${b.y - 2000}V${b.y + 2000}` : "") + (y ? `M${b.x - 2000},${y.line}H${b.x + 2000}` : "");
     if (d) { this.line.setAttribute("d", d); this.layer.append(this.line); }
     else this.line.remove();
@@ -35,12 +35,5 @@ export class Guides {
   end(): void { this.line.remove(); }
 }
 
-function nearest(own: number[], lines: number[], within: number): { by: number; line: number } | undefined {
-  let best: { by: number; line: number } | undefined;
-  for (const line of lines)
-    for (const o of own) {
-      const by = line - o;
-      if (Math.abs(by) <= within && (!best || Math.abs(by) < Math.abs(best.by))) best = { by, line };
-    }
-  return best;
-}
+const xLines = (b: Box): number[] => [b.x, middle(b).x, b.x + b.width];
+const yLines = (b: Box): number[] => [b.y, middle(b).y, b.y + b.height];

@@ -1,17 +1,24 @@
 // Undo and redo of own changes. One gesture is one step. Steps are ops with
 // the ops that undo them, so they survive a reload of the page.
-import type { FlowCanvas } from "./element.ts";
+import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
 
 export type Step = { label: string; redo: Op[]; undo: Op[]; key?: string; txids: string[] };
 
 const keepBytes = 1 << 20; // of sessionStorage, which holds 5 MB for all flows of a tab
 
+/** HistoryContext is what the history needs of the canvas. */
+export interface HistoryContext extends Emitter {
+  readonly readonly: boolean;
+  readonly announce: Announcer;
+  readonly changes: { perform(ops: Op[]): { undo: Op[]; txid: string } };
+}
+
 export class History {
   private done: Step[] = [];
   private undone: Step[] = [];
 
-  constructor(private canvas: FlowCanvas, private key: string) {
+  constructor(private canvas: HistoryContext, private key: string) {
     try {
       const kept = JSON.parse(sessionStorage.getItem(key) ?? "");
       this.done = kept.done;

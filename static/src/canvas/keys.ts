@@ -2,13 +2,38 @@
 // node, arrows walk to its neighbours, Alt and arrows along edges, Enter goes
 // into the node to its ports, Escape comes back. Single letters count only
 // while the canvas has the focus.
-import type { FlowCanvas } from "./element.ts";
-import { nodeOf, type Point } from "./model.ts";
-import { chord, shortcuts } from "./shortcuts.ts";
+import type { Announce } from "./announce.ts";
+import type { Connect } from "./connect.ts";
+import type { Committer, Repaintable } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { grid, neighbor, type Box } from "./geometry.ts";
+import type { Groups } from "./groups.ts";
+import { nodeOf, type Draft, type Point } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import type { Selection } from "./select.ts";
+import { chord, shortcuts, type Commands } from "./shortcuts.ts";
+import type { Taps } from "./taps.ts";
+import type { Viewport } from "./viewport.ts";
 import { handleClass } from "./xyflow.ts";
 
 const arrows: Record<string, Point> = { ArrowLeft: { x: -1, y: 0 }, ArrowRight: { x: 1, y: 0 }, ArrowUp: { x: 0, y: -1 }, ArrowDown: { x: 0, y: 1 } };
-const step = 10, leap = 40; // flow units of one nudge
+const leap = 4 * grid; // of one nudge with Shift
+
+/** KeysContext is what the keyboard needs of the canvas. */
+export interface KeysContext extends Commands, Committer, Pick<HTMLElement, "addEventListener"> {
+  readonly pane: HTMLElement;
+  readonly layer: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly groups: Groups;
+  readonly view: Viewport;
+  readonly selection: Selection;
+  readonly connect: Connect;
+  readonly taps: Taps;
+  readonly announce: Announce;
+  readonly minimap: Repaintable | undefined;
+}
 
 export class Keys {
   alt = false;
@@ -17,7 +42,7 @@ export class Keys {
   private sorted: string[] | undefined;
   private nudged = new Map<string, Point>(); // where nodes were before the arrows
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: KeysContext) {}
 
   start(signal: AbortSignal): void {
     const o = { signal };
@@ -133,8 +158,8 @@ export class Keys {
   private arrow(e: KeyboardEvent): boolean {
     const dir = arrows[e.key]!, at = this.node;
     if (e.altKey) return this.along(dir);
-    if (this.canvas.selection.nodes.size && (!at || this.canvas.selection.nodes.has(at)) && !this.canvas.readonly) return this.nudge(dir, e.shiftKey ? leap : step);
-    const next = at ? this.neighbour(at, dir) : this.stop ?? this.order()[0];
+    if (this.canvas.selection.nodes.size && (!at || this.canvas.selection.nodes.has(at)) && !this.canvas.readonly) return this.nudge(dir, e.shiftKey ? leap : grid);
+    const next = at ? this.neighbor(at, dir) : this.stop ?? this.order()[0];
     if (next) this.focus(next);
     return true;
   }
@@ -152,18 +177,9 @@ export class Keys {
     return true;
   }
 
-  /** neighbour is the nearest node in a direction; being off to the side counts double. */
-  private neighbour(id: string, dir: Point): string | undefined {
-    const { scene } = this.canvas, a = scene.box(id)!;
-    let best: string | undefined, least = Infinity;
-    for (const other of scene.boxes.keys()) {
-      if (other === id || scene.hidden(other)) continue;
-      const b = scene.box(other)!, dx = b.x + b.width / 2 - a.x - a.width / 2, dy = b.y + b.height / 2 - a.y - a.height / 2;
-      const ahead = dx * dir.x + dy * dir.y, off = Math.abs(dx * dir.y) + Math.abs(dy * dir.x);
-      if (ahead <= 0 || off > ahead * 3) continue;
-      if (ahead + 2 * off < least) { least = ahead + 2 * off; best = other; }
-    }
-    return best;
+  private neighbor(id: string, direction: Point): string | undefined {
+    const { scene } = this.canvas, others = [...scene.boxes.keys()].filter((n) => n !== id && !scene.hidden(n)).map((n): [string, Box] => [n, scene.box(n)!]);
+    return neighbor(scene.box(id)!, others, direction);
   }
 
   private nudge(dir: Point, by: number): boolean {

@@ -1,13 +1,20 @@
 // The small picture of the whole flow. All boxes are one path. While the view
 // moves only the frame of what is seen does, and it is moved, not painted; the
 // scale is chosen anew when the view lies still.
-import type { FlowCanvas } from "./element.ts";
+import { enclosing, type Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
-import type { Box } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
+import type { Viewport } from "./viewport.ts";
 
 const width = 180, height = 120; // pixels
 const zoomStep = 1.2; // of one turn of the wheel
+
+/** MinimapContext is what the minimap needs of the canvas. */
+export interface MinimapContext {
+  readonly scene: Scene;
+  readonly view: Viewport;
+}
 
 export class Minimap {
   readonly element = Object.assign(document.createElement("div"), { className: "canvas-minimap" });
@@ -20,7 +27,7 @@ export class Minimap {
   private dirty = true; // nodes moved, or the scale should be chosen anew
   private stop = new AbortController();
 
-  constructor(private canvas: FlowCanvas) {
+  constructor(private canvas: MinimapContext) {
     this.element.setAttribute("aria-hidden", "true");
     this.element.append(this.map, this.view);
   }
@@ -55,7 +62,7 @@ export class Minimap {
   }
 
   private drawNodes(seen: Box): void {
-    const { scene } = this.canvas, all = around(scene.bounds(), seen);
+    const { scene } = this.canvas, all = enclosing([scene.bounds(), seen])!;
     let d = "";
     for (const id of scene.boxes.keys()) {
       const b = scene.box(id)!;
@@ -88,10 +95,4 @@ export class Minimap {
     cancelAnimationFrame(this.frame);
     this.stop.abort();
   }
-}
-
-/** around is the least box that holds both. */
-function around(a: Box, b: Box): Box {
-  const x = Math.min(a.x, b.x), y = Math.min(a.y, b.y);
-  return { x, y, width: Math.max(a.x + a.width, b.x + b.width) - x, height: Math.max(a.y + a.height, b.y + b.height) - y };
 }

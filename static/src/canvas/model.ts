@@ -12,6 +12,9 @@ export type Port = { node: string; name: string; side: Side; type: PortType; man
 /** Edge connects two ports, each written node.port. */
 export type Edge = { from: string; to: string };
 
+/** Attach is what a new node is connected to: a port, or an edge that it is inserted into. */
+export type Attach = { port?: Port; edge?: Edge };
+
 /** Group frames nodes on the canvas. */
 export type Group = { id: string; label?: string; color?: string; nodes: string[] };
 

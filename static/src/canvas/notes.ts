@@ -1,14 +1,27 @@
 // Notes are resized by their lower right corner. The size is two fields of the
 // note's config, so that it travels with the flow; the inspector has them too,
 // for those who use no pointer.
-import type { FlowCanvas } from "./element.ts";
-import type { Point } from "./model.ts";
+import type { Committer } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import { snap } from "./geometry.ts";
+import type { Draft, Point } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import type { Viewport } from "./viewport.ts";
 
 const corner = 16; // pixels at the corner that take a press
-const least = { width: 120, height: 60 }, most = 2000, step = 10; // flow units
+const least = { width: 120, height: 60 }, most = 2000; // flow units
+
+/** NotesContext is what resizing notes needs of the canvas. */
+export interface NotesContext extends Committer {
+  readonly pane: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly view: Viewport;
+}
 
 export class Notes {
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: NotesContext) {}
 
   /** at gives the note whose corner lies under a place of the screen. */
   at(target: EventTarget | null, p: Point): HTMLElement | undefined {
@@ -43,4 +56,4 @@ export class Notes {
   }
 }
 
-function within(v: number, low: number): number { return Math.min(most, Math.max(low, Math.round(v / step) * step)); }
+function within(v: number, low: number): number { return Math.min(most, Math.max(low, snap(v))); }

@@ -1,10 +1,36 @@
 // Presses, clicks and fingers, told apart and handed to whom they concern.
-import type { FlowCanvas } from "./element.ts";
-import type { Point } from "./model.ts";
+import type { Connect } from "./connect.ts";
+import type { Drag } from "./drag.ts";
+import type { Edges } from "./edges.ts";
+import type { Groups } from "./groups.ts";
+import type { Attach, Point } from "./model.ts";
+import type { Notes } from "./notes.ts";
+import type { Selection } from "./select.ts";
+import type { Taps } from "./taps.ts";
+import type { Viewport } from "./viewport.ts";
 import { handleClass } from "./xyflow.ts";
 
 const longPress = 500; // milliseconds
 const slack = 8; // pixels a resting finger may move
+
+/** PointerContext is what presses and clicks need of the canvas. */
+export interface PointerContext {
+  readonly pane: HTMLElement;
+  /** selecting reports whether a drag on empty space selects, for fingers. */
+  readonly selecting: boolean;
+  readonly edges: Edges;
+  readonly groups: Groups;
+  readonly view: Viewport;
+  readonly selection: Selection;
+  readonly notes: Notes;
+  readonly drag: Drag;
+  readonly connect: Connect;
+  readonly taps: Taps;
+  readonly keys: { focus(node: string): void };
+  palette(client: Point, attach?: Attach): void;
+  open(node: string): boolean;
+  menu(client: Point): boolean;
+}
 
 export class Pointer {
   /** last is where the pointer was, on the screen. */
@@ -12,7 +38,7 @@ export class Pointer {
   private timer = 0;
   private swallow = false; // the click after a marquee or a long press
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: PointerContext) {}
 
   start(signal: AbortSignal): void {
     const { pane } = this.canvas, o = { signal };

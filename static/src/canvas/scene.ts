@@ -1,11 +1,16 @@
 // The nodes as they lie on the canvas: their elements, sizes and ports. The
 // server makes and changes what is inside an <article>; the canvas owns the
 // shell alone (its place, whether it is selected, its tab stop).
-import type { FlowCanvas } from "./element.ts";
-import type { Point, Port, PortType, Side } from "./model.ts";
+import type { Box } from "./geometry.ts";
+import type { Draft, Point, Port, PortType, Side } from "./model.ts";
 import { adoptUserNodes, flowId, getInternalNodesBounds, handleClass, infiniteExtent, nodeClass, updateNodeInternals, type InternalNodeBase, type NodeBase } from "./xyflow.ts";
 
-export type Box = { x: number; y: number; width: number; height: number };
+/** SceneContext is what the scene needs of the canvas. */
+export interface SceneContext {
+  readonly pane: HTMLElement;
+  readonly draft: Draft;
+  readonly selection: { readonly nodes: ReadonlySet<string> };
+}
 
 export class Scene {
   /** boxes is the library's lookup of nodes: geometry, selection, places of ports. */
@@ -15,7 +20,7 @@ export class Scene {
   private readonly trash = new Map<string, HTMLElement>(); // removed nodes come back whole when undone
   private readonly parents = new Map();
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: SceneContext) {}
 
   /** adopt takes over a node's element, new or swapped. Its size is read by measure. */
   adopt(el: HTMLElement): string {

@@ -1,7 +1,23 @@
 // What is selected: nodes and edges. The document knows nothing of it.
-import type { FlowCanvas } from "./element.ts";
-import { edgeKey } from "./model.ts";
+import type { Announcer, Emitter } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import type { Box } from "./geometry.ts";
+import { edgeKey, type Draft } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import { count } from "./text.ts";
+import type { Viewport } from "./viewport.ts";
 import { getNodesInside } from "./xyflow.ts";
+
+/** SelectionContext is what the selection needs of the canvas. */
+export interface SelectionContext extends Emitter {
+  readonly pane: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly view: Viewport;
+  readonly announce: Announcer;
+  selectionBox(): Box | undefined;
+}
 
 export class Selection {
   readonly nodes = new Set<string>();
@@ -9,7 +25,7 @@ export class Selection {
   private lit = new Set<string>();
   private box = document.createElement("div");
 
-  constructor(private canvas: FlowCanvas) { this.box.className = "canvas-marquee"; }
+  constructor(private canvas: SelectionContext) { this.box.className = "canvas-marquee"; }
 
   /** set replaces the selection. */
   set(nodes: Iterable<string>, edges: Iterable<string> = []): void {
@@ -96,6 +112,3 @@ export class Selection {
     for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, end);
   }
 }
-
-/** count writes a number with its noun. */
-export function count(n: number, noun: string): string { return `${n} ${noun}${n === 1 ? "" : "s"}`; }

@@ -1,8 +1,25 @@
 // The keys of the canvas in one table; the sheet behind "?" is made of it too.
-import type { FlowCanvas } from "./element.ts";
+
+/** Commands are what shortcuts do; the element has them all. */
+export interface Commands {
+  readonly history: { undo(): void; redo(): void };
+  readonly selection: { all(): void; toggle(node: string): void };
+  readonly clipboard: { duplicate(nodes: string[]): void };
+  readonly groups: { group(): void; ungroup(): void };
+  readonly acts: { escape(): void; pin(): boolean };
+  readonly keys: { readonly node: string | undefined; enter(): boolean };
+  readonly view: { zoomBy(factor: number): void; zoomTo(zoom: number): void; fit(nodes?: Iterable<string>): void; holdSpace(on: boolean): void };
+  chosen(): string[];
+  erase(reconnect?: boolean): void;
+  open(node: string | undefined, part?: string): boolean;
+  disable(): void;
+  tidy(): Promise<void>;
+  palette(): void;
+  menu(): boolean;
+}
 
 /** Shortcut is something a key does. run gives false when it left the key to the browser. */
-export type Shortcut = { chords: string[]; what: string; edits?: boolean; run: (c: FlowCanvas, e: KeyboardEvent) => boolean | void };
+export type Shortcut = { chords: string[]; what: string; edits?: boolean; run: (c: Commands, e: KeyboardEvent) => boolean | void };
 
 /** chord writes a key with its modifiers, such as Ctrl+Shift+Z. Ctrl stands for Command too. */
 export function chord(e: KeyboardEvent): string {
@@ -48,7 +65,7 @@ export const held = [
   { chords: ["Alt+Drag"], what: "Drag copies; Alt on the way leaves the grid" },
 ];
 
-function space(c: FlowCanvas): void {
+function space(c: Commands): void {
   const id = c.keys.node;
   if (id) c.selection.toggle(id);
   else c.view.holdSpace(true);

@@ -2,8 +2,11 @@
 // state comes from inside a node (data-step, written by the server), from the
 // page, or from a replay. It is never told by colour alone: the server's badge
 // inside the node has the words.
-import type { FlowCanvas } from "./element.ts";
-import { edgeKey, nodeOf, portOf } from "./model.ts";
+import type { Announce } from "./announce.ts";
+import type { Edges } from "./edges.ts";
+import { edgeKey, nodeOf, portOf, type Draft } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import { duration } from "./text.ts";
 
 /** Step is what one node did: how long it took, and how many items each of its outputs gave. */
 export type Step = {
@@ -14,12 +17,21 @@ export type Step = {
 };
 const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
 
+/** StatusContext is what the status of steps needs of the canvas. */
+export interface StatusContext {
+  readonly layer: HTMLElement;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly announce: Announce;
+}
+
 export class Status {
   private states = new Map<string, string>();
   private results = new Map<string, Step>();
   private timers: number[] = [];
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: StatusContext) {}
 
   of(node: string): string | undefined { return this.states.get(node); }
 
@@ -113,10 +125,4 @@ export class Status {
   get running(): boolean { return [...this.states.values()].some((s) => !ended.has(s)); }
 
   end(): void { this.timers.forEach(clearTimeout); }
-}
-
-/** duration writes milliseconds for a person. */
-function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

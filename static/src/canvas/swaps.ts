@@ -1,10 +1,31 @@
 // Nodes that the server put in, took out or rendered anew. The shell is the
 // canvas's, the inside the server's: after a swap its ports are found and
 // measured again.
-import type { FlowCanvas } from "./element.ts";
+import type { Announce } from "./announce.ts";
+import type { Repaintable } from "./context.ts";
+import type { Edges } from "./edges.ts";
+import type { Groups } from "./groups.ts";
+import type { Draft } from "./model.ts";
+import type { Scene } from "./scene.ts";
+import type { Status } from "./status.ts";
+
+/** SwapsContext is what taking over rendered nodes needs of the canvas. */
+export interface SwapsContext {
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly edges: Edges;
+  readonly groups: Groups;
+  readonly status: Status;
+  readonly announce: Announce;
+  readonly minimap: Repaintable | undefined;
+  readonly drag: { forget(node: string): void };
+  readonly watch: { start(el: HTMLElement): void; stop(el: HTMLElement): void };
+  readonly changes: { grant(node: string): void; linked(): void };
+  readonly keys: { reorder(): void; ensure(): void };
+}
 
 export class Swaps {
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: SwapsContext) {}
 
   /** adopt takes over an element that came after the start. */
   adopt(el: HTMLElement): HTMLElement {

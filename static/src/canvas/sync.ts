@@ -5,7 +5,7 @@
 //
 // POST {base, tab, txid, ops}: 200 {rev, ops?, html?} with the fields that hold something else now than was sent, 409 {rev, missed}, 410 reload,
 // 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
-import type { FlowCanvas } from "./element.ts";
+import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
 
 export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent as the page was left, its answer unknown
@@ -15,6 +15,17 @@ export type SaveState = "saved" | "saving" | "offline" | "reload";
 
 const keepaliveBytes = 60_000; // browsers let requests of 64 KiB outlive the page
 const retryFirst = 500, retryMost = 15_000; // milliseconds
+
+/** SyncContext is what saving needs of the canvas. */
+export interface SyncContext extends Emitter {
+  readonly announce: Announcer;
+  readonly changes: { apply(ops: Op[]): Op[] };
+  readonly history: { replace(sent: Op[], kept: Op[]): void; forget(txid: string): void };
+  /** headers returns those that every request carries. */
+  headers(): Record<string, string>;
+  /** insides replaces the content of nodes by what the server rendered. */
+  insides(html: string): void;
+}
 
 export class Sync {
   readonly tab: string;
@@ -26,7 +37,7 @@ export class Sync {
   private state: SaveState = "saved";
   private stop = new AbortController();
 
-  constructor(private canvas: FlowCanvas, private url: string, public rev: number, private key: string) {
+  constructor(private canvas: SyncContext, private url: string, public rev: number, private key: string) {
     this.tab = this.kept("tab") ?? crypto.randomUUID();
     this.keepText("tab", this.tab);
     const { signal } = this.stop;

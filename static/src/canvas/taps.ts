@@ -1,13 +1,25 @@
 // Making an edge by taps or keys: one port, then another.
-import type { FlowCanvas } from "./element.ts";
-import { at, type Port } from "./model.ts";
+import type { Connect } from "./connect.ts";
+import type { Announcer } from "./context.ts";
+import { at, type Draft, type Port } from "./model.ts";
 import { circle, refusal } from "./rules.ts";
+import type { Scene } from "./scene.ts";
+
+/** TapsContext is what connecting by taps and keys needs of the canvas. */
+export interface TapsContext {
+  readonly readonly: boolean;
+  readonly draft: Draft;
+  readonly scene: Scene;
+  readonly connect: Connect;
+  readonly announce: Announcer;
+  readonly keys: { order(): string[] };
+}
 
 export class Taps {
   /** pending is the port that was chosen first. */
   pending: Port | undefined;
 
-  constructor(private canvas: FlowCanvas) {}
+  constructor(private canvas: TapsContext) {}
 
   /** tap takes the first port, or connects it with this second one. */
   tap(el: HTMLElement): void {

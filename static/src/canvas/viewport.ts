@@ -1,8 +1,9 @@
 // What part of the canvas is seen: pan, zoom, fit, and where a person was last
 // time. Positions of the document are in flow units, the screen's in pixels.
-import type { FlowCanvas } from "./element.ts";
+import type { Emitter, Repaintable } from "./context.ts";
+import type { Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
-import type { Box } from "./scene.ts";
+import type { Scene } from "./scene.ts";
 import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform } from "./xyflow.ts";
 
 const minZoom = 0.1, maxZoom = 2.5;
@@ -11,6 +12,17 @@ const gridStep = 20; // flow units between dots
 const quietFrames = 6; // after a turn of the wheel, until it is taken for the last
 const side = 24, above = 64, below = 64; // pixels kept free around what is fitted: the pill of a run above, the bar of zoom below
 const map = 144, roomy = 640; // what the minimap takes with its margin, where the pane is at least so wide and high
+
+/** ViewportContext is what the viewport needs of the canvas. */
+export interface ViewportContext extends Emitter {
+  readonly pane: HTMLElement;
+  readonly viewport: HTMLElement;
+  readonly grid: HTMLElement;
+  readonly scene: Scene;
+  readonly minimap: Repaintable | undefined;
+  /** moved is called when anything may have moved on the screen. */
+  moved(): void;
+}
 
 export class Viewport {
   transform: Transform = [0, 0, 1];
@@ -23,7 +35,7 @@ export class Viewport {
   private settling = 0; // the frame that may end a turn of the wheel
   private sizes = new ResizeObserver(() => this.resized());
 
-  constructor(private canvas: FlowCanvas, private key: string) {
+  constructor(private canvas: ViewportContext, private key: string) {
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),

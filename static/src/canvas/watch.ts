@@ -1,15 +1,25 @@
 // Watches what the server puts into the page: whole nodes, other insides,
 // other sizes. A ResizeObserver sees sizes, a MutationObserver sees ports that
 // change at equal size; both are needed.
-import type { FlowCanvas } from "./element.ts";
+import type { Scene } from "./scene.ts";
+import type { Status } from "./status.ts";
+import type { Swaps } from "./swaps.ts";
 import { handleClass, nodeClass } from "./xyflow.ts";
+
+/** WatchContext is what watching the nodes needs of the canvas. */
+export interface WatchContext {
+  readonly layer: HTMLElement;
+  readonly scene: Scene;
+  readonly status: Status;
+  readonly swaps: Swaps;
+}
 
 export class Watch {
   private sizes = new ResizeObserver((entries) => this.resized(entries));
   private insides = new MutationObserver((records) => this.changed(records));
   private known = new WeakSet<Element>(); // the first report of an element is what measure has read already
 
-  constructor(private canvas: FlowCanvas) {
+  constructor(private canvas: WatchContext) {
     this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-side"] });
   }
 
