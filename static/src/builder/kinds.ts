@@ -1,5 +1,6 @@
 // The kinds of nodes that can be added, as the page brings them along.
 import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType } from "../canvas/model.ts";
+import { freeName } from "./match.ts";
 import { canvas } from "./canvas.ts";
 
 type Named = [name: string, type: PortType];
@@ -47,7 +48,7 @@ const snap = (p: Point): Point => ({ x: Math.round(p.x / 10) * 10, y: Math.round
 
 /** add puts a node of a kind on the canvas and selects it. */
 export function add(k: Kind, at: Point, attach: Attach = {}): string {
-  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind) } : {} };
+  const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : {} };
   remember(k.kind);
   return canvas.insert(node, attach);
 }
@@ -56,13 +57,6 @@ export function add(k: Kind, at: Point, attach: Attach = {}): string {
 export function addAtCentre(k: Kind): string {
   const c = canvas.view.centre();
   return add(k, clear({ x: c.x - width / 2, y: c.y - height / 2 }));
-}
-
-function freeName(base: string): string {
-  const taken = new Set([...canvas.draft.nodes.values()].map((n) => n.config.name));
-  let name = base;
-  for (let i = 2; taken.has(name); i++) name = `${base}_${i}`;
-  return name;
 }
 
 // What was used last comes first in the floating palette.
@@ -75,15 +69,3 @@ export function recent(): string[] {
 function remember(kind: string): void {
   try { localStorage.setItem(recentKey, JSON.stringify([kind, ...recent().filter((k) => k !== kind)].slice(0, recentMost))); } catch { /* full or forbidden */ }
 }
-
-/** score tells how well words find a kind: 0 is not at all. */
-export function score(words: string, title: string, ...more: string[]): number {
-  const q = words.trim().toLowerCase(), t = title.toLowerCase();
-  if (!q) return 1;
-  if (t.startsWith(q)) return 5;
-  if (t.split(/[\s_-]+/).some((w) => w.startsWith(q))) return 4;
-  if (t.includes(q)) return 3;
-  const rest = more.join(" ").toLowerCase();
-  return q.split(/\s+/).every((w) => t.includes(w) || rest.includes(w)) ? 2 : 0;
-}
-

@@ -5,6 +5,7 @@ import { icon } from "../icon.ts";
 import { canvas } from "./canvas.ts";
 import { command, commands, perform, type Command } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
+import { withoutEmptySections } from "./match.ts";
 
 type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 
@@ -33,7 +34,7 @@ canvas.addEventListener("canvas:menu", (e) => {
 function open(names: string[], client: Point | undefined): boolean {
   const known = new Map(commands().map((c) => [c.name, c]));
   const items = names.map((n) => (n ? known.get(n) : null)).filter((c) => c !== undefined);
-  sheet.replaceChildren(...items.filter((c, i) => c || (items[i - 1] && items.slice(i + 1).some(Boolean))).map((c) => (c ? item(c) : el("hr"))));
+  sheet.replaceChildren(...withoutEmptySections(items).map((c) => (c ? item(c) : el("hr"))));
   if (!sheet.querySelector("button")) return false;
   back = document.activeElement;
   sheet.showPopover();

@@ -1,7 +1,8 @@
 // The palette at the side: search, press to add in the middle, drag to a place.
 import type { Point } from "../canvas/model.ts";
 import { canvas, up } from "./canvas.ts";
-import { add, addAtCentre, kindOf, place, score, suits, type Kind } from "./kinds.ts";
+import { add, addAtCentre, kindOf, place, suits, type Kind } from "./kinds.ts";
+import { score } from "./match.ts";
 import { edgeKey, type Edge } from "../canvas/model.ts";
 
 const palette = document.getElementById("palette");

@@ -3,7 +3,8 @@ import type { Attach, Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { canvas, up } from "./canvas.ts";
 import { command } from "./commands.ts";
-import { add, clear, kindOf, kinds, place, recent, score, suits, type Kind } from "./kinds.ts";
+import { add, clear, kindOf, kinds, place, recent, suits, type Kind } from "./kinds.ts";
+import { ranked, score } from "./match.ts";
 
 type Asked = Attach & { position: Point; client?: Point };
 
@@ -25,8 +26,7 @@ function offered(fitting: Kind[]): [Kind, string][] {
 }
 
 function found(fitting: Kind[], words: string): [Kind, string][] {
-  const scored = fitting.map((k) => ({ k, n: score(words, k.title, k.group, k.summary, k.kind) })).filter((s) => s.n);
-  return scored.sort((a, b) => b.n - a.n).map(({ k }) => [k, ""]);
+  return ranked(fitting, (k) => score(words, k.title, k.group, k.summary, k.kind)).map((k) => [k, ""]);
 }
 
 function choice(k: Kind, heading: string, asked: Asked): Choice {

@@ -3,7 +3,8 @@
 import { canvas, flowPath, up } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { command, commands } from "./commands.ts";
-import { kindOf, score } from "./kinds.ts";
+import { kindOf } from "./kinds.ts";
+import { score } from "./match.ts";
 import { keysOfCommand } from "./menu.ts";
 import { jump } from "./jump.ts";
 

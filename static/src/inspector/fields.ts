@@ -4,7 +4,8 @@ import type { Member, Op } from "../canvas/ops.ts";
 import { icon } from "../icon.ts";
 import { canvas } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
-import { read, same, write } from "./values.ts";
+import { same } from "./parse.ts";
+import { read, write } from "./values.ts";
 
 /** pane is where the inspector lies; section is the node that is shown. */
 export const pane = document.getElementById("inspector")!;

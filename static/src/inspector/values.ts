@@ -1,8 +1,7 @@
 // What the controls of a field say, as the draft keeps it. flow/fields_form.go
 // reads the same controls where there is no script.
 
-/** Reading is a value, nothing, or why the controls cannot be read. */
-export type Reading = { value?: unknown; error?: string };
+import { parseJSON, parseNumber, parseRetry, type Reading } from "./parse.ts";
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
@@ -16,13 +15,13 @@ const some = (s: string): Reading => (s === "" ? {} : { value: s });
 /** read says what stands in a field. */
 export function read(field: HTMLElement): Reading {
   switch (field.dataset.value) {
-    case "number": return number(field.dataset.put ? control(field).value : text(field), false);
-    case "integer": return number(text(field), true);
+    case "number": return parseNumber(field.dataset.put ? control(field).value : text(field), false);
+    case "integer": return parseNumber(text(field), true);
     case "boolean": return boolean(control(field));
     case "select": return parsed((control(field) as HTMLSelectElement).selectedOptions[0]?.dataset.json ?? "");
     case "list": return list(field);
     case "map": return map(field);
-    case "json": return json(text(field));
+    case "json": return parseJSON(text(field));
     case "secret": return parsed(part(field, "kept")!.value);
     case "file": return some(text(field).trim()).value ? some(text(field).trim()) : parsed(part(field, "kept")!.value);
     case "model": case "type": return some(text(field).trim());
@@ -35,26 +34,10 @@ export function read(field: HTMLElement): Reading {
 
 function parsed(s: string): Reading { return s ? { value: JSON.parse(s) } : {}; }
 
-function number(s: string, whole: boolean): Reading {
-  s = s.trim().replace(/^\+/, "").replace(/^\./, "0.");
-  if (!s) return {};
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” is not a number. Write it with digits, such as 0.5.` };
-  if (whole && !Number.isInteger(Number(s))) return { error: `${s} is not a whole number.` };
-  return { value: Number(s) };
-}
-
 function boolean(c: Control): Reading {
   if (c instanceof HTMLInputElement) return { value: c.checked };
   return c.value ? { value: c.value === "true" } : {};
 }
-
-function json(s: string): Reading {
-  if (!s.trim()) return {};
-  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `This is not JSON yet: ${reason(e as Error)}.` }; }
-}
-
-/** reason is the browser's own, without the text that it repeats. */
-const reason = (e: Error): string => e.message.replace(/, (\.\.\.)?"[\s\S]*$/, "").replace(/^[A-Z]/, (c) => c.toLowerCase());
 
 /** rows are those of a list or map, the one that begins the next included. */
 export function rows(field: ParentNode): HTMLElement[] { return [...field.querySelectorAll<HTMLElement>("[data-row]")]; }
@@ -81,12 +64,8 @@ function map(field: HTMLElement): Reading {
 }
 
 function retry(field: HTMLElement): Reading {
-  const [a, b] = [...field.querySelectorAll("input")].map((i) => number(i.value, i.name === "retry.attempts"));
-  const attempts = a!.value as number | undefined, pause = b!.value as number | undefined;
-  if (a!.error || b!.error) return { error: a!.error ?? b!.error };
-  if (attempts === undefined) return pause ? { error: "Say how many attempts there may be: 2 or more." } : {};
-  if (attempts < 1 || attempts > 20) return { error: "There are 1 to 20 attempts." };
-  return { value: pause ? { attempts, backoff_s: pause } : { attempts } };
+  const [a, b] = [...field.querySelectorAll("input")].map((i) => parseNumber(i.value, i.name === "retry.attempts"));
+  return a!.error || b!.error ? { error: a!.error ?? b!.error } : parseRetry(a!.value as number | undefined, b!.value as number | undefined);
 }
 
 function onError(field: HTMLElement): Reading {
@@ -108,12 +87,4 @@ export function write(field: HTMLElement, value: unknown): boolean {
   else if (["text", "area", "number", "integer", "model", "type"].includes(as) && typeof value !== "object") { if (c.value !== shown) c.value = shown; }
   else return false;
   return true;
-}
-
-/** same compares two JSON values; the order of names does not count. */
-export function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false;
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((n) => n in b && same((a as Record<string, unknown>)[n], (b as Record<string, unknown>)[n]));
 }

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Draft, type Port } from "./model.ts";
+import { circle, joining, pair, refusal } from "./rules.ts";
+
+const out = (node: string, type: Port["type"] = "text"): Port => ({ node, name: "out", side: "out", type, many: false });
+const into = (node: string, type: Port["type"] = "text", many = false): Port => ({ node, name: "in", side: "in", type, many });
+const edge = (a: string, b: string) => ({ from: `${a}.out`, to: `${b}.in` });
+const draft = new Draft({ nodes: ["a", "b", "c", "d"].map((id) => ({ id, kind: "text", config: {} })), edges: [edge("a", "b"), edge("b", "c")] });
+
+test("a pair goes from output to input", () => assert.deepEqual(pair(into("b"), out("a")), [out("a"), into("b")]));
+test("ports of one side are no pair", () => assert.equal(pair(out("a"), out("b")), undefined));
+
+describe("refusal", () => {
+  test("allows what fits", () => assert.equal(refusal(draft, out("a"), into("d")), undefined));
+  test("allows it from either end", () => assert.equal(refusal(draft, into("d"), out("a")), undefined));
+  for (const [name, a, b] of [
+    ["two outputs", out("a"), out("d")], ["two inputs", into("a"), into("d")], ["a node and itself", out("a"), into("a")], ["types that do not fit", out("a", "list"), into("d")],
+    ["an edge that exists", out("a"), into("b")], ["a loop", out("c"), into("a")],
+  ] as [string, Port, Port][]) test(`rejects ${name}`, () => assert(refusal(draft, a, b)));
+  test("allows the edge that is being moved", () => assert.equal(refusal(draft, out("a"), into("b"), edge("a", "b")), undefined));
+});
+
+describe("joining", () => {
+  test("replaces the edge of an input", () => assert.deepEqual(joining(draft, out("d"), into("b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("d", "b") }]));
+  test("adds to a list port", () => assert.deepEqual(joining(draft, out("d"), into("b", "any", true)), [{ op: "connect", edge: edge("d", "b") }]));
+  test("moves an edge", () => assert.deepEqual(joining(draft, out("a"), into("d"), edge("a", "b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("a", "d") }]));
+  test("does nothing for an edge moved back", () => assert.deepEqual(joining(draft, out("a"), into("b"), edge("a", "b")), []));
+});
+
+describe("circle", () => {
+  test("has what comes before an output's node", () => assert.deepEqual([...circle(draft, out("c"))].sort(), ["a", "b"]));
+  test("has what comes after an input's node", () => assert.deepEqual([...circle(draft, into("a"))].sort(), ["b", "c"]));
+});

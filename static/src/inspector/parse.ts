@@ -1,0 +1,38 @@
+// Reads the texts of fields as values of the draft. flow's form fields are read
+// by the same rules on the server, where there is no script.
+
+/** Reading is a value, nothing (the field is empty), or the reason why the text is invalid. */
+export type Reading = { value?: unknown; error?: string };
+
+/** parseNumber reads a decimal number. A leading "+" and a missing zero before the point are accepted. */
+export function parseNumber(s: string, whole: boolean): Reading {
+  s = s.trim().replace(/^\+/, "").replace(/^\./, "0.");
+  if (!s) return {};
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” is not a number. Write it with digits, such as 0.5.` };
+  if (whole && !Number.isInteger(Number(s))) return { error: `${s} is not a whole number.` };
+  return { value: Number(s) };
+}
+
+/** parseJSON reads any JSON value. */
+export function parseJSON(s: string): Reading {
+  if (!s.trim()) return {};
+  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `This is not JSON yet: ${reason(e as Error)}.` }; }
+}
+
+/** reason returns what the browser says is wrong, without the quoted text. */
+const reason = (e: Error): string => e.message.replace(/, (\.\.\.)?"[\s\S]*$/, "").replace(/^[A-Z]/, (c) => c.toLowerCase());
+
+/** parseRetry reads the number of attempts and the pause before the first retry, in seconds. */
+export function parseRetry(attempts: number | undefined, pause: number | undefined): Reading {
+  if (attempts === undefined) return pause ? { error: "Say how many attempts there may be: 2 or more." } : {};
+  if (attempts < 1 || attempts > 20) return { error: "There are 1 to 20 attempts." };
+  return { value: pause ? { attempts, backoff_s: pause } : { attempts } };
+}
+
+/** same reports whether two JSON values are equal; the order of names does not matter. */
+export function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((n) => n in b && same((a as Record<string, unknown>)[n], (b as Record<string, unknown>)[n]));
+}
