@@ -125,7 +125,7 @@ func heals(t *testing.T, b context.Context) {
 	p := open(t, b, s.URL)
 	p.click(p.head("write"))
 	p.press("Delete")
-	p.want(`heard.heal[0].ops.map((op) => op.edge)`, `[{"from":"ticket.value","to":"answer.value"}]`)
+	p.want(`heard.reconnect[0].ops.map((op) => op.edge)`, `[{"from":"ticket.value","to":"answer.value"}]`)
 	p.want(`c.edges.size`, `0`)
 	p.press("Ctrl+Z")
 	p.click(p.head("write"))

@@ -118,7 +118,7 @@ func refuses(t *testing.T, b context.Context) {
 	s := serveDraft(t, sampleFlow())
 	p := open(t, b, s.URL)
 	for _, c := range []struct{ from, to, reason string }{
-		{"join.list", "plain.text", "join.list gives list, plain.text takes text."},
+		{"join.list", "plain.text", "Type mismatch: join outputs list, plain needs text."},
 		{"plain.text", "join.values", ""},
 	} {
 		to := p.port(c.to, "in")

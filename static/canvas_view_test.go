@@ -19,14 +19,14 @@ func mapsTheFlow(t *testing.T, b context.Context) {
 	p.until(`c.view.transform[2] === 1`)
 	p.until(`c.querySelector(".canvas-minimap-view").offsetWidth > 0`)
 	corner := value[point](p, `(() => { const r = c.querySelector(".canvas-minimap").getBoundingClientRect(); return { x: r.x + 20, y: r.y + 20 }; })()`)
-	before := value[point](p, `c.view.centre()`)
+	before := value[point](p, `c.view.center()`)
 	p.click(corner)
-	pressed := value[point](p, `c.view.centre()`)
+	pressed := value[point](p, `c.view.center()`)
 	if pressed.X >= before.X || pressed.Y >= before.Y {
 		t.Fatalf("a press at the upper left went from %v to %v", before, pressed)
 	}
 	p.drag(corner, point{corner.X + 60, corner.Y + 40})
-	if dragged := value[point](p, `c.view.centre()`); dragged.X <= pressed.X || dragged.Y <= pressed.Y {
+	if dragged := value[point](p, `c.view.center()`); dragged.X <= pressed.X || dragged.Y <= pressed.Y {
 		t.Fatalf("a drag to the lower right went from %v to %v", pressed, dragged)
 	}
 	call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseWheel, X: corner.X, Y: corner.Y, DeltaX: 1, DeltaY: -100})
@@ -92,7 +92,7 @@ func obeysPreferences(t *testing.T, b context.Context) {
 	}})
 	p.eval(`c.view.zoomTo(1); c.view.zoomBy(1.2)`)
 	p.want(`c.view.transform[2]`, `1.2`) // at once
-	p.eval(`c.status.take([{ node: "ticket", state: "succeeded" }, { node: "write", state: "running" }]); c.selection.set(["write"])`)
+	p.eval(`c.status.showSteps([{ node: "ticket", state: "succeeded" }, { node: "write", state: "running" }]); c.selection.set(["write"])`)
 	p.want(`getComputedStyle(c.edges.path("ticket.value>write.prompt")).animationName`, `"none"`)
 	p.want(`getComputedStyle(c.querySelector("#node-write")).outlineStyle`, `"solid"`)
 }

@@ -74,7 +74,7 @@ func TestRunFailsInTheBuilder(t *testing.T) {
 	let <- http.StatusTeapot
 	p.Until(`document.querySelector("#node-get .said-error") !== null && document.querySelector(".run-bar").dataset.state === "failed"`)
 	p.Until(`document.querySelector("#canvas").selection.nodes.has("get") && document.querySelector("#node-data .note.bad") !== null`)
-	p.Until(`document.querySelector("#live").textContent.startsWith("The run has failed")`)
+	p.Until(`document.querySelector("#live").textContent.startsWith("Run failed")`)
 	p.Look("run-failed")
 
 	p.Eval(`document.querySelector(".run-bar [data-command=rerun]").click()`)

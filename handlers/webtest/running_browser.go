@@ -28,7 +28,7 @@ type runTab struct {
 var oneChromium sync.Mutex
 
 // runPatience bounds what a page is waited for; a loaded machine needs seconds.
-const runPatience = 30 * time.Second
+const runPatience = 2 * time.Minute
 
 // RunChromium opens a page in a tab that is signed in as the browser is.
 func (b *Browser) RunChromium(path string) *runTab {

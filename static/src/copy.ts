@@ -20,7 +20,7 @@ export async function copied(button: HTMLElement, text: string | Promise<string>
     await navigator.clipboard.writeText(wanted);
   } catch {
     // Browsers give the clipboard to https and localhost only.
-    toast("The browser does not let this page copy. Select the text and press Ctrl+C.", "wait");
+    toast("Can't copy from this page. Select the text and press Ctrl+C.", "wait");
     return;
   }
   button.dataset.copied = "";

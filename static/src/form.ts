@@ -31,7 +31,7 @@ function checkJSON(field: HTMLTextAreaElement): void {
     try {
       JSON.parse(text);
     } catch {
-      wrong = "This is not valid JSON. Something is missing or too much.";
+      wrong = "This isn't valid JSON. Check the brackets, quotes and commas.";
     }
   }
   blame(field, wrong);
@@ -40,7 +40,7 @@ function checkJSON(field: HTMLTextAreaElement): void {
 function checkFile(field: HTMLInputElement): void {
   const most = Number(field.dataset.most);
   const large = [...(field.files ?? [])].some((file) => file.size > most);
-  blame(field, large ? `This file is too large. It may have at most ${Math.round(most / 1048576)} MiB.` : "");
+  blame(field, large ? `This file is too large. The limit is ${Math.round(most / 1048576)} MiB.` : "");
 }
 
 function prepare(form: HTMLFormElement): void {

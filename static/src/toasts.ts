@@ -65,14 +65,14 @@ document.addEventListener("htmx:error", (event) => {
   const { error } = (event as CustomEvent<{ error?: unknown }>).detail ?? {};
   // A TypeError is how fetch says that nothing answered.
   if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
-    toast("Sluice does not answer. Check the connection and try again; what you typed is still here.", "bad");
+    toast("Can't reach Sluice. Check your connection and try again. What you typed is kept.", "bad");
   }
 });
 
 // What broke on the server is not swapped into the page, see htmx-config.
 document.addEventListener("htmx:response:error", (event) => {
   const { ctx } = (event as CustomEvent<{ ctx?: { response?: { status?: number } } }>).detail ?? {};
-  if ((ctx?.response?.status ?? 0) >= 500) toast("Something broke on our side. Nothing that was saved is lost; try again.", "bad");
+  if ((ctx?.response?.status ?? 0) >= 500) toast("Something went wrong on the server. Saved work is safe. Try again.", "bad");
 });
 
 for (const element of document.querySelectorAll<HTMLElement>("#toasts > .toast")) {

@@ -28,6 +28,6 @@ pane.addEventListener("click", (e) => {
 async function command(path: string): Promise<string> {
   const r = await fetch(path, { headers: part });
   if (r.ok) return r.text();
-  toast("The inputs of this call are gone or too large, so there is no command for it.", "wait");
+  toast("No command available: the inputs of this call were deleted or are too large.", "wait");
   throw new Error(`${path}: ${r.status}`);
 }

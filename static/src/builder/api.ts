@@ -54,7 +54,7 @@ for (const name of tabs) {
   }).observe(tab, { attributeFilter: ["aria-selected"] });
 }
 
-command({ name: "show-api", title: "Show the API", hint: "How programs call this flow", icon: "terminal", keys: "A", run: () => void show() });
+command({ name: "show-api", title: "Show the API", hint: "Call this flow from code", icon: "terminal", keys: "A", run: () => void show() });
 if (!readonly) {
   command({ name: "try-api", title: "Try the API", hint: "Send a real request", icon: "send", run: () => void show().then(() => open("#api-try", "textarea, select, input:not([type=hidden]), button")) });
   command({ name: "new-key", title: "New key for this flow", icon: "key-round", run: () => void show().then(() => open("#api-keys", "input:not([type=hidden]), button, a")) });

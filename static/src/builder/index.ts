@@ -7,7 +7,7 @@ import "./panes.ts";
 import "./jump.ts";
 import "./palette.ts";
 import "./picker.ts";
-import "./acts.ts";
+import "./actions.ts";
 import "./menu.ts";
 import "./bar.ts";
 import "./rename.ts";

@@ -53,9 +53,9 @@ export function add(k: Kind, at: Point, attach: Attach = {}): string {
   return canvas.insert(node, attach);
 }
 
-/** addAtCentre puts a node in the middle of what is seen. */
-export function addAtCentre(k: Kind): string {
-  const c = canvas.view.centre();
+/** addAtCenter puts a node in the middle of what is seen. */
+export function addAtCenter(k: Kind): string {
+  const c = canvas.view.center();
   return add(k, clear({ x: c.x - width / 2, y: c.y - height / 2 }));
 }
 

@@ -9,7 +9,7 @@ import { withoutEmptySections } from "./match.ts";
 
 type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 
-const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "", "delete-heal", "delete"];
+const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "", "delete-reconnect", "delete"];
 const ofEdge = ["insert", "", "delete"];
 const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
 const gap = 8; // pixels that stay free at the edges of the window

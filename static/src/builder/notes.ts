@@ -14,7 +14,7 @@ canvas.addEventListener("canvas:refused", (e) => {
 
 canvas.addEventListener("canvas:remote", elsewhere);
 
-canvas.addEventListener("canvas:heal", (e) => {
+canvas.addEventListener("canvas:reconnect", (e) => {
   const { ops } = (e as CustomEvent<{ ops: Op[] }>).detail;
   toast("Deleted. What fed it is not connected any more.", "info", { label: "Join the ends", act: () => canvas.commit("Join", ops) });
 });

@@ -6,7 +6,7 @@ import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
 import { asShown, builder, canvas, flowPath, up } from "./canvas.ts";
 import { command } from "./commands.ts";
-import { addAtCentre, kindOf } from "./kinds.ts";
+import { addAtCenter, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
 
 const pause = 120; // ms in which several edits make one request
@@ -85,7 +85,7 @@ document.addEventListener("submit", (e) => {
 function add(kind: string): void {
   const k = kindOf(kind);
   if (!k) return;
-  opened = addAtCentre(k);
+  opened = addAtCenter(k);
 }
 
 /** opsOf reads a form whose fields are named like the members of an op. */

@@ -1,7 +1,7 @@
 // The palette at the side: search, press to add in the middle, drag to a place.
 import type { Point } from "../canvas/model.ts";
 import { canvas, up } from "./canvas.ts";
-import { add, addAtCentre, kindOf, place, suits, type Kind } from "./kinds.ts";
+import { add, addAtCenter, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
 import { edgeKey, type Edge } from "../canvas/model.ts";
 
@@ -98,7 +98,7 @@ if (palette) {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
     if (!k || !up()) return; // until the canvas is there, the server adds it
     e.preventDefault();
-    if (!dragged) addAtCentre(k);
+    if (!dragged) addAtCenter(k);
     dragged = false;
   });
 }

@@ -26,8 +26,8 @@ canvas.addEventListener("canvas:open", (e) => {
   showTab("node");
   sheet(true);
 });
-command({ name: "close-pane", title: "Close the node's pane", enabled: () => builder.hasAttribute("data-sheet") && small.matches, run: () => { sheet(false); canvas.keys.focus(canvas.chosen()[0]); } });
-command({ name: "show-runs", title: "Show the runs of this flow", icon: "history", run: () => { showTab("runs"); sheet(true); } });
+command({ name: "close-pane", title: "Close node pane", enabled: () => builder.hasAttribute("data-sheet") && small.matches, run: () => { sheet(false); canvas.keys.focus(canvas.chosen()[0]); } });
+command({ name: "show-runs", title: "Show runs", icon: "history", run: () => { showTab("runs"); sheet(true); } });
 
 // The drawer.
 
@@ -51,8 +51,8 @@ function size(pixels: number): void {
 const height = () => document.getElementById("drawer")!.offsetHeight;
 
 command({ name: "drawer", title: "Show or hide problems and data", icon: "chevron-down", keys: "Ctrl+J", run: () => open(!isOpen()) });
-command({ name: "problems", title: "Show the problems", icon: "triangle-alert", run: () => showTab("problems") });
-command({ name: "data", title: "Show the data of the node's last run", icon: "braces", run: () => showTab("data") });
+command({ name: "problems", title: "Show problems", icon: "triangle-alert", run: () => showTab("problems") });
+command({ name: "data", title: "Show node data", icon: "braces", run: () => showTab("data") });
 
 for (const tab of ["problems", "data"]) document.getElementById(`tab-${tab}`)?.addEventListener("click", (e) => { if (e.isTrusted) open(true); });
 
@@ -77,8 +77,8 @@ else fold?.setAttribute("aria-expanded", "false");
 
 // What is seen where there is room for one thing.
 
-command({ name: "show-outline", title: "Show the outline", icon: "list-tree", enabled: () => small.matches, run: () => view("outline") });
-command({ name: "show-canvas", title: "Show the canvas", icon: "workflow", enabled: () => small.matches, run: () => view("canvas") });
+command({ name: "show-outline", title: "Show outline", icon: "list-tree", enabled: () => small.matches, run: () => view("outline") });
+command({ name: "show-canvas", title: "Show canvas", icon: "workflow", enabled: () => small.matches, run: () => view("canvas") });
 
 function view(name: "outline" | "canvas"): void {
   builder.dataset.small = name;

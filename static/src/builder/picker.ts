@@ -12,9 +12,9 @@ canvas.addEventListener("canvas:palette", (e) => pick((e as CustomEvent<Asked>).
 
 function pick(asked: Asked): void {
   const fitting = kinds.filter((k) => suits(k, asked));
-  const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit in this edge" : "Add a node";
+  const what = asked.port ? `Nodes that fit ${asked.port.node}.${asked.port.name}` : asked.edge ? "Nodes that fit this edge" : "Add a node";
   choose({
-    label: what, placeholder: `${what}…`, none: asked.port || asked.edge ? "No node of that name fits here." : "No node is called that.", at: asked.client,
+    label: what, placeholder: `${what}…`, none: asked.port || asked.edge ? "No matching node fits here." : "No matches.", at: asked.client,
     choices: (words) => (words.trim() ? found(fitting, words) : offered(fitting)).map(([k, heading]) => choice(k, heading, asked)),
   });
 }
@@ -22,7 +22,7 @@ function pick(asked: Asked): void {
 /** offered are all that fit, those used last first. */
 function offered(fitting: Kind[]): [Kind, string][] {
   const used = recent().map(kindOf).filter((k): k is Kind => !!k && fitting.includes(k));
-  return [...used.map((k): [Kind, string] => [k, "Used last"]), ...fitting.filter((k) => !used.includes(k)).map((k): [Kind, string] => [k, k.group])];
+  return [...used.map((k): [Kind, string] => [k, "Recent"]), ...fitting.filter((k) => !used.includes(k)).map((k): [Kind, string] => [k, k.group])];
 }
 
 function found(fitting: Kind[], words: string): [Kind, string][] {
@@ -34,5 +34,5 @@ function choice(k: Kind, heading: string, asked: Asked): Choice {
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
 }
 
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "At the middle of the canvas", enabled: () => up() && !canvas.readonly, run: () => pick({ position: canvas.view.centre() }) });
-command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => up() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.centre(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });
+command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: () => up() && !canvas.readonly, run: () => pick({ position: canvas.view.center() }) });
+command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => up() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

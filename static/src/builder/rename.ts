@@ -11,7 +11,7 @@ function rename(node: string): void {
   const title = canvas.scene.elements.get(node)?.querySelector<HTMLElement>("[data-title]");
   if (!title || title.hidden) return;
   const before = canvas.draft.nodes.get(node)?.label ?? "";
-  const field = el("input", { class: "renaming nodrag nopan nokey", "aria-label": "Name of the node", maxlength: "200", placeholder: title.textContent ?? "", autocomplete: "off" });
+  const field = el("input", { class: "renaming nodrag nopan nokey", "aria-label": "Node name", maxlength: "200", placeholder: title.textContent ?? "", autocomplete: "off" });
   field.value = before || title.textContent || "";
   let over = false;
   const end = (take: boolean) => {

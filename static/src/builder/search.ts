@@ -26,7 +26,7 @@ function texts(config: Record<string, unknown>): string { return Object.values(c
 
 function acts(words: string): { n: number; c: Choice }[] {
   return commands().filter((c) => !["commands", "menu"].includes(c.name))
-    .map((c) => ({ n: score(words, c.title, c.hint ?? "", c.name), c: { title: c.title, note: c.hint, heading: "Do", icon: c.icon ?? "chevron-right", keys: keysOfCommand(c), run: () => c.run() } })).filter((x) => x.n);
+    .map((c) => ({ n: score(words, c.title, c.hint ?? "", c.name), c: { title: c.title, note: c.hint, heading: "Commands", icon: c.icon ?? "chevron-right", keys: keysOfCommand(c), run: () => c.run() } })).filter((x) => x.n);
 }
 
 function places(words: string): { n: number; c: Choice }[] {
@@ -40,9 +40,9 @@ function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[]
 
 command({
   name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: up,
-  run: () => choose({ label: "Commands, nodes and pages", placeholder: "Do something, or go to a node or page…", none: "Nothing is called that.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
+  run: () => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
 });
 command({
   name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: up,
-  run: () => choose({ label: "Find a node", placeholder: "Name, kind, or a word of its settings…", none: "No node says that.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
+  run: () => choose({ label: "Find a node", placeholder: "Name, kind or setting…", none: "No matches.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
 });

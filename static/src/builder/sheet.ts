@@ -15,7 +15,7 @@ function fill(): void {
   const ofCanvas = canvas.shortcuts.filter((s) => !s.chords.every((c) => known.has(c)) && !(canvas.readonly && "edits" in s && s.edits));
   dialog.replaceChildren(
     el("header", {}, el("h2", { id: "shortcuts-title" }, "Shortcuts"), close),
-    el("div", { class: "body" }, part("Everywhere", own), part("While the canvas has the focus", ofCanvas)),
+    el("div", { class: "body" }, part("Everywhere", own), part("When the canvas is focused", ofCanvas)),
   );
 }
 

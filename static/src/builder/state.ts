@@ -11,8 +11,8 @@ let told = 0;
 
 type State = { state: SaveState; waiting: number; rev: number };
 const words: Record<SaveState, (n: number) => string> = {
-  saved: () => "Saved", saving: () => "Saving…", reload: () => "Changed elsewhere: load again",
-  offline: (n) => `Offline, ${n} ${n === 1 ? "change" : "changes"} waiting`,
+  saved: () => "Saved", saving: () => "Saving…", reload: () => "Changed elsewhere · Reload",
+  offline: (n) => `Offline · ${n} unsaved ${n === 1 ? "change" : "changes"}`,
 };
 
 let last: SaveState = "saved";
@@ -42,7 +42,7 @@ export function elsewhere(): void {
 
 /** askReload says that this page cannot catch up any more. */
 export function askReload(): void {
-  toast("This flow has changed too much elsewhere for this page to catch up. Load it again to go on.", "bad", { label: "Load again", act: () => location.reload() });
+  toast("This flow changed too much elsewhere. Reload the page to continue.", "bad", { label: "Reload", act: () => location.reload() });
 }
 
 canvas.addEventListener("canvas:history", (e) => turns((e as CustomEvent<{ undo?: string; redo?: string }>).detail));

@@ -1,11 +1,11 @@
-// Brings nodes into line: pure geometry over boxes.
+// Aligns and distributes nodes: pure geometry over boxes.
 import type { Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
 
 export type Alignment = "left" | "center" | "right" | "top" | "middle" | "bottom" | "columns" | "rows";
 type Named = Box & { id: string };
 
-/** align gives new places to boxes; columns and rows spread them evenly between the outermost. */
+/** align returns the new positions of boxes. "columns" and "rows" distribute them evenly between the outermost two. */
 export function align(how: Alignment, boxes: Named[]): Record<string, Point> {
   if (how === "columns") return spread(boxes, "x", "width");
   if (how === "rows") return spread(boxes, "y", "height");

@@ -1,5 +1,5 @@
-// What a person who does not see the canvas hears: one polite live region, the
-// last sentence wins, so that a held key does not queue up fifty.
+// Announcements for screen readers: one polite live region. A later sentence
+// replaces an earlier one, so that holding a key does not queue up fifty.
 import type { Draft } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { count } from "./text.ts";
@@ -34,7 +34,7 @@ export class Announce {
     this.say(ids.length === 1 ? `Moved ${this.canvas.scene.title(id)} to ${Math.round(p.x)}, ${Math.round(p.y)}` : `Moved ${count(ids.length, "node")}`);
   }
 
-  /** name writes what a node is and how it is connected into its label. */
+  /** name sets the accessible label of a node: its title, kind, connections and state. */
   name(id: string): void {
     const { scene, draft, status } = this.canvas, el = scene.elements.get(id);
     if (!el) return;

@@ -1,5 +1,5 @@
-// Changes of the draft, own and others': ops are applied to the document and
-// the picture follows. Only own ones are sent, and make steps of the history.
+// Applies operations to the draft and updates the screen, for changes made here
+// and elsewhere. Only those made here are sent and become steps of the history.
 import type { Announce } from "./announce.ts";
 import type { Connect } from "./connect.ts";
 import type { CommitOptions, Emitter, Repaintable } from "./context.ts";
@@ -33,7 +33,7 @@ export interface ChangesContext extends Emitter {
   readonly sync: Sync;
   readonly swaps: Swaps;
   readonly watch: { stop(el: HTMLElement): void };
-  readonly keys: { reorder(): void; ensure(): void; focus(node: string): void };
+  readonly keys: { resetOrder(): void; ensureTabStop(): void; focus(node: string): void };
 }
 
 export class Changes {
@@ -57,7 +57,7 @@ export class Changes {
     return { undo, txid };
   }
 
-  /** apply changes draft and picture; it gives what undoes it. */
+  /** apply changes the draft and the screen, and returns the inverse. */
   apply(ops: Op[]): Op[] {
     const touched = new Touched(), undo = applyAll(this.canvas.draft, structuredClone(ops), touched);
     this.show(touched);
@@ -75,13 +75,13 @@ export class Changes {
     }
     if (t.edges) {
       edges.sync();
-      this.linked();
+      this.markConnected();
     }
     if (t.groups || nodes) groups.sync();
-    for (const id of t.changed) this.reface(id);
+    for (const id of t.changed) this.refreshShell(id);
     if (t.edges || nodes) {
-      keys.reorder();
-      keys.ensure();
+      keys.resetOrder();
+      keys.ensureTabStop();
     }
     minimap?.paint();
   }
@@ -95,25 +95,25 @@ export class Changes {
     status.forget(id);
   }
 
-  /** reface shows what the shell tells of a node whose members changed. */
-  private reface(id: string): void {
+  /** refreshShell updates the element of a node whose members changed. */
+  private refreshShell(id: string): void {
     const { scene, draft, announce } = this.canvas;
     scene.resize(id);
     scene.elements.get(id)?.toggleAttribute("data-disabled", !!draft.nodes.get(id)?.disabled);
     announce.name(id);
   }
 
-  /** linked marks ports that have an edge; an empty one looks hollow. */
-  linked(): void {
+  /** markConnected marks the ports that have an edge; the others look hollow. */
+  markConnected(): void {
     const { draft, scene, selection, status } = this.canvas;
     const taken = new Set(draft.edges.flatMap((e) => [`out ${e.from}`, `in ${e.to}`]));
     for (const ports of scene.ports.values())
       for (const p of ports) scene.portElement(p)?.toggleAttribute("data-linked", taken.has(`${p.side} ${at(p)}`));
-    selection.light();
+    selection.highlightEdges();
     status.edgesPainted();
   }
 
-  /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
+  /** insert adds a node and connects it to a port, or inserts it into an edge, once its ports are known. */
   insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach): string {
     const id = node.id ?? this.canvas.draft.free(node.kind);
     if (attach.port || attach.edge) this.pending.set(id, attach);
@@ -123,12 +123,12 @@ export class Changes {
     return id;
   }
 
-  /** grant connects a new node once its ports are known, in the same step of the history. */
-  grant(id: string): void {
+  /** attach connects a new node whose ports have become known, in the same step of the history. */
+  attach(id: string): void {
     const attach = this.pending.get(id), { scene, drag, connect } = this.canvas;
     if (!attach || !scene.ports.get(id)?.length) return;
     this.pending.delete(id);
-    const ops = attach.edge ? drag.between(id, attach.edge) : attach.port && connect.first(attach.port, id);
+    const ops = attach.edge ? drag.insertOps(id, attach.edge) : attach.port && connect.firstFitOps(attach.port, id);
     if (ops?.length) this.commit("Add", ops, { join: true });
   }
 }

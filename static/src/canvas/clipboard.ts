@@ -1,6 +1,6 @@
-// Copies as JSON text, so that nodes travel between flows, tabs and people.
-// Credentials stay behind: a document names them, it never holds a secret, and
-// the name would mean another thing in another workspace.
+// Copies nodes as JSON text, so that they can be pasted into other flows and
+// tabs. Credentials are left out: documents refer to them by name, and a name
+// may mean something else in another workspace.
 import type { Announcer, Committer } from "./context.ts";
 import { snap } from "./geometry.ts";
 import { ends, nodeOf, schema, type Draft, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
@@ -21,7 +21,7 @@ export interface ClipboardContext extends Committer {
 export class Clipboard {
   constructor(private canvas: ClipboardContext) {}
 
-  /** copy writes the selected nodes; edges from outside come along, so that a paste may keep them. */
+  /** copy writes the selected nodes, with their incoming edges so that a paste can keep them. It reports whether anything was copied. */
   copy(e: ClipboardEvent): boolean {
     const nodes = this.canvas.selection.nodes;
     if (!nodes.size || !e.clipboardData) return false;
@@ -39,7 +39,7 @@ export class Clipboard {
     return { app: "sluice", schema, nodes, edges, groups };
   }
 
-  /** paste puts nodes at the pointer, under new IDs. With Shift, edges from nodes that are here are kept. */
+  /** paste adds nodes at a position, under new IDs, and reports whether the text held any. With incoming, edges from existing nodes are kept. */
   paste(text: string, to: Point, incoming: boolean): boolean {
     const clip = read(text);
     if (!clip || this.canvas.readonly) return false;
@@ -52,9 +52,9 @@ export class Clipboard {
   duplicate(ids: string[], to?: (id: string) => Point): void {
     if (!ids.length || this.canvas.readonly) return;
     const { draft } = this.canvas, clip = this.clip(new Set(ids));
-    for (const n of clip.nodes) n.config = structuredClone(draft.nodes.get(n.id)!.config); // the same flow: credentials mean the same
-    const besides = (n: FlowNode) => ({ x: (n.position?.x ?? 0) + aside, y: (n.position?.y ?? 0) + aside });
-    this.put("Duplicate", clip, (n) => (to ? to(n.id) : besides(n)), false);
+    for (const n of clip.nodes) n.config = structuredClone(draft.nodes.get(n.id)!.config); // within one flow credentials keep their meaning
+    const offset = (n: FlowNode) => ({ x: (n.position?.x ?? 0) + aside, y: (n.position?.y ?? 0) + aside });
+    this.put("Duplicate", clip, (n) => (to ? to(n.id) : offset(n)), false);
   }
 
   private put(label: string, clip: Clip, place: (n: FlowNode) => Point, incoming: boolean): void {
@@ -70,13 +70,13 @@ export class Clipboard {
       for (let i = 2; draft.groups.has(id); i++) id = `${g.id}_${i}`;
       ops.push({ op: "group", id, group: { label: g.label, color: g.color, nodes: g.nodes.map((n) => ids.get(n)!) } });
     });
-    this.canvas.commit(label, JSON.parse(JSON.stringify(ops))); // as the server will read it: without members that are undefined
+    this.canvas.commit(label, JSON.parse(JSON.stringify(ops))); // drops undefined members, as sending does
     this.canvas.selection.set(ids.values());
     this.canvas.announce.say(`${label === "Paste" ? "Pasted" : "Duplicated"} ${count(ids.size, "node")}`);
   }
 }
 
-/** read accepts what copy wrote, and a flow document. */
+/** read parses what copy wrote, or a flow document. */
 function read(text: string): Clip | undefined {
   try {
     const c = JSON.parse(text) as Partial<Clip>;

@@ -1,11 +1,10 @@
-// Making edges: by mouse and finger (drag), by moving an end of one that
-// exists; taps and keys are in taps.ts. Fitting ports glow at once; others say
-// why they do not fit.
+// Connecting ports by dragging, and moving the ends of edges; taps and keys are
+// in taps.ts. Ports that fit are highlighted, and the others explain why not.
 import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import { at, edgeKey, ends, fits, nodeOf, type Attach, type Draft, type Edge, type Point, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
-import { circle, joining, refusal } from "./rules.ts";
+import { loopNodes, connectOps, refusal } from "./rules.ts";
 import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
 import type { Viewport } from "./viewport.ts";
@@ -39,7 +38,7 @@ export class Connect {
 
   constructor(private canvas: ConnectContext, private layer: SVGElement) {}
 
-  /** press begins a drag at a port. At an input that is taken it picks up the edge's end. */
+  /** press starts a drag at a port. At a connected input it picks up the end of its edge. */
   press(e: MouseEvent | TouchEvent, el: HTMLElement): void {
     const port = this.portOf(el);
     if (!port || this.canvas.readonly) return;
@@ -48,7 +47,7 @@ export class Connect {
     this.start(e, port, el);
   }
 
-  /** pressEnd begins to move one end of an edge. */
+  /** pressEnd starts to move one end of an edge. */
   pressEnd(e: MouseEvent | TouchEvent, edge: Edge, end: "from" | "to", el: Element): void {
     const fixed = end === "to" ? this.canvas.scene.port(edge.from, "out") : this.canvas.scene.port(edge.to, "in");
     if (!fixed || this.canvas.readonly) return;
@@ -79,7 +78,7 @@ export class Connect {
       updateConnection: (c) => { this.state = c as State; this.draw(); },
       cancelConnection: () => this.end(),
       onConnect: (c) => this.dropped(c),
-      onConnectEnd: (event, c) => { if (!c.isValid) this.missed(event); },
+      onConnectEnd: (event, c) => { if (!c.isValid) this.droppedElsewhere(event); },
     });
   }
 
@@ -93,10 +92,15 @@ export class Connect {
 
   get active(): boolean { return !!this.state?.inProgress; }
 
+  /** refusalFor returns why two ports cannot be connected, or undefined when they can. */
+  refusalFor(a: Port, b: Port, moving?: Edge): string | undefined {
+    return refusal(this.canvas.draft, a, b, moving, (id) => this.canvas.scene.title(id));
+  }
+
   private refusalOf(c: Connection): string | undefined {
-    const { scene, draft } = this.canvas;
+    const { scene } = this.canvas;
     const a = scene.port(`${c.source}.${c.sourceHandle}`, "out"), b = scene.port(`${c.target}.${c.targetHandle}`, "in");
-    return a && b ? refusal(draft, a, b, this.moving) : "This port is gone.";
+    return a && b ? this.refusalFor(a, b, this.moving) : "This port no longer exists.";
   }
 
   private dropped(c: Connection): void {
@@ -106,47 +110,47 @@ export class Connect {
 
   /** join connects two ports as one step of the history. */
   join(a: Port, b: Port, moving?: Edge): void {
-    const ops = joining(this.canvas.draft, a, b, moving);
+    const ops = connectOps(this.canvas.draft, a, b, moving);
     if (!ops.length) return;
     this.canvas.commit(moving ? "Reconnect" : "Connect", ops);
     this.canvas.announce.say(`Connected ${this.canvas.scene.title(a.node)} ${a.name} to ${this.canvas.scene.title(b.node)} ${b.name}`);
   }
 
-  /** missed handles a drop that made no edge: on a node, on a port that does not fit, or on nothing. */
-  private missed(e: MouseEvent | TouchEvent): void {
+  /** droppedElsewhere handles a drop that made no edge: on a node, on a port that does not fit, or on empty space. */
+  private droppedElsewhere(e: MouseEvent | TouchEvent): void {
     const p = "changedTouches" in e ? e.changedTouches[0]! : e, client = { x: p.clientX, y: p.clientY };
     const el = document.elementFromPoint(client.x, client.y), from = this.from!, moving = this.moving;
     const port = el?.closest<HTMLElement>(`.${handleClass}`), node = el?.closest<HTMLElement>("article[data-id]")?.dataset.id;
     if (port) {
       const to = this.portOf(port);
-      if (to && to.node + to.name + to.side !== from.node + from.name + from.side) this.refuse(refusal(this.canvas.draft, from, to, moving) ?? "");
+      if (to && to.node + to.name + to.side !== from.node + from.name + from.side) this.refuse(this.refusalFor(from, to, moving) ?? "");
     } else if (node) this.joinNode(from, node, moving);
     else if (!el || !this.canvas.pane.contains(el)) return;
     else if (moving) this.canvas.commit("Disconnect", [{ op: "disconnect", edge: moving }]);
     else this.canvas.palette(client, { port: from });
   }
 
-  /** joinNode connects to the first port of the node that fits and is free. */
+  /** joinNode connects to the first free port of a node that fits. */
   joinNode(from: Port, node: string, moving?: Edge): void {
     const free = this.free(from, node, moving);
     if (free) this.join(from, free, moving);
-    else this.refuse(`${this.canvas.scene.title(node)} has no free port that fits ${at(from)}.`);
+    else this.refuse(`No free port on ${this.canvas.scene.title(node)} matches ${this.canvas.scene.title(from.node)} › ${from.name}.`);
   }
 
-  /** first gives the ops that connect a port to the first port of a node that fits and is free. */
-  first(from: Port, node: string, moving?: Edge): Op[] | undefined {
+  /** firstFitOps returns the operations that connect a port to the first free port of a node that fits. */
+  firstFitOps(from: Port, node: string, moving?: Edge): Op[] | undefined {
     const free = this.free(from, node, moving);
-    return free && joining(this.canvas.draft, from, free, moving);
+    return free && connectOps(this.canvas.draft, from, free, moving);
   }
 
   private free(from: Port, node: string, moving?: Edge): Port | undefined {
     const { scene, draft } = this.canvas;
-    const fitting = (scene.ports.get(node) ?? []).filter((p) => !refusal(draft, from, p, moving));
+    const fitting = (scene.ports.get(node) ?? []).filter((p) => !this.refusalFor(from, p, moving));
     return fitting.find((p) => p.side === "out" || p.many || !draft.edgesInto(at(p)).length);
   }
 
-  /** healing gives the ops that join what fed removed nodes to what they fed, where the types fit and it is one chain. */
-  healing(gone: Set<string>): Op[] {
+  /** reconnectOps returns the operations that connect the single source of removed nodes to their targets, where the types fit. */
+  reconnectOps(gone: Set<string>): Op[] {
     const { draft, scene } = this.canvas;
     const into = draft.edges.filter((e) => gone.has(nodeOf(e.to)) && !gone.has(nodeOf(e.from)));
     const out = draft.edges.filter((e) => gone.has(nodeOf(e.from)) && !gone.has(nodeOf(e.to)));
@@ -157,16 +161,16 @@ export class Connect {
     });
   }
 
-  /** refuse says why two ports do not go together. */
+  /** refuse shows why two ports cannot be connected. */
   refuse(reason: string): void {
     if (!reason) return;
     this.canvas.announce.say(reason);
     this.canvas.emit("canvas:refused", { reason, by: "canvas" });
   }
 
-  /** mark shows which ports would take the edge. */
+  /** mark highlights the ports that fit. */
   mark(from: Port): void {
-    const around = circle(this.canvas.draft, from);
+    const around = loopNodes(this.canvas.draft, from);
     this.canvas.pane.setAttribute("data-connecting", from.side);
     for (const ports of this.canvas.scene.ports.values())
       for (const p of ports) {
@@ -175,7 +179,7 @@ export class Connect {
       }
   }
 
-  /** fitsFrom tells whether a port would take an edge from another, with the nodes that would make a circle. */
+  /** fitsFrom reports whether a port can be connected to another. around are the nodes that would close a loop. */
   fitsFrom(from: Port, p: Port, around: Set<string>): boolean {
     if (p.side === from.side || p.node === from.node || around.has(p.node)) return false;
     return from.side === "out" ? fits(from.type, p.type) : fits(p.type, from.type);
@@ -204,7 +208,7 @@ export class Connect {
     if (this.over !== el) this.over?.removeAttribute("data-verdict");
     this.over = el;
     el?.setAttribute("data-verdict", c.isValid ? "valid" : "invalid");
-    const reason = to && !c.isValid && this.from && at(to) !== at(this.from) ? refusal(this.canvas.draft, this.from, to, this.moving) : undefined;
+    const reason = to && !c.isValid && this.from && at(to) !== at(this.from) ? this.refusalFor(this.from, to, this.moving) : undefined;
     this.showReason(reason, c.pointer);
   }
 
@@ -230,7 +234,7 @@ export class Connect {
     return this.canvas.scene.port(`${nodeid}.${port}`, side === "out" ? "out" : "in");
   }
 
-  /** clear takes all edges off a port. */
+  /** clear removes all edges of a port. */
   clear(el: HTMLElement): void {
     const p = this.portOf(el);
     if (!p || this.canvas.readonly) return;

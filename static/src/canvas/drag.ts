@@ -1,6 +1,6 @@
-// Dragging nodes: one or all selected, on the grid; Shift keeps one axis, Alt
-// pressed on the way leaves the grid, Alt at the start makes copies; a node
-// without edges may be dropped on an edge. Escape puts everything back.
+// Dragging nodes: one, or all that are selected, on the grid. Shift locks the
+// axis; Alt pressed during the drag ignores the grid, and at its start copies.
+// A node without edges can be dropped on an edge. Escape cancels.
 import type { Announce } from "./announce.ts";
 import type { Committer, Repaintable } from "./context.ts";
 import type { Edges } from "./edges.ts";
@@ -41,12 +41,12 @@ export class Drag {
   private from = new Map<string, Point>();
   private copying = false;
   private cancelled = false;
-  private target: Edge | undefined; // the edge that would take the node in
+  private target: Edge | undefined; // the edge that the node would be inserted into
   private guides: Guides;
 
   constructor(private canvas: DragContext, layer: SVGElement) { this.guides = new Guides(layer); }
 
-  /** ready makes a node draggable at its first press; five hundred at once would delay the start. */
+  /** ready makes a node draggable at its first press; doing so for 500 nodes at once would delay the start. */
   ready(id: string): void {
     const el = this.canvas.scene.elements.get(id);
     if (!el || this.drags.has(id) || this.canvas.readonly) return;
@@ -80,13 +80,13 @@ export class Drag {
     this.copying = e.altKey;
     this.cancelled = false;
     this.canvas.pane.toggleAttribute("data-copying", this.copying);
-    this.lift([...items.keys()]);
+    this.raise([...items.keys()]);
     const { scene } = this.canvas;
     this.guides.begin([...scene.boxes.keys()].filter((id) => !items.has(id) && !scene.hidden(id)).map((id) => scene.box(id)!));
   }
 
-  /** lift brings the dragged nodes to the front, and lays the curtain of a gesture over the others. */
-  private lift(ids: string[]): void {
+  /** raise brings the dragged nodes to the front and disables hit testing of the others. */
+  private raise(ids: string[]): void {
     this.canvas.pane.setAttribute("data-held", "");
     for (const id of ids) this.canvas.scene.elements.get(id)?.setAttribute("data-dragged", "");
   }
@@ -110,14 +110,14 @@ export class Drag {
     this.canvas.moved();
   }
 
-  /** shift is how far helper lines pull; they are off where the grid is. */
+  /** shift returns how far guides pull the nodes; they are off while the grid is ignored. */
   private shift(items: Items): { dx: number; dy: number } {
     if (this.canvas.keys.alt && !this.copying) { this.guides.end(); return { dx: 0, dy: 0 }; }
     for (const [id, item] of items) this.canvas.scene.place(id, item.position);
     return this.guides.catch(this.canvas.scene.bounds(items.keys()), this.canvas.view.transform[2]);
   }
 
-  /** locked keeps the axis in which the node moved further, while Shift is down. */
+  /** locked keeps to the axis in which the node moved further, while Shift is down. */
   private locked(id: string, p: Point): Point {
     const from = this.from.get(id);
     if (!this.canvas.keys.shift || !from) return p;
@@ -128,15 +128,15 @@ export class Drag {
     const [id] = items.keys();
     const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
     const pointer = this.canvas.pointer.last, edge = alone && pointer ? this.canvas.edges.under(pointer) : undefined;
-    const target = edge && this.between(id!, edge) ? edge : undefined;
+    const target = edge && this.insertOps(id!, edge) ? edge : undefined;
     if (target === this.target) return;
     if (this.target) this.canvas.edges.element(edgeKey(this.target))?.removeAttribute("data-target");
     if (target) this.canvas.edges.element(edgeKey(target))?.setAttribute("data-target", "");
     this.target = target;
   }
 
-  /** between gives the ops that put a node into an edge, when it has ports that fit. */
-  between(id: string, edge: Edge): Op[] | undefined {
+  /** insertOps returns the operations that insert a node into an edge, or undefined when no ports fit. */
+  insertOps(id: string, edge: Edge): Op[] | undefined {
     const { scene } = this.canvas, from = scene.port(edge.from, "out"), to = scene.port(edge.to, "in"), ports = scene.ports.get(id) ?? [];
     const takes = from && ports.find((p) => p.side === "in" && fits(from.type, p.type));
     const gives = to && ports.find((p) => p.side === "out" && fits(p.type, to.type));
@@ -149,7 +149,7 @@ export class Drag {
     ];
   }
 
-  /** cancel puts everything back; the button may still be down. */
+  /** cancel moves everything back; the button may still be down. */
   cancel(): void {
     this.cancelled = true;
     for (const [id, p] of this.from) { this.canvas.scene.place(id, p); this.canvas.edges.drawOf(id); }
@@ -174,7 +174,7 @@ export class Drag {
     }
     if (!Object.keys(to).length) return;
     if (copying) return this.copy(from, to);
-    const [id] = from.keys(), insert = target && this.between(id!, target);
+    const [id] = from.keys(), insert = target && this.insertOps(id!, target);
     this.canvas.commit(insert ? "Insert into edge" : "Move", [{ op: "move", nodes: to }, ...(insert ?? [])]);
     this.canvas.announce.moved(Object.keys(to));
   }

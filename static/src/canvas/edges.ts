@@ -1,5 +1,5 @@
-// Edges as curves: a fat path to hit, a thin one to see. A selected or hovered
-// edge shows tools: "+" to put a node in between, and a grip at either end.
+// Edges as curves: a wide invisible path for the pointer and a thin visible one.
+// A selected or hovered edge shows "+" to insert a node and a grip at each end.
 import type { Box } from "./geometry.ts";
 import { edgeKey, nodeOf, portOf, type Draft, type Edge } from "./model.ts";
 import type { Scene } from "./scene.ts";
@@ -23,7 +23,7 @@ export interface EdgesContext {
 export class Edges {
   private views = new Map<string, View>();
   private tools = svg("g", { class: "canvas-edge-tools nopan" });
-  private shown: string | undefined; // whose tools are shown
+  private shown: string | undefined; // the key of the edge whose tools are shown
 
   constructor(private canvas: EdgesContext, private layer: SVGElement) {
     const plus = svg("g", { class: "canvas-edge-plus", role: "button", "aria-label": "Insert a node here" });
@@ -31,7 +31,7 @@ export class Edges {
     this.tools.append(plus, svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "from" }), svg("circle", { class: "canvas-edge-grip", r: "7", "data-end": "to" }));
   }
 
-  /** sync makes the curves those of the document. */
+  /** sync adds and removes curves to match the draft. */
   sync(): void {
     const want = new Map(this.canvas.draft.edges.map((e) => [edgeKey(e), e]));
     for (const [key, v] of this.views) if (!want.has(key)) this.remove(key, v);
@@ -60,7 +60,7 @@ export class Edges {
   keys(): Iterable<string> { return this.views.keys(); }
   get size(): number { return this.views.size; }
 
-  /** name says an edge in words. */
+  /** name returns the accessible label of an edge. */
   name(e: Edge): string {
     const { scene } = this.canvas;
     return `Edge from ${scene.title(nodeOf(e.from))} output ${portOf(e.from)} to ${scene.title(nodeOf(e.to))} input ${portOf(e.to)}`;
@@ -83,7 +83,7 @@ export class Edges {
     if (this.shown === key) this.placeTools(v);
   }
 
-  /** count writes on an edge how many items a run sent over it; one alone is not worth a number. */
+  /** count shows how many items a run sent over an edge, when it was more than one. */
   count(key: string, items: number | undefined): void {
     const v = this.views.get(key);
     if (!v) return;
@@ -122,7 +122,7 @@ export class Edges {
     return getEdgePosition({ id: edgeKey(e), sourceNode: s, targetNode: t, sourceHandle: portOf(e.from), targetHandle: portOf(e.to), connectionMode: ConnectionMode.Strict });
   }
 
-  /** showTools puts "+" and the grips on one edge, or takes them away. */
+  /** showTools shows "+" and the grips on one edge, or hides them. */
   showTools(key: string | undefined): void {
     if (this.canvas.readonly) key = undefined;
     this.shown = key;
@@ -143,7 +143,7 @@ export class Edges {
     to!.setAttribute("transform", `translate(${b.x},${b.y})`);
   }
 
-  /** under finds the edge at a place of the screen; nodes in front do not hide it. */
+  /** under returns the edge at a position of the screen, even behind nodes. */
   under(client: { x: number; y: number }): Edge | undefined {
     for (const el of document.elementsFromPoint(client.x, client.y)) {
       const key = el.classList.contains("canvas-edge-hit") && el.closest("[data-edge]")?.getAttribute("data-edge");
@@ -152,7 +152,7 @@ export class Edges {
     return undefined;
   }
 
-  /** rename says the ends anew after a node's title changed. */
+  /** rename updates the labels of a node's edges after its title changed. */
   rename(node: string): void {
     for (const e of this.canvas.draft.edgesOf(node)) this.element(edgeKey(e))?.setAttribute("aria-label", this.name(e));
   }

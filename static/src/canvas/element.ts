@@ -1,6 +1,6 @@
-// The custom element <flow-canvas>: it puts the parts together and is what
-// the page talks to. It adopts the nodes that the server rendered into it.
-import { Acts } from "./acts.ts";
+// The custom element <flow-canvas>: it assembles the parts and is what the page
+// calls. It adopts the nodes that the server rendered into it.
+import { Actions } from "./actions.ts";
 import type { Alignment } from "./align.ts";
 import { Announce } from "./announce.ts";
 import { Changes } from "./changes.ts";
@@ -9,7 +9,7 @@ import { Connect } from "./connect.ts";
 import type { CommitOptions } from "./context.ts";
 import { Drag } from "./drag.ts";
 import { Edges } from "./edges.ts";
-import { frame, island, type Frame } from "./frame.ts";
+import { frame, readDocument, type Frame } from "./frame.ts";
 import { Groups } from "./groups.ts";
 import { History } from "./history.ts";
 import { Keys } from "./keys.ts";
@@ -43,7 +43,7 @@ export class FlowCanvas extends HTMLElement {
   sync!: Sync;
   changes!: Changes;
   swaps!: Swaps;
-  acts!: Acts;
+  actions!: Actions;
   drag!: Drag;
   connect!: Connect;
   taps!: Taps;
@@ -56,18 +56,18 @@ export class FlowCanvas extends HTMLElement {
   status!: Status;
   watch!: Watch;
   minimap: Minimap | undefined;
-  /** selecting makes a drag on empty space select, for fingers. */
+  /** selecting makes a drag on empty space select, for touch screens. */
   selecting = false;
   private frame!: Frame;
   private stop!: AbortController;
-  private movedIn = 0; // the frame that tells of it
+  private movedIn = 0; // the animation frame that emits canvas:moved
 
   get readonly(): boolean { return this.hasAttribute("readonly"); }
-  /** shortcuts are the keys and what they do, for a sheet. */
+  /** shortcuts lists the keys and what they do, for a help dialog. */
   get shortcuts(): { chords: string[]; what: string }[] { return [...shortcuts, ...held]; }
 
   connectedCallback(): void {
-    const began = performance.now(), flow = this.getAttribute("flow") ?? "", document = island(this);
+    const began = performance.now(), flow = this.getAttribute("flow") ?? "", document = readDocument(this);
     this.stop = new AbortController();
     this.draft = new Draft(document);
     this.frame = frame(this);
@@ -93,7 +93,7 @@ export class FlowCanvas extends HTMLElement {
     this.taps = new Taps(this);
     this.changes = new Changes(this);
     this.swaps = new Swaps(this);
-    this.acts = new Acts(this);
+    this.actions = new Actions(this);
     this.clipboard = new Clipboard(this);
     this.keys = new Keys(this);
     this.history = new History(this, `canvas:${flow}:history`);
@@ -102,18 +102,18 @@ export class FlowCanvas extends HTMLElement {
     this.pointer = new Pointer(this);
   }
 
-  /** present shows the document for the first time: all is written first, then the browser lays it out once, and all sizes are read. */
+  /** present shows the document for the first time. It writes everything before it reads sizes, so that the browser lays out once. */
   private present(flow: string): void {
     this.append(this.announce.region);
     for (const el of this.layer.querySelectorAll<HTMLElement>(":scope > article[data-id]")) this.scene.adopt(el);
     this.groups.sync();
-    this.view = new Viewport(this, `canvas:${flow}:view`); // reads the size of the pane
-    this.watch = new Watch(this); // after the shells are written, which is no news
+    this.view = new Viewport(this, `canvas:${flow}:view`); // reads the size of the pane: not before
+    this.watch = new Watch(this); // after the elements are set up, which it must not observe
     for (const el of this.scene.elements.values()) this.watch.start(el);
     this.scene.measure(this.scene.elements.keys());
     this.groups.draw();
     this.edges.sync();
-    this.changes.linked();
+    this.changes.markConnected();
     for (const id of this.scene.elements.keys()) this.announce.name(id);
     this.status.readAll();
     if (!this.hasAttribute("nomap")) {
@@ -133,12 +133,12 @@ export class FlowCanvas extends HTMLElement {
     this.addEventListener("paste", (e) => {
       if (this.ownKey(e) && this.clipboard.paste(e.clipboardData?.getData("text/plain") ?? "", this.pasteAt(), this.keys.shift)) e.preventDefault();
     }, { signal });
-    this.addEventListener("canvas:paint", (e) => this.status.take((e as CustomEvent<{ steps: Step[] }>).detail.steps), { signal });
+    this.addEventListener("canvas:paint", (e) => this.status.showSteps((e as CustomEvent<{ steps: Step[] }>).detail.steps), { signal });
     document.addEventListener("flow:ops", (e) => this.remote((e as CustomEvent).detail), { signal });
   }
 
   private ownKey(e: Event): boolean { return !(e.target as Element).closest?.("input, textarea, select, [contenteditable]"); }
-  private pasteAt(): Point { return this.pointer.last ? this.view.toFlow(this.pointer.last) : this.view.centre(); }
+  private pasteAt(): Point { return this.pointer.last ? this.view.toFlow(this.pointer.last) : this.view.center(); }
 
   disconnectedCallback(): void {
     this.keys.settle();
@@ -153,66 +153,66 @@ export class FlowCanvas extends HTMLElement {
     this.removeAttribute("ready");
   }
 
-  /** document is the draft as it stands here. */
+  /** document returns the draft with unsaved changes. */
   document(): FlowDocument {
     const { name, description, nodes, edges, groups } = this.draft;
     return { name, description, nodes: [...nodes.values()], edges, groups: [...groups.values()] };
   }
 
-  /** moved tells, once a frame, that what is selected may lie elsewhere on the screen. */
+  /** moved emits, once per frame, that the selection may have moved on the screen. */
   moved(): void {
     this.movedIn ||= requestAnimationFrame(() => { this.movedIn = 0; this.emit("canvas:moved", { client: this.selectionBox() }); });
   }
 
   emit(name: string, detail: unknown): boolean { return this.dispatchEvent(new CustomEvent(name, { bubbles: true, cancelable: true, detail })); }
 
-  /** headers go with every request; the page may set them, for a guard against forged requests. */
+  /** headers returns the headers of every request, such as a CSRF token; the page sets them as an attribute. */
   headers(): Record<string, string> {
     try { return JSON.parse(this.getAttribute("headers") ?? "{}"); } catch { return {}; }
   }
 
-  // What the page calls.
+  // The interface for the page.
 
-  /** commit applies ops as one step of the history and sends them. */
+  /** commit applies operations as one step of the history and sends them. */
   commit(label: string, ops: Op[], options: CommitOptions = {}): void { this.changes.commit(label, ops, options); }
 
-  /** insides puts what the server rendered for nodes into them. The shells stay. */
+  /** insides replaces the content of nodes by what the server rendered. Their elements stay. */
   insides(html: string): void { this.swaps.insides(html); }
 
-  /** remote applies a transaction of another tab, as the server tells it. */
+  /** remote applies a transaction of another tab. */
   remote(m: Remote): void { this.sync.remote(m); }
 
-  /** insert adds a node, connected to the port or put into the edge that the palette was asked for. */
+  /** insert adds a node and connects it to a port, or inserts it into an edge. It returns the ID. */
   insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach = {}): string { return this.changes.insert(node, attach); }
 
-  /** chosen are the selected nodes, or the one with the focus. */
-  chosen(): string[] { return this.acts.chosen(); }
+  /** chosen returns the selected nodes, or else the focused one. */
+  chosen(): string[] { return this.actions.chosen(); }
 
-  /** erase deletes what is selected. With heal, the ends of a cut chain are joined. */
-  erase(heal = false): void { this.acts.erase(heal); }
+  /** erase deletes the selection. With reconnect, the neighbors of deleted nodes are connected to each other. */
+  erase(reconnect = false): void { this.actions.erase(reconnect); }
 
-  /** disable leaves the chosen nodes out of runs, or takes them in again. */
-  disable(): void { this.acts.disable(); }
+  /** disable disables the chosen nodes, or enables them when all are disabled. */
+  disable(): void { this.actions.disable(); }
 
-  /** open asks the page to show a node. It tells whether there is one. */
+  /** open asks the page to open a node and reports whether there is one. */
   open(node: string | undefined, part?: string): boolean {
     if (node) this.emit("canvas:open", { node, part });
     return !!node;
   }
 
-  /** menu asks the page for the menu of what is chosen. It tells whether the page shows one. */
-  menu(client?: Point): boolean { return this.acts.menu(client); }
+  /** menu asks the page for a context menu and reports whether it shows one. */
+  menu(client?: Point): boolean { return this.actions.menu(client); }
 
-  /** palette asks the page for a node: at a place, connected to a port, or put into an edge. */
-  palette(client?: Point, attach: Attach = {}): void { this.acts.palette(client, attach); }
+  /** palette asks the page which node to add: at a position, connected to a port, or inserted into an edge. */
+  palette(client?: Point, attach: Attach = {}): void { this.actions.palette(client, attach); }
 
-  /** tidy lays out the selection, or everything, as one step. */
-  tidy(): Promise<void> { return this.acts.tidy(); }
+  /** tidy lays out the selection, or everything, as one step of the history. */
+  tidy(): Promise<void> { return this.actions.tidy(); }
 
-  /** align brings the selected nodes into line. */
-  align(how: Alignment): void { this.acts.align(how); }
+  /** align aligns or distributes the selected nodes. */
+  align(how: Alignment): void { this.actions.align(how); }
 
-  /** selectionBox is where the selected nodes lie on the screen; nothing when none is selected. */
+  /** selectionBox returns the box of the selected nodes in pixels of the window, or undefined when none is selected. */
   selectionBox(): Box | undefined {
     const { nodes } = this.selection;
     if (!nodes.size) return undefined;
@@ -220,15 +220,15 @@ export class FlowCanvas extends HTMLElement {
     return { x: r.x + x + b.x * zoom, y: r.y + y + b.y * zoom, width: b.width * zoom, height: b.height * zoom };
   }
 
-  /** node is a node of the draft as it stands here. */
+  /** node returns a node of the draft with unsaved changes. */
   node(id: string): FlowNode | undefined { return this.draft.nodes.get(id); }
 
-  /** edgesOf are the edges that begin or end at a node, in the order of the draft. */
+  /** edgesOf returns the edges from and to a node, in the order of the draft. */
   edgesOf(id: string): Edge[] { return this.draft.edgesOf(id); }
 
-  /** follow pans just so far that a node is seen whole; the zoom stays. */
+  /** follow pans as little as needed to show a whole node; the zoom stays. */
   follow(id: string): void { this.view.reveal(id); }
 
-  /** edge finds an edge by its ends. */
+  /** edge returns the edge with these ends. */
   edge(e: Edge): Edge | undefined { return this.edges.get(edgeKey(e)); }
 }

@@ -1,5 +1,5 @@
-// The layers of the canvas, put around the nodes that the server rendered, and
-// taken away again when the element leaves the page.
+// The layers of the canvas around the nodes that the server rendered. They are
+// removed again when the element leaves the page.
 import { schema, type FlowDocument } from "./model.ts";
 import { svg } from "./svg.ts";
 
@@ -10,7 +10,7 @@ export type Frame = {
 
 const div = (name: string) => Object.assign(document.createElement("div"), { className: name });
 
-/** frame builds the layers; restore leaves the element as the server would render it now. */
+/** frame builds the layers. restore removes them and leaves the element as the server would render it now. */
 export function frame(canvas: HTMLElement): Frame {
   const layer = canvas.querySelector<HTMLElement>(".canvas-nodes") ?? div("canvas-nodes");
   const pane = div("canvas-pane"), viewport = div("canvas-viewport xyflow__viewport"), grid = div("canvas-grid"), groups = div("canvas-groups");
@@ -30,8 +30,8 @@ export function frame(canvas: HTMLElement): Frame {
   return { pane, viewport, grid, layer, groups, svg: edges, over, restore };
 }
 
-/** island reads the document that the server put beside the nodes. */
-export function island(canvas: HTMLElement): FlowDocument {
+/** readDocument parses the document that the server rendered beside the nodes. */
+export function readDocument(canvas: HTMLElement): FlowDocument {
   const text = canvas.querySelector("script.canvas-document")?.textContent;
   return text ? (JSON.parse(text) as FlowDocument) : { nodes: [], edges: [] };
 }

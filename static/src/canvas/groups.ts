@@ -1,5 +1,5 @@
-// Frames around nodes. A frame may be folded, which is a matter of the view:
-// the document keeps the group, the browser whether it is folded.
+// Frames around groups of nodes. Whether a group is collapsed is not part of the
+// document; the browser remembers it.
 import type { Announcer, Committer, Repaintable } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import { enclosing, snap, type Box } from "./geometry.ts";
@@ -36,7 +36,7 @@ export class Groups {
     this.closed = new Set(kept);
   }
 
-  /** folded gives the folded group that hides a node. */
+  /** folded returns the collapsed group that hides a node. */
   folded(node: string): string | undefined {
     if (!this.closed.size) return undefined;
     const g = this.canvas.draft.groupOf(node);
@@ -54,7 +54,7 @@ export class Groups {
     return b && { x: b.x - margin, y: b.y - margin - head, width: b.width + 2 * margin, height: b.height + 2 * margin + head };
   }
 
-  /** sync makes the frames those of the document, and hides what is folded. */
+  /** sync adds and removes frames to match the draft, and hides nodes of collapsed groups. */
   sync(): void {
     const { groups } = this.canvas.draft;
     for (const [id, el] of this.frames) if (!groups.has(id)) { el.remove(); this.frames.delete(id); }
@@ -80,7 +80,7 @@ export class Groups {
     const label = g.label || "Group";
     name!.textContent = shut ? `${label} · ${count(g.nodes.length, "node")}` : label;
     fold!.setAttribute("aria-expanded", String(!shut));
-    fold!.setAttribute("aria-label", `${shut ? "Unfold" : "Fold"} ${label}`);
+    fold!.setAttribute("aria-label", `${shut ? "Expand" : "Collapse"} ${label}`);
     el.setAttribute("role", "group");
     el.setAttribute("aria-label", `${label}, ${count(g.nodes.length, "node")}`);
     el.toggleAttribute("data-folded", shut);
@@ -97,7 +97,7 @@ export class Groups {
     }
   }
 
-  /** draw puts the frames around their nodes, which may have moved. */
+  /** draw fits the frames around their nodes, which may have moved. */
   draw(): void {
     for (const [id, el] of this.frames) {
       const b = this.box(id);
@@ -106,7 +106,7 @@ export class Groups {
     }
   }
 
-  /** fold folds a group, or unfolds it. */
+  /** fold collapses a group, or expands it. */
   fold(id: string): void {
     if (!this.closed.delete(id)) this.closed.add(id);
     try { localStorage.setItem(this.key, JSON.stringify([...this.closed])); } catch { /* a comfort only */ }
@@ -114,20 +114,20 @@ export class Groups {
     for (const n of this.canvas.draft.groups.get(id)?.nodes ?? []) this.canvas.edges.drawOf(n);
     this.canvas.swaps.remeasure(this.canvas.draft.groups.get(id)?.nodes ?? []);
     this.canvas.minimap?.paint();
-    this.canvas.announce.say(this.closed.has(id) ? "Folded the group" : "Unfolded the group");
+    this.canvas.announce.say(this.closed.has(id) ? "Group collapsed" : "Group expanded");
   }
 
-  /** group frames the selected nodes, taking them out of other groups. */
+  /** group makes a group of the selected nodes, removing them from other groups. */
   group(): void {
     const nodes = [...this.canvas.selection.nodes];
     if (!nodes.length || this.canvas.readonly) return;
     let n = 1;
     while (this.canvas.draft.groups.has(`group_${n}`)) n++;
-    this.canvas.commit("Group", [...this.without(nodes), { op: "group", id: `group_${n}`, group: { label: `Group ${n}`, nodes } }]);
+    this.canvas.commit("Group", [...this.leaveOps(nodes), { op: "group", id: `group_${n}`, group: { label: `Group ${n}`, nodes } }]);
     this.canvas.announce.say(`Grouped ${count(nodes.length, "node")}`);
   }
 
-  /** ungroup removes the frames of the selected nodes, not the nodes. */
+  /** ungroup removes the groups of the selected nodes, but not the nodes. */
   ungroup(): void {
     const ids = new Set([...this.canvas.selection.nodes].map((n) => this.canvas.draft.groupOf(n)?.id).filter((id) => id !== undefined));
     if (!ids.size || this.canvas.readonly) return;
@@ -135,8 +135,8 @@ export class Groups {
     this.canvas.announce.say(`Removed ${count(ids.size, "group")}`);
   }
 
-  /** without gives the ops that take nodes out of their groups; an empty group goes. */
-  private without(nodes: string[]): Op[] {
+  /** leaveOps returns the operations that remove nodes from their groups, and groups that become empty. */
+  private leaveOps(nodes: string[]): Op[] {
     const ops: Op[] = [];
     for (const { id, ...g } of this.canvas.draft.groups.values()) {
       const left = g.nodes.filter((n) => !nodes.includes(n));
@@ -145,7 +145,7 @@ export class Groups {
     return ops;
   }
 
-  /** press drags a frame with all its nodes by its name. */
+  /** press drags a group by its name. */
   press(e: PointerEvent, id: string): void {
     const g = this.canvas.draft.groups.get(id), { scene, view, pane } = this.canvas;
     if (!g || this.canvas.readonly || e.button) return;

@@ -1,5 +1,5 @@
-// Helper lines: while nodes are dragged, their edges and middles catch those
-// of other nodes, and a line shows which.
+// Guides: while nodes are dragged, their borders and centers snap to those of
+// other nodes, and a line shows which.
 import { middle, nearestLine, type Box } from "./geometry.ts";
 import { svg } from "./svg.ts";
 
@@ -12,7 +12,7 @@ export class Guides {
 
   constructor(private layer: SVGElement) {}
 
-  /** begin remembers the lines of the nodes that lie still. */
+  /** begin records the lines of the nodes that are not dragged. */
   begin(still: Iterable<Box>): void {
     this.xs = [];
     this.ys = [];
@@ -22,7 +22,7 @@ export class Guides {
     }
   }
 
-  /** catch gives by how much to shift the dragged box so that it lies on a line, and draws the line. */
+  /** catch returns how far to shift the dragged box onto a line, and draws the line. */
   catch(b: Box, zoom: number): { dx: number; dy: number } {
     const x = nearestLine(xLines(b), this.xs, catchPx / zoom);
     const y = nearestLine(yLines(b), this.ys, catchPx / zoom);

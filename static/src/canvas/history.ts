@@ -1,11 +1,11 @@
-// Undo and redo of own changes. One gesture is one step. Steps are ops with
-// the ops that undo them, so they survive a reload of the page.
+// Undo and redo of changes made in this tab. One gesture is one step. Steps hold
+// operations and their inverse, so they survive a reload of the page.
 import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
 
 export type Step = { label: string; redo: Op[]; undo: Op[]; key?: string; txids: string[] };
 
-const keepBytes = 1 << 20; // of sessionStorage, which holds 5 MB for all flows of a tab
+const maxBytes = 1 << 20; // of sessionStorage, whose 5 MB all flows of a tab share
 
 /** HistoryContext is what the history needs of the canvas. */
 export interface HistoryContext extends Emitter {
@@ -26,7 +26,7 @@ export class History {
     } catch { /* a new tab */ }
   }
 
-  /** record keeps a step. Steps with the same key, and those that join, become one with the step before. */
+  /** record adds a step. It is merged into the last one when both have the same key, or with join. */
   record(step: Step, join = false): void {
     const last = this.done.at(-1);
     if (last && (join || (step.key && last.key === step.key))) {
@@ -35,41 +35,41 @@ export class History {
       last.txids.push(...step.txids);
     } else this.done.push(step);
     this.undone = [];
-    this.keep();
+    this.save();
   }
 
-  /** seal ends the merging of steps with the same key, when a field loses the focus. */
+  /** seal ends the merging of steps with the same key, such as when a field loses the focus. */
   seal(): void {
     const last = this.done.at(-1);
     if (last) delete last.key;
   }
 
-  undo(): void { this.turn(this.done, this.undone, "undo", "Undid"); }
-  redo(): void { this.turn(this.undone, this.done, "redo", "Redid"); }
+  undo(): void { this.step(this.done, this.undone, "undo", "Undid"); }
+  redo(): void { this.step(this.undone, this.done, "redo", "Redid"); }
 
-  private turn(from: Step[], to: Step[], way: "undo" | "redo", word: string): void {
+  private step(from: Step[], to: Step[], way: "undo" | "redo", word: string): void {
     if (this.canvas.readonly) return;
     const step = from.pop();
     if (!step) return this.canvas.announce.say(`Nothing to ${way}`);
     const { undo, txid } = this.canvas.changes.perform(step[way]);
     if (!undo.length) {
-      this.keep();
-      return this.canvas.announce.say(`Nothing to ${way}: it was changed elsewhere`);
+      this.save();
+      return this.canvas.announce.say(`Nothing to ${way}: changed elsewhere`);
     }
     const back = way === "undo" ? "redo" : "undo";
     to.push({ ...step, [back]: undo, txids: [txid] });
-    this.keep();
+    this.save();
     this.canvas.announce.say(`${word} ${step.label}`);
   }
 
-  /** forget drops the step that a refused change made. */
+  /** forget drops the step of a transaction that the server rejected. */
   forget(txid: string): void {
     this.done = this.done.filter((s) => !s.txids.includes(txid));
     this.undone = this.undone.filter((s) => !s.txids.includes(txid));
-    this.keep();
+    this.save();
   }
 
-  /** replace puts the values of kept ops in the place of the values that were sent, in all steps. */
+  /** replace replaces field values that were sent by those that the server kept, in all steps. */
   replace(sent: Op[], kept: Op[]): void {
     const config = fields(sent);
     for (const op of kept) {
@@ -81,18 +81,18 @@ export class History {
         step.undo = step.undo.map((o) => swap(o, op.node, op.field, was, op.value));
       }
     }
-    this.keep();
+    this.save();
   }
 
-  /** labels say what the next undo and redo would do, for tooltips. */
+  /** labels returns what undo and redo would do next, for tooltips. */
   get labels(): { undo?: string; redo?: string } {
     return { undo: this.done.at(-1)?.label, redo: this.undone.at(-1)?.label };
   }
 
-  private keep(): void {
+  private save(): void {
     let done = this.done;
     let text = JSON.stringify({ done, undone: this.undone });
-    while (text.length > keepBytes && done.length) { // the oldest steps go first
+    while (text.length > maxBytes && done.length) { // the oldest steps go first
       done = done.slice(Math.ceil(done.length / 4));
       text = JSON.stringify({ done, undone: this.undone });
     }
@@ -101,7 +101,7 @@ export class History {
   }
 }
 
-/** fields are the config values that ops write, as JSON. */
+/** fields returns the config values that operations write, as JSON, by "node.field". */
 function fields(ops: Op[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const op of ops) {
@@ -111,7 +111,7 @@ function fields(ops: Op[]): Map<string, string> {
   return found;
 }
 
-/** swap gives the op with another value of a field, if it writes the one that was. */
+/** swap returns the operation with another value of a field, if it writes the old one. */
 function swap(op: Op, node: string, field: string, was: string, value: unknown): Op {
   if (op.op === "set" && op.node === node && op.field === field && JSON.stringify(op.value) === was) return { ...op, value };
   if (op.op === "add" && op.node.id === node && JSON.stringify(op.node.config[field]) === was) return { ...op, node: { ...op.node, config: { ...op.node.config, [field]: value } } };

@@ -1,7 +1,6 @@
-// The canvas without a pointer. It is one tab stop: the focus rests on one
-// node, arrows walk to its neighbours, Alt and arrows along edges, Enter goes
-// into the node to its ports, Escape comes back. Single letters count only
-// while the canvas has the focus.
+// The canvas by keyboard. It is one tab stop: one node has the focus, arrows move
+// it to neighbors, Alt and arrows along edges, Enter into the node to its ports,
+// and Escape back. Single letters work only while the canvas has the focus.
 import type { Announce } from "./announce.ts";
 import type { Connect } from "./connect.ts";
 import type { Committer, Repaintable } from "./context.ts";
@@ -38,9 +37,9 @@ export interface KeysContext extends Commands, Committer, Pick<HTMLElement, "add
 export class Keys {
   alt = false;
   shift = false;
-  private stop: string | undefined; // the node that Tab comes to
+  private tabStop: string | undefined; // the node that Tab focuses
   private sorted: string[] | undefined;
-  private nudged = new Map<string, Point>(); // where nodes were before the arrows
+  private nudged = new Map<string, Point>(); // nodes that arrows moved, and where they were
 
   constructor(private canvas: KeysContext) {}
 
@@ -53,7 +52,7 @@ export class Keys {
     addEventListener("pointermove", (e) => this.modifiers(e), { signal, capture: true });
     this.canvas.addEventListener("focusout", () => this.settle(), o);
     this.canvas.addEventListener("focusin", (e) => this.focused(e), o);
-    this.ensure();
+    this.ensureTabStop();
   }
 
   private modifiers(e: { altKey: boolean; shiftKey: boolean }): void {
@@ -69,24 +68,24 @@ export class Keys {
   private focused(e: FocusEvent): void {
     const el = (e.target as Element).closest<HTMLElement>("article[data-id]");
     if (!el) return;
-    this.rest(el.dataset.id!);
+    this.setTabStop(el.dataset.id!);
     if ((e.target as Element).matches(":focus-visible")) this.canvas.view.reveal(el.dataset.id!);
   }
 
-  /** order is the order of the nodes from the inputs on; made again when edges change. */
+  /** order returns the visible nodes, starting from the inputs. */
   order(): string[] { return (this.sorted ??= this.canvas.draft.order()).filter((id) => this.canvas.scene.elements.has(id) && !this.canvas.scene.hidden(id)); }
-  reorder(): void { this.sorted = undefined; }
+  resetOrder(): void { this.sorted = undefined; }
 
-  /** ensure keeps exactly one tab stop. */
-  ensure(): void {
-    if (!this.stop || !this.canvas.scene.elements.has(this.stop) || this.canvas.scene.hidden(this.stop)) this.rest(this.order()[0]);
-    else this.canvas.scene.elements.get(this.stop)!.tabIndex = 0;
+  /** ensureTabStop makes sure that exactly one node is a tab stop. */
+  ensureTabStop(): void {
+    if (!this.tabStop || !this.canvas.scene.elements.has(this.tabStop) || this.canvas.scene.hidden(this.tabStop)) this.setTabStop(this.order()[0]);
+    else this.canvas.scene.elements.get(this.tabStop)!.tabIndex = 0;
   }
 
-  private rest(id: string | undefined): void {
-    const old = this.stop && this.canvas.scene.elements.get(this.stop);
+  private setTabStop(id: string | undefined): void {
+    const old = this.tabStop && this.canvas.scene.elements.get(this.tabStop);
     if (old) old.tabIndex = -1;
-    this.stop = id;
+    this.tabStop = id;
     const el = id && this.canvas.scene.elements.get(id);
     if (el) el.tabIndex = 0;
   }
@@ -94,12 +93,12 @@ export class Keys {
   focus(id: string | undefined): void {
     const el = id && this.canvas.scene.elements.get(id);
     if (!el) return this.canvas.pane.focus({ preventScroll: true });
-    this.rest(id);
+    this.setTabStop(id);
     el.focus({ preventScroll: true });
     this.canvas.view.reveal(id);
   }
 
-  /** node is the node that has the focus itself. */
+  /** node returns the focused node, unless something inside it has the focus. */
   get node(): string | undefined { return (document.activeElement as HTMLElement | null)?.matches("article[data-id]") ? (document.activeElement as HTMLElement).dataset.id : undefined; }
 
   private inside(): HTMLElement | undefined {
@@ -112,7 +111,7 @@ export class Keys {
     const inner = this.inside();
     if (inner && this.within(e, inner)) return e.preventDefault();
     if (e.key in arrows && !e.ctrlKey && !e.metaKey) { if (this.arrow(e)) e.preventDefault(); return; }
-    if (inner && (e.key === "Enter" || e.key === " ")) return; // the button's own
+    if (inner && (e.key === "Enter" || e.key === " ")) return; // the button handles it
     const s = shortcuts.find((s) => s.chords.includes(chord(e)));
     if (!s || (s.edits && this.canvas.readonly)) return;
     if (s.run(this.canvas, e) !== false) e.preventDefault();
@@ -124,7 +123,7 @@ export class Keys {
     this.focus((e.target as Element).closest<HTMLElement>("article[data-id]")?.dataset.id);
   }
 
-  /** within handles keys on a port or another control inside a node. */
+  /** within handles keys on a port or another control inside a node, and reports whether it did. */
   private within(e: KeyboardEvent, el: HTMLElement): boolean {
     const vertical = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (vertical && !e.altKey) return this.nextPort(el, vertical);
@@ -134,7 +133,7 @@ export class Keys {
     return true;
   }
 
-  /** nextPort goes through the controls of the node, or through the ports that fit while connecting. */
+  /** nextPort moves the focus through the controls of a node, or through the ports that fit while connecting. */
   private nextPort(el: HTMLElement, by: number): boolean {
     const { taps, scene } = this.canvas;
     const list = taps.pending
@@ -147,7 +146,7 @@ export class Keys {
     return true;
   }
 
-  /** enter goes into the focused node. */
+  /** enter moves the focus into the focused node. */
   enter(): boolean {
     const id = this.node;
     if (!id) return false;
@@ -159,12 +158,12 @@ export class Keys {
     const dir = arrows[e.key]!, at = this.node;
     if (e.altKey) return this.along(dir);
     if (this.canvas.selection.nodes.size && (!at || this.canvas.selection.nodes.has(at)) && !this.canvas.readonly) return this.nudge(dir, e.shiftKey ? leap : grid);
-    const next = at ? this.neighbor(at, dir) : this.stop ?? this.order()[0];
+    const next = at ? this.neighbor(at, dir) : this.tabStop ?? this.order()[0];
     if (next) this.focus(next);
     return true;
   }
 
-  /** along follows edges: left and right to what feeds and what is fed, up and down between those side by side. */
+  /** along follows edges: left and right to sources and targets, up and down between nodes with the same source. */
   private along(dir: Point): boolean {
     const at = this.node;
     if (!at) return false;
@@ -196,7 +195,7 @@ export class Keys {
     return true;
   }
 
-  /** settle makes the nudges since the last key one step of the history. */
+  /** settle makes moves by arrow keys one step of the history. */
   settle(): void {
     if (!this.nudged.size) return;
     const nodes: Record<string, Point> = {};
@@ -209,7 +208,7 @@ export class Keys {
 
 const controls = "[data-port], button, a[href], input, textarea, select, summary";
 
-/** typing tells whether a key belongs to a field. */
+/** typing reports whether a key belongs to a text field. */
 function typing(el: HTMLElement): boolean {
   return el.isContentEditable || !!el.closest(".nokey, input:not([type=checkbox], [type=range]), textarea, select");
 }

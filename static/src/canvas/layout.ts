@@ -1,15 +1,15 @@
-// Lays a flow out from left to right. Loaded when it is first asked for. A big
-// flow takes a second: it is laid out in a worker, which runs this same file.
+// Lays a flow out from left to right. Loaded on first use. A large flow takes a
+// second, so it is laid out in a worker, which runs this same file.
 import { Graph, layout as dagre } from "@dagrejs/dagre";
 import type { Point } from "./model.ts";
 
-const many = 300; // nodes from which on the page would be felt to stand still
+const many = 300; // nodes; above it the page would noticeably freeze
 
 type Ends = { from: string; to: string };
 type Places = Record<string, Point>;
 export type Sized = { id: string; x: number; y: number; width: number; height: number };
 
-/** arrange gives each node its place, without holding the page up. */
+/** arrange returns a position for each node, without blocking the page. */
 export function arrange(nodes: Sized[], edges: Ends[]): Promise<Places> {
   return nodes.length > many ? inWorker(nodes, edges) : Promise.resolve(layout(nodes, edges));
 }
@@ -26,7 +26,7 @@ function inWorker(nodes: Sized[], edges: Ends[]): Promise<Places> {
 
 if (typeof document === "undefined") onmessage = (e: MessageEvent<{ nodes: Sized[]; edges: Ends[] }>) => postMessage(layout(e.data.nodes, e.data.edges));
 
-/** layout stays where the upper left corner of the nodes was. */
+/** layout returns positions with the same upper left corner as before. */
 function layout(nodes: Sized[], edges: Ends[]): Places {
   const g = new Graph();
   g.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 80 });

@@ -1,6 +1,5 @@
-// The small picture of the whole flow. All boxes are one path. While the view
-// moves only the frame of what is seen does, and it is moved, not painted; the
-// scale is chosen anew when the view lies still.
+// The minimap. All nodes are one path. While the view moves, only the frame of
+// the visible part is moved, without painting; the scale is updated afterwards.
 import { enclosing, type Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
@@ -8,7 +7,7 @@ import { svg } from "./svg.ts";
 import type { Viewport } from "./viewport.ts";
 
 const width = 180, height = 120; // pixels
-const zoomStep = 1.2; // of one turn of the wheel
+const zoomStep = 1.2; // factor per turn of the wheel
 
 /** MinimapContext is what the minimap needs of the canvas. */
 export interface MinimapContext {
@@ -22,9 +21,9 @@ export class Minimap {
   private nodes = this.map.appendChild(svg("path", { class: "canvas-minimap-nodes" }));
   private view = Object.assign(document.createElement("div"), { className: "canvas-minimap-view" });
   private scale = 1; // flow units per pixel
-  private origin: Point = { x: 0, y: 0 }; // of the flow, at the map's upper left corner
+  private origin: Point = { x: 0, y: 0 }; // the map's upper left corner, in flow units
   private frame = 0;
-  private dirty = true; // nodes moved, or the scale should be chosen anew
+  private dirty = true; // nodes moved, or the scale is out of date
   private stop = new AbortController();
 
   constructor(private canvas: MinimapContext) {
@@ -39,7 +38,7 @@ export class Minimap {
     this.paint();
   }
 
-  /** paint draws in the next frame, however often it is asked. */
+  /** paint draws once in the next frame. */
   paint(nodes = true): void {
     this.dirty ||= nodes;
     this.frame ||= requestAnimationFrame(() => { this.frame = 0; this.draw(); });
@@ -55,7 +54,7 @@ export class Minimap {
     style.transform = `translate(${(seen.x - x) / this.scale}px,${(seen.y - y) / this.scale}px)`;
   }
 
-  /** seen is the part of the flow that is on the screen. */
+  /** seen returns the visible part of the flow. */
   private seen(): Box {
     const { transform: [x, y, zoom], size } = this.canvas.view;
     return { x: -x / zoom, y: -y / zoom, width: size.width / zoom, height: size.height / zoom };
@@ -74,12 +73,12 @@ export class Minimap {
     this.map.setAttribute("viewBox", `${this.origin.x} ${this.origin.y} ${width * this.scale} ${height * this.scale}`);
   }
 
-  /** press goes where the map is pressed, and follows the pointer. */
+  /** press centers the view where the map is pressed, and follows the pointer. */
   private press(e: PointerEvent): void {
     if (e.button) return;
     e.preventDefault();
     const r = this.element.getBoundingClientRect(), { scale, origin } = this, held = new AbortController();
-    const go = (m: PointerEvent) => this.canvas.view.centreOn({ x: origin.x + (m.clientX - r.left) * scale, y: origin.y + (m.clientY - r.top) * scale });
+    const go = (m: PointerEvent) => this.canvas.view.centerOn({ x: origin.x + (m.clientX - r.left) * scale, y: origin.y + (m.clientY - r.top) * scale });
     this.element.setPointerCapture(e.pointerId);
     this.element.addEventListener("pointermove", go, held);
     for (const name of ["pointerup", "pointercancel"]) this.element.addEventListener(name, () => held.abort(), held);

@@ -1,4 +1,4 @@
-// What a flow is made of, in the words of its document (sluice.flow/v1).
+// The flow document (sluice.flow/v1) and the draft that the canvas edits.
 
 export const schema = "sluice.flow/v1";
 
@@ -6,7 +6,7 @@ export type Point = { x: number; y: number };
 export type PortType = "text" | "number" | "boolean" | "json" | "list" | "file" | "any";
 export type Side = "in" | "out";
 
-/** Port is a named place where a node takes or gives a value. */
+/** Port is a named input or output of a node. */
 export type Port = { node: string; name: string; side: Side; type: PortType; many: boolean };
 
 /** Edge connects two ports, each written node.port. */
@@ -18,7 +18,7 @@ export type Attach = { port?: Port; edge?: Edge };
 /** Group frames nodes on the canvas. */
 export type Group = { id: string; label?: string; color?: string; nodes: string[] };
 
-/** FlowNode is one box, as the document keeps it. */
+/** FlowNode is a node of the document. */
 export type FlowNode = {
   id: string; kind: string; label?: string; position?: Point; color?: string; disabled?: boolean;
   retry?: { attempts: number; backoff_s?: number }; timeout_s?: number; on_error?: unknown; config: Record<string, unknown>;
@@ -26,7 +26,7 @@ export type FlowNode = {
 
 export type FlowDocument = { schema?: string; name?: string; description?: string; nodes: FlowNode[]; edges: Edge[]; groups?: Group[] };
 
-/** ends splits node.port at the first dot, as the document does: ports may have dots. */
+/** ends splits node.port at the first dot; port names may contain dots. */
 export function ends(at: string): [node: string, port: string] {
   const dot = at.indexOf(".");
   return dot < 0 ? [at, ""] : [at.slice(0, dot), at.slice(dot + 1)];
@@ -38,8 +38,8 @@ export const edgeKey = (e: Edge): string => `${e.from}>${e.to}`;
 export const at = (p: { node: string; name: string }): string => `${p.node}.${p.name}`;
 
 /**
- * fits tells whether an edge between the types can ever work. It is the rule
- * of the server (flow/validate.go), which has the last word.
+ * fits reports whether an edge between the types can work. The server has the
+ * same rule (flow/validate.go) and decides.
  */
 export function fits(from: PortType, to: PortType): boolean {
   const loose = (t: PortType) => t === "any" || t === "json";
@@ -56,13 +56,13 @@ export function insertAt<T>(map: Map<string, T>, key: string, value: T, at = map
   for (const [k, v] of rest) map.set(k, v);
 }
 
-/** Draft is the document as the canvas holds it: the server's, and own edits that wait to be sent. */
+/** Draft is the document of the server with the edits made here that are not saved yet. */
 export class Draft {
   name = "";
   description = "";
   readonly nodes = new Map<string, FlowNode>();
   readonly groups = new Map<string, Group>();
-  edges: Edge[] = []; // ordered: a list port takes its values in this order
+  edges: Edge[] = []; // in order: a list port receives its values in this order
   private touching = new Map<string, Edge[]>(); // node to its edges; rebuilt when edges change
   private laidOut = new Map<string, Point>(); // where nodes without a position of their own are shown
 
@@ -115,7 +115,7 @@ export class Draft {
   insert(n: FlowNode, at?: number): void { insertAt(this.nodes, n.id, n, at); }
   title(id: string): string { return this.nodes.get(id)?.label || id; }
 
-  /** after are the nodes that a value from this node can reach, without itself. */
+  /** after returns the nodes that depend on this one, directly or not. */
   after(id: string): Set<string> {
     const seen = new Set<string>();
     const queue = [id];
@@ -127,7 +127,7 @@ export class Draft {
     return seen;
   }
 
-  /** order lists the nodes from the inputs on: the way in which the keyboard walks. */
+  /** order returns the nodes in topological order, for keyboard navigation; nodes of a cycle come last. */
   order(): string[] {
     const waits = new Map([...this.nodes.keys()].map((id) => [id, 0]));
     for (const e of this.edges) waits.set(nodeOf(e.to), (waits.get(nodeOf(e.to)) ?? 0) + 1);
@@ -143,10 +143,10 @@ export class Draft {
         if (!left) ready.push(to);
       }
     }
-    return [...out, ...[...this.nodes.keys()].filter((id) => !out.includes(id))]; // nodes on a cycle come last
+    return [...out, ...[...this.nodes.keys()].filter((id) => !out.includes(id))]; // nodes of cycles
   }
 
-  /** free makes an ID like base that no node has. */
+  /** free returns an ID like base that no node has, and adds it to taken. */
   free(base: string, taken = new Set<string>()): string {
     const stem = base.replace(/_\d+$/, "").slice(0, 56) || "node";
     let id = stem;

@@ -1,7 +1,6 @@
-// Stands in the bundle for d3-color, which d3's transitions bring along in order
-// to animate colours. The canvas animates its view alone, which is numbers, so
-// nothing is a colour here; that keeps 10 KB out of the canvas.
+// Replaces d3-color in the bundle. d3's transitions import it to animate colors;
+// the canvas animates only its view, which is numbers. That saves 10 KB.
 
-/** color reads no text as a colour. */
+/** color recognizes no color. */
 export function color(): null { return null; }
 export { color as rgb, color as hsl, color as lab, color as hcl, color as cubehelix };

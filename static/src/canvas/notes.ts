@@ -1,6 +1,6 @@
 // Notes are resized by their lower right corner. The size is two fields of the
-// note's config, so that it travels with the flow; the inspector has them too,
-// for those who use no pointer.
+// note's config, so that it is saved with the flow. The inspector has the same
+// fields, for use without a pointer.
 import type { Committer } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import { snap } from "./geometry.ts";
@@ -23,7 +23,7 @@ export interface NotesContext extends Committer {
 export class Notes {
   constructor(private canvas: NotesContext) {}
 
-  /** at gives the note whose corner lies under a place of the screen. */
+  /** at returns the note whose corner is at a position of the screen. */
   at(target: EventTarget | null, p: Point): HTMLElement | undefined {
     const el = (target as Element | null)?.closest<HTMLElement>('article[data-kind="note"]');
     if (!el || this.canvas.readonly) return undefined;
@@ -31,7 +31,7 @@ export class Notes {
     return p.x > r.right - corner && p.y > r.bottom - corner ? el : undefined;
   }
 
-  /** press follows the pointer with the corner. */
+  /** press resizes a note with the pointer. */
   press(e: PointerEvent, el: HTMLElement): void {
     const { pane, view, edges, scene } = this.canvas, id = el.dataset.id!, from = view.toFlow({ x: e.clientX, y: e.clientY });
     const was = scene.box(id)!, held = new AbortController();

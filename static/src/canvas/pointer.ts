@@ -1,4 +1,4 @@
-// Presses, clicks and fingers, told apart and handed to whom they concern.
+// Interprets presses, clicks and touches, and dispatches them to the other parts.
 import type { Connect } from "./connect.ts";
 import type { Drag } from "./drag.ts";
 import type { Edges } from "./edges.ts";
@@ -16,7 +16,7 @@ const slack = 8; // pixels a resting finger may move
 /** PointerContext is what presses and clicks need of the canvas. */
 export interface PointerContext {
   readonly pane: HTMLElement;
-  /** selecting reports whether a drag on empty space selects, for fingers. */
+  /** selecting reports whether a drag on empty space selects, for touch screens. */
   readonly selecting: boolean;
   readonly edges: Edges;
   readonly groups: Groups;
@@ -33,10 +33,10 @@ export interface PointerContext {
 }
 
 export class Pointer {
-  /** last is where the pointer was, on the screen. */
+  /** last is the last position of the pointer in the window, or undefined when it has left. */
   last: Point | undefined;
   private timer = 0;
-  private swallow = false; // the click after a marquee or a long press
+  private ignoreClick = false; // ignore the click that follows a marquee or a long press
 
   constructor(private canvas: PointerContext) {}
 
@@ -63,7 +63,7 @@ export class Pointer {
 
   private ready(e: MouseEvent | TouchEvent): void {
     const id = nodeAt(e.target), p = "touches" in e ? e.touches[0]! : e;
-    if (this.canvas.notes.at(e.target, { x: p.clientX, y: p.clientY })) return e.stopPropagation(); // the corner is no place to drag by
+    if (this.canvas.notes.at(e.target, { x: p.clientX, y: p.clientY })) return e.stopPropagation(); // the corner resizes, it does not drag
     if (id) this.canvas.drag.ready(id);
   }
 
@@ -76,7 +76,7 @@ export class Pointer {
   }
 
   private down(e: PointerEvent): void {
-    this.swallow = false;
+    this.ignoreClick = false;
     clearTimeout(this.timer);
     const el = e.target as Element, group = el.closest<HTMLElement>(".canvas-group-name")?.parentElement?.dataset.group;
     if (group) return this.canvas.groups.press(e, group);
@@ -84,23 +84,23 @@ export class Pointer {
     if (note) return this.canvas.notes.press(e, note);
     if (e.pointerType === "touch") this.hold(e);
     const empty = !el.closest(`article, .${handleClass}, .canvas-edge-tools, button`);
-    if (empty && e.button === 0 && e.isPrimary && (e.shiftKey || this.canvas.selecting)) { this.swallow = true; this.canvas.selection.marquee(e); }
+    if (empty && e.button === 0 && e.isPrimary && (e.shiftKey || this.canvas.selecting)) { this.ignoreClick = true; this.canvas.selection.marquee(e); }
   }
 
-  /** hold waits for a long press, which stands for the right button. */
+  /** hold waits for a long press, which opens the context menu on touch screens. */
   private hold(e: PointerEvent): void {
     const from = { x: e.clientX, y: e.clientY };
     this.last = from;
     this.timer = window.setTimeout(() => {
       if (!this.last || Math.hypot(this.last.x - from.x, this.last.y - from.y) > slack || this.canvas.drag.active || this.canvas.connect.active) return;
-      this.swallow = true;
+      this.ignoreClick = true;
       this.menuAt(e.target as Element, from);
     }, longPress);
   }
 
   private move(e: PointerEvent): void {
     this.last = { x: e.clientX, y: e.clientY };
-    if (!e.buttons) this.canvas.view.stirred();
+    if (!e.buttons) this.canvas.view.pointerMoved();
   }
 
   private hover(e: PointerEvent): void {
@@ -111,7 +111,7 @@ export class Pointer {
   }
 
   private click(e: MouseEvent): void {
-    if (this.swallow) { this.swallow = false; return; }
+    if (this.ignoreClick) { this.ignoreClick = false; return; }
     const el = e.target as Element, add = e.shiftKey || e.ctrlKey || e.metaKey, { canvas } = this;
     const port = el.closest<HTMLElement>(`.${handleClass}`), node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge");
     const fold = el.closest<HTMLElement>(".canvas-group-fold")?.parentElement?.dataset.group;
@@ -147,7 +147,7 @@ export class Pointer {
     if (this.menuAt(e.target as Element, { x: e.clientX, y: e.clientY })) e.preventDefault();
   }
 
-  /** menuAt selects what is there and asks the page for its menu. It tells whether the page shows one. */
+  /** menuAt selects what is at the pointer and asks the page for its menu. It reports whether the page shows one. */
   private menuAt(el: Element, client: Point): boolean {
     const node = nodeAt(el), edge = el.closest("[data-edge]")?.getAttribute("data-edge") ?? undefined, { selection } = this.canvas;
     if (node && !selection.nodes.has(node)) selection.set([node]);

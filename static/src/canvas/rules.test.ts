@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Draft, type Port } from "./model.ts";
-import { circle, joining, pair, refusal } from "./rules.ts";
+import { loopNodes, connectOps, pair, refusal } from "./rules.ts";
 
 const out = (node: string, type: Port["type"] = "text"): Port => ({ node, name: "out", side: "out", type, many: false });
 const into = (node: string, type: Port["type"] = "text", many = false): Port => ({ node, name: "in", side: "in", type, many });
@@ -21,14 +21,14 @@ describe("refusal", () => {
   test("allows the edge that is being moved", () => assert.equal(refusal(draft, out("a"), into("b"), edge("a", "b")), undefined));
 });
 
-describe("joining", () => {
-  test("replaces the edge of an input", () => assert.deepEqual(joining(draft, out("d"), into("b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("d", "b") }]));
-  test("adds to a list port", () => assert.deepEqual(joining(draft, out("d"), into("b", "any", true)), [{ op: "connect", edge: edge("d", "b") }]));
-  test("moves an edge", () => assert.deepEqual(joining(draft, out("a"), into("d"), edge("a", "b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("a", "d") }]));
-  test("does nothing for an edge moved back", () => assert.deepEqual(joining(draft, out("a"), into("b"), edge("a", "b")), []));
+describe("connectOps", () => {
+  test("replaces the edge of an input", () => assert.deepEqual(connectOps(draft, out("d"), into("b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("d", "b") }]));
+  test("adds to a list port", () => assert.deepEqual(connectOps(draft, out("d"), into("b", "any", true)), [{ op: "connect", edge: edge("d", "b") }]));
+  test("moves an edge", () => assert.deepEqual(connectOps(draft, out("a"), into("d"), edge("a", "b")), [{ op: "disconnect", edge: edge("a", "b") }, { op: "connect", edge: edge("a", "d") }]));
+  test("does nothing for an edge moved back", () => assert.deepEqual(connectOps(draft, out("a"), into("b"), edge("a", "b")), []));
 });
 
-describe("circle", () => {
-  test("has what comes before an output's node", () => assert.deepEqual([...circle(draft, out("c"))].sort(), ["a", "b"]));
-  test("has what comes after an input's node", () => assert.deepEqual([...circle(draft, into("a"))].sort(), ["b", "c"]));
+describe("loopNodes", () => {
+  test("has what comes before an output's node", () => assert.deepEqual([...loopNodes(draft, out("c"))].sort(), ["a", "b"]));
+  test("has what comes after an input's node", () => assert.deepEqual([...loopNodes(draft, into("a"))].sort(), ["b", "c"]));
 });

@@ -1,28 +1,31 @@
-// Which edges may be: the rules of the server, asked before it is, so that a
-// port can say at once why an edge does not fit. The server has the last word.
+// Which edges are allowed. These are the server's rules, checked here first so
+// that a port can explain at once why an edge does not fit; the server decides.
 import { at, edgeKey, fits, type Draft, type Edge, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
 
-/** pair puts two ports in the order of an edge, or nothing when both are on the same side. */
+/** pair returns two ports in the direction of an edge, or undefined when both are on the same side. */
 export function pair(a: Port, b: Port): [from: Port, to: Port] | undefined {
   if (a.side === b.side) return undefined;
   return a.side === "out" ? [a, b] : [b, a];
 }
 
-/** refusal says why two ports cannot be connected, in a sentence, or nothing when they can. */
-export function refusal(draft: Draft, a: Port, b: Port, moving?: Edge): string | undefined {
+/**
+ * refusal returns why two ports cannot be connected, or undefined when they
+ * can. moving is the edge that would be replaced; title names a node.
+ */
+export function refusal(draft: Draft, a: Port, b: Port, moving?: Edge, title: (node: string) => string = (id) => draft.title(id)): string | undefined {
   const p = pair(a, b);
   if (!p) return a.side === "out" ? "Both are outputs. Connect an output to an input." : "Both are inputs. Connect an output to an input.";
   const [from, to] = p, edge = { from: at(from), to: at(to) };
-  if (from.node === to.node) return "A node cannot feed itself.";
-  if (!fits(from.type, to.type)) return `${edge.from} gives ${from.type}, ${edge.to} takes ${to.type}.`;
-  if (draft.hasEdge(edge) && !(moving && edgeKey(moving) === edgeKey(edge))) return "These ports are connected already.";
-  if (draft.after(to.node).has(from.node)) return `This would make a circle: ${from.node} depends on ${to.node}.`;
+  if (from.node === to.node) return "A node can't connect to itself.";
+  if (!fits(from.type, to.type)) return `Type mismatch: ${title(from.node)} outputs ${from.type}, ${title(to.node)} needs ${to.type}.`;
+  if (draft.hasEdge(edge) && !(moving && edgeKey(moving) === edgeKey(edge))) return "These ports are already connected.";
+  if (draft.after(to.node).has(from.node)) return `This would create a loop: ${title(from.node)} already depends on ${title(to.node)}.`;
   return undefined;
 }
 
-/** joining gives the ops that connect two ports. An input that takes one edge gives its old one up. */
-export function joining(draft: Draft, a: Port, b: Port, moving?: Edge): Op[] {
+/** connectOps returns the operations that connect two ports. An input that takes one edge loses its old one. */
+export function connectOps(draft: Draft, a: Port, b: Port, moving?: Edge): Op[] {
   const [from, to] = pair(a, b)!, edge = { from: at(from), to: at(to) };
   if (moving && edgeKey(moving) === edgeKey(edge)) return [];
   const ops: Op[] = moving ? [{ op: "disconnect", edge: moving }] : [];
@@ -31,8 +34,8 @@ export function joining(draft: Draft, a: Port, b: Port, moving?: Edge): Op[] {
   return [...ops, { op: "connect", edge }];
 }
 
-/** circle are the nodes that an edge from this port must not touch, for it would make a circle. */
-export function circle(draft: Draft, p: Port): Set<string> {
+/** loopNodes returns the nodes that an edge from this port must not touch, because it would close a loop. */
+export function loopNodes(draft: Draft, p: Port): Set<string> {
   if (p.side === "in") return draft.after(p.node);
   const before = new Set<string>();
   const queue = [p.node];

@@ -1,6 +1,6 @@
-// The nodes as they lie on the canvas: their elements, sizes and ports. The
-// server makes and changes what is inside an <article>; the canvas owns the
-// shell alone (its place, whether it is selected, its tab stop).
+// The nodes on the canvas: their elements, sizes and ports. The server renders
+// what is inside an <article>; the canvas owns only the <article> itself (its
+// position, selection and tab stop).
 import type { Box } from "./geometry.ts";
 import type { Draft, Point, Port, PortType, Side } from "./model.ts";
 import { adoptUserNodes, flowId, getInternalNodesBounds, handleClass, infiniteExtent, nodeClass, updateNodeInternals, type InternalNodeBase, type NodeBase } from "./xyflow.ts";
@@ -13,16 +13,16 @@ export interface SceneContext {
 }
 
 export class Scene {
-  /** boxes is the library's lookup of nodes: geometry, selection, places of ports. */
+  /** boxes is the lookup of nodes that the library needs: geometry, selection and port positions. */
   readonly boxes = new Map<string, InternalNodeBase>();
   readonly elements = new Map<string, HTMLElement>();
   readonly ports = new Map<string, Port[]>();
-  private readonly trash = new Map<string, HTMLElement>(); // removed nodes come back whole when undone
+  private readonly trash = new Map<string, HTMLElement>(); // elements of removed nodes, for undo
   private readonly parents = new Map();
 
   constructor(private canvas: SceneContext) {}
 
-  /** adopt takes over a node's element, new or swapped. Its size is read by measure. */
+  /** adopt takes over a node's element, new or replaced. measure reads its size. */
   adopt(el: HTMLElement): string {
     const id = el.dataset.id!;
     const known = this.canvas.draft.nodes.get(id);
@@ -32,7 +32,7 @@ export class Scene {
     const position = this.canvas.draft.position(id);
     const selected = this.canvas.selection.nodes.has(id);
     const one = new Map<string, InternalNodeBase>();
-    adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map it is given
+    adoptUserNodes([{ id, position, selected, data: {} } as NodeBase], one as never, new Map()); // clears the map that it is given
     this.boxes.set(id, one.get(id)!);
     this.elements.set(id, el);
     this.trash.delete(id);
@@ -52,7 +52,7 @@ export class Scene {
     this.size(el, id);
   }
 
-  /** size gives a note the size that its config keeps; other nodes are as big as what is in them. */
+  /** size sets the size of a note from its config; other nodes fit their content. */
   private size(el: HTMLElement, id: string): void {
     const n = this.canvas.draft.nodes.get(id);
     if (n?.kind !== "note") return;
@@ -61,33 +61,33 @@ export class Scene {
     el.style.minHeight = px(n.config.height);
   }
 
-  /** resize takes over a size that was changed in the config. */
+  /** resize applies a size that was changed in the config. */
   resize(id: string): void {
     const el = this.elements.get(id);
     if (el) this.size(el, id);
   }
 
-  /** reshell writes the shell of a known node again. */
+  /** reshell restores the attributes of a node's element. */
   reshell(id: string): void {
     const el = this.elements.get(id), box = this.boxes.get(id);
     if (el && box) this.shell(el, id, box.position, this.canvas.selection.nodes.has(id));
   }
 
-  /** readPorts gives the server's ports what the library looks for; see also decorate. */
+  /** readPorts finds the ports of a node and decorates them for the library. */
   readPorts(id: string): void {
     const list: Port[] = [];
     for (const p of this.elements.get(id)!.querySelectorAll<HTMLElement>("[data-port]")) list.push(decorate(p, id));
     this.ports.set(id, list);
   }
 
-  /** measure reads sizes and the places of ports again; transforms inside a node would falsify them. */
+  /** measure reads sizes and port positions. Nodes must not have transforms inside, which would distort them. */
   measure(ids: Iterable<string>): void {
     const all = [...ids].filter((id) => this.elements.has(id));
     const updates = new Map(all.map((id) => [id, { id, nodeElement: this.elements.get(id) as HTMLDivElement, force: true }]));
     updateNodeInternals(updates, this.boxes, this.parents, this.canvas.pane as HTMLDivElement, [0, 0], infiniteExtent);
   }
 
-  /** place moves a node on the screen. The document is changed by an op. */
+  /** place moves a node on the screen only; the draft is changed by an operation. */
   place(id: string, p: Point): void {
     const box = this.boxes.get(id), el = this.elements.get(id);
     if (!box || !el) return;
@@ -101,7 +101,7 @@ export class Scene {
     this.ports.delete(id);
   }
 
-  /** discard takes a node off the canvas and keeps its element for an undo. */
+  /** discard removes a node's element and keeps it for undo. */
   discard(id: string): void {
     const el = this.elements.get(id);
     if (!el) return;
@@ -110,7 +110,7 @@ export class Scene {
     el.remove();
   }
 
-  /** recover gives the element of a node that was removed, or an empty one until the server sends its inside. */
+  /** recover returns the element of a node that was removed, or a placeholder until the server sends its content. */
   recover(id: string): HTMLElement {
     const kept = this.trash.get(id);
     if (kept) return kept;
@@ -133,7 +133,7 @@ export class Scene {
     return this.elements.get(p.node)?.querySelector(`[data-port="${CSS.escape(p.name)}"][data-side="${p.side}"]`) ?? null;
   }
 
-  /** title is what a person calls the node. */
+  /** title returns the displayed name of a node. */
   title(id: string): string {
     return this.elements.get(id)?.querySelector("[data-title]")?.textContent?.trim() || this.canvas.draft.title(id);
   }
@@ -151,10 +151,10 @@ export class Scene {
   hidden(id: string): boolean { return !!(this.elements.get(id)?.hidden ?? true); }
 }
 
-/** decorate writes the library's marks on a port. A morph takes them away again, see Watch. */
+/** decorate adds the attributes that the library looks for to a port. A morph removes them again, see Watch. */
 export function decorate(el: HTMLElement, node: string): Port {
   const side = (el.dataset.side === "out" ? "out" : "in") as Side;
-  const type = side === "out" ? "source" : "target"; // the library's words for output and input
+  const type = side === "out" ? "source" : "target"; // the library's terms for output and input
   const name = el.dataset.port!;
   if (!el.classList.contains(handleClass)) el.classList.add(handleClass, type, "connectable", "connectableend", "nodrag", "nopan");
   const marks = { nodeid: node, handleid: name, handlepos: side === "out" ? "right" : "left", id: `${flowId}-${node}-${name}-${type}` };

@@ -1,4 +1,4 @@
-// What is selected: nodes and edges. The document knows nothing of it.
+// The selected nodes and edges. The selection is not part of the document.
 import type { Announcer, Emitter } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import type { Box } from "./geometry.ts";
@@ -22,7 +22,7 @@ export interface SelectionContext extends Emitter {
 export class Selection {
   readonly nodes = new Set<string>();
   readonly edges = new Set<string>();
-  private lit = new Set<string>();
+  private highlighted = new Set<string>();
   private box = document.createElement("div");
 
   constructor(private canvas: SelectionContext) { this.box.className = "canvas-marquee"; }
@@ -49,20 +49,20 @@ export class Selection {
   }
 
   private changed(): void {
-    this.light();
+    this.highlightEdges();
     const [one] = this.edges;
     this.canvas.edges.showTools(this.edges.size === 1 ? one : undefined);
     const edges = [...this.edges].map((k) => this.canvas.edges.get(k)).filter(Boolean);
     this.canvas.emit("canvas:select", { nodes: [...this.nodes], edges, client: this.canvas.selectionBox() });
   }
 
-  /** light makes the edges of selected nodes stand out. */
-  light(): void {
-    const lit = new Set<string>();
-    for (const id of this.nodes) for (const e of this.canvas.draft.edgesOf(id)) lit.add(edgeKey(e));
-    for (const k of this.lit) if (!lit.has(k)) this.canvas.edges.element(k)?.removeAttribute("data-lit");
-    for (const k of lit) this.canvas.edges.element(k)?.setAttribute("data-lit", "");
-    this.lit = lit;
+  /** highlightEdges highlights the edges of selected nodes. */
+  highlightEdges(): void {
+    const highlighted = new Set<string>();
+    for (const id of this.nodes) for (const e of this.canvas.draft.edgesOf(id)) highlighted.add(edgeKey(e));
+    for (const k of this.highlighted) if (!highlighted.has(k)) this.canvas.edges.element(k)?.removeAttribute("data-lit");
+    for (const k of highlighted) this.canvas.edges.element(k)?.setAttribute("data-lit", "");
+    this.highlighted = highlighted;
   }
 
   toggle(id: string): void {
@@ -80,13 +80,13 @@ export class Selection {
   all(): void { this.set([...this.canvas.scene.boxes.keys()].filter((id) => !this.canvas.scene.hidden(id))); }
   clear(): void { this.set([]); }
 
-  /** forget drops what is gone from the document. */
+  /** forget deselects a node or an edge that was removed. */
   forget(id: string): void {
     if (this.edges.delete(id)) this.changed();
     if (this.nodes.has(id)) { this.mark(id, false); this.changed(); }
   }
 
-  /** marquee selects what a rectangle touches, from the press on; toggled nodes stay. */
+  /** marquee selects what a rectangle from the press on touches. With Ctrl the selected nodes stay selected. */
   marquee(press: PointerEvent): void {
     const { pane, view } = this.canvas, r = pane.getBoundingClientRect();
     const kept = new Set(press.ctrlKey || press.metaKey ? this.nodes : []);

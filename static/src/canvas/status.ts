@@ -1,18 +1,17 @@
-// Paints what a run did: on nodes, and on the edges that carried a value. A
-// state comes from inside a node (data-step, written by the server), from the
-// page, or from a replay. It is never told by colour alone: the server's badge
-// inside the node has the words.
+// Shows the states of a run's steps on nodes and edges. A state comes from
+// inside a node (data-step, rendered by the server), from the page, or from a
+// replay. Color is never the only sign: a badge inside the node has the text.
 import type { Announce } from "./announce.ts";
 import type { Edges } from "./edges.ts";
 import { edgeKey, nodeOf, portOf, type Draft } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { duration } from "./text.ts";
 
-/** Step is what one node did: how long it took, and how many items each of its outputs gave. */
+/** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
   node: string; state: string;
-  at?: number; // milliseconds since the run began, for a replay
-  ms?: number; // that it took
+  at?: number; // milliseconds since the start of the run, for replays
+  ms?: number; // duration in milliseconds
   items?: Record<string, number>; // by output port
 };
 const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
@@ -35,7 +34,7 @@ export class Status {
 
   of(node: string): string | undefined { return this.states.get(node); }
 
-  /** read takes the state from inside a node, after a swap. */
+  /** read reads the state from inside a node, after a swap. */
   read(node: string): void {
     const el = this.canvas.scene.elements.get(node)?.querySelector<HTMLElement>("[data-step]");
     if (el) this.paint(node, el.dataset.step!);
@@ -45,7 +44,7 @@ export class Status {
     for (const el of this.canvas.layer.querySelectorAll<HTMLElement>("[data-step]")) this.read(el.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "");
   }
 
-  /** paint shows the state of a step; "" takes it off. */
+  /** paint shows the state of a step; "" removes it. */
   paint(node: string, state: string): void {
     const el = this.canvas.scene.elements.get(node);
     if (!el || (this.states.get(node) ?? "") === state) return;
@@ -57,7 +56,7 @@ export class Status {
     if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
   }
 
-  /** result shows how long a step took, beside its node, and how many items went over its edges. */
+  /** result shows the duration of a step on its node, and the number of items on its edges. */
   private result(s: Step): void {
     const el = this.canvas.scene.elements.get(s.node);
     if (s.ms === undefined && !s.items) this.results.delete(s.node);
@@ -67,7 +66,7 @@ export class Status {
     for (const e of this.canvas.draft.edgesOf(s.node)) if (nodeOf(e.from) === s.node) this.canvas.edges.count(edgeKey(e), s.items?.[portOf(e.from)]);
   }
 
-  /** took is how long the last step of a node took, in words. */
+  /** took returns the duration of a node's last step as text, or "". */
   took(node: string): string {
     const ms = this.results.get(node)?.ms;
     return ms === undefined ? "" : ` in ${duration(ms)}`;
@@ -87,14 +86,14 @@ export class Status {
     else el?.removeAttribute("data-state");
   }
 
-  /** edgesPainted paints edges that were made after their nodes had a state. */
+  /** edgesPainted paints edges that were added after their nodes had a state. */
   edgesPainted(): void {
     if (this.states.size) for (const e of this.canvas.draft.edges) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
     for (const s of this.results.values()) this.result(s);
   }
 
-  /** again puts the state on an element that was swapped. */
-  again(node: string): void {
+  /** refresh shows the state on an element that was replaced. */
+  refresh(node: string): void {
     const state = this.states.get(node), el = this.canvas.scene.elements.get(node);
     if (state && el) el.dataset.state = state;
     const result = this.results.get(node);
@@ -107,7 +106,7 @@ export class Status {
     for (const node of [...this.states.keys()]) this.paint(node, "");
   }
 
-  /** replay shows a past run again, faster by speed. With reduced motion it shows the end at once. */
+  /** replay replays a past run, speed times as fast. With reduced motion it shows the end immediately. */
   replay(steps: Step[], speed = 1): void {
     this.clear();
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -117,8 +116,8 @@ export class Status {
     }
   }
 
-  /** take paints what an event of the page brings. */
-  take(steps: Step[]): void { for (const s of steps) this.show(s); }
+  /** showSteps shows the steps of an event. */
+  showSteps(steps: Step[]): void { for (const s of steps) this.show(s); }
 
   forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
 

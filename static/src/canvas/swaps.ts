@@ -1,5 +1,5 @@
-// Nodes that the server put in, took out or rendered anew. The shell is the
-// canvas's, the inside the server's: after a swap its ports are found and
+// Nodes that the server added, removed or rendered again. The canvas owns the
+// <article>, the server its content: after a swap the ports are found and
 // measured again.
 import type { Announce } from "./announce.ts";
 import type { Repaintable } from "./context.ts";
@@ -20,24 +20,24 @@ export interface SwapsContext {
   readonly minimap: Repaintable | undefined;
   readonly drag: { forget(node: string): void };
   readonly watch: { start(el: HTMLElement): void; stop(el: HTMLElement): void };
-  readonly changes: { grant(node: string): void; linked(): void };
-  readonly keys: { reorder(): void; ensure(): void };
+  readonly changes: { attach(node: string): void; markConnected(): void };
+  readonly keys: { resetOrder(): void; ensureTabStop(): void };
 }
 
 export class Swaps {
   constructor(private canvas: SwapsContext) {}
 
-  /** adopt takes over an element that came after the start. */
+  /** adopt takes over an element that was added after the start. */
   adopt(el: HTMLElement): HTMLElement {
     const { scene, drag, watch, draft, status } = this.canvas, id = scene.adopt(el);
     drag.forget(id);
     watch.start(el);
     el.toggleAttribute("data-disabled", !!draft.nodes.get(id)?.disabled);
-    status.again(id);
+    status.refresh(id);
     return el;
   }
 
-  /** measured reads nodes that came or changed, and draws their edges. */
+  /** measured measures nodes that were added or changed, and draws their edges. */
   measured(ids: string[]): void {
     const { scene, edges, announce, changes } = this.canvas;
     scene.measure(ids);
@@ -45,34 +45,34 @@ export class Swaps {
       edges.drawOf(id);
       edges.rename(id);
       announce.name(id);
-      changes.grant(id);
+      changes.attach(id);
     }
   }
 
-  /** remeasure reads nodes again whose size or ports changed. */
+  /** remeasure measures nodes whose size or ports changed. */
   remeasure(ids: string[]): void {
     const { scene, changes, groups, minimap } = this.canvas, there = ids.filter((id) => scene.elements.has(id));
     if (!there.length) return;
     this.measured(there);
-    changes.linked();
+    changes.markConnected();
     groups.draw();
     minimap?.paint();
   }
 
-  /** arrived takes a node that the server put in, new or in the place of another. */
+  /** arrived handles an element that was added to the page, new or in place of another. */
   arrived(el: HTMLElement): void {
     const { scene, edges, groups, keys } = this.canvas, id = el.dataset.id!, old = scene.elements.get(id);
-    if (old === el || !el.isConnected) return; // known, or gone again before this was told
+    if (old === el || !el.isConnected) return; // known already, or removed before the observer ran
     if (old?.isConnected) old.remove();
     this.adopt(el);
     edges.sync();
     groups.sync();
-    keys.reorder();
-    keys.ensure();
+    keys.resetOrder();
+    keys.ensureTabStop();
     this.remeasure([id]);
   }
 
-  /** left lets go of an element that the server took out or swapped. */
+  /** left handles an element that was removed from the page. */
   left(el: HTMLElement): void {
     const { scene, drag, watch } = this.canvas, id = el.dataset.id!;
     if (scene.elements.get(id) !== el || el.isConnected) return;
@@ -81,16 +81,16 @@ export class Swaps {
     scene.drop(id);
   }
 
-  /** reshell writes the shell anew after a morph of a whole node took the server's. */
+  /** reshell restores the attributes of an <article> after a morph of the whole node. */
   reshell(id: string): void {
     const { scene, status, keys, announce } = this.canvas;
     scene.reshell(id);
-    status.again(id);
-    keys.ensure();
+    status.refresh(id);
+    keys.ensureTabStop();
     announce.name(id);
   }
 
-  /** insides puts what the server rendered for nodes into them. The shells stay. */
+  /** insides replaces the content of nodes by what the server rendered. Their elements stay. */
   insides(html: string): void {
     const template = document.createElement("template");
     template.innerHTML = html;

@@ -1,14 +1,14 @@
-// Sends changes to the server: one transaction at a time, each with an ID of
-// its own, so that sending it twice does no harm. What was missed (409) is
-// applied below the own changes; what is refused (422) is taken back. Waiting
-// changes survive a lost network, a reload and a closed tab.
+// Saves changes on the server: one transaction at a time, each with a unique ID
+// that makes it idempotent. After a conflict (409) the missed transactions are
+// applied and the unsaved ones rebased onto them; a rejected transaction (422) is
+// undone. Unsaved changes survive a lost connection, a reload and a closed tab.
 //
-// POST {base, tab, txid, ops}: 200 {rev, ops?, html?} with the fields that hold something else now than was sent, 409 {rev, missed}, 410 reload,
+// POST {base, tab, txid, ops}: 200 {rev, ops?, html?} with the fields whose value the server replaced, 409 {rev, missed}, 410 reload,
 // 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
 import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
 
-export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent as the page was left, its answer unknown
+export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent while the page unloaded, so the response is unknown
 export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string; problems?: string };
 type Answer = { rev: number; ops?: Op[]; html?: string; problems?: string; missed?: Remote[]; title?: string; detail?: string; node?: string };
 export type SaveState = "saved" | "saving" | "offline" | "reload";
@@ -21,7 +21,7 @@ export interface SyncContext extends Emitter {
   readonly announce: Announcer;
   readonly changes: { apply(ops: Op[]): Op[] };
   readonly history: { replace(sent: Op[], kept: Op[]): void; forget(txid: string): void };
-  /** headers returns those that every request carries. */
+  /** headers returns the headers of every request. */
   headers(): Record<string, string>;
   /** insides replaces the content of nodes by what the server rendered. */
   insides(html: string): void;
@@ -31,24 +31,24 @@ export class Sync {
   readonly tab: string;
   private queue: Waiting[] = [];
   private inFlight: Waiting | undefined;
-  private latest = 0; // the highest revision heard of
+  private latest = 0; // the highest revision that the server announced
   private pause = retryFirst;
   private timer = 0;
   private state: SaveState = "saved";
   private stop = new AbortController();
 
   constructor(private canvas: SyncContext, private url: string, public rev: number, private key: string) {
-    this.tab = this.kept("tab") ?? crypto.randomUUID();
-    this.keepText("tab", this.tab);
+    this.tab = this.load("tab") ?? crypto.randomUUID();
+    this.store("tab", this.tab);
     const { signal } = this.stop;
     addEventListener("online", () => this.retryNow(), { signal });
     addEventListener("pageshow", () => this.flush(), { signal });
     addEventListener("pagehide", () => this.leave(), { signal });
   }
 
-  /** resume applies and sends what a reload interrupted. */
+  /** resume applies and sends changes that a reload interrupted. */
   resume(): void {
-    const text = this.kept("queue");
+    const text = this.load("queue");
     if (!text) return;
     for (const w of JSON.parse(text) as Waiting[]) this.queue.push({ ...w, undo: this.canvas.changes.apply(w.ops) });
     this.flush();
@@ -57,18 +57,18 @@ export class Sync {
   push(w: Waiting): void {
     this.queue.push(w);
     this.persist();
-    this.tell(this.state === "offline" ? "offline" : "saving");
+    this.setState(this.state === "offline" ? "offline" : "saving");
     if (this.state !== "offline") this.flush();
   }
 
   get waiting(): number { return this.queue.length; }
 
-  /** brings tells that a node is on its way to the server, which does not know it yet. */
-  brings(id: string): boolean {
+  /** adds reports whether a node is unsaved, so that the server does not know it yet. */
+  adds(id: string): boolean {
     return this.queue.some((w) => w.ops.some((op) => op.op === "add" && op.node.id === id));
   }
 
-  /** flush sends the first transaction that waits; its answer sends the next. */
+  /** flush sends the first queued transaction; its response sends the next. */
   flush(): void {
     if (this.inFlight || !this.queue.length || this.state === "reload" || !this.url) return;
     this.inFlight = this.queue[0]!;
@@ -85,12 +85,12 @@ export class Sync {
     let r: Response;
     try {
       r = await fetch(this.url, { method: "POST", headers: this.headers(), body, keepalive: body.length < keepaliveBytes, signal: this.stop.signal });
-    } catch { return this.tell("offline"); }
+    } catch { return this.setState("offline"); }
     const answer = (await r.json().catch(() => ({}))) as Answer;
     if (r.ok) return this.accepted(w, answer);
     if (r.status === 409 && answer.missed) return this.rebase(answer.missed, answer.rev);
-    if (r.status === 410 || r.status === 409) return this.tell("reload");
-    if (r.status >= 500 || r.status === 429 || r.status === 408 || r.status === 401) return this.tell("offline"); // 401: signed out in another tab, and back in later
+    if (r.status === 410 || r.status === 409) return this.setState("reload");
+    if (r.status >= 500 || r.status === 429 || r.status === 408 || r.status === 401) return this.setState("offline"); // 401: signed out in another tab; the user may sign in again
     this.refused(w, answer);
   }
 
@@ -105,10 +105,10 @@ export class Sync {
     this.persist();
     if (a.html) this.canvas.insides(a.html);
     this.canvas.emit("canvas:acked", { rev: a.rev, problems: a.problems });
-    this.tell(this.queue.length ? "saving" : "saved");
+    this.setState(this.queue.length ? "saving" : "saved");
   }
 
-  /** replace puts what the server keeps in the place of what was sent, such as the name of a credential where a secret was typed, here and in the history. */
+  /** replace applies values that the server kept instead of the sent ones, such as a credential for a typed secret, to the draft and the history. */
   private replace(w: Waiting, ops: Op[]): void {
     const later = this.queue.filter((q) => q !== w);
     for (const q of later.toReversed()) this.canvas.changes.apply(q.undo);
@@ -117,7 +117,7 @@ export class Sync {
     this.canvas.history.replace(w.ops, ops);
   }
 
-  /** rebase takes own changes back, applies what others did, and applies the own ones on top. */
+  /** rebase undoes unsaved changes, applies those of others, and applies the unsaved ones on top. */
   private rebase(missed: Remote[], rev: number): void {
     for (const w of this.queue.toReversed()) this.canvas.changes.apply(w.undo);
     const known = new Set(this.queue.map((w) => w.txid));
@@ -125,14 +125,14 @@ export class Sync {
       if (m.rev <= this.rev) continue;
       this.canvas.changes.apply(m.ops);
       for (const w of this.queue) if (w.txid === m.txid) this.canvas.history.replace(w.ops, m.ops);
-      if (m.txid && known.has(m.txid)) this.queue = this.queue.filter((w) => w.txid !== m.txid); // its answer was lost
+      if (m.txid && known.has(m.txid)) this.queue = this.queue.filter((w) => w.txid !== m.txid); // saved, but its response was lost
     }
     for (const w of this.queue) w.undo = this.canvas.changes.apply(w.ops);
     this.rev = Math.max(this.rev, rev);
     for (const m of missed) if (m.html) this.canvas.insides(m.html);
     this.persist();
     if (missed.some((m) => m.tab !== this.tab)) this.canvas.emit("canvas:remote", { rev, problems: missed.at(-1)?.problems });
-    this.tell(this.queue.length ? "saving" : "saved");
+    this.setState(this.queue.length ? "saving" : "saved");
   }
 
   private refused(w: Waiting, a: Answer): void {
@@ -141,31 +141,31 @@ export class Sync {
     for (const q of this.queue) q.undo = this.canvas.changes.apply(q.ops);
     this.canvas.history.forget(w.txid);
     this.persist();
-    const reason = a.detail || a.title || "The server did not take this change.";
+    const reason = a.detail || a.title || "The server rejected this change.";
     this.canvas.announce.say(reason);
     this.canvas.emit("canvas:refused", { reason, node: a.node, by: "server" });
-    this.tell(this.queue.length ? "saving" : "saved");
+    this.setState(this.queue.length ? "saving" : "saved");
   }
 
-  /** remote takes a transaction that the server tells of, such as another tab's. */
+  /** remote handles a transaction that the server announced, such as another tab's. */
   remote(m: Remote): void {
-    if (!this.url) return; // what is shown is no draft
+    if (!this.url) return; // this is not a draft
     this.latest = Math.max(this.latest, m.rev);
-    if (this.inFlight || m.rev <= this.rev) return; // the answer brings it, or it is known
+    if (this.inFlight || m.rev <= this.rev) return; // the response will bring it, or it is known
     if (m.rev === this.rev + 1) this.rebase([m], m.rev);
     else this.catchUp();
   }
 
-  /** catchUp asks for what lies between, after a stream was cut. */
+  /** catchUp fetches missed transactions, after the event stream was interrupted. */
   private catchUp(): void {
     if (this.latest <= this.rev || this.state === "reload") return;
-    void this.missed(`${this.url}?since=${this.rev}`);
+    void this.fetchMissed(`${this.url}?since=${this.rev}`);
   }
 
-  private async missed(url: string): Promise<void> {
+  private async fetchMissed(url: string): Promise<void> {
     try {
       const r = await fetch(url, { headers: this.canvas.headers(), signal: this.stop.signal });
-      if (r.status === 410) return this.tell("reload");
+      if (r.status === 410) return this.setState("reload");
       const a = (await r.json()) as Answer;
       if (r.ok && !this.inFlight) this.rebase(a.missed ?? [], a.rev);
     } catch { /* the next message of the stream asks again */ }
@@ -173,16 +173,16 @@ export class Sync {
 
   private retryNow(): void {
     clearTimeout(this.timer);
-    if (this.state === "offline") this.tell("saving");
+    if (this.state === "offline") this.setState("saving");
     this.flush();
   }
 
-  private tell(state: SaveState): void {
+  private setState(state: SaveState): void {
     this.state = state;
     this.canvas.emit("canvas:state", { state, waiting: this.queue.length, rev: this.rev });
   }
 
-  /** leave sends what waits as one transaction, under an ID that a reload sends again. */
+  /** leave sends the queue as one transaction while the page unloads. A reload sends it again under the same ID. */
   private leave(): void {
     const rest = this.queue.filter((w) => w !== this.inFlight && !w.left);
     if (!rest.length || this.state === "reload" || !this.url) return;
@@ -193,16 +193,16 @@ export class Sync {
     navigator.sendBeacon(this.url, new Blob([this.body(all, base)], { type: "application/json" }));
   }
 
-  private persist(): void { this.keepText("queue", this.queue.length ? JSON.stringify(this.queue) : ""); }
+  private persist(): void { this.store("queue", this.queue.length ? JSON.stringify(this.queue) : ""); }
 
-  private keepText(name: string, text: string): void {
+  private store(name: string, text: string): void {
     try {
       if (text) sessionStorage.setItem(`${this.key}:${name}`, text);
       else sessionStorage.removeItem(`${this.key}:${name}`);
     } catch { /* full: the queue is still in memory */ }
   }
 
-  private kept(name: string): string | null {
+  private load(name: string): string | null {
     try { return sessionStorage.getItem(`${this.key}:${name}`); } catch { return null; }
   }
 

@@ -1,8 +1,8 @@
-// Making an edge by taps or keys: one port, then another.
+// Connecting by taps or keys: one port, then another.
 import type { Connect } from "./connect.ts";
 import type { Announcer } from "./context.ts";
 import { at, type Draft, type Port } from "./model.ts";
-import { circle, refusal } from "./rules.ts";
+import { loopNodes } from "./rules.ts";
 import type { Scene } from "./scene.ts";
 
 /** TapsContext is what connecting by taps and keys needs of the canvas. */
@@ -21,14 +21,14 @@ export class Taps {
 
   constructor(private canvas: TapsContext) {}
 
-  /** tap takes the first port, or connects it with this second one. */
+  /** tap chooses the first port, or connects it to the second. */
   tap(el: HTMLElement): void {
-    const { connect, draft } = this.canvas, port = connect.portOf(el), first = this.pending;
+    const { connect } = this.canvas, port = connect.portOf(el), first = this.pending;
     if (!port || this.canvas.readonly) return;
     if (!first) return this.choose(port, el);
     this.cancel();
     if (at(first) === at(port) && first.side === port.side) return;
-    const reason = refusal(draft, first, port);
+    const reason = connect.refusalFor(first, port);
     if (reason) connect.refuse(reason);
     else connect.join(first, port);
   }
@@ -39,10 +39,10 @@ export class Taps {
     connect.mark(port);
     el.setAttribute("data-pending", "");
     const n = this.candidates().length;
-    announce.say(`Connecting ${scene.title(port.node)} ${port.name}. ${n} ports fit: arrow keys go through them, Enter connects, Escape cancels.`);
+    announce.say(`Connecting ${scene.title(port.node)} ${port.name}. ${n} matching ports. Use the arrow keys to choose, Enter to connect, Escape to cancel.`);
   }
 
-  /** cancel forgets the first port; it tells whether there was one. */
+  /** cancel forgets the first port and reports whether there was one. */
   cancel(): boolean {
     if (!this.pending) return false;
     this.canvas.scene.portElement(this.pending)?.removeAttribute("data-pending");
@@ -51,11 +51,11 @@ export class Taps {
     return true;
   }
 
-  /** candidates are the ports that the first one fits, in the order of the nodes. */
+  /** candidates returns the ports that fit the first one, in the order of the nodes. */
   candidates(): Port[] {
     const first = this.pending, { draft, keys, scene, connect } = this.canvas;
     if (!first) return [];
-    const around = circle(draft, first);
+    const around = loopNodes(draft, first);
     return keys.order().flatMap((id) => scene.ports.get(id) ?? []).filter((p) => connect.fitsFrom(first, p, around));
   }
 }

@@ -1,5 +1,5 @@
-// What part of the canvas is seen: pan, zoom, fit, and where a person was last
-// time. Positions of the document are in flow units, the screen's in pixels.
+// The visible part of the canvas: pan, zoom, fit, and the remembered view.
+// Positions in the document are in flow units, those on the screen in pixels.
 import type { Emitter, Repaintable } from "./context.ts";
 import type { Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
@@ -7,11 +7,11 @@ import type { Scene } from "./scene.ts";
 import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform } from "./xyflow.ts";
 
 const minZoom = 0.1, maxZoom = 2.5;
-const farZoom = 0.45; // below it labels cannot be read, and hiding them makes frames cheaper
+const farZoom = 0.45; // below it labels are unreadable, and hiding them makes frames cheaper
 const gridStep = 20; // flow units between dots
-const quietFrames = 6; // after a turn of the wheel, until it is taken for the last
-const side = 24, above = 64, below = 64; // pixels kept free around what is fitted: the pill of a run above, the bar of zoom below
-const map = 144, roomy = 640; // what the minimap takes with its margin, where the pane is at least so wide and high
+const quietFrames = 6; // without a wheel event, until the gesture has ended
+const side = 24, above = 64, below = 64; // pixels kept free when fitting: for the run bar above and the zoom bar below
+const map = 144, roomy = 640; // pixels of the minimap with its margin, shown where the pane has at least roomy pixels in both directions
 
 /** ViewportContext is what the viewport needs of the canvas. */
 export interface ViewportContext extends Emitter {
@@ -27,20 +27,20 @@ export interface ViewportContext extends Emitter {
 export class Viewport {
   transform: Transform = [0, 0, 1];
   readonly panZoom: PanZoomInstance;
-  /** size is that of the pane in pixels. */
+  /** size is the size of the pane in pixels. */
   size = { width: 0, height: 0 };
   private space = false;
   private saving = 0;
-  private held = false; // by a gesture
-  private settling = 0; // the frame that may end a turn of the wheel
+  private inGesture = false; // during a gesture
+  private ending = 0; // the animation frame that may end a wheel gesture
   private sizes = new ResizeObserver(() => this.resized());
 
   constructor(private canvas: ViewportContext, private key: string) {
     this.panZoom = XYPanZoom({
       domNode: canvas.pane, minZoom, maxZoom, translateExtent: infiniteExtent, viewport: { x: 0, y: 0, zoom: 1 },
       onDraggingChange: (on) => canvas.pane.toggleAttribute("data-panning", on),
-      onPanZoomStart: (gesture) => { this.unsettle(); this.held = !!gesture; },
-      onPanZoomEnd: (gesture) => { this.settle(gesture?.type === "wheel" ? quietFrames : 0); this.remember(); },
+      onPanZoomStart: (gesture) => { this.keepGesture(); this.inGesture = !!gesture; },
+      onPanZoomEnd: (gesture) => { this.endGestureAfter(gesture?.type === "wheel" ? quietFrames : 0); this.remember(); },
     });
     this.configure();
     this.resized();
@@ -53,7 +53,7 @@ export class Viewport {
     this.canvas.minimap?.paint();
   }
 
-  /** configure tells the library the mode; it wants all options each time. */
+  /** configure sets the options of the library, which needs all of them each time. */
   configure(mode: { selecting?: boolean; connecting?: boolean } = {}): void {
     this.panZoom.update({
       noWheelClassName: "nowheel", noPanClassName: this.space ? "never" : "nopan", preventScrolling: true, panOnScroll: true, panOnDrag: [0, 1],
@@ -69,35 +69,35 @@ export class Viewport {
     viewport.style.transform = `translate(${t[0]}px,${t[1]}px) scale(${t[2]})`;
     this.dots(t, was[2]);
     if (t[2] < farZoom !== was[2] < farZoom) pane.toggleAttribute("data-far", t[2] < farZoom);
-    if (this.held) pane.toggleAttribute("data-held", true); // a curtain: what is under the pointer need not be found for each frame
-    this.canvas.minimap?.paint(!this.held);
+    if (this.inGesture) pane.toggleAttribute("data-held", true); // disables hit testing of nodes, which is expensive in each frame
+    this.canvas.minimap?.paint(!this.inGesture);
     if (t[2] !== was[2]) this.canvas.emit("canvas:view", { zoom: t[2] });
     this.canvas.moved();
   }
 
-  /** dots moves the grid. It is a leaf: a custom property on the pane would restyle every node. */
+  /** dots moves the grid. It styles a leaf: a custom property on the pane would restyle every node. */
   private dots([x, y, zoom]: Transform, was: number): void {
     const { style } = this.canvas.grid, step = gridStep * zoom * (zoom < farZoom ? 4 : 1);
     style.backgroundPosition = `${x}px ${y}px`;
     if (zoom !== was) style.backgroundSize = `${step}px ${step}px`;
   }
 
-  /** settle ends a gesture when so many frames were quiet. A clock would end it between two turns of the wheel where frames are slow. */
-  private settle(frames: number): void {
-    this.unsettle();
-    if (frames) this.settling = requestAnimationFrame(() => this.settle(frames - 1));
+  /** endGestureAfter ends a gesture after a number of frames. A timer would end it between two wheel events where frames are slow. */
+  private endGestureAfter(frames: number): void {
+    this.keepGesture();
+    if (frames) this.ending = requestAnimationFrame(() => this.endGestureAfter(frames - 1));
     else this.release();
   }
 
-  private unsettle(): void {
-    cancelAnimationFrame(this.settling);
-    this.settling = 0;
+  private keepGesture(): void {
+    cancelAnimationFrame(this.ending);
+    this.ending = 0;
   }
 
-  /** release takes away the curtain that a gesture laid over the nodes. */
+  /** release ends a gesture and enables hit testing again. */
   release(): void {
-    this.unsettle();
-    this.held = false;
+    this.keepGesture();
+    this.inGesture = false;
     this.canvas.pane.removeAttribute("data-held");
     this.canvas.minimap?.paint();
   }
@@ -110,7 +110,7 @@ export class Viewport {
     }, 150);
   }
 
-  /** restore shows what was seen last; without a memory it fits the whole flow. */
+  /** restore shows the remembered view, or fits the whole flow. */
   restore(): void {
     try {
       const v = JSON.parse(localStorage.getItem(this.key) ?? "");
@@ -119,7 +119,7 @@ export class Viewport {
     this.fit(undefined, 0);
   }
 
-  /** fit shows the nodes, or all of them, with a margin. */
+  /** fit shows some nodes, or all of them, with a margin. */
   fit(ids?: Iterable<string>, ms = 200): void {
     const b = this.canvas.scene.bounds(ids);
     if (b.width) this.to(b, ms, 1);
@@ -134,7 +134,7 @@ export class Viewport {
   zoomBy(factor: number): void { void this.panZoom.scaleBy(factor, this.time(100)).then(() => this.remember()); }
   zoomTo(zoom: number): void { void this.panZoom.scaleTo(zoom, this.time(100)).then(() => this.remember()); }
 
-  /** reveal pans just so far that a node is seen whole, and changes no zoom. */
+  /** reveal pans as little as needed to show a whole node; the zoom stays. */
   reveal(id: string): void {
     const el = this.canvas.scene.elements.get(id);
     if (!el) return;
@@ -147,19 +147,19 @@ export class Viewport {
   pan = (delta: Point): Promise<boolean> =>
     panBy({ delta, panZoom: this.panZoom, transform: this.transform, translateExtent: infiniteExtent, ...this.size });
 
-  /** toFlow turns a place on the screen into one of the flow. */
+  /** toFlow converts a position in the window to flow units. */
   toFlow(client: Point): Point {
     const r = this.canvas.pane.getBoundingClientRect();
     return pointToRendererPoint({ x: client.x - r.left, y: client.y - r.top }, this.transform);
   }
 
-  /** centre is the middle of what is seen, in flow units. */
-  centre(): Point {
+  /** center returns the center of the visible part, in flow units. */
+  center(): Point {
     const { width, height } = this.size;
     return pointToRendererPoint({ x: width / 2, y: height / 2 }, this.transform);
   }
 
-  /** holdSpace lets the mouse pan over nodes too, as long as the key is down. */
+  /** holdSpace lets the mouse pan over nodes while the key is down. */
   holdSpace(on: boolean): void {
     if (this.space === on) return;
     this.space = on;
@@ -167,9 +167,9 @@ export class Viewport {
     this.configure();
   }
 
-  /** stirred lifts the curtain, since the pointer goes on to something that a press must find. Another turn of the wheel lays it again. */
-  stirred(): void {
-    if (this.settling) this.release();
+  /** pointerMoved enables hit testing when the pointer moves during a gesture, so that a press finds its target. The next wheel event disables it again. */
+  pointerMoved(): void {
+    if (this.ending) this.release();
     else this.canvas.pane.removeAttribute("data-held");
   }
 
@@ -179,15 +179,15 @@ export class Viewport {
     return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;
   }
 
-  /** centreOn brings a place of the flow into the middle, at the same zoom. */
-  centreOn(p: Point): void {
+  /** centerOn centers the view on a position of the flow, at the same zoom. */
+  centerOn(p: Point): void {
     const { width, height } = this.size, zoom = this.transform[2];
     void this.panZoom.setViewport({ x: width / 2 - p.x * zoom, y: height / 2 - p.y * zoom, zoom }).then(() => this.remember());
   }
 
   end(): void {
     clearTimeout(this.saving);
-    this.unsettle();
+    this.keepGesture();
     this.sizes.disconnect();
     this.panZoom.destroy();
   }

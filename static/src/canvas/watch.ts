@@ -1,6 +1,6 @@
-// Watches what the server puts into the page: whole nodes, other insides,
-// other sizes. A ResizeObserver sees sizes, a MutationObserver sees ports that
-// change at equal size; both are needed.
+// Observes what changes in the page: nodes, their content and their sizes. A
+// ResizeObserver sees sizes, and a MutationObserver ports that change without
+// changing the size.
 import type { Scene } from "./scene.ts";
 import type { Status } from "./status.ts";
 import type { Swaps } from "./swaps.ts";
@@ -17,7 +17,7 @@ export interface WatchContext {
 export class Watch {
   private sizes = new ResizeObserver((entries) => this.resized(entries));
   private insides = new MutationObserver((records) => this.changed(records));
-  private known = new WeakSet<Element>(); // the first report of an element is what measure has read already
+  private known = new WeakSet<Element>(); // elements whose first report came, which measure has read already
 
   constructor(private canvas: WatchContext) {
     this.insides.observe(canvas.layer, { childList: true, subtree: true, attributes: true, attributeFilter: ["class", "data-step", "data-port", "data-type", "data-many", "data-side"] });
@@ -64,7 +64,7 @@ export class Watch {
     return (n instanceof Element ? n : n.parentElement)?.closest<HTMLElement>("article[data-id]")?.dataset.id ?? "";
   }
 
-  /** portsChanged tells whether ports came, went, or lost their marks to a morph. */
+  /** portsChanged reports whether ports were added or removed, or lost their attributes to a morph. */
   private portsChanged(r: MutationRecord): boolean {
     if (r.type === "childList") return [...r.addedNodes, ...r.removedNodes].some((n) => n instanceof Element && (n.matches("[data-port]") || n.querySelector("[data-port]")));
     const el = r.target as HTMLElement;
@@ -72,7 +72,7 @@ export class Watch {
   }
 }
 
-/** shellLost tells whether a morph of a whole node wrote the server's shell over the canvas's. */
+/** shellLost reports whether a morph of a whole node overwrote the attributes of the canvas. */
 function shellLost(r: MutationRecord): boolean {
   const el = r.target as HTMLElement;
   return r.type === "attributes" && r.attributeName === "class" && el.matches("article[data-id]") && !el.classList.contains(nodeClass);

@@ -1,6 +1,6 @@
-// The only file that knows @xyflow/system. Its numbers are 0.0.x and it has no
-// public contract for pages without a framework, so it is pinned exactly and
-// what the canvas takes from it is listed here; an upgrade is read here first.
+// The only file that imports @xyflow/system. Its versions are 0.0.x and it has no
+// documented API for use without a framework, so it is pinned exactly, and this
+// is the list of what the canvas uses. Check it first when upgrading.
 export {
   XYPanZoom, XYDrag, XYHandle, ConnectionMode, PanOnScrollMode, Position, adoptUserNodes, updateNodeInternals,
   getEdgePosition, getBezierPath, getInternalNodesBounds, getNodesInside, getViewportForBounds, panBy, pointToRendererPoint, infiniteExtent,
@@ -9,11 +9,11 @@ export type {
   Connection, ConnectionState, HandleType, InternalNodeBase, NodeBase, PanZoomInstance, Transform, Viewport as View,
 } from "@xyflow/system";
 
-/** lib is the word that begins the class names which the library looks for. */
+/** lib is the prefix of the class names that the library looks for. */
 export const lib = "sluice";
-/** handleClass marks a port as one that an edge may be dragged from or to. */
+/** handleClass marks a port that edges can be dragged from and to. */
 export const handleClass = `${lib}-flow__handle`;
 /** nodeClass marks a node, so that the middle button pans over it. */
 export const nodeClass = `${lib}-flow__node`;
-/** flowId is in the names of ports; a page has one canvas. */
+/** flowId is part of the names of ports; a page has one canvas. */
 export const flowId = "1";

@@ -123,7 +123,7 @@ function complete(under: Under) {
     const open = context.matchBefore(/\{\{\s*[\w-]*/);
     if (!open || !under.matches("[data-template]")) return null;
     const options = (await offers()).map((o): Completion => ({
-      label: o.name, detail: `${o.type} · ${o.title}`, info: o.example ? `Such as: ${o.example}` : undefined, boost: o.to ? 0 : 1,
+      label: o.name, detail: `${o.type} · ${o.title}`, info: o.example ? `Example: ${o.example}` : undefined, boost: o.to ? 0 : 1,
       apply: (view, _, from, to) => put(view, under, o, from, to),
     }));
     return { from: open.from + open.text.length - /[\w-]*$/.exec(open.text)![0].length, options, validFor: /^[\w-]*$/ };

@@ -19,7 +19,7 @@ async function upload(input: HTMLInputElement, file: File): Promise<void> {
   const r = await ask(`${flowPath}/files`, { method: "POST", body });
   says.textContent = was;
   input.value = "";
-  if (!r) return toast("The file was not uploaded. Check the connection and try again.", "bad");
+  if (!r) return toast("Upload failed. Check your connection and try again.", "bad");
   if (r.ok) take(fieldOf(input)!, await r.text());
 }
 
@@ -41,6 +41,6 @@ pane.addEventListener("click", (e) => {
   const field = (e.target as Element).closest("[data-file-do=remove]") && fieldOf(e.target as Element);
   if (!field) return;
   part(field, "kept")!.value = "";
-  field.querySelector(".ins-row")?.replaceWith(el("p", { class: "help" }, "Taken out."));
+  field.querySelector(".ins-row")?.replaceWith(el("p", { class: "help" }, "Removed."));
   send(field);
 });

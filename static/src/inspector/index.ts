@@ -30,7 +30,7 @@ async function load(): Promise<void> {
   going?.abort();
   const stop = (going = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
-  if (node && canvas.sync.brings(node)) return soon(); // the answer to its coming asks again
+  if (node && canvas.sync.adds(node)) return soon(); // the answer to its coming asks again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
   if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // what waits comes first; its answer asks again
   if (node) show(answer);
@@ -39,12 +39,12 @@ async function load(): Promise<void> {
 }
 
 function soon(): void {
-  pane.replaceChildren(el("p", { class: "pane-empty" }, "What this node needs is shown as soon as it is saved."));
+  pane.replaceChildren(el("p", { class: "pane-empty" }, "Saving…"));
 }
 
 function several(): void {
   const names = selected.map((id) => el("li", {}, el("a", { href: nodePath(id), "data-jump": id }, canvas.scene.elements.get(id)?.querySelector("[data-title]")?.textContent ?? id)));
-  const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Spread in a row"], ["align-rows", "Spread in a column"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
+  const acts = [["align-left", "Align left"], ["align-top", "Align tops"], ["align-columns", "Distribute horizontally"], ["align-rows", "Distribute vertically"], ["group", "Group"], ["disable", "Disable or enable"], ["duplicate", "Duplicate"], ["delete", "Delete"]];
   const buttons = readonly ? [] : acts.map(([name, title]) => el("button", { type: "button", class: "btn small", "data-command": name }, title));
   pane.replaceChildren(el("section", { class: "ins", "aria-label": "Selected nodes" }, el("header", { class: "ins-head" }, el("h2", {}, `${selected.length} nodes`)),
     el("div", { class: "ins-part ins-acts" }, ...buttons), el("ul", { class: "ins-part ins-ports" }, ...names)));

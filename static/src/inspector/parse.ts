@@ -8,15 +8,15 @@ export type Reading = { value?: unknown; error?: string };
 export function parseNumber(s: string, whole: boolean): Reading {
   s = s.trim().replace(/^\+/, "").replace(/^\./, "0.");
   if (!s) return {};
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” is not a number. Write it with digits, such as 0.5.` };
-  if (whole && !Number.isInteger(Number(s))) return { error: `${s} is not a whole number.` };
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” isn't a number. Use digits, such as 0.5.` };
+  if (whole && !Number.isInteger(Number(s))) return { error: `${s} isn't a whole number.` };
   return { value: Number(s) };
 }
 
 /** parseJSON reads any JSON value. */
 export function parseJSON(s: string): Reading {
   if (!s.trim()) return {};
-  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `This is not JSON yet: ${reason(e as Error)}.` }; }
+  try { return { value: JSON.parse(s) }; } catch (e) { return { error: `Invalid JSON: ${reason(e as Error)}.` }; }
 }
 
 /** reason returns what the browser says is wrong, without the quoted text. */
@@ -24,8 +24,8 @@ const reason = (e: Error): string => e.message.replace(/, (\.\.\.)?"[\s\S]*$/, "
 
 /** parseRetry reads the number of attempts and the pause before the first retry, in seconds. */
 export function parseRetry(attempts: number | undefined, pause: number | undefined): Reading {
-  if (attempts === undefined) return pause ? { error: "Say how many attempts there may be: 2 or more." } : {};
-  if (attempts < 1 || attempts > 20) return { error: "There are 1 to 20 attempts." };
+  if (attempts === undefined) return pause ? { error: "Enter the number of attempts (2 or more)." } : {};
+  if (attempts < 1 || attempts > 20) return { error: "Attempts must be between 1 and 20." };
   return { value: pause ? { attempts, backoff_s: pause } : { attempts } };
 }
 

@@ -56,8 +56,8 @@ function map(field: HTMLElement): Reading {
   const named: Record<string, unknown> = {};
   for (const [i, row] of rows(field).entries()) {
     const name = part(row, "name")!.value.trim(), value = item(row);
-    if (!name && value !== undefined) return { error: `Row ${i + 1} has a value and no name.` };
-    if (name in named) return { error: `The name “${name}” is there twice.` };
+    if (!name && value !== undefined) return { error: `Row ${i + 1} has a value but no name.` };
+    if (name in named) return { error: `The name “${name}” is used twice.` };
     if (name) named[name] = value ?? "";
   }
   return Object.keys(named).length ? { value: named } : {};

@@ -9,7 +9,7 @@ export async function ask(path: string, body?: BodyInit): Promise<Response | und
   try {
     r = await fetch(path, { method: body === undefined ? "GET" : "POST", headers: part, body });
   } catch {
-    complain("Sluice does not answer. Check the connection and try again; what you typed is still here.");
+    complain("Can't reach Sluice. Check your connection and try again. What you typed is kept.");
     return undefined;
   }
   if (moved(r)) return undefined;
@@ -20,5 +20,5 @@ export async function ask(path: string, body?: BodyInit): Promise<Response | und
 
 /** usual is said of a refusal that brings no sentence of its own. */
 function usual(r: Response): string {
-  return r.status >= 500 ? "Something broke on our side. Nothing that was saved is lost; try again." : "This could not be done. Load the page again and try once more.";
+  return r.status >= 500 ? "Something went wrong on the server. Saved work is safe. Try again." : "That didn't work. Reload the page and try again.";
 }

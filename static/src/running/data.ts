@@ -46,7 +46,7 @@ on("clear", load);
 
 // Pins.
 
-if (!readonly) command({ name: "pin", title: "Pin or unpin the node's output", hint: "Runs of the draft take it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void turn(chosen()!) });
+if (!readonly) command({ name: "pin", title: "Pin or unpin output", hint: "Draft runs use it instead of running the node", icon: "pin", keys: "P", enabled: () => !!chosen(), run: () => void turn(chosen()!) });
 
 async function turn(node: string): Promise<void> {
   const off = isPinned(node);
@@ -80,7 +80,7 @@ function mark(node: string, is: boolean): void {
   if (is === isPinned(node)) return;
   say(is ? "Output pinned" : "Output unpinned");
   if (!is) return pinOf(node)!.remove();
-  const sign = el("span", { class: "node-mark", "data-pinned": "", title: "Its outputs are pinned: runs of the draft take them instead of running it." }, icon("pin"), el("span", { class: "unseen" }, "pinned"));
+  const sign = el("span", { class: "node-mark", "data-pinned": "", title: "Pinned: draft runs use this output instead of running the node." }, icon("pin"), el("span", { class: "unseen" }, "pinned"));
   article(node)?.querySelector("[data-title]")?.after(sign);
 }
 

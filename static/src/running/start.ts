@@ -17,12 +17,12 @@ const one = (): string | undefined => { const list = canvas.chosen?.() ?? []; re
 const may = () => !readonly && !!dialog && !busy;
 const open = () => !!shown && !shown.over;
 
-command({ name: "run", title: "Run the draft", hint: "With the values of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void begin(new URLSearchParams(), false) });
-command({ name: "run-with", title: "Run the draft with…", icon: "play", enabled: may, run: () => void begin(new URLSearchParams(), true) });
-command({ name: "run-to", title: "Run to here", hint: "This node and what it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void begin(new URLSearchParams({ until: one()! }), false) });
-command({ name: "run-from", title: "Run from here", hint: "With the results before it", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void again(one()!) });
-command({ name: "rerun", title: "Rerun", hint: "The same inputs; results that still hold are kept", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void again("") });
-command({ name: "stop", title: "Stop the run", icon: "square", enabled: open, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
+command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void begin(new URLSearchParams(), false) });
+command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: may, run: () => void begin(new URLSearchParams(), true) });
+command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void begin(new URLSearchParams({ until: one()! }), false) });
+command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void again(one()!) });
+command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void again("") });
+command({ name: "stop", title: "Stop run", icon: "square", enabled: open, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
 
 /** begin asks for the form; with nothing missing and no wish to see it, it is sent at once. */
 async function begin(params: URLSearchParams, look: boolean): Promise<void> {
@@ -68,7 +68,7 @@ async function saved(): Promise<boolean> {
     canvas.addEventListener("canvas:state", check);
     check();
   });
-  if (!done) toast("The last changes are not saved yet, so nothing was run. Check the connection and try again.", "bad");
+  if (!done) toast("Your latest changes aren't saved yet, so the run wasn't started. Check your connection and try again.", "bad");
   return done;
 }
 

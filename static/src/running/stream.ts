@@ -15,7 +15,7 @@ export function follow(run: string, live: boolean): void {
   leave();
   show({ id: run, live, over: false, state: "queued" });
   try { sessionStorage.setItem(key, run); } catch { /* forbidden: it is forgotten with the page */ }
-  if (live) say("The run has started");
+  if (live) say("Run started");
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
   hear<StepNews[]>("steps", (steps) => { paint(steps); tell("steps", steps); });
   hear<TextNews[]>("text", (texts) => tell("text", texts));
@@ -57,7 +57,7 @@ function paint(steps: StepNews[]): void {
   });
 }
 
-command({ name: "leave-run", title: "Leave the run", icon: "x", enabled: () => !!shown, run: () => {
+command({ name: "leave-run", title: "Close run", icon: "x", enabled: () => !!shown, run: () => {
   if (builder.dataset.replay) location.assign(flowPath);
   else { leave(); history.replaceState(null, "", flowPath); }
 } });
@@ -66,7 +66,7 @@ command({ name: "leave-run", title: "Leave the run", icon: "x", enabled: () => !
 
 let goes = kept("follow") === "on";
 const marks = () => document.querySelectorAll('[data-command="follow"]').forEach((b) => b.setAttribute("aria-pressed", String(goes)));
-command({ name: "follow", title: "Follow the run on the canvas", icon: "eye", run: () => { goes = !goes; keep("follow", goes ? "on" : "off"); marks(); } });
+command({ name: "follow", title: "Follow run on canvas", icon: "eye", run: () => { goes = !goes; keep("follow", goes ? "on" : "off"); marks(); } });
 bus.addEventListener("bar", marks);
 
 on<StepNews[]>("steps", (steps) => {
@@ -78,9 +78,9 @@ on<StepNews[]>("steps", (steps) => {
 // The end: what it was is said once, and a failed node is gone to.
 on<RunNews>("run", (n) => {
   if (!isOver(n.state) || !shown?.live) return;
-  if (n.state === "succeeded") say(`The run has succeeded in ${took(n.ms)}`);
-  else if (n.state === "canceled") say("The run was stopped");
-  else say(`The run has failed${n.title ? ` at ${n.title}` : ""}: ${n.error?.Text ?? ""}`);
+  if (n.state === "succeeded") say(`Run succeeded in ${took(n.ms)}`);
+  else if (n.state === "canceled") say("Run canceled");
+  else say(`Run failed${n.title ? ` at ${n.title}` : ""}: ${n.error?.Text ?? ""}`);
   if (n.state === "failed" && n.error?.Node) goTo(n.error.Node);
 });
 

@@ -40,8 +40,8 @@ function refreshSoon(): void {
 }
 
 command({ name: "publish", title: "Publish", hint: "Make the draft the live version", icon: "radio", keys: "Ctrl+Shift+P", enabled: () => !readonly, run: () => void publish() });
-command({ name: "versions", title: "Versions", hint: "What was published, and when", icon: "history", run: () => location.assign(`${flowPath}/versions`) });
-command({ name: "compare", title: "Compare the draft with what is live", icon: "arrow-right-left", run: () => location.assign(`${flowPath}/compare`) });
+command({ name: "versions", title: "Versions", hint: "History of published versions", icon: "history", run: () => location.assign(`${flowPath}/versions`) });
+command({ name: "compare", title: "Compare draft with live", icon: "arrow-right-left", run: () => location.assign(`${flowPath}/compare`) });
 
 canvas.addEventListener("canvas:state", (event) => {
   if ((event as CustomEvent<{ state: string }>).detail.state === "saved") refreshSoon();
