@@ -25,14 +25,14 @@ func TestBackground_due(t *testing.T) {
 		{name: "work was due while the clock was set", changes: 1, next: now.Add(-time.Hour), want: true},
 		{name: "the last look failed", changes: 1, err: errors.New("full"), want: true},
 		{name: "something was written, but too soon", changes: 2, every: time.Hour},
-		{name: "the last look is long ago", changes: 1, ago: idleLookEvery, want: true},
+		{name: "the last look is long ago", changes: 1, ago: idlePollInterval, want: true},
 	} {
-		b := &background{every: c.every}
+		b := &poller{minInterval: c.every}
 		if !b.due(1, now) {
 			t.Errorf("%s: the first look is not due", c.name)
 		}
-		b.done(c.next, c.err)
-		b.looked = b.looked.Add(-c.ago)
+		b.finish(c.next, c.err)
+		b.lastPoll = b.lastPoll.Add(-c.ago)
 		if got := b.due(c.changes, now); got != c.want {
 			t.Errorf("%s: due is %t", c.name, got)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // cancelPatience is how long an answer to a cancel is held for the run to end.
-const cancelPatience = 2 * time.Second
+const cancelWait = 2 * time.Second
 
 // CancelRun asks for the end of a run and returns it, ended if that did not
 // take long. A run that has ended stays as it is.
@@ -17,12 +17,12 @@ func (r *Runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow
 	if err != nil || run.State.Ended() {
 		return run, err
 	}
-	r.cancelHere(runID)
-	return r.AwaitRun(ctx, ws, flowID, runID, cancelPatience)
+	r.signalCancel(runID)
+	return r.AwaitRun(ctx, ws, flowID, runID, cancelWait)
 }
 
 // cancelHere stops the run if a worker of this process has it in its hands.
-func (r *Runner) cancelHere(runID string) {
+func (r *Runner) signalCancel(runID string) {
 	r.mu.Lock()
 	a := r.active[runID]
 	r.mu.Unlock()
@@ -32,7 +32,7 @@ func (r *Runner) cancelHere(runID string) {
 }
 
 // hearCancels stops runs of this process that were canceled through another.
-func (r *Runner) hearCancels(ctx context.Context) error {
+func (r *Runner) pollCancels(ctx context.Context) error {
 	r.mu.Lock()
 	idle := len(r.active) == 0
 	r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *Runner) hearCancels(ctx context.Context) error {
 	}
 	ids, err := r.store.CancelRequested(ctx, r.cfg.Instance)
 	for _, id := range ids {
-		r.cancelHere(id)
+		r.signalCancel(id)
 	}
 	return err
 }

@@ -28,10 +28,10 @@ func TestSkewedClocks(t *testing.T) {
 				cfg.Pause = func(int64, float64) (time.Duration, bool) { return 2 * time.Second, true }
 				cfg.EndpointPause = func(int64) time.Duration { return 0 }
 			}
-			a := open(t, first, sending(url))
-			a.wireAs(a.store, soon)
+			a := newFixture(t, first, sendFlow(url))
+			a.newRunnerWith(a.store, soon)
 			a.start()
-			run := a.ended(a.begin())
+			run := a.awaitEnd(a.startRun())
 			a.eventually("an attempt has failed", func() bool {
 				list, err := a.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, a.flowID, "", 1)
 				return err == nil && len(list) == 1 && list[0].Attempt == 1
@@ -39,11 +39,11 @@ func TestSkewedClocks(t *testing.T) {
 			if err := drain(a.runner, 5*time.Second); err != nil {
 				t.Fatal(err)
 			}
-			b := open(t, second, passing)
+			b := newFixture(t, second, passThroughFlow)
 			b.flowID = a.flowID
-			b.wireAs(b.store, soon)
+			b.newRunnerWith(b.store, soon)
 			b.start()
-			d := b.delivered(flow.DeliveryDelivered, 2)
+			d := b.awaitDelivery(flow.DeliveryDelivered, 2)
 			for what, at := range map[string]time.Time{
 				"run was created": run.CreatedAt, "run was started": run.StartedAt, "run ended": run.EndedAt,
 				"first attempt was made": d.Attempts[0].StartedAt, "second attempt was made": d.Attempts[1].StartedAt,

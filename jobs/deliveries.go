@@ -15,35 +15,35 @@ import (
 )
 
 const (
-	deliveryTimeout = 15 * time.Second
-	keptResponse    = 4 << 10 // bytes of an answer that the log keeps
-	longestPause    = 24 * time.Hour
+	deliveryTimeout   = 15 * time.Second
+	maxLoggedResponse = 4 << 10 // bytes of an answer that the log keeps
+	maxRetryAfter     = 24 * time.Hour
 )
 
 // sendDue creates jobs for deliveries as slots become free. It is called
 // immediately after a local commit that queued a delivery or freed a slot, and
 // up to four times a second for retries and for changes by other instances.
-func (r *Runner) sendDue(ctx context.Context) (next time.Time, err error) {
+func (r *Runner) queueDueDeliveries(ctx context.Context) (next time.Time, err error) {
 	_, next, err = r.store.DueDeliveries(ctx, r.now(), dueBatch)
 	return next, err
 }
 
 // deliver makes one attempt at a delivery and records it.
 func (r *Runner) deliver(ctx context.Context, j flow.Job) error {
-	defer r.sends(j.ID)()
+	defer r.trackDelivery(j.ID)()
 	var d *flow.Delivery
-	err := r.again(ctx, "reading delivery "+j.ID, func() (err error) {
+	err := r.retry(ctx, "reading delivery "+j.ID, func() (err error) {
 		d, err = r.store.FindDelivery(ctx, j.ID, j.Attempt)
 		return err
 	})
 	if err == nil {
-		err = r.confirm(ctx, "confirming delivery "+j.ID, func() error {
+		err = r.checkHeld(ctx, "confirming delivery "+j.ID, func() error {
 			_, err := r.store.FindDelivery(ctx, j.ID, j.Attempt)
 			return err
 		})
 	}
 	if err == nil {
-		err = r.attempt(ctx, d, j)
+		err = r.attemptDelivery(ctx, d, j)
 	}
 	if flow.IsPermanent(err) {
 		return errors.Join(err, r.failDelivery(ctx, j))
@@ -62,17 +62,17 @@ func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
 	return r.store.RecordAttempt(ctx, a, flow.DeliveryOutcome{Attempt: j.Attempt, State: flow.DeliveryFailed})
 }
 
-func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) error {
+func (r *Runner) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.Job) error {
 	begun, since := r.now(), time.Now()
 	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: begun}
-	after := r.send(ctx, d, &a)
+	after := r.post(ctx, d, &a)
 	if a.Error != "" && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	a.Latency = time.Since(since).Truncate(time.Microsecond) // monotonic clock, so never negative
-	next := r.outcome(d, &a, after)
+	next := r.nextOutcome(d, &a, after)
 	next.Attempt = j.Attempt
-	err := r.again(ctx, "recording delivery "+d.ID, func() error {
+	err := r.retry(ctx, "recording delivery "+d.ID, func() error {
 		return r.store.RecordAttempt(context.WithoutCancel(ctx), a, next)
 	})
 	if err != nil {
@@ -80,33 +80,33 @@ func (r *Runner) attempt(ctx context.Context, d *flow.Delivery, j flow.Job) erro
 	}
 	r.cfg.Observe(Observation{Delivery: next.State, Latency: a.Latency})
 	if next.State != flow.DeliveryPending {
-		r.unsaved.Store(true)
+		r.hasUnsaved.Store(true)
 	}
 	return nil
 }
 
 // send fills in what came of the attempt and returns the pause that the
 // receiver asked for.
-func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (after time.Duration) {
+func (r *Runner) post(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
-	req, secrets, err := r.message(flow.OutlastOutages(ctx), d, a)
+	req, secrets, err := r.newDeliveryRequest(flow.OutlastOutages(ctx), d, a)
 	if err != nil {
-		a.Error, a.Cause = sentence(err), flow.CauseOwn
+		a.Error, a.Cause = publicError(err), flow.CauseOwn
 		return 0
 	}
 	resp, err := r.cfg.HTTP.Do(req)
 	if err != nil {
-		a.Error, a.Cause = sentence(err), connectionCause(err)
+		a.Error, a.Cause = publicError(err), connectionCause(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			a.Error, a.Cause = fmt.Sprintf("No answer within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 		}
 		return 0
 	}
 	defer resp.Body.Close()
-	kept, err := io.ReadAll(io.LimitReader(resp.Body, 2*keptResponse)) // a secret must not hide from the redaction behind the cut
-	a.Status, a.Response = resp.StatusCode, shownResponse(kept, secrets)
-	a.Error, a.Cause = judge(resp)
+	kept, err := io.ReadAll(io.LimitReader(resp.Body, 2*maxLoggedResponse)) // a secret must not hide from the redaction behind the cut
+	a.Status, a.Response = resp.StatusCode, loggedResponse(kept, secrets)
+	a.Error, a.Cause = checkResponse(resp)
 	a.Error = flow.NewRedactor(secrets...).Text(a.Error) // a redirect may repeat the URL
 	if a.Error == "" && err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
@@ -116,9 +116,9 @@ func (r *Runner) send(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 
 // message builds the signed request, and tells what in it is secret. The
 // attempt takes its signature.
-func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
+func (r *Runner) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (*http.Request, []string, error) {
 	body := r.cfg.Links.Message(d, a.StartedAt)
-	target, inURL, err := r.target(ctx, d)
+	target, inURL, err := r.resolveURL(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func (r *Runner) message(ctx context.Context, d *flow.Delivery, a *flow.Delivery
 // target returns the URL of a delivery with the credentials filled in that its
 // node names there, and their secrets. They are opened for the host of the URL.
 // Other URLs are data, which names no credential.
-func (r *Runner) target(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
+func (r *Runner) resolveURL(ctx context.Context, d *flow.Delivery) (target string, secrets []string, err error) {
 	text := flow.ParseSecretText(d.URL)
 	if text == nil || d.Node == "" {
 		return d.URL, nil, nil
@@ -199,13 +199,13 @@ func (r *Runner) openSecret(ctx context.Context, d *flow.Delivery, value any, ho
 
 // outcome decides what follows an attempt. A test is not tried again: whoever
 // sent it is watching.
-func (r *Runner) outcome(d *flow.Delivery, a *flow.DeliveryAttempt, after time.Duration) flow.DeliveryOutcome {
+func (r *Runner) nextOutcome(d *flow.Delivery, a *flow.DeliveryAttempt, after time.Duration) flow.DeliveryOutcome {
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}
 	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.now().Add(r.cfg.EndpointPause(d.EndpointFailures + 1))}
 	if pause, more := r.cfg.Pause(d.Attempt, r.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
-		next.State, next.NextAt = flow.DeliveryPending, r.now().Add(max(pause, min(after, longestPause)))
+		next.State, next.NextAt = flow.DeliveryPending, r.now().Add(max(pause, min(after, maxRetryAfter)))
 	}
 	return next
 }

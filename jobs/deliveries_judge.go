@@ -11,10 +11,10 @@ import (
 )
 
 // judge says what is wrong with an answer; nothing if it is 2xx.
-func judge(resp *http.Response) (string, flow.Cause) {
+func checkResponse(resp *http.Response) (string, flow.Cause) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return "The receiver redirects" + finalAddress(resp) + ". Webhooks follow no redirect; enter the final address.", flow.CauseRedirect
+		return "The receiver redirects" + redirectTarget(resp) + ". Webhooks follow no redirect; enter the final address.", flow.CauseRedirect
 	case resp.StatusCode == http.StatusGone:
 		return "The receiver answered 410 Gone, so nothing more is sent.", flow.CauseGone
 	case resp.StatusCode < 200 || resp.StatusCode >= 300:
@@ -24,17 +24,17 @@ func judge(resp *http.Response) (string, flow.Cause) {
 }
 
 // longestAddress is how much of a redirect's address is shown, in bytes.
-const longestAddress = 300
+const maxShownURL = 300
 
 // finalAddress says where a redirect leads, without its query: that may hold
 // what the receiver means for us alone.
-func finalAddress(resp *http.Response) string {
+func redirectTarget(resp *http.Response) string {
 	to, err := resp.Location()
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
 		return ""
 	}
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
-	if text := to.String(); len(text) <= longestAddress {
+	if text := to.String(); len(text) <= maxShownURL {
 		return " to " + text
 	}
 	return ""
@@ -57,7 +57,7 @@ func connectionCause(err error) flow.Cause {
 
 // sentence is an error as the delivery log shows it. Errors that were not made
 // for people may hold addresses of the network inside, so they stay private.
-func sentence(err error) string {
+func publicError(err error) string {
 	var told interface{ Sentence() string }
 	if errors.As(err, &told) {
 		return told.Sentence()
@@ -67,11 +67,11 @@ func sentence(err error) string {
 
 // shownResponse is the beginning of an answer as the log keeps it, without the
 // secrets that the receiver may have sent back.
-func shownResponse(b []byte, secrets []string) string {
+func loggedResponse(b []byte, secrets []string) string {
 	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
 	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
-	if len(s) > keptResponse {
-		s = strings.ToValidUTF8(s[:keptResponse], "")
+	if len(s) > maxLoggedResponse {
+		s = strings.ToValidUTF8(s[:maxLoggedResponse], "")
 	}
 	return s
 }

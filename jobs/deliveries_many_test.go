@@ -32,18 +32,18 @@ var manyDeliveries = flag.Int("deliveries", 100, "webhooks that are sent to a re
 // with the reference library.
 type badReceiver struct {
 	*httptest.Server
-	verify *standardwebhooks.Webhook
-	fails  func(id string, attempt int) bool
+	verify     *standardwebhooks.Webhook
+	shouldFail func(id string, attempt int) bool
 
-	mu       sync.Mutex
-	attempts map[string]int
-	got      map[string]int // messages that were answered 2xx
-	forged   int
-	requests int
+	mu            sync.Mutex
+	attempts      map[string]int
+	delivered     map[string]int // messages that were answered 2xx
+	badSignatures int
+	requests      int
 }
 
 func newBadReceiver(t *testing.T, fails func(id string, attempt int) bool) *badReceiver {
-	r := &badReceiver{fails: fails, attempts: map[string]int{}, got: map[string]int{}}
+	r := &badReceiver{shouldFail: fails, attempts: map[string]int{}, delivered: map[string]int{}}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
 	r.Start()
 	t.Cleanup(r.Close)
@@ -57,21 +57,21 @@ func (r *badReceiver) receive(w http.ResponseWriter, req *http.Request) {
 	r.requests++
 	r.attempts[id]++
 	if err != nil || r.verify.VerifyIgnoringTimestamp(body, req.Header) != nil {
-		r.forged++
+		r.badSignatures++
 	}
-	bad := r.fails != nil && r.fails(id, r.attempts[id])
+	bad := r.shouldFail != nil && r.shouldFail(id, r.attempts[id])
 	if !bad {
-		r.got[id]++
+		r.delivered[id]++
 	}
 	r.mu.Unlock()
 	if bad {
-		fault(w, req)
+		respondBadly(w, req)
 	}
 }
 
 // fault is a 500, a connection that is reset or, seldom because it takes the
 // whole patience, no answer at all.
-func fault(w http.ResponseWriter, req *http.Request) {
+func respondBadly(w http.ResponseWriter, req *http.Request) {
 	switch n := rand.IntN(8); {
 	case n < 4:
 		w.WriteHeader(http.StatusInternalServerError)
@@ -86,26 +86,26 @@ func fault(w http.ResponseWriter, req *http.Request) {
 }
 
 // heal ends all faults.
-func (r *badReceiver) heal() {
+func (r *badReceiver) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fails = nil
+	r.shouldFail = nil
 }
 
 // patience is how long an answer may take in these tests instead of 15 s, and
 // perRun how many webhooks one run sends.
 const (
-	patience = 500 * time.Millisecond
-	perRun   = 50
+	receiverTimeout = 500 * time.Millisecond
+	webhooksPerRun  = 50
 )
 
 // flood sends n webhooks to a receiver and waits until all have ended. The
 // schedule has as many attempts as ever, with no pauses between them.
-func flood(t *testing.T, cfg db.Config, r *badReceiver, n int) *world {
+func sendMany(t *testing.T, cfg db.Config, r *badReceiver, n int) *fixture {
 	t.Helper()
-	w := open(t, cfg, sendingMany(r.URL))
-	w.wireAs(w.store, func(c *jobs.Config) {
-		c.HTTP = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	fx := newFixture(t, cfg, sendManyFlow(r.URL))
+	fx.newRunnerWith(fx.store, func(c *jobs.Config) {
+		c.HTTP = &http.Client{Timeout: receiverTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 		c.Pause = func(failed int64, jitter float64) (time.Duration, bool) {
 			_, more := flow.DeliveryPause(failed, jitter)
 			return 0, more
@@ -113,53 +113,53 @@ func flood(t *testing.T, cfg db.Config, r *badReceiver, n int) *world {
 		c.EndpointPause = func(int64) time.Duration { return 0 }
 	})
 	var err error
-	if r.verify, err = standardwebhooks.NewWebhook(w.secretOf("s", r.URL)); err != nil {
+	if r.verify, err = standardwebhooks.NewWebhook(fx.secretOf("s", r.URL)); err != nil {
 		t.Fatal(err)
 	}
-	w.start()
-	for range n / perRun {
-		w.ended(w.begin())
+	fx.start()
+	for range n / webhooksPerRun {
+		fx.awaitEnd(fx.startRun())
 	}
-	w.settled()
-	return w
+	fx.awaitDeliveriesEnded()
+	return fx
 }
 
-func sendingMany(url string) string {
+func sendManyFlow(url string) string {
 	return fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
 	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q,"times":%d}}],
-	 "edges":[{"from":"a.value","to":"s.value"}]}`, url, perRun)
+	 "edges":[{"from":"a.value","to":"s.value"}]}`, url, webhooksPerRun)
 }
 
 // settled waits until no delivery is pending.
-func (w *world) settled() {
-	w.t.Helper()
+func (fx *fixture) awaitDeliveriesEnded() {
+	fx.t.Helper()
 	pending := flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, States: []flow.DeliveryState{flow.DeliveryPending}, Limit: 1}
 	for late := time.Now().Add(time.Duration(*manyDeliveries)*100*time.Millisecond + time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		p, err := w.store.ListDeliveryRows(context.Background(), pending)
+		p, err := fx.store.ListDeliveryRows(context.Background(), pending)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		if len(p.Rows) == 0 {
 			return
 		}
 		if time.Now().After(late) {
-			w.t.Fatalf("a delivery is still pending: %+v", p.Rows[0])
+			fx.t.Fatalf("a delivery is still pending: %+v", p.Rows[0])
 		}
 	}
 }
 
-func (w *world) countFailed() int {
-	w.t.Helper()
-	n, err := w.store.CountFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Asked: w.clock.now()}, 1_000_000)
+func (fx *fixture) countFailed() int {
+	fx.t.Helper()
+	n, err := fx.store.CountFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return n
 }
 
 // report wants every message that did not fail to have arrived, and every
 // signature to verify.
-func (r *badReceiver) report(t *testing.T, n, failed int) {
+func (r *badReceiver) check(t *testing.T, n, failed int) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,15 +171,15 @@ func (r *badReceiver) report(t *testing.T, n, failed int) {
 		}
 	})
 	twice := 0 // answered, but too late to count: the receiver knows such a message by its ID
-	for _, times := range r.got {
+	for _, times := range r.delivered {
 		twice += times - 1
 	}
-	t.Logf("%d webhooks, %d requests, up to %d attempts each: %d failed, %d forged, %d came twice", n, r.requests, tries[len(tries)-1], failed, r.forged, twice)
-	if r.forged > 0 {
-		t.Errorf("the reference library refused %d requests", r.forged)
+	t.Logf("%d webhooks, %d requests, up to %d attempts each: %d failed, %d forged, %d came twice", n, r.requests, tries[len(tries)-1], failed, r.badSignatures, twice)
+	if r.badSignatures > 0 {
+		t.Errorf("the reference library refused %d requests", r.badSignatures)
 	}
-	if len(r.got) != n-failed {
-		t.Errorf("%d messages were answered, and %d of %d failed", len(r.got), failed, n)
+	if len(r.delivered) != n-failed {
+		t.Errorf("%d messages were answered, and %d of %d failed", len(r.delivered), failed, n)
 	}
 }
 
@@ -195,9 +195,9 @@ func TestBadReceiver_fails_at_first(t *testing.T) {
 		}
 		return attempt <= k[id]
 	})
-	w := flood(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
-	failed := w.countFailed()
-	r.report(t, *manyDeliveries, failed)
+	fx := sendMany(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
+	failed := fx.countFailed()
+	r.check(t, *manyDeliveries, failed)
 	if failed > 0 {
 		t.Errorf("%d of %d failed for good", failed, *manyDeliveries)
 	}
@@ -208,21 +208,21 @@ func TestBadReceiver_fails_at_first(t *testing.T) {
 func TestBadReceiver_fails_at_random(t *testing.T) {
 	t.Parallel()
 	r := newBadReceiver(t, func(string, int) bool { return rand.IntN(2) == 0 })
-	w := flood(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
-	failed := w.countFailed()
-	r.report(t, *manyDeliveries, failed)
+	fx := sendMany(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
+	failed := fx.countFailed()
+	r.check(t, *manyDeliveries, failed)
 	// Of few messages, chance may take more: of 200, three or more once in a thousand times.
 	if most := max(4, *manyDeliveries*2/1000); failed > most {
 		t.Errorf("%d of %d failed, wanted at most %d", failed, *manyDeliveries, most)
 	}
-	r.heal()
-	again, err := w.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Asked: w.clock.now()}, 1_000_000)
+	r.recover()
+	again, err := fx.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
 	if err != nil || again != failed {
 		t.Fatalf("%d of %d were sent again, %v", again, failed, err)
 	}
-	w.settled()
-	r.report(t, *manyDeliveries, w.countFailed())
-	if left := w.countFailed(); left > 0 {
+	fx.awaitDeliveriesEnded()
+	r.check(t, *manyDeliveries, fx.countFailed())
+	if left := fx.countFailed(); left > 0 {
 		t.Errorf("%d are left", left)
 	}
 }

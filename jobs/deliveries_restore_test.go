@@ -15,19 +15,19 @@ import (
 func TestDelivery_made_again_after_a_restore(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(204))
-	document := strings.Replace(gated, `{"id":"o"`, `{"id":"s","kind":"send","config":{"url":"`+url+`"}},{"id":"o"`, 1)
+	document := strings.Replace(gatedFlow, `{"id":"o"`, `{"id":"s","kind":"send","config":{"url":"`+url+`"}},{"id":"o"`, 1)
 	document = strings.Replace(document, `{"from":"g.value","to":"o.value"}`, `{"from":"g.value","to":"o.value"},{"from":"g.value","to":"s.value"}`, 1)
 	was := sqliteConfig(t)
-	first := open(t, was, document).start()
-	run := first.begin(func(s *flow.Start) { s.Options.Webhook = &flow.RunWebhook{URL: url} })
-	<-first.gate.begun
+	first := newFixture(t, was, document).start()
+	run := first.startRun(func(s *flow.Start) { s.Options.Webhook = &flow.RunWebhook{URL: url} })
+	<-first.gate.started
 	backup := filepath.Join(t.TempDir(), "now.backup")
 	if _, err := first.store.BackUp(context.Background(), backup, "test"); err != nil {
 		t.Fatal(err)
 	}
-	sent := func(w *world) map[string]bool {
-		w.gate.let <- nil
-		w.ended(run)
+	sent := func(fx *fixture) map[string]bool {
+		fx.gate.release <- nil
+		fx.awaitEnd(run)
 		return map[string]bool{(<-got).header.Get("Webhook-Id"): true, (<-got).header.Get("Webhook-Id"): true}
 	}
 	before := sent(first)
@@ -36,10 +36,10 @@ func TestDelivery_made_again_after_a_restore(t *testing.T) {
 	if _, err := db.Restore(context.Background(), cfg, backup, false); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, cfg, passing) // another flow: that of the run comes with the backup
+	again := newFixture(t, cfg, passThroughFlow) // another flow: that of the run comes with the backup
 	again.flowID = run.FlowID
 	again.start()
-	<-again.gate.begun
+	<-again.gate.started
 	after := sent(again)
 	if len(before) != 2 || len(after) != 2 {
 		t.Fatalf("sent %v, then %v", before, after)

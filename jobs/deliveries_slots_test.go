@@ -19,17 +19,17 @@ import (
 // requests it held at once.
 type hangingReceiver struct {
 	*httptest.Server
-	mu        sync.Mutex
-	held      int
-	most      int
-	requests  map[string]int // by webhook-id
-	arrived   chan struct{}
-	letGo     chan struct{}
-	releasing sync.Once
+	mu          sync.Mutex
+	held        int
+	most        int
+	requests    map[string]int // by webhook-id
+	arrived     chan struct{}
+	released    chan struct{}
+	releaseOnce sync.Once
 }
 
 func newHangingReceiver(t *testing.T) *hangingReceiver {
-	r := &hangingReceiver{requests: map[string]int{}, arrived: make(chan struct{}, 1000), letGo: make(chan struct{})}
+	r := &hangingReceiver{requests: map[string]int{}, arrived: make(chan struct{}, 1000), released: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		r.mu.Lock()
@@ -39,7 +39,7 @@ func newHangingReceiver(t *testing.T) *hangingReceiver {
 		r.mu.Unlock()
 		r.arrived <- struct{}{}
 		select {
-		case <-r.letGo:
+		case <-r.released:
 		case <-req.Context().Done():
 		}
 		r.mu.Lock()
@@ -53,9 +53,9 @@ func newHangingReceiver(t *testing.T) *hangingReceiver {
 	return r
 }
 
-func (r *hangingReceiver) release() { r.releasing.Do(func() { close(r.letGo) }) }
+func (r *hangingReceiver) release() { r.releaseOnce.Do(func() { close(r.released) }) }
 
-func (r *hangingReceiver) atMost() (most int) {
+func (r *hangingReceiver) mostHeld() (most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.most
@@ -63,21 +63,21 @@ func (r *hangingReceiver) atMost() (most int) {
 
 // send puts n webhooks of a workspace in line without a run. The flow is made
 // with the first.
-func (w *world) send(ws string, url string, n int) {
-	w.t.Helper()
+func (fx *fixture) queueWebhooks(ws string, url string, n int) {
+	fx.t.Helper()
 	ctx := context.Background()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Send", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
-	err := w.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: ws})
+	err := fx.store.CreateWorkspace(ctx, flow.Workspace{ID: ws, Name: ws})
 	if err == nil {
-		err = w.store.CreateFlow(ctx, f)
+		err = fx.store.CreateFlow(ctx, f)
 	}
 	for range n {
 		if err == nil {
-			_, err = w.store.AddTest(ctx, ws, f.ID, &flow.NewDelivery{Node: "hook", URL: url, Body: []byte(`{}`)})
+			_, err = fx.store.AddTest(ctx, ws, f.ID, &flow.NewDelivery{Node: "hook", URL: url, Body: []byte(`{}`)})
 		}
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 }
 
@@ -89,16 +89,16 @@ func TestHangingReceiver_delays_nobody_else(t *testing.T) {
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		hanging := newHangingReceiver(t)
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, passing).start()
-		w.send("ws_hanging", hanging.URL, 400)
+		fx := newFixture(t, cfg, passThroughFlow).start()
+		fx.queueWebhooks("ws_hanging", hanging.URL, 400)
 		for range flow.EndpointSlots {
 			<-hanging.arrived
 		}
-		w.send("ws_healthy", url, 50)
+		fx.queueWebhooks("ws_healthy", url, 50)
 		for range 50 {
 			<-got
 		}
-		if most := hanging.atMost(); most != flow.EndpointSlots {
+		if most := hanging.mostHeld(); most != flow.EndpointSlots {
 			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
 		}
 		hanging.mu.Lock()
@@ -117,18 +117,18 @@ func TestHangingReceivers_of_one_workspace(t *testing.T) {
 		const unproven = flow.DeliverySlots / 16
 		hanging := newHangingReceiver(t)
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, passing).start()
+		fx := newFixture(t, cfg, passThroughFlow).start()
 		for range 100 { // a flow of its own each, so an endpoint of its own
-			w.send("ws_hanging", hanging.URL, 1)
+			fx.queueWebhooks("ws_hanging", hanging.URL, 1)
 		}
 		for range unproven {
 			<-hanging.arrived
 		}
-		w.send("ws_healthy", url, 50)
+		fx.queueWebhooks("ws_healthy", url, 50)
 		for range 50 {
 			<-got
 		}
-		if most := hanging.atMost(); most != unproven {
+		if most := hanging.mostHeld(); most != unproven {
 			t.Errorf("%d attempts at once, wanted %d", most, unproven)
 		}
 		hanging.release() // all are sent in the end
@@ -151,22 +151,22 @@ func TestHangingReceiver_of_many_instances(t *testing.T) {
 		t.Parallel()
 		cfg := dbtest.PostgresConfig(t)
 		hanging := newHangingReceiver(t)
-		w := open(t, cfg, passing).start()
+		fx := newFixture(t, cfg, passThroughFlow).start()
 		for range 2 {
-			other := w.beside(cfg)
-			other.wire()
+			other := fx.secondProcess(cfg)
+			other.newRunner()
 			other.start()
 		}
-		w.send("ws_hanging", hanging.URL, 50)
+		fx.queueWebhooks("ws_hanging", hanging.URL, 50)
 		for range flow.EndpointSlots {
 			<-hanging.arrived
 		}
 		url, got := receiver(t, status(204))
-		w.send("ws_healthy", url, 50)
+		fx.queueWebhooks("ws_healthy", url, 50)
 		for range 50 {
 			<-got
 		}
-		if most := hanging.atMost(); most != flow.EndpointSlots {
+		if most := hanging.mostHeld(); most != flow.EndpointSlots {
 			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
 		}
 	})
@@ -177,22 +177,22 @@ func TestEndpoint_that_keeps_failing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(500), status(500), status(500), status(204), status(500), status(204))
-		w := open(t, cfg, sending(url))
+		fx := newFixture(t, cfg, sendFlow(url))
 		asked := make(chan int64, 10)
-		w.wireAs(w.store, func(c *jobs.Config) {
+		fx.newRunnerWith(fx.store, func(c *jobs.Config) {
 			c.Pause = func(int64, float64) (time.Duration, bool) { return 0, true }
 			c.EndpointPause = func(failures int64) time.Duration {
 				asked <- failures
 				return 0
 			}
 		})
-		w.start()
+		fx.start()
 		for _, tries := range []int{4, 2} { // until it works
-			w.ended(w.begin())
+			fx.awaitEnd(fx.startRun())
 			for range tries {
 				<-got
 			}
-			w.settled() // the receiver hears of an attempt before it is recorded
+			fx.awaitDeliveriesEnded() // the receiver hears of an attempt before it is recorded
 		}
 		for _, want := range []int64{1, 2, 3, 1} {
 			if failures := <-asked; failures != want {

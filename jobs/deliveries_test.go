@@ -47,45 +47,45 @@ func status(code int) func(http.ResponseWriter) {
 }
 
 // echoing answers with a text and the custom signature that sending sends.
-func echoing(text string) func(http.ResponseWriter) {
+func echo(text string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { io.WriteString(w, text+"custom") }
 }
 
-func sending(url string) string {
+func sendFlow(url string) string {
 	return fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
 	 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q}}],
 	 "edges":[{"from":"a.value","to":"s.value"}]}`, url)
 }
 
 // delivered waits until the log shows the delivery in a state.
-func (w *world) delivered(state flow.DeliveryState, attempts int) flow.DeliveryRecord {
-	w.t.Helper()
+func (fx *fixture) awaitDelivery(state flow.DeliveryState, attempts int) flow.DeliveryRecord {
+	fx.t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		list, err := w.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, w.flowID, "", 10)
+		list, err := fx.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, fx.flowID, "", 10)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		// The attempts are read after the row, which must be as new as they are.
 		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts && (list[0].Test() || list[0].Attempt == int64(attempts)) {
 			return list[0]
 		}
 		if time.Now().After(late) {
-			w.t.Fatalf("wanted one delivery %s after %d attempts, got %+v", state, attempts, list)
+			fx.t.Fatalf("wanted one delivery %s after %d attempts, got %+v", state, attempts, list)
 		}
 	}
 }
 
 // signer is what signs the webhooks of a node with a typed URL; without a URL,
 // those whose URL comes with the run.
-func (w *world) signer(node, url string) flow.WebhookOwner {
-	return flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Node: node, Host: flow.HostOf(url)}
+func (fx *fixture) signer(node, url string) flow.WebhookOwner {
+	return flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Node: node, Host: flow.HostOf(url)}
 }
 
-func (w *world) secretOf(node, url string) string {
-	w.t.Helper()
-	s, err := w.store.WebhookSecret(context.Background(), w.signer(node, url))
+func (fx *fixture) secretOf(node, url string) string {
+	fx.t.Helper()
+	s, err := fx.store.WebhookSecret(context.Background(), fx.signer(node, url))
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return s.Secrets[0].Secret
 }
@@ -96,33 +96,33 @@ func TestDelivery_to_a_receiver_of_the_caller(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
+		fx := newFixture(t, cfg, fmt.Sprintf(`{"schema":"sluice.flow/v1","name":"Send","nodes":[
 		 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q}}],
 		 "edges":[{"from":"a.value","to":"s.value"},{"from":"a.value","to":"s.url"}]}`, url)).start()
 		ctx := context.Background()
-		ofFlow, err := w.store.SigningSecret(ctx, flow.DefaultWorkspace, w.flowID)
+		ofFlow, err := fx.store.SigningSecret(ctx, flow.DefaultWorkspace, fx.flowID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.ended(w.begin(func(s *flow.Start) { s.Given = map[string]any{"x": url} }))
+		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": url} }))
 		m := <-got
-		if !verifies(t, w.secretOf("s", ""), m) || verifies(t, w.secretOf("s", url), m) || verifies(t, ofFlow, m) {
+		if !verifies(t, fx.secretOf("s", ""), m) || verifies(t, fx.secretOf("s", url), m) || verifies(t, ofFlow, m) {
 			t.Error("a message to an address of the caller is not signed with the node's secret for these alone")
 		}
 
 		k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
-		ring := &flow.Keyring{Store: w.store, IDs: flow.NewIDs(), Now: w.clock.now}
+		ring := &flow.Keyring{Store: fx.store, IDs: flow.NewIDs(), Now: fx.clock.now}
 		if _, err := ring.Create(ctx, flow.Actor{ID: "cli"}, k); err != nil {
 			t.Fatal(err)
 		}
-		ofKey, err := w.store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, k.ID)
+		ofKey, err := fx.store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, k.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		hook := func(s *flow.Start) {
 			s.Key, s.Options.Webhook, s.Given = k, &flow.RunWebhook{URL: url}, map[string]any{"x": url}
 		}
-		run := w.ended(w.begin(hook))
+		run := fx.awaitEnd(fx.startRun(hook))
 		for m = <-got; m.header.Get("Webhook-Id") != flow.DeliveryID(run.ID, "", 0); m = <-got { // that of the node may come first
 			if id := m.header.Get("Webhook-Id"); id != flow.DeliveryID(run.ID, "s", 0) {
 				t.Fatalf("an unknown message %s", id)
@@ -138,10 +138,10 @@ func TestDeliveryIsSignedAndLogged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, sending(url)).start()
-		w.ended(w.begin())
+		fx := newFixture(t, cfg, sendFlow(url)).start()
+		fx.awaitEnd(fx.startRun())
 		m := <-got
-		wh, err := standardwebhooks.NewWebhook(w.secretOf("s", url))
+		wh, err := standardwebhooks.NewWebhook(fx.secretOf("s", url))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestDeliveryIsSignedAndLogged(t *testing.T) {
 		if string(m.body) != `"hello"` || m.header.Get("X-Signature") != "custom" {
 			t.Errorf("got %s with %v", m.body, m.header)
 		}
-		d := w.delivered(flow.DeliveryDelivered, 1)
+		d := fx.awaitDelivery(flow.DeliveryDelivered, 1)
 		if d.Attempts[0].Status != 204 || d.ID != m.header.Get("Webhook-Id") {
 			t.Errorf("logged %+v", d)
 		}
@@ -162,16 +162,16 @@ func TestDeliveryIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(500), status(200))
-		w := open(t, cfg, sending(url)).start()
-		w.ended(w.begin())
+		fx := newFixture(t, cfg, sendFlow(url)).start()
+		fx.awaitEnd(fx.startRun())
 		first := <-got
-		w.delivered(flow.DeliveryPending, 1)
-		w.clock.advance(5 * time.Second)
+		fx.awaitDelivery(flow.DeliveryPending, 1)
+		fx.clock.advance(5 * time.Second)
 		second := <-got
 		if a, b := first.header.Get("Webhook-Id"), second.header.Get("Webhook-Id"); a != b {
 			t.Errorf("the second attempt has another ID: %s, %s", a, b)
 		}
-		if d := w.delivered(flow.DeliveryDelivered, 2); d.Attempts[0].Error == "" {
+		if d := fx.awaitDelivery(flow.DeliveryDelivered, 2); d.Attempts[0].Error == "" {
 			t.Errorf("the failed attempt says nothing: %+v", d.Attempts)
 		}
 	})
@@ -183,10 +183,10 @@ func TestDeliveryRespectsRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "120")
 		w.WriteHeader(503)
 	})
-	w := open(t, sqliteConfig(t), sending(url)).start()
-	w.ended(w.begin())
+	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+	fx.awaitEnd(fx.startRun())
 	<-got
-	d := w.delivered(flow.DeliveryPending, 1)
+	d := fx.awaitDelivery(flow.DeliveryPending, 1)
 	if pause := d.NextAt.Sub(d.Attempts[0].StartedAt); pause < 2*time.Minute {
 		t.Errorf("the next attempt comes after %s", pause)
 	}
@@ -198,10 +198,10 @@ func TestDeliveryStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, got := receiver(t, answer)
-			w := open(t, sqliteConfig(t), sending(url)).start()
-			w.ended(w.begin())
+			fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+			fx.awaitEnd(fx.startRun())
 			<-got
-			w.delivered(flow.DeliveryFailed, 1)
+			fx.awaitDelivery(flow.DeliveryFailed, 1)
 		})
 	}
 }
@@ -213,10 +213,10 @@ func TestDeliveryFollowsNoRedirect(t *testing.T) {
 		w.Header().Set("Location", elsewhere+"?for=us#alone")
 		w.WriteHeader(302)
 	})
-	w := open(t, sqliteConfig(t), sending(url)).start()
-	w.ended(w.begin())
+	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+	fx.awaitEnd(fx.startRun())
 	<-got
-	a := w.delivered(flow.DeliveryPending, 1).Attempts[0]
+	a := fx.awaitDelivery(flow.DeliveryPending, 1).Attempts[0]
 	if a.Status != 302 || a.Cause != flow.CauseRedirect || a.Error != "The receiver redirects to "+elsewhere+". Webhooks follow no redirect; enter the final address." {
 		t.Errorf("logged %+v", a)
 	}
@@ -228,16 +228,16 @@ func TestDeliveryFollowsNoRedirect(t *testing.T) {
 func TestDeliverySchedule(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(500))
-	w := open(t, sqliteConfig(t), sending(url)).start()
-	w.ended(w.begin())
+	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+	fx.awaitEnd(fx.startRun())
 	want := []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
 	for i, pause := range want {
 		<-got
-		w.delivered(flow.DeliveryPending, i+1)
-		w.clock.advance(pause)
+		fx.awaitDelivery(flow.DeliveryPending, i+1)
+		fx.clock.advance(pause)
 	}
 	<-got
-	w.delivered(flow.DeliveryFailed, len(want)+1)
+	fx.awaitDelivery(flow.DeliveryFailed, len(want)+1)
 }
 
 // TestDelivery_names_the_cause wants the log to say what kind of failure it was.
@@ -257,17 +257,17 @@ func TestDelivery_names_the_cause(t *testing.T) {
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			t.Parallel()
-			w := open(t, sqliteConfig(t), sending(url)).start()
-			w.ended(w.begin())
+			fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+			fx.awaitEnd(fx.startRun())
 			state := flow.DeliveryPending
 			if want == flow.CauseGone {
 				state = flow.DeliveryFailed
 			}
-			a := w.delivered(state, 1).Attempts[0]
+			a := fx.awaitDelivery(state, 1).Attempts[0]
 			if a.Cause != want || a.Error == "" || a.Signature == "" {
 				t.Errorf("%s is logged as %+v, want %s", url, a, want)
 			}
-			list, err := w.store.ListEndpoints(context.Background(), flow.DefaultWorkspace, w.flowID, true, 5)
+			list, err := fx.store.ListEndpoints(context.Background(), flow.DefaultWorkspace, fx.flowID, true, 5)
 			if err != nil || len(list) != 1 || !list[0].FailingSince.Equal(a.StartedAt) || list[0].URL != url {
 				t.Errorf("the endpoint is %+v, %v", list, err)
 			}
@@ -291,14 +291,14 @@ func TestDelivery_is_signed_with_both(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, sending(url)).start()
+		fx := newFixture(t, cfg, sendFlow(url)).start()
 		ctx := context.Background()
-		old := w.secretOf("s", url)
-		fresh, err := w.store.RotateWebhookSecret(ctx, w.signer("s", url), time.Hour)
+		old := fx.secretOf("s", url)
+		fresh, err := fx.store.RotateWebhookSecret(ctx, fx.signer("s", url), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.ended(w.begin())
+		fx.awaitEnd(fx.startRun())
 		m := <-got
 		if n := len(strings.Fields(m.header.Get("Webhook-Signature"))); n != 2 || !verifies(t, old, m) || !verifies(t, fresh, m) {
 			t.Errorf("%d signatures; old %v, new %v", n, verifies(t, old, m), verifies(t, fresh, m))
@@ -306,8 +306,8 @@ func TestDelivery_is_signed_with_both(t *testing.T) {
 		if m.header.Get("X-Signature") != "custom" {
 			t.Errorf("the custom signature is %q", m.header.Get("X-Signature"))
 		}
-		w.clock.advance(time.Hour)
-		w.ended(w.begin())
+		fx.clock.advance(time.Hour)
+		fx.awaitEnd(fx.startRun())
 		m = <-got
 		if verifies(t, old, m) || !verifies(t, fresh, m) {
 			t.Error("the old secret signs after its time, or the new one does not")
@@ -316,8 +316,8 @@ func TestDelivery_is_signed_with_both(t *testing.T) {
 }
 
 // signed is a flow that signs with a credential.
-func signed(url string) string {
-	return strings.Replace(sending(url), `"config":{"url"`, `"config":{"secret":{"credential":"hook"},"url"`, 1)
+func signedSendFlow(url string) string {
+	return strings.Replace(sendFlow(url), `"config":{"url"`, `"config":{"secret":{"credential":"hook"},"url"`, 1)
 }
 
 // TestDelivery_of_a_replaced_credential wants the same of a secret that is a
@@ -326,22 +326,22 @@ func TestDelivery_of_a_replaced_credential(t *testing.T) {
 	t.Parallel()
 	const old, fresh = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	url, got := receiver(t, status(204))
-	w := open(t, sqliteConfig(t), signed(url)).start()
+	fx := newFixture(t, sqliteConfig(t), signedSendFlow(url)).start()
 	save := func(secret string, overlap time.Duration) {
 		t.Helper()
 		c := flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook", Overlap: overlap}
-		if err := w.store.SaveCredential(context.Background(), c, secret); err != nil {
+		if err := fx.store.SaveCredential(context.Background(), c, secret); err != nil {
 			t.Fatal(err)
 		}
 	}
 	save(old, time.Hour)
 	save(fresh, 2*time.Hour)
-	w.ended(w.begin())
+	fx.awaitEnd(fx.startRun())
 	if m := <-got; !verifies(t, old, m) || !verifies(t, fresh, m) {
 		t.Error("not both secrets sign")
 	}
 	save(old, 0) // lost: back to the old one, and the new one ends at once
-	w.ended(w.begin())
+	fx.awaitEnd(fx.startRun())
 	if m := <-got; !verifies(t, old, m) || verifies(t, fresh, m) {
 		t.Error("a secret that was to end at once signs, or the present one does not")
 	}
@@ -351,20 +351,20 @@ func TestDelivery_of_a_replaced_credential(t *testing.T) {
 func TestDelivery_of_a_test(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(500), status(200))
-	w := open(t, sqliteConfig(t), sending(url)).start()
-	d, err := w.store.AddTest(context.Background(), flow.DefaultWorkspace, w.flowID, &flow.NewDelivery{Node: "s", URL: url, Body: []byte(`{"type":"test"}`)})
+	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+	d, err := fx.store.AddTest(context.Background(), flow.DefaultWorkspace, fx.flowID, &flow.NewDelivery{Node: "s", URL: url, Body: []byte(`{"type":"test"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := <-got; m.header.Get("Webhook-Id") != d.ID {
 		t.Errorf("sent %v", m.header)
 	}
-	w.delivered(flow.DeliveryFailed, 1)
-	if _, err := w.store.Redeliver(context.Background(), flow.DefaultWorkspace, d.ID); err != nil {
+	fx.awaitDelivery(flow.DeliveryFailed, 1)
+	if _, err := fx.store.Redeliver(context.Background(), flow.DefaultWorkspace, d.ID); err != nil {
 		t.Fatal(err)
 	}
 	<-got
-	w.delivered(flow.DeliveryDelivered, 2)
+	fx.awaitDelivery(flow.DeliveryDelivered, 2)
 }
 
 // TestDelivery_with_a_credential_in_its_URL opens the credential for each
@@ -383,28 +383,28 @@ func TestDelivery_with_a_credential_in_its_URL(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		address := s.URL + "/{{credential:hook}}/in?token={{credential:hook}}"
-		w := open(t, cfg, sending(address))
+		fx := newFixture(t, cfg, sendFlow(address))
 		save := func(hosts ...string) {
-			if err := w.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook", Hosts: hosts}, secret); err != nil {
+			if err := fx.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook", Hosts: hosts}, secret); err != nil {
 				t.Fatal(err)
 			}
 		}
 		save("example.com")
-		w.start()
-		w.ended(w.begin())
-		refused := w.delivered(flow.DeliveryPending, 1)
+		fx.start()
+		fx.awaitEnd(fx.startRun())
+		refused := fx.awaitDelivery(flow.DeliveryPending, 1)
 		if a := refused.Attempts[0]; !strings.Contains(a.Error, `"hook"`) || !strings.Contains(a.Error, "127.0.0.1") || a.Cause != flow.CauseOwn {
 			t.Errorf("to another host: %+v", a)
 		}
 		save("127.0.0.1")
-		if _, err := w.store.Redeliver(context.Background(), flow.DefaultWorkspace, refused.ID); err != nil {
+		if _, err := fx.store.Redeliver(context.Background(), flow.DefaultWorkspace, refused.ID); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-arrived; got != "/s3cret%20&%20more/in?token=s3cret%20%26%20more" {
 			t.Errorf("sent to %s", got)
 		}
 		for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			d, err := w.store.ReadDelivery(context.Background(), flow.DefaultWorkspace, refused.ID)
+			d, err := fx.store.ReadDelivery(context.Background(), flow.DefaultWorkspace, refused.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -430,12 +430,12 @@ func TestDelivery_to_a_URL_of_the_caller(t *testing.T) {
 	arrived := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.URL.Query().Get("token") }))
 	t.Cleanup(s.Close)
-	w := open(t, sqliteConfig(t), passing)
-	if err := w.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook"}, "s3cret"); err != nil {
+	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
+	if err := fx.store.SaveCredential(context.Background(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "hook"}, "s3cret"); err != nil {
 		t.Fatal(err)
 	}
-	w.start()
-	w.ended(w.begin(func(n *flow.Start) { n.Options.Webhook = &flow.RunWebhook{URL: s.URL + "/?token={{credential:hook}}"} }))
+	fx.start()
+	fx.awaitEnd(fx.startRun(func(n *flow.Start) { n.Options.Webhook = &flow.RunWebhook{URL: s.URL + "/?token={{credential:hook}}"} }))
 	if got := <-arrived; got != "{{credential:hook}}" {
 		t.Errorf("it got %q", got)
 	}

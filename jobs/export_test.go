@@ -3,14 +3,14 @@ package jobs
 import "context"
 
 // Hear hears of other instances' writes until ctx ends.
-func (r *Runner) Hear(ctx context.Context) { r.listen(ctx) }
+func (r *Runner) ListenForTest(ctx context.Context) { r.listen(ctx) }
 
 // Watches reports whether this process has state of a run that somebody watches.
-func (r *Runner) Watches(runID string) bool { return r.hub.find(runID) != nil }
+func (r *Runner) HasLiveRun(runID string) bool { return r.broker.find(runID) != nil }
 
 // Relays counts the instances to which a run's text is passed on.
-func (r *Runner) Relays(runID string) (n int) {
-	l := r.hub.find(runID)
+func (r *Runner) RelayCount(runID string) (n int) {
+	l := r.broker.find(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, w := range l.watchers {
@@ -22,22 +22,22 @@ func (r *Runner) Relays(runID string) (n int) {
 }
 
 // DropMirror breaks the connection that a run's text comes on.
-func (r *Runner) DropMirror(runID string) {
-	l := r.hub.find(runID)
+func (r *Runner) DisconnectMirror(runID string) {
+	l := r.broker.find(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mirror.drop()
+	l.mirror.disconnect()
 }
 
 // FailStarts makes the first attempts to start the queue's client fail.
-func (q *Queue) FailStarts(errs ...error) { q.client = &failing{q.client, errs} }
+func (q *Queue) FailStarts(errs ...error) { q.client = &failingClient{q.client, errs} }
 
-type failing struct {
+type failingClient struct {
 	client
 	errs []error
 }
 
-func (f *failing) Start(ctx context.Context) error {
+func (f *failingClient) Start(ctx context.Context) error {
 	if len(f.errs) > 0 {
 		err := f.errs[0]
 		f.errs = f.errs[1:]

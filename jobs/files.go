@@ -14,13 +14,13 @@ const (
 	// maxFiles bounds the files in the inputs of one run.
 	maxFiles = 1000
 	// sweepEvery is how often what crashes left of files is looked for.
-	sweepEvery = time.Hour
+	sweepInterval = time.Hour
 	// orphanAge is how old such content must be: it might just be being saved.
-	orphanAge = time.Hour
+	minOrphanAge = time.Hour
 )
 
 // fileCheck looks up the files in the inputs of one run.
-type fileCheck struct {
+type fileChecker struct {
 	r      *Runner
 	ws     string
 	key    *flow.Key
@@ -33,11 +33,11 @@ type fileCheck struct {
 // it, whatever the caller wrote, and lists their IDs. To the problems it adds
 // files that are not there, another's, or not accepted.
 func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.Input, values map[string]any, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
-	c := &fileCheck{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, usable: map[string]bool{}}
+	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, usable: map[string]bool{}}
 	for i := range inputs {
 		in := &inputs[i]
 		own := flow.FileIDs(values[in.Name])
-		if len(own) == 0 || blamed(problems, in) {
+		if len(own) == 0 || hasProblem(problems, in) {
 			continue
 		}
 		if ids = append(ids, own...); len(ids) > maxFiles {
@@ -57,7 +57,7 @@ func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.I
 	return slices.Compact(ids), problems, nil
 }
 
-func blamed(problems []flow.Problem, in *flow.Input) bool {
+func hasProblem(problems []flow.Problem, in *flow.Input) bool {
 	return slices.ContainsFunc(problems, func(p flow.Problem) bool { return p.Pointer == flow.Pointer(in.Name) })
 }
 
@@ -66,7 +66,7 @@ func tooManyFiles(in *flow.Input) flow.Problem {
 }
 
 // check finds what is wrong with the files of one input, one problem at most.
-func (c *fileCheck) check(ctx context.Context, in *flow.Input, value any, ids []string) (*flow.Problem, error) {
+func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids []string) (*flow.Problem, error) {
 	files, err := c.r.store.FindFiles(ctx, c.ws, ids)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (c *fileCheck) check(ctx context.Context, in *flow.Input, value any, ids []
 	given := c.given[in.Name] != nil
 	for _, id := range ids {
 		f := files[id]
-		ok, err := c.may(ctx, f, given)
+		ok, err := c.mayUse(ctx, f, given)
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (c *fileCheck) check(ctx context.Context, in *flow.Input, value any, ids []
 
 // may tells whether a file is there for whoever starts the run. A file of the
 // flow itself, or of the run that is run again, comes with it for everybody.
-func (c *fileCheck) may(ctx context.Context, f *flow.File, given bool) (bool, error) {
+func (c *fileChecker) mayUse(ctx context.Context, f *flow.File, given bool) (bool, error) {
 	if f == nil || c.key == nil || !given || c.usable[f.ID] {
 		return f != nil, nil
 	}
@@ -106,7 +106,7 @@ func (c *fileCheck) may(ctx context.Context, f *flow.File, given bool) (bool, er
 }
 
 // lostFile is the refusal of a run whose file was erased while it was started.
-func lostFile(err error, files []string) error {
+func fileErasedError(err error, files []string) error {
 	if len(files) == 0 || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return err
 	}
@@ -115,19 +115,19 @@ func lostFile(err error, files []string) error {
 
 // tidyFiles erases uploads that nobody used and removes the content of what is
 // erased, and once in a while what crashes left behind.
-func (r *Runner) tidyFiles(ctx context.Context) error {
-	if err := r.batches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) }); err != nil {
+func (r *Runner) cleanUpFiles(ctx context.Context) error {
+	if err := r.inBatches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) }); err != nil {
 		return err
 	}
-	if since := r.now().Sub(r.swept); !r.swept.IsZero() && since.Abs() < sweepEvery {
+	if since := r.now().Sub(r.lastSweep); !r.lastSweep.IsZero() && since.Abs() < sweepInterval {
 		return nil
 	}
-	if err := r.batches(ctx, func() (int, error) { return r.store.ExpireFiles(ctx, r.now(), expireBatch) }); err != nil {
+	if err := r.inBatches(ctx, func() (int, error) { return r.store.ExpireFiles(ctx, r.now(), expireBatch) }); err != nil {
 		return err
 	}
-	err := r.store.SweepFiles(ctx, r.now().Add(-orphanAge))
+	err := r.store.SweepFiles(ctx, r.now().Add(-minOrphanAge))
 	if err == nil {
-		r.swept = r.now()
+		r.lastSweep = r.now()
 	}
 	return err
 }

@@ -22,17 +22,17 @@ func TestDeliveryLinksToFiles(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		target, got := receiver(t, status(500), status(200))
-		document := strings.Replace(sending(target), `{"name":"x"}`, `{"name":"x","type":"json"}`, 1)
-		w := open(t, cfg, document).start()
-		f, err := w.store.SaveFile(context.Background(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt"}, strings.NewReader("hello"))
+		document := strings.Replace(sendFlow(target), `{"name":"x"}`, `{"name":"x","type":"json"}`, 1)
+		fx := newFixture(t, cfg, document).start()
+		f, err := fx.store.SaveFile(context.Background(), flow.NewFile{WorkspaceID: flow.DefaultWorkspace, Name: "a.txt"}, strings.NewReader("hello"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		claimed := map[string]any{"file": f.ID, "url": "https://evil.example"}
-		w.ended(w.begin(func(s *flow.Start) { s.Given = map[string]any{"x": map[string]any{"picture": claimed}} }))
+		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": map[string]any{"picture": claimed}} }))
 		first := <-got
-		w.delivered(flow.DeliveryPending, 1)
-		w.clock.advance(5 * time.Second)
+		fx.awaitDelivery(flow.DeliveryPending, 1)
+		fx.clock.advance(5 * time.Second)
 		second := <-got
 		if !bytes.Equal(first.body, second.body) {
 			t.Errorf("the attempts differ:\n%s\n%s", first.body, second.body)
@@ -48,12 +48,12 @@ func TestDeliveryLinksToFiles(t *testing.T) {
 			t.Fatalf("sent %s: %v", second.body, err)
 		}
 		for days, want := range map[int]bool{0: true, 6: true, 8: false} {
-			at := w.clock.now().Add(time.Duration(days) * 24 * time.Hour)
+			at := fx.clock.now().Add(time.Duration(days) * 24 * time.Hour)
 			if links.Valid(f, u.Query().Get("expires"), u.Query().Get("signature"), at) != want {
 				t.Errorf("after %d days the link holds: %v", days, !want)
 			}
 		}
-		if d := w.delivered(flow.DeliveryDelivered, 2); bytes.Contains(d.Body, []byte("url")) {
+		if d := fx.awaitDelivery(flow.DeliveryDelivered, 2); bytes.Contains(d.Body, []byte("url")) {
 			t.Errorf("a link was kept: %s", d.Body)
 		}
 	})

@@ -14,13 +14,13 @@ import (
 )
 
 // counting is a store that counts how often it is asked whether a run is held.
-type counting struct {
+type holdRunCounter struct {
 	*db.Store
-	asked atomic.Int32
+	calls atomic.Int32
 }
 
-func (s *counting) HoldRun(ctx context.Context, id string, attempt int64) error {
-	s.asked.Add(1)
+func (s *holdRunCounter) HoldRun(ctx context.Context, id string, attempt int64) error {
+	s.calls.Add(1)
 	return s.Store.HoldRun(ctx, id, attempt)
 }
 
@@ -40,46 +40,46 @@ func TestFrozenWorkerMakesNoCall(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := open(t, dbtest.PostgresConfig(t), gated)
-			s := &counting{Store: w.store}
+			fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
+			s := &holdRunCounter{Store: fx.store}
 			ask := make(chan func(context.Context) error, 10)
-			w.wireAs(s, func(cfg *jobs.Config) {
+			fx.newRunnerWith(s, func(cfg *jobs.Config) {
 				cfg.InstanceTimeout = c.timeout
 				cfg.Calls = func(ctx context.Context, before func(context.Context) error, _ func(bool)) context.Context {
 					ask <- before
 					return ctx
 				}
 			})
-			w.start()
-			run := w.begin()
-			<-w.gate.begun
+			fx.start()
+			run := fx.startRun()
+			<-fx.gate.started
 			before := <-ask
 			if c.taken {
-				w.exec(`UPDATE instances SET heartbeat_at = 1`)
-				if _, err := w.store.Recover(t.Context(), "other"); err != nil {
+				fx.exec(`UPDATE instances SET heartbeat_at = 1`)
+				if _, err := fx.store.Recover(t.Context(), "other"); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if err := before(t.Context()); !errors.Is(err, c.want) || err == nil != (c.want == nil) {
 				t.Errorf("asked before a call: %v, want %v", err, c.want)
 			}
-			if s.asked.Load() > 0 != c.asked {
-				t.Errorf("the store was asked %d times", s.asked.Load())
+			if s.calls.Load() > 0 != c.asked {
+				t.Errorf("the store was asked %d times", s.calls.Load())
 			}
-			w.gate.let <- nil
-			w.gate.let <- nil
-			w.ended(run)
+			fx.gate.release <- nil
+			fx.gate.release <- nil
+			fx.awaitEnd(run)
 		})
 	}
 }
 
 // stealing hands a delivery to another worker right after it was read.
-type stealing struct {
+type stealingStore struct {
 	*db.Store
 	stolen atomic.Bool
 }
 
-func (s *stealing) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+func (s *stealingStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	d, err := s.Store.FindDelivery(ctx, id, attempt)
 	if err == nil && !s.stolen.Swap(true) {
 		_, err = s.Pool().Exec(ctx, `UPDATE deliveries SET fence = fence + 1, due_at = 1`)
@@ -90,11 +90,11 @@ func (s *stealing) FindDelivery(ctx context.Context, id string, attempt int64) (
 func TestFrozenWorkerSendsNoWebhook(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(204))
-	w := open(t, dbtest.PostgresConfig(t), sending(url))
-	w.wireAs(&stealing{Store: w.store}, func(cfg *jobs.Config) { cfg.InstanceTimeout = 1 })
-	w.start()
-	w.ended(w.begin())
-	w.delivered(flow.DeliveryDelivered, 1)
+	fx := newFixture(t, dbtest.PostgresConfig(t), sendFlow(url))
+	fx.newRunnerWith(&stealingStore{Store: fx.store}, func(cfg *jobs.Config) { cfg.InstanceTimeout = 1 })
+	fx.start()
+	fx.awaitEnd(fx.startRun())
+	fx.awaitDelivery(flow.DeliveryDelivered, 1)
 	if len(got) != 1 {
 		t.Errorf("the receiver got %d messages, want that of the worker that took over", len(got))
 	}
@@ -104,23 +104,23 @@ func TestFrozenWorkerSendsNoWebhook(t *testing.T) {
 // instances must be able to see that, and that it is over.
 func TestBusyStepIsSavedForOthers(t *testing.T) {
 	t.Parallel()
-	w := open(t, dbtest.PostgresConfig(t), gated)
+	fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
 	reports := make(chan func(bool), 1)
-	w.wireAs(w.store, func(cfg *jobs.Config) {
+	fx.newRunnerWith(fx.store, func(cfg *jobs.Config) {
 		cfg.Calls = func(ctx context.Context, _ func(context.Context) error, working func(bool)) context.Context {
 			reports <- working
 			return ctx
 		}
 	})
-	w.start()
-	run := w.begin()
-	<-w.gate.begun
+	fx.start()
+	run := fx.startRun()
+	<-fx.gate.started
 	working := <-reports
 	for _, busy := range []bool{false, true, false} {
 		working(busy)
 		for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			var saved bool
-			if err := w.store.Pool().QueryRow(t.Context(), "SELECT busy = 1 FROM runs WHERE id = $1", run.ID).Scan(&saved); err != nil {
+			if err := fx.store.Pool().QueryRow(t.Context(), "SELECT busy = 1 FROM runs WHERE id = $1", run.ID).Scan(&saved); err != nil {
 				t.Fatal(err)
 			}
 			if saved == busy {
@@ -131,6 +131,6 @@ func TestBusyStepIsSavedForOthers(t *testing.T) {
 			}
 		}
 	}
-	w.gate.let <- nil
-	w.ended(run)
+	fx.gate.release <- nil
+	fx.awaitEnd(run)
 }

@@ -11,30 +11,30 @@ import (
 
 // graphs keeps compiled documents. Documents are immutable, so nothing in it
 // can be out of date.
-type graphs struct {
+type documentCache struct {
 	store Store
 	kinds *flow.Registry
-	cache *lru.Cache[string, *compiled]
+	cache *lru.Cache[string, *compiledDocument]
 }
 
 // compiled is a document made ready to run and to be called.
-type compiled struct {
+type compiledDocument struct {
 	graph  *flow.Graph
 	inputs []flow.Input
 }
 
-const cachedGraphs = 512
+const documentCacheSize = 512
 
-func newGraphs(store Store, kinds *flow.Registry) *graphs {
-	cache, err := lru.New[string, *compiled](cachedGraphs)
+func newDocumentCache(store Store, kinds *flow.Registry) *documentCache {
+	cache, err := lru.New[string, *compiledDocument](documentCacheSize)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &graphs{store: store, kinds: kinds, cache: cache}
+	return &documentCache{store: store, kinds: kinds, cache: cache}
 }
 
 // find returns the compiled document of a hash in a workspace.
-func (g *graphs) find(ctx context.Context, ws, hash string) (*compiled, error) {
+func (g *documentCache) find(ctx context.Context, ws, hash string) (*compiledDocument, error) {
 	key := ws + "/" + hash
 	if c, ok := g.cache.Get(key); ok {
 		return c, nil
@@ -50,7 +50,7 @@ func (g *graphs) find(ctx context.Context, ws, hash string) (*compiled, error) {
 	return c, err
 }
 
-func (g *graphs) compile(data []byte) (*compiled, error) {
+func (g *documentCache) compile(data []byte) (*compiledDocument, error) {
 	d, problems := flow.ParseDocument(data)
 	if len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow document is not well formed.", Fields: problems}
@@ -59,5 +59,5 @@ func (g *graphs) compile(data []byte) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiled{graph: graph, inputs: d.Inputs(g.kinds)}, nil
+	return &compiledDocument{graph: graph, inputs: d.Inputs(g.kinds)}, nil
 }

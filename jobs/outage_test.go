@@ -17,14 +17,14 @@ import (
 
 // reading has a step that reads a credential and a file after its
 // gate is opened.
-const reading = `{"schema":"sluice.flow/v1","name":"Read","nodes":[
+const readFlow = `{"schema":"sluice.flow/v1","name":"Read","nodes":[
  {"id":"a","kind":"input","config":{"name":"x","type":"file"}},
  {"id":"r","kind":"read","config":{"secret":{"credential":"c"}}},
  {"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"r.value"},{"from":"r.value","to":"o.value"}]}`
 
 // reader is a kind that reads and writes everything that the store has for a step.
-func reader(g *gate, reads chan<- struct{}) flow.Kind {
+func readKind(g *gate, reads chan<- struct{}) flow.Kind {
 	return flow.Kind{
 		Name: "read", Title: "read", Group: "test", Summary: "For tests.", Class: flow.Outside,
 		Inputs: []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}, Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
@@ -65,41 +65,41 @@ func TestOutageFailsNoRun(t *testing.T) {
 	cfg := server.Config("outage")
 	cfg.Instance = "test-outage"
 	reads := make(chan struct{}, 10)
-	w := open(t, cfg, passing)
-	all := []flow.Kind{reader(w.gate, reads)}
-	for _, k := range w.kinds.List() {
+	fx := newFixture(t, cfg, passThroughFlow)
+	all := []flow.Kind{readKind(fx.gate, reads)}
+	for _, k := range fx.kinds.List() {
 		all = append(all, *k)
 	}
-	w.kinds = flow.NewRegistry(all...)
-	w.poll = 250 * time.Millisecond // a notification may be lost with its connection
-	w.wire()
-	w.publish(reading)
-	w.start()
-	file := w.upload(strings.Repeat("content", 300_000)) // of more than one chunk
+	fx.kinds = flow.NewRegistry(all...)
+	fx.poll = 250 * time.Millisecond // a notification may be lost with its connection
+	fx.newRunner()
+	fx.publish(readFlow)
+	fx.start()
+	file := fx.upload(strings.Repeat("content", 300_000)) // of more than one chunk
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
-		run := w.begin(with("x", file.Value()))
-		<-w.gate.begun
+		run := fx.startRun(input("x", file.Value()))
+		<-fx.gate.started
 		// A durable write takes those of the run's begin to the disk, which a
 		// server that is killed would lose.
-		if err := w.store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "c"}, "secret"); err != nil {
+		if err := fx.store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "c"}, "secret"); err != nil {
 			t.Fatal(err)
 		}
 		waited := make(chan error, 1)
 		go func() {
-			run, err := w.runner.AwaitRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID, time.Minute)
+			run, err := fx.runner.AwaitRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID, time.Minute)
 			if err == nil && run.State != flow.RunSucceeded {
 				err = fmt.Errorf("the run is %s: %v", run.State, run.Error)
 			}
 			waited <- err
 		}()
 		server.Stop(signal)
-		w.gate.let <- nil
+		fx.gate.release <- nil
 		<-reads
 		server.Start()
 		if err := <-waited; err != nil {
 			t.Errorf("%s: %v", signal, err)
 		}
-		if run := w.ended(run); run.State != flow.RunSucceeded {
+		if run := fx.awaitEnd(run); run.State != flow.RunSucceeded {
 			t.Errorf("%s: the run is %s: %v", signal, run.State, run.Error)
 		}
 	}
@@ -109,16 +109,16 @@ func TestOutageFailsNoRun(t *testing.T) {
 // the server takes: it must wait for its own rather than end the process.
 func TestStart_on_full_PostgreSQL(t *testing.T) {
 	t.Parallel()
-	w := open(t, dbtest.PostgresConfig(t), passing)
-	w.wireAs(w.store, func(cfg *jobs.Config) {
+	fx := newFixture(t, dbtest.PostgresConfig(t), passThroughFlow)
+	fx.newRunnerWith(fx.store, func(cfg *jobs.Config) {
 		cfg.Queue.FailStarts(&pgconn.PgError{Severity: "FATAL", Code: "53300", Message: "remaining connection slots are reserved"})
 	})
-	w.start()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+	fx.start()
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
 	for {
-		started, err := w.runner.StartRun(t.Context(), s)
+		started, err := fx.runner.StartRun(t.Context(), s)
 		if err == nil {
-			w.ended(started.Run)
+			fx.awaitEnd(started.Run)
 			return
 		}
 		if !flow.IsUnavailable(err) {

@@ -12,30 +12,30 @@ import (
 )
 
 // flaky is a store whose next calls of a kind fail for a passing reason.
-type flaky struct {
+type flakyStore struct {
 	*db.Store
 	find, record, steps atomic.Int32
 }
 
-var errPassing = errors.New("the database is away for a moment")
+var errTransient = errors.New("the database is away for a moment")
 
-func (f *flaky) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+func (f *flakyStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	if f.find.Add(-1) >= 0 {
-		return nil, errPassing
+		return nil, errTransient
 	}
 	return f.Store.FindDelivery(ctx, id, attempt)
 }
 
-func (f *flaky) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
+func (f *flakyStore) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
 	if f.record.Add(-1) >= 0 {
-		return errPassing
+		return errTransient
 	}
 	return f.Store.RecordAttempt(ctx, a, next)
 }
 
-func (f *flaky) FindSteps(ctx context.Context, ws, id string) ([]flow.Step, error) {
+func (f *flakyStore) FindSteps(ctx context.Context, ws, id string) ([]flow.Step, error) {
 	if f.steps.Add(-1) >= 0 {
-		return nil, errPassing
+		return nil, errTransient
 	}
 	return f.Store.FindSteps(ctx, ws, id)
 }
@@ -44,27 +44,27 @@ func TestDeliveryOutlivesAPassingFault(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, _ := receiver(t, status(204))
-		w := open(t, cfg, sending(url))
-		f := &flaky{Store: w.store}
+		fx := newFixture(t, cfg, sendFlow(url))
+		f := &flakyStore{Store: fx.store}
 		f.find.Store(1)
 		f.record.Store(1)
-		w.wireTo(f)
-		w.start()
-		w.ended(w.begin())
-		w.delivered(flow.DeliveryDelivered, 1)
+		fx.newRunnerOn(f)
+		fx.start()
+		fx.awaitEnd(fx.startRun())
+		fx.awaitDelivery(flow.DeliveryDelivered, 1)
 	})
 }
 
 func TestRerunOutlivesAPassingFault(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		w := open(t, cfg, passing)
-		f := &flaky{Store: w.store}
-		w.wireTo(f)
-		w.start()
-		parent := w.ended(w.begin())
+		fx := newFixture(t, cfg, passThroughFlow)
+		f := &flakyStore{Store: fx.store}
+		fx.newRunnerOn(f)
+		fx.start()
+		parent := fx.awaitEnd(fx.startRun())
 		f.steps.Store(1)
-		w.rerun(t, w.runner, parent, "o")
+		fx.rerun(t, fx.runner, parent, "o")
 	})
 }
 
@@ -73,21 +73,21 @@ func TestDrainReturnsDeliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, _ := receiver(t, status(204))
-		w := open(t, cfg, sending(url))
-		f := &flaky{Store: w.store}
+		fx := newFixture(t, cfg, sendFlow(url))
+		f := &flakyStore{Store: fx.store}
 		f.find.Store(1000)
-		w.wireTo(f)
-		w.start()
-		w.ended(w.begin())
+		fx.newRunnerOn(f)
+		fx.start()
+		fx.awaitEnd(fx.startRun())
 		for f.find.Load() == 1000 {
 			time.Sleep(time.Millisecond)
 		}
-		if err := drain(w.runner, 50*time.Millisecond); err != nil {
+		if err := drain(fx.runner, 50*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
-		w.wire()
-		w.start()
-		w.delivered(flow.DeliveryDelivered, 1)
+		fx.newRunner()
+		fx.start()
+		fx.awaitDelivery(flow.DeliveryDelivered, 1)
 	})
 }
 
@@ -99,10 +99,10 @@ func TestDeliveryLogHidesSecrets(t *testing.T) {
 	for i := range pad {
 		pad[i] = '.'
 	}
-	url, _ := receiver(t, echoing(string(pad)))
-	w := open(t, sqliteConfig(t), sending(url)).start()
-	w.ended(w.begin())
-	d := w.delivered(flow.DeliveryDelivered, 1)
+	url, _ := receiver(t, echo(string(pad)))
+	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
+	fx.awaitEnd(fx.startRun())
+	d := fx.awaitDelivery(flow.DeliveryDelivered, 1)
 	if got := d.Attempts[0].Response; len(got) != 4<<10 || got[len(got)-3:] == "cus" {
 		t.Errorf("the log keeps %d bytes that end in %q", len(got), got[len(got)-10:])
 	}

@@ -16,32 +16,32 @@ import (
 )
 
 // instance is one of several on a database, with an address for the others.
-type instance struct {
-	*world
+type peerInstance struct {
+	*fixture
 	peers *peers.Peers
 }
 
 // fleet makes instances that are wired to each other; the first one is alone in
 // working on runs until others are started.
-func fleet(t *testing.T, n int) []*instance {
+func newInstances(t *testing.T, n int) []*peerInstance {
 	t.Helper()
 	cfg := dbtest.PostgresConfig(t)
-	var list []*instance
+	var list []*peerInstance
 	for i := range n {
-		w := &instance{}
+		w := &peerInstance{}
 		if i == 0 {
-			w.world = open(t, cfg, gated)
+			w.fixture = newFixture(t, cfg, gatedFlow)
 		} else {
-			w.world = list[0].beside(cfg)
+			w.fixture = list[0].secondProcess(cfg)
 		}
-		w.connect()
+		w.newPeerRunner()
 		list = append(list, w)
 	}
 	return list
 }
 
 // connect wires a Runner that has connections to other instances.
-func (w *instance) connect() {
+func (w *peerInstance) newPeerRunner() {
 	w.t.Helper()
 	key, err := w.store.PeerKey()
 	if err != nil {
@@ -57,15 +57,15 @@ func (w *instance) connect() {
 	}
 	w.t.Cleanup(w.peers.Close)
 	w.store.PeerAddr = l.Addr().String()
-	w.wireAs(w.store, func(cfg *jobs.Config) { cfg.Instance, cfg.Follow = name, w.peers.Follow })
-	w.peers.Serve(l, w.runner.PassText, func(err error) { w.t.Error(err) })
+	w.newRunnerWith(w.store, func(cfg *jobs.Config) { cfg.Instance, cfg.Follow = name, w.peers.Follow })
+	w.peers.Serve(l, w.runner.StreamText, func(err error) { w.t.Error(err) })
 }
 
 // hearing lets a Runner hear of others' writes without working on runs.
-func (w *instance) hearing() *instance {
+func (w *peerInstance) listen() *peerInstance {
 	ctx, stop := context.WithCancel(context.Background())
 	var over sync.WaitGroup
-	over.Go(func() { w.runner.Hear(ctx) })
+	over.Go(func() { w.runner.ListenForTest(ctx) })
 	w.t.Cleanup(func() { stop(); over.Wait() })
 	return w
 }
@@ -78,7 +78,7 @@ type transcript struct {
 }
 
 // until reads on until the text is want.
-func (r *transcript) until(t *testing.T, want string) {
+func (r *transcript) awaitText(t *testing.T, want string) {
 	t.Helper()
 	late := time.After(20 * time.Second)
 	for {
@@ -104,7 +104,7 @@ func (r *transcript) read() {
 	}
 }
 
-func (w *instance) reader(run *flow.Run) *transcript {
+func (w *peerInstance) reader(run *flow.Run) *transcript {
 	r := &transcript{watch: w.runner.WatchText(run.ID)}
 	w.t.Cleanup(r.watch.Stop)
 	return r
@@ -112,42 +112,42 @@ func (w *instance) reader(run *flow.Run) *transcript {
 
 func TestTextReachesOtherInstances(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, 3)
-	a, b, c := f[0], f[1].hearing(), f[2].hearing()
+	f := newInstances(t, 3)
+	a, b, c := f[0], f[1].listen(), f[2].listen()
 	a.start()
-	run := a.begin()
+	run := a.startRun()
 	early := b.reader(run)
-	<-a.gate.begun
-	a.gate.say <- "one "
-	early.until(t, "one ")
+	<-a.gate.started
+	a.gate.emit <- "one "
+	early.awaitText(t, "one ")
 	late := b.reader(run)
-	late.until(t, "one ")
+	late.awaitText(t, "one ")
 	if !late.last.Reset {
 		t.Errorf("who comes late hears %+v", late.last)
 	}
 	third := c.reader(run)
-	third.until(t, "one ")
-	a.gate.say <- "two"
+	third.awaitText(t, "one ")
+	a.gate.emit <- "two"
 	for _, r := range []*transcript{early, late, third} {
-		r.until(t, "one two")
+		r.awaitText(t, "one two")
 	}
-	if n := a.runner.Relays(run.ID); n != 2 {
+	if n := a.runner.RelayCount(run.ID); n != 2 {
 		t.Errorf("%d connections carry the text, wanted one for each instance", n)
 	}
-	a.gate.let <- nil
-	a.ended(run)
+	a.gate.release <- nil
+	a.awaitEnd(run)
 	for _, r := range []*transcript{early, late, third} {
-		r.until(t, "one two")
+		r.awaitText(t, "one two")
 		r.watch.Stop()
 	}
-	b.forgets(run)
-	a.forgets(run)
+	b.awaitForgotten(run)
+	a.awaitForgotten(run)
 }
 
 // forgets waits until an instance has no state of a run any more.
-func (w *instance) forgets(run *flow.Run) {
+func (w *peerInstance) awaitForgotten(run *flow.Run) {
 	w.t.Helper()
-	for late := time.Now().Add(20 * time.Second); w.runner.Watches(run.ID); time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(20 * time.Second); w.runner.HasLiveRun(run.ID); time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
 			w.t.Fatal("an instance remembers the text of a run that is over")
 		}
@@ -158,17 +158,17 @@ func (w *instance) forgets(run *flow.Run) {
 // store says are over, as on the instance that works on the run.
 func TestSyncWaitsForTextOfEndedSteps(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, 2)
-	a, b := f[0], f[1].hearing()
+	f := newInstances(t, 2)
+	a, b := f[0], f[1].listen()
 	a.start()
 	for range 20 {
-		run := a.begin()
+		run := a.startRun()
 		r := b.reader(run)
-		<-a.gate.begun
-		a.gate.say <- "almost "
-		r.until(t, "almost ")
-		a.gate.say <- "all of it"
-		a.gate.let <- nil
+		<-a.gate.started
+		a.gate.emit <- "almost "
+		r.awaitText(t, "almost ")
+		a.gate.emit <- "all of it"
+		a.gate.release <- nil
 		for ended := false; !ended; {
 			<-r.watch.Changes
 			now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
@@ -194,68 +194,68 @@ func TestSyncWaitsForTextOfEndedSteps(t *testing.T) {
 // reader's own, and from one to another.
 func TestTextFollowsTheRun(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, 3)
-	a, b, c := f[0], f[1], f[2].hearing()
+	f := newInstances(t, 3)
+	a, b, c := f[0], f[1], f[2].listen()
 	a.start()
-	run := a.begin()
-	here, there := b.hearing().reader(run), c.reader(run)
-	<-a.gate.begun
-	a.gate.say <- "cut off"
-	here.until(t, "cut off")
-	there.until(t, "cut off")
+	run := a.startRun()
+	here, there := b.listen().reader(run), c.reader(run)
+	<-a.gate.started
+	a.gate.emit <- "cut off"
+	here.awaitText(t, "cut off")
+	there.awaitText(t, "cut off")
 	if err := drain(a.runner, 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	b.start()
-	<-b.gate.begun
-	b.gate.say <- "again"
-	here.until(t, "again")
-	there.until(t, "again")
+	<-b.gate.started
+	b.gate.emit <- "again"
+	here.awaitText(t, "again")
+	there.awaitText(t, "again")
 	if here.last.Attempt != 2 || there.last.Attempt != 2 {
 		t.Errorf("the new attempt says %+v here, %+v there", here.last, there.last)
 	}
-	b.gate.let <- nil
-	b.ended(run)
-	here.until(t, "again")
-	there.until(t, "again")
+	b.gate.release <- nil
+	b.awaitEnd(run)
+	here.awaitText(t, "again")
+	there.awaitText(t, "again")
 }
 
 // A connection that breaks is made again, and readers go on where they were.
 func TestTextAfterABreak(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, 2)
-	a, b := f[0], f[1].hearing()
+	f := newInstances(t, 2)
+	a, b := f[0], f[1].listen()
 	a.start()
-	run := a.begin()
+	run := a.startRun()
 	r := b.reader(run)
-	<-a.gate.begun
-	a.gate.say <- "one "
-	r.until(t, "one ")
+	<-a.gate.started
+	a.gate.emit <- "one "
+	r.awaitText(t, "one ")
 	r.last = flow.Delta{}
-	b.runner.DropMirror(run.ID)
-	a.gate.say <- "two "
-	r.until(t, "one two ")
+	b.runner.DisconnectMirror(run.ID)
+	a.gate.emit <- "two "
+	r.awaitText(t, "one two ")
 	if r.last.Reset {
 		t.Error("text was told twice after a break")
 	}
 	late := b.reader(run)
-	late.until(t, "one two ")
-	a.gate.let <- nil
-	a.ended(run)
+	late.awaitText(t, "one two ")
+	a.gate.release <- nil
+	a.awaitEnd(run)
 }
 
 // A holder that neither answers nor closes its connections holds up the events
 // of readers elsewhere for a moment only.
 func TestSyncGivesUp(t *testing.T) {
 	t.Parallel()
-	f := fleet(t, 2)
-	a, b := f[0], f[1].hearing()
+	f := newInstances(t, 2)
+	a, b := f[0], f[1].listen()
 	a.start()
-	run := a.begin()
+	run := a.startRun()
 	r := b.reader(run)
-	<-a.gate.begun
-	a.gate.say <- "some"
-	r.until(t, "some")
+	<-a.gate.started
+	a.gate.emit <- "some"
+	r.awaitText(t, "some")
 	now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -263,8 +263,8 @@ func TestSyncGivesUp(t *testing.T) {
 	now.Seq += 100 // recorded by somebody of whom a does not know
 	r.watch.Sync(t.Context(), now, nil)
 	r.watch.Sync(t.Context(), now, nil)
-	a.gate.say <- " more"
-	r.until(t, "some more")
-	a.gate.let <- nil
-	a.ended(run)
+	a.gate.emit <- " more"
+	r.awaitText(t, "some more")
+	a.gate.release <- nil
+	a.awaitEnd(run)
 }

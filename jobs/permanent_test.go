@@ -11,50 +11,50 @@ import (
 )
 
 // exec changes what is stored behind the store's back.
-func (w *world) exec(statement string) {
-	w.t.Helper()
+func (fx *fixture) exec(statement string) {
+	fx.t.Helper()
 	var err error
-	if w.store.Pool() != nil {
-		_, err = w.store.Pool().Exec(context.Background(), statement)
+	if fx.store.Pool() != nil {
+		_, err = fx.store.Pool().Exec(context.Background(), statement)
 	} else {
-		_, err = w.store.SQLite().Exec(statement)
+		_, err = fx.store.SQLite().Exec(statement)
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 }
 
 // wantGivenUp waits until a run has failed as internal and wants workers to go on.
-func (w *world) wantGivenUp(runs ...*flow.Run) {
-	w.t.Helper()
+func (fx *fixture) wantFailedInternal(runs ...*flow.Run) {
+	fx.t.Helper()
 	for _, run := range runs {
-		w.endsAsInternal(run)
-		steps, err := w.store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
+		fx.awaitInternalFailure(run)
+		steps, err := fx.store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
 		for _, s := range steps {
 			if err == nil && !s.State.Ended() {
-				w.t.Errorf("the step %s is still %s", s.Path, s.State)
+				fx.t.Errorf("the step %s is still %s", s.Path, s.State)
 			}
 		}
 	}
-	w.publish(passing)
-	if end := w.ended(w.begin()); end.State != flow.RunSucceeded {
-		w.t.Errorf("another run is %s: %+v", end.State, end.Error)
+	fx.publish(passThroughFlow)
+	if end := fx.awaitEnd(fx.startRun()); end.State != flow.RunSucceeded {
+		fx.t.Errorf("another run is %s: %+v", end.State, end.Error)
 	}
 }
 
 // endsAsInternal waits for the end of a run that cannot be read before.
-func (w *world) endsAsInternal(run *flow.Run) {
-	w.t.Helper()
+func (fx *fixture) awaitInternalFailure(run *flow.Run) {
+	fx.t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		now, err := w.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		now, err := fx.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
 		if err == nil && now.State.Ended() {
 			if now.State != flow.RunFailed || now.Error == nil || now.Error.Code != flow.CodeInternal {
-				w.t.Errorf("the run is %s: %+v", now.State, now.Error)
+				fx.t.Errorf("the run is %s: %+v", now.State, now.Error)
 			}
 			return
 		}
 		if time.Now().After(late) {
-			w.t.Fatalf("the run has not ended: %v", err)
+			fx.t.Fatalf("the run has not ended: %v", err)
 		}
 	}
 }
@@ -62,31 +62,31 @@ func (w *world) endsAsInternal(run *flow.Run) {
 func TestRunThatCannotBeReadIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		w := open(t, cfg, passing)
+		fx := newFixture(t, cfg, passThroughFlow)
 		var runs []*flow.Run
 		for range 17 { // more than there are workers
-			runs = append(runs, w.begin())
+			runs = append(runs, fx.startRun())
 		}
-		w.exec(`UPDATE runs SET inputs = '{"x": '`)
-		w.wire()
-		w.start()
-		w.wantGivenUp(runs...)
+		fx.exec(`UPDATE runs SET inputs = '{"x": '`)
+		fx.newRunner()
+		fx.start()
+		fx.wantFailedInternal(runs...)
 	})
 }
 
 func TestRunWhoseStepsCannotBeReadIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		w := open(t, cfg, gated).start()
-		run := w.begin()
-		<-w.gate.begun
-		if err := drain(w.runner, 0); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		fx := newFixture(t, cfg, gatedFlow).start()
+		run := fx.startRun()
+		<-fx.gate.started
+		if err := drain(fx.runner, 0); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		w.exec(`UPDATE steps SET outputs = 'damaged' WHERE node = 'a'`)
-		w.wire()
-		w.start()
-		w.wantGivenUp(run)
+		fx.exec(`UPDATE steps SET outputs = 'damaged' WHERE node = 'a'`)
+		fx.newRunner()
+		fx.start()
+		fx.wantFailedInternal(run)
 	})
 }
 
@@ -94,28 +94,28 @@ func TestRunWhoseStepsCannotBeReadIsGivenUp(t *testing.T) {
 // marked as failed.
 func TestRowThatCannotBeScannedCostsNoWorker(t *testing.T) {
 	t.Parallel()
-	w := open(t, sqliteConfig(t), passing)
+	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
 	var damaged *flow.Run
 	for range 17 {
-		damaged = w.begin()
+		damaged = fx.startRun()
 	}
-	w.exec(`UPDATE runs SET created_at = 'yesterday'`)
-	w.wire()
-	w.start()
-	w.publish(passing)
-	if end := w.ended(w.begin()); end.State != flow.RunSucceeded {
+	fx.exec(`UPDATE runs SET created_at = 'yesterday'`)
+	fx.newRunner()
+	fx.start()
+	fx.publish(passThroughFlow)
+	if end := fx.awaitEnd(fx.startRun()); end.State != flow.RunSucceeded {
 		t.Errorf("another run is %s: %+v", end.State, end.Error)
 	}
-	_, err := w.store.FindRun(t.Context(), damaged.WorkspaceID, "", damaged.ID)
+	_, err := fx.store.FindRun(t.Context(), damaged.WorkspaceID, "", damaged.ID)
 	if e := flow.AsError(err); err == nil || e.Message == flow.AsError(nil).Message {
 		t.Errorf("reading the damaged run says %v", err)
 	}
 }
 
 // refusing is a store to which nothing of certain steps can be written.
-type refusing struct{ *db.Store }
+type rejectingStore struct{ *db.Store }
 
-func (s refusing) WriteRun(ctx context.Context, w flow.RunWrite) error {
+func (s rejectingStore) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	for i := range w.Steps {
 		if w.Steps[i].Node == "g" && w.Steps[i].State.Ended() {
 			return flow.Permanent(errors.New("the value is too large"))
@@ -127,19 +127,19 @@ func (s refusing) WriteRun(ctx context.Context, w flow.RunWrite) error {
 func TestRunThatCannotBeRecordedIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		w := open(t, cfg, gated)
-		w.wireTo(refusing{w.store})
-		w.start()
-		run := w.begin()
-		w.gate.let <- nil
-		w.wantGivenUp(run)
+		fx := newFixture(t, cfg, gatedFlow)
+		fx.newRunnerOn(rejectingStore{fx.store})
+		fx.start()
+		run := fx.startRun()
+		fx.gate.release <- nil
+		fx.wantFailedInternal(run)
 	})
 }
 
 // spoiling damages what is stored of a delivery right before it is read.
-type spoiling struct{ *db.Store }
+type corruptingStore struct{ *db.Store }
 
-func (s spoiling) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+func (s corruptingStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	var err error
 	if s.Pool() != nil {
 		_, err = s.Pool().Exec(ctx, `UPDATE deliveries SET secret = 'damaged'::bytea`)
@@ -156,45 +156,45 @@ func TestDeliveryThatCannotBeReadIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
-		w := open(t, cfg, sending(url))
-		w.wireTo(spoiling{w.store})
-		w.start()
-		w.ended(w.begin())
-		if d := w.delivered(flow.DeliveryFailed, 1); d.Attempts[0].Error == "" || len(got) > 0 {
+		fx := newFixture(t, cfg, sendFlow(url))
+		fx.newRunnerOn(corruptingStore{fx.store})
+		fx.start()
+		fx.awaitEnd(fx.startRun())
+		if d := fx.awaitDelivery(flow.DeliveryFailed, 1); d.Attempts[0].Error == "" || len(got) > 0 {
 			t.Errorf("the delivery %+v reached the receiver %d times", d, len(got))
 		}
 	})
 }
 
 // away is a store whose runs and deliveries cannot be read for a transient reason.
-type away struct {
+type unavailableStore struct {
 	*db.Store
-	asked chan struct{}
+	called chan struct{}
 }
 
-func (s away) LoadRun(context.Context, string, int64) (*flow.Run, []flow.Step, error) {
+func (s unavailableStore) LoadRun(context.Context, string, int64) (*flow.Run, []flow.Step, error) {
 	select {
-	case s.asked <- struct{}{}:
+	case s.called <- struct{}{}:
 	default:
 	}
-	return nil, nil, errPassing
+	return nil, nil, errTransient
 }
 
 func TestDrainDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		w := open(t, cfg, passing)
-		run := w.begin()
-		s := away{w.store, make(chan struct{}, 1)}
-		w.wireTo(s)
-		w.start()
-		<-s.asked
-		if err := drain(w.runner, time.Minute); err != nil {
+		fx := newFixture(t, cfg, passThroughFlow)
+		run := fx.startRun()
+		s := unavailableStore{fx.store, make(chan struct{}, 1)}
+		fx.newRunnerOn(s)
+		fx.start()
+		<-s.called
+		if err := drain(fx.runner, time.Minute); err != nil {
 			t.Errorf("drain: %v", err) // it would have waited out its time
 		}
-		w.wire()
-		w.start()
-		if end := w.ended(run); end.State != flow.RunSucceeded || end.Crashes > 0 {
+		fx.newRunner()
+		fx.start()
+		if end := fx.awaitEnd(run); end.State != flow.RunSucceeded || end.Crashes > 0 {
 			t.Errorf("handed back, the run is %s with %d crashes", end.State, end.Crashes)
 		}
 	})

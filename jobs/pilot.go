@@ -36,14 +36,14 @@ type jobTable interface {
 	insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error
 	// take hands up to limit jobs of a queue to a client. It sets ID, Attempt,
 	// Kind and EncodedArgs.
-	take(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error)
+	fetch(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error)
 	// remove deletes completed jobs. Those that are gone already are ignored.
-	remove(ctx context.Context, ids []int64) error
+	complete(ctx context.Context, ids []int64) error
 }
 
 // takeTimeout bounds a fetch, for which River sets no limit. What it took
 // although the answer was lost is released by Runner.reconcile.
-const takeTimeout = 15 * time.Second
+const fetchTimeout = 15 * time.Second
 
 // PilotInit keeps the hook that wakes a producer.
 func (p *pilot) PilotInit(a *baseservice.Archetype, params *riverpilot.PilotInitParams) {
@@ -74,9 +74,9 @@ func (p *pilot) insert(ctx context.Context, tx any, runs, deliveries []flow.Job)
 
 // JobGetAvailable takes jobs.
 func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams) ([]*rivertype.JobRow, error) {
-	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	jobs, err := p.jobs.take(ctx, params.ClientID, params.Queue, params.MaxToLock)
+	jobs, err := p.jobs.fetch(ctx, params.ClientID, params.Queue, params.MaxToLock)
 	if err != nil {
 		return nil, fmt.Errorf("take jobs: %w", err)
 	}
@@ -97,7 +97,7 @@ func (p *pilot) JobSetStateIfRunningMany(ctx context.Context, exec riverdriver.E
 		jobs, err := p.StandardPilot.JobSetStateIfRunningMany(ctx, exec, params)
 		return slices.DeleteFunc(jobs, func(j *rivertype.JobRow) bool { return j.State == rivertype.JobStateRunning }), err
 	}
-	if err := p.jobs.remove(ctx, params.ID); err != nil {
+	if err := p.jobs.complete(ctx, params.ID); err != nil {
 		return nil, fmt.Errorf("remove completed jobs: %w", err)
 	}
 	now := time.Now().UTC()

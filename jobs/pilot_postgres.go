@@ -35,7 +35,7 @@ func (postgresJobs) insert(ctx context.Context, tx any, kind, queue string, jobs
 
 // takeJobsPostgres locks the jobs first, in a statement of its own: a subquery
 // with LIMIT may be run again for each row.
-const takeJobsPostgres = `
+const fetchJobsPostgres = `
 WITH free AS (
 	SELECT id FROM river_job
 	WHERE state = 'available' AND queue = $2
@@ -45,8 +45,8 @@ UPDATE river_job AS j SET state = 'running', attempt = j.attempt + 1, attempted_
 FROM free WHERE j.id = free.id
 RETURNING j.id, j.attempt, j.kind, j.args::text`
 
-func (t postgresJobs) take(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error) {
-	rows, err := t.pool.Query(ctx, takeJobsPostgres, client, queue, limit)
+func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error) {
+	rows, err := t.pool.Query(ctx, fetchJobsPostgres, client, queue, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func (t postgresJobs) take(ctx context.Context, client, queue string, limit int)
 
 // removeJobsPostgres deletes only jobs that were taken. A job keeps its ID for
 // life, so it cannot be another one's.
-const removeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
+const completeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
 
-func (t postgresJobs) remove(ctx context.Context, ids []int64) error {
-	if _, err := t.pool.Exec(ctx, removeJobsPostgres, ids); err != nil {
+func (t postgresJobs) complete(ctx context.Context, ids []int64) error {
+	if _, err := t.pool.Exec(ctx, completeJobsPostgres, ids); err != nil {
 		return fmt.Errorf("delete %d: %w", len(ids), err)
 	}
 	return nil

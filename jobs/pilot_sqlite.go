@@ -31,9 +31,9 @@ func (sqliteJobs) insert(ctx context.Context, tx any, kind, queue string, jobs [
 }
 
 // riverTime is how River writes times on SQLite.
-const riverTime = "2006-01-02 15:04:05.999"
+const riverTimeLayout = "2006-01-02 15:04:05.999"
 
-const takeJobsSQLite = `
+const fetchJobsSQLite = `
 UPDATE river_job SET state = 'running', attempt = attempt + 1, attempted_at = ?1, attempted_by = jsonb_array(?2)
 WHERE id IN (
 	SELECT id FROM river_job
@@ -41,10 +41,10 @@ WHERE id IN (
 	ORDER BY priority, scheduled_at, id LIMIT ?4)
 RETURNING id, attempt, kind, json(args)`
 
-func (t sqliteJobs) take(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
+func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
 	err = t.write(ctx, func(tx *sql.Tx) error {
 		jobs = nil // the group may be repeated
-		rows, err := tx.Query(takeJobsSQLite, time.Now().UTC().Format(riverTime), client, queue, limit)
+		rows, err := tx.Query(fetchJobsSQLite, time.Now().UTC().Format(riverTimeLayout), client, queue, limit)
 		if err != nil {
 			return err
 		}
@@ -61,15 +61,15 @@ func (t sqliteJobs) take(ctx context.Context, client, queue string, limit int) (
 	return jobs, err
 }
 
-const removeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
+const completeJobsSQLite = `DELETE FROM river_job WHERE id IN (SELECT value FROM json_each(?1))`
 
-func (t sqliteJobs) remove(ctx context.Context, ids []int64) error {
+func (t sqliteJobs) complete(ctx context.Context, ids []int64) error {
 	list := make([]byte, 0, 12*len(ids))
 	for _, id := range ids {
 		list = fmt.Appendf(list, ",%d", id)
 	}
 	return t.write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(removeJobsSQLite, "["+string(list[1:])+"]")
+		_, err := tx.Exec(completeJobsSQLite, "["+string(list[1:])+"]")
 		return err
 	})
 }

@@ -17,15 +17,15 @@ import (
 func TestCompletionOutlivesDeletedJob(t *testing.T) {
 	t.Parallel()
 	url, _ := receiver(t, status(204), status(204))
-	w := open(t, dbtest.PostgresConfig(t), sending(url)).start()
+	fx := newFixture(t, dbtest.PostgresConfig(t), sendFlow(url)).start()
 	ctx := t.Context()
-	deletion, err := w.store.Pool().Begin(ctx)
+	deletion, err := fx.store.Pool().Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer deletion.Rollback(context.Background())
-	w.begin()
-	w.eventually("a job is being worked on or completed", func() bool {
+	fx.startRun()
+	fx.eventually("a job is being worked on or completed", func() bool {
 		rows, err := deletion.Query(ctx, `DELETE FROM river_job WHERE state = 'running' RETURNING id`)
 		if err != nil {
 			t.Fatal(err)
@@ -33,29 +33,29 @@ func TestCompletionOutlivesDeletedJob(t *testing.T) {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err == nil && len(ids) > 0
 	})
-	w.eventually("River waits to complete it", func() bool {
+	fx.eventually("River waits to complete it", func() bool {
 		var waiting bool
-		err := w.store.Pool().QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+		err := fx.store.Pool().QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%river_job%')`).Scan(&waiting)
 		return err == nil && waiting
 	})
 	if err := deletion.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.begin()
-	w.eventually("all jobs are gone", func() bool {
+	fx.startRun()
+	fx.eventually("all jobs are gone", func() bool {
 		var left int
-		err := w.store.Pool().QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
+		err := fx.store.Pool().QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
 		return err == nil && left == 0
 	})
 }
 
 // eventually waits until a condition holds.
-func (w *world) eventually(what string, holds func() bool) {
-	w.t.Helper()
+func (fx *fixture) eventually(what string, holds func() bool) {
+	fx.t.Helper()
 	for late := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(late) {
-			w.t.Fatalf("after 20 s it is not so that %s", what)
+			fx.t.Fatalf("after 20 s it is not so that %s", what)
 		}
 	}
 }

@@ -50,11 +50,11 @@ type Queue struct {
 	wake   func(queue string)
 	// work begins a job and returns the rest of it. What it does itself is done
 	// before others can hear of the job.
-	work func(j flow.Job) func(context.Context)
-	due  chan struct{} // at most one notification that deliveries wait for slots
+	startJob      func(j flow.Job) func(context.Context)
+	deliveriesDue chan struct{} // at most one notification that deliveries wait for slots
 
 	limit int64        // workers of this process; 0 without a limit: admission keeps to it on SQLite
-	held  atomic.Int64 // workers that are reserved or at work
+	inUse atomic.Int64 // workers that are reserved or at work
 	open  atomic.Bool
 	runs  sync.WaitGroup
 	ctx   context.Context // of runs that were handed over in memory
@@ -82,7 +82,7 @@ type QueueConfig struct {
 
 // NewQueue makes a queue that is not started yet; jobs can be inserted.
 func NewQueue(cfg QueueConfig) (*Queue, error) {
-	q := &Queue{wake: func(string) {}, due: make(chan struct{}, 1)}
+	q := &Queue{wake: func(string) {}, deliveriesDue: make(chan struct{}, 1)}
 	q.ctx, q.abort = context.WithCancel(context.Background())
 	if cfg.Postgres != nil {
 		q.limit = int64(cfg.Workers)
@@ -116,11 +116,11 @@ func (q *Queue) usePostgres(cfg QueueConfig) error {
 func (q *Queue) config(cfg QueueConfig) *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, j *river.Job[runArgs]) error {
-		q.do(ctx, flow.JobRun, j.Args.Job)
+		q.runJob(ctx, flow.JobRun, j.Args.Job)
 		return nil
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, j *river.Job[deliveryArgs]) error {
-		q.do(ctx, flow.JobDelivery, j.Args.Job)
+		q.runJob(ctx, flow.JobDelivery, j.Args.Job)
 		return nil
 	}))
 	return &river.Config{
@@ -141,13 +141,13 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 	}
 }
 
-func (q *Queue) do(ctx context.Context, kind string, j flow.Job) {
+func (q *Queue) runJob(ctx context.Context, kind string, j flow.Job) {
 	j.Kind = kind
 	if kind == flow.JobRun {
-		q.held.Add(1)
-		defer q.held.Add(-1)
+		q.inUse.Add(1)
+		defer q.inUse.Add(-1)
 	}
-	q.work(j)(ctx)
+	q.startJob(j)(ctx)
 }
 
 // Take reserves a worker for a run.
@@ -155,23 +155,23 @@ func (q *Queue) Take(freed int) bool {
 	if !q.open.Load() {
 		return false
 	}
-	if n := q.held.Add(1); q.limit > 0 && n > q.limit+int64(freed) {
-		q.held.Add(-1)
+	if n := q.inUse.Add(1); q.limit > 0 && n > q.limit+int64(freed) {
+		q.inUse.Add(-1)
 		return false
 	}
 	return true
 }
 
 // Return gives back workers that were reserved.
-func (q *Queue) Return(n int) { q.held.Add(-int64(n)) }
+func (q *Queue) Return(n int) { q.inUse.Add(-int64(n)) }
 
 // Work hands runs to the reserved workers. Runs that come while the process
 // shuts down are handed back by their workers.
 func (q *Queue) Work(runs []flow.Job) {
 	for _, j := range runs {
-		work := q.work(j)
+		work := q.startJob(j)
 		q.runs.Go(func() {
-			defer q.held.Add(-1)
+			defer q.inUse.Add(-1)
 			work(q.ctx)
 		})
 	}
@@ -212,13 +212,13 @@ func (q *Queue) wait(ctx context.Context) error {
 // InsertTx adds jobs in the caller's transaction: a *sql.Tx on SQLite, a
 // pgx.Tx on PostgreSQL.
 func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
-	runs, deliveries := split(jobs)
+	runs, deliveries := splitByKind(jobs)
 	return q.insert(ctx, tx, runs, deliveries)
 }
 
 // Wake tells idle workers, after the commit, that there are jobs.
 func (q *Queue) Wake(jobs []flow.Job) {
-	runs, deliveries := split(jobs)
+	runs, deliveries := splitByKind(jobs)
 	if len(runs) > 0 {
 		q.wake(queueRuns)
 	}
@@ -228,9 +228,9 @@ func (q *Queue) Wake(jobs []flow.Job) {
 }
 
 // WakeDeliveries makes the Runner assign slots for webhook attempts.
-func (q *Queue) WakeDeliveries() { poke(q.due) }
+func (q *Queue) WakeDeliveries() { notify(q.deliveriesDue) }
 
-func split(jobs []flow.Job) (runs, deliveries []flow.Job) {
+func splitByKind(jobs []flow.Job) (runs, deliveries []flow.Job) {
 	for _, j := range jobs {
 		if j.Kind == flow.JobRun {
 			runs = append(runs, j)

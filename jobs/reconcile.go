@@ -11,14 +11,14 @@ import (
 const (
 	// reconcileEvery is the interval between comparisons of the tables with what
 	// this process has in hand.
-	reconcileEvery = 3 * time.Second
+	reconcileInterval = 3 * time.Second
 	// releaseLooks is how many consecutive comparisons must miss a hold before it
 	// is released: one may fall into the middle of a hand-over.
-	releaseLooks = 2
+	releaseAfter = 2
 	// endLooks is how many consecutive comparisons may find a run that should
 	// have ended before it is taken from its holder, which ends it within
 	// abortPatience if it can.
-	endLooks = 4
+	takeOverAfter = 4
 )
 
 // reconcile compares what the tables say that this process works on with what
@@ -42,15 +42,15 @@ func (r *Runner) reconcile() func(ctx context.Context) error {
 			clear(looks)
 		}
 		last = time.Now()
-		missed := r.missing(holds)
+		missed := r.unaccountedHolds(holds)
 		var lost []flow.Hold
 		for h := range missed {
 			missed[h] += looks[h]
 			switch {
-			case h.By != flow.HeldTooLong && missed[h] >= releaseLooks:
+			case h.By != flow.HeldTooLong && missed[h] >= releaseAfter:
 				lost = append(lost, h)
-			case h.By == flow.HeldTooLong && missed[h] >= endLooks:
-				r.endLate(ctx, h)
+			case h.By == flow.HeldTooLong && missed[h] >= takeOverAfter:
+				r.endOverdueRun(ctx, h)
 			}
 		}
 		looks = missed
@@ -64,7 +64,7 @@ func (r *Runner) reconcile() func(ctx context.Context) error {
 
 // missing returns the holds that this process does not have in hand although
 // the tables say so, and those of no process, each once.
-func (r *Runner) missing(holds []flow.Hold) map[flow.Hold]int {
+func (r *Runner) unaccountedHolds(holds []flow.Hold) map[flow.Hold]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	missed := map[flow.Hold]int{}
@@ -79,13 +79,13 @@ func (r *Runner) missing(holds []flow.Hold) map[flow.Hold]int {
 
 // endLate takes a run that should have ended from its holder and works on it
 // only until it has ended, beside the workers, since all of those may be busy.
-func (r *Runner) endLate(ctx context.Context, h flow.Hold) {
+func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.Draining() {
 		return
 	}
-	r.trials.Go(func() {
+	r.detached.Go(func() {
 		attempt, err := r.store.TakeHold(ctx, h.ID, h.Attempt)
 		if errors.Is(err, flow.ErrFenced) {
 			return // it has ended, or another instance ends it
@@ -95,12 +95,12 @@ func (r *Runner) endLate(ctx context.Context, h flow.Hold) {
 			return
 		}
 		r.log.Warn("a run that should have ended was taken from its holder", "run", h.ID)
-		r.work(flow.Job{Kind: flow.JobRun, ID: h.ID, Attempt: attempt})(ctx)
+		r.startJob(flow.Job{Kind: flow.JobRun, ID: h.ID, Attempt: attempt})(ctx)
 	})
 }
 
 // sends notes that an attempt at a delivery is in hand, until done is called.
-func (r *Runner) sends(deliveryID string) (done func()) {
+func (r *Runner) trackDelivery(deliveryID string) (done func()) {
 	add := func(n int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 
 const (
 	// trialPatience bounds the trials of all suspects together.
-	trialPatience = 30 * time.Second
+	suspectTimeout = 30 * time.Second
 	// recoverEvery is the interval between searches for dead instances on
 	// PostgreSQL.
-	recoverEvery = 5 * time.Second
+	recoverInterval = 5 * time.Second
 	// busyLookEvery is the interval between checks of the marks of busy runs on
 	// PostgreSQL.
-	busyLookEvery = 250 * time.Millisecond
+	saveBusyInterval = 250 * time.Millisecond
 )
 
 // recover returns the runs of dead workers to the queue and tries suspects in
 // the background.
-func (r *Runner) recover(ctx context.Context) error {
+func (r *Runner) recoverWork(ctx context.Context) error {
 	report, err := r.store.Recover(ctx, r.cfg.Instance)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (r *Runner) recover(ctx context.Context) error {
 		r.log.Info("took over unfinished work", "runs", report.Runs, "deliveries", report.Deliveries)
 	}
 	if len(report.Suspects) > 0 {
-		r.trySuspects(ctx, report.Suspects)
+		r.retrySuspects(ctx, report.Suspects)
 	}
 	return nil
 }
@@ -40,17 +40,17 @@ func (r *Runner) recover(ctx context.Context) error {
 // trySuspects tries suspects beside normal work, one group after the other,
 // unless trials are already in progress. If a crash ends a trial, its cause is
 // in that group, and the next start tries halves of the group.
-func (r *Runner) trySuspects(ctx context.Context, suspects []flow.Suspect) {
+func (r *Runner) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.trying || r.Draining() {
+	if r.retryingSuspects || r.Draining() {
 		return
 	}
-	r.trying = true
-	r.trials.Go(func() {
-		err := r.tryAll(ctx, suspects)
+	r.retryingSuspects = true
+	r.detached.Go(func() {
+		err := r.retrySuspectGroups(ctx, suspects)
 		r.mu.Lock()
-		r.trying = false
+		r.retryingSuspects = false
 		r.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			r.log.Error("try suspected runs", "error", err)
@@ -58,11 +58,11 @@ func (r *Runner) trySuspects(ctx context.Context, suspects []flow.Suspect) {
 	})
 }
 
-func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
+func (r *Runner) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect) error {
 	var errs []error
 	suspects = slices.DeleteFunc(suspects, func(s flow.Suspect) bool {
 		if s.Guilt >= flow.GuiltyAt {
-			errs = append(errs, r.poison(ctx, s))
+			errs = append(errs, r.failPoisoned(ctx, s))
 		}
 		return s.Guilt >= flow.GuiltyAt
 	})
@@ -71,7 +71,7 @@ func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
 		if r.Draining() { // the next start tries the remaining suspects
 			break
 		}
-		errs = append(errs, r.tryGroup(ctx, group, r.cfg.Trial/time.Duration(len(groups))))
+		errs = append(errs, r.retrySuspectGroup(ctx, group, r.cfg.SuspectTimeout/time.Duration(len(groups))))
 	}
 	return errors.Join(errs...)
 }
@@ -79,12 +79,12 @@ func (r *Runner) tryAll(ctx context.Context, suspects []flow.Suspect) error {
 // tryGroup works on a group of suspects concurrently and returns once each of
 // them has recorded progress, ended or returned to the queue, or after the
 // patience. Unfinished runs continue.
-func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience time.Duration) error {
+func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, patience time.Duration) error {
 	ids := make([]string, len(group))
 	for i := range group {
 		ids[i] = group[i].RunID
 	}
-	attempts, err := r.takeSuspects(ctx, ids)
+	attempts, err := r.claimSuspects(ctx, ids)
 	if err != nil || len(attempts) == 0 {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience ti
 	var cleared sync.WaitGroup
 	for _, s := range group {
 		if attempt, mine := attempts[s.RunID]; mine {
-			cleared.Go(func() { r.try(ctx, patient, s, attempt) })
+			cleared.Go(func() { r.retrySuspect(ctx, patient, s, attempt) })
 		}
 	}
 	cleared.Wait()
@@ -103,8 +103,8 @@ func (r *Runner) tryGroup(ctx context.Context, group []flow.Suspect, patience ti
 
 // takeSuspects has the store hand suspects over, as soon as it can be written
 // to: on SQLite nothing retries them before the next start.
-func (r *Runner) takeSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
-	err = r.again(ctx, "taking suspected runs", func() (err error) {
+func (r *Runner) claimSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+	err = r.retry(ctx, "taking suspected runs", func() (err error) {
 		attempts, err = r.store.TrySuspects(ctx, runIDs)
 		return err
 	})
@@ -112,13 +112,13 @@ func (r *Runner) takeSuspects(ctx context.Context, runIDs []string) (attempts ma
 }
 
 // try works on a suspect and returns once it is cleared or patient ends.
-func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64) {
-	w := r.hub.watch(s.RunID)
-	defer r.hub.leave(s.RunID, w)
+func (r *Runner) retrySuspect(ctx, patient context.Context, s flow.Suspect, attempt int64) {
+	w := r.broker.watch(s.RunID)
+	defer r.broker.removeWatcher(s.RunID, w)
 	done := make(chan struct{})
-	r.trials.Go(func() {
+	r.detached.Go(func() {
 		defer close(done)
-		r.work(flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})(ctx)
+		r.startJob(flow.Job{Kind: flow.JobRun, ID: s.RunID, Attempt: attempt})(ctx)
 	})
 	for {
 		select {
@@ -130,20 +130,20 @@ func (r *Runner) try(ctx, patient context.Context, s flow.Suspect, attempt int64
 			return
 		case <-patient.Done():
 			return
-		case <-r.hold:
+		case <-r.drain:
 			return
 		}
 	}
 }
 
 // poison ends a run that crashes the process.
-func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
-	attempts, err := r.takeSuspects(ctx, []string{s.RunID})
+func (r *Runner) failPoisoned(ctx context.Context, s flow.Suspect) error {
+	attempts, err := r.claimSuspects(ctx, []string{s.RunID})
 	attempt, mine := attempts[s.RunID]
 	if err != nil || !mine {
 		return err
 	}
-	err = r.carry(ctx, r.take(s.RunID), flow.Job{ID: s.RunID, Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
+	err = r.executeRun(ctx, r.claim(s.RunID), flow.Job{ID: s.RunID, Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
 		"Sluice crashed repeatedly while this run was at work, also when it was tried on its own, so the run was ended."))
 	if errors.Is(err, flow.ErrFenced) {
 		return nil // another instance has taken it over
@@ -153,10 +153,10 @@ func (r *Runner) poison(ctx context.Context, s flow.Suspect) error {
 
 // waitTrials waits, once the Runner is draining, for the runs on trial, which
 // have no job in the queue.
-func (r *Runner) waitTrials(ctx context.Context) {
+func (r *Runner) waitDetached(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
-		r.trials.Wait()
+		r.detached.Wait()
 		close(done)
 	}()
 	select {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	heartbeatEvery = 5 * time.Second
+	heartbeatInterval = 5 * time.Second
 	// beginEvery is the interval between attempts to start on a store that
 	// cannot be written to.
-	beginEvery = time.Second
+	startRetryInterval = time.Second
 )
 
 // abortPatience is how long steps that are told to stop may take for it, and
 // how long the last writes of a shutdown may take.
-const abortPatience = 1500 * time.Millisecond
+const abortTimeout = 1500 * time.Millisecond
 
 // Config is what a Runner is made of.
 type Config struct {
@@ -62,8 +62,8 @@ type Config struct {
 	// connections to each other.
 	Follow func(ctx context.Context, peer flow.Peer, runID string, told func(flow.PeerText)) error
 	// Trial bounds the trials of all suspects together; default 30 s.
-	Trial   time.Duration
-	Observe func(Observation)
+	SuspectTimeout time.Duration
+	Observe        func(Observation)
 	// EndpointPause is the wait before the next attempt at an endpoint after so
 	// many failures in a row; default flow.EndpointPause.
 	EndpointPause func(failures int64) time.Duration
@@ -81,35 +81,35 @@ type Observation struct {
 // Runner accepts runs and makes them happen. It keeps nothing that a restart
 // could not rebuild from the store.
 type Runner struct {
-	cfg    Config
-	store  Store
-	shared bool
-	ids    flow.IDs
-	graphs *graphs
-	hub    *hub
-	engine *flow.Engine
-	log    *slog.Logger
+	cfg       Config
+	store     Store
+	shared    bool
+	ids       flow.IDs
+	documents *documentCache
+	broker    *broker
+	engine    *flow.Engine
+	log       *slog.Logger
 
 	mu       sync.Mutex
 	active   map[string]*activeRun
 	sending  map[string]int // attempts in hand by delivery
 	handBack map[string]int64
 
-	draining  atomic.Bool
-	hold      chan struct{}
-	stop      context.CancelFunc
-	life      context.Context // ends with Drain
-	die       context.CancelFunc
-	loops     sync.WaitGroup
-	trials    sync.WaitGroup             // suspects on trial, and goroutines that wait for them
-	recovered bool                       // by begin, which may be repeated
-	trying    bool                       // suspects are being tried; guarded by mu
-	blocked   atomic.Pointer[flow.Error] // why nothing can be accepted yet
-	born      time.Time                  // by which lastBeat counts
-	lastBeat  atomic.Int64               // when the last heartbeat that succeeded began, as a time.Duration since born
-	unsaved   atomic.Bool                // a run with save: false ended since the last look
-	swept     time.Time                  // last search for leftover files of crashes; used only by tidy
-	dropped   time.Time                  // last call of drop; used only by tidy
+	draining         atomic.Bool
+	drain            chan struct{}
+	stopLoops        context.CancelFunc
+	lifetime         context.Context // ends with Drain
+	endLifetime      context.CancelFunc
+	loops            sync.WaitGroup
+	detached         sync.WaitGroup             // suspects on trial, and goroutines that wait for them
+	recovered        bool                       // by begin, which may be repeated
+	retryingSuspects bool                       // suspects are being tried; guarded by mu
+	startError       atomic.Pointer[flow.Error] // why nothing can be accepted yet
+	epoch            time.Time                  // by which lastBeat counts
+	lastHeartbeat    atomic.Int64               // when the last heartbeat that succeeded began, as a time.Duration since born
+	hasUnsaved       atomic.Bool                // a run with save: false ended since the last look
+	lastSweep        time.Time                  // last search for leftover files of crashes; used only by tidy
+	lastPrune        time.Time                  // last call of drop; used only by tidy
 }
 
 // activeRun is a run that a worker of this process has in its hands.
@@ -140,24 +140,24 @@ func New(cfg Config) *Runner {
 		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
-	cfg.Reconcile = cmp.Or(cfg.Reconcile, reconcileEvery)
-	cfg.Trial = cmp.Or(cfg.Trial, trialPatience)
+	cfg.Reconcile = cmp.Or(cfg.Reconcile, reconcileInterval)
+	cfg.SuspectTimeout = cmp.Or(cfg.SuspectTimeout, suspectTimeout)
 	r := &Runner{
 		cfg: cfg, store: cfg.Store, shared: cfg.Shared, log: cfg.Log,
-		graphs: newGraphs(cfg.Store, cfg.Kinds), hub: newHub(),
-		active: map[string]*activeRun{}, sending: map[string]int{}, handBack: map[string]int64{}, hold: make(chan struct{}), born: time.Now(),
+		documents: newDocumentCache(cfg.Store, cfg.Kinds), broker: newBroker(),
+		active: map[string]*activeRun{}, sending: map[string]int{}, handBack: map[string]int64{}, drain: make(chan struct{}), epoch: time.Now(),
 	}
-	r.life, r.die = context.WithCancel(context.Background())
+	r.lifetime, r.endLifetime = context.WithCancel(context.Background())
 	if cfg.Follow != nil {
-		r.hub.follow = r.followText
+		r.broker.runMirror = r.runMirror
 	}
 	r.ids = flow.IDs{Now: cfg.Now, Random: flow.NewIDs().Random}
-	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.hub.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
+	r.engine = &flow.Engine{Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store, Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now, Report: func(err error) { r.log.Error("run", "error", err) }}
 	if cfg.Shared {
-		r.engine.MayCall = r.stillHolds
+		r.engine.MayCall = r.checkRunHeld
 	}
-	r.unsaved.Store(true)
-	cfg.Queue.work = r.work
+	r.hasUnsaved.Store(true)
+	cfg.Queue.startJob = r.startJob
 	return r
 }
 
@@ -169,17 +169,17 @@ func (r *Runner) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Micros
 // store is full or locked, Start returns anyway and no runs are accepted;
 // recovery is retried until the store can be written to.
 func (r *Runner) Start(ctx context.Context) error {
-	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, r.stopLoops = context.WithCancel(context.WithoutCancel(ctx))
 	if r.shared { // before anything that takes time: a silent instance counts as dead
-		r.loop(ctx, heartbeatEvery, r.heartbeat)
+		r.loop(ctx, heartbeatInterval, r.heartbeat)
 	}
-	switch err := r.begin(ctx); {
+	switch err := r.startWork(ctx); {
 	case err == nil:
-	case isPassing(err):
-		r.block(err)
-		r.loops.Go(func() { r.beginLater(ctx) })
+	case isTransient(err):
+		r.rejectRuns(err)
+		r.loops.Go(func() { r.retryStart(ctx) })
 	default:
-		r.stop()
+		r.stopLoops()
 		r.loops.Wait()
 		return err
 	}
@@ -187,13 +187,13 @@ func (r *Runner) Start(ctx context.Context) error {
 }
 
 // begin recovers and starts the workers. It can be retried after an error.
-func (r *Runner) begin(ctx context.Context) error {
+func (r *Runner) startWork(ctx context.Context) error {
 	if err := r.heartbeat(ctx); err != nil {
 		return fmt.Errorf("announce this instance: %w", err)
 	}
 	r.cfg.Queue.open.Store(true)
 	if !r.recovered {
-		if err := r.recover(ctx); err != nil {
+		if err := r.recoverWork(ctx); err != nil {
 			return err
 		}
 		r.recovered = true
@@ -201,49 +201,49 @@ func (r *Runner) begin(ctx context.Context) error {
 	if err := r.cfg.Queue.start(ctx); err != nil {
 		return fmt.Errorf("start the job queue: %w", r.store.NameError(err))
 	}
-	r.startBackground(ctx,
-		&background{look: r.takeDue, every: lookEvery, turn: make(chan struct{}, 1)},
-		&background{look: r.sendDue, every: lookEvery, turn: r.cfg.Queue.due},
-		&background{look: r.tidy, every: tidyEvery, turn: make(chan struct{}, 1)})
+	r.startPollers(ctx,
+		&poller{poll: r.queueDueRuns, minInterval: pollInterval, wake: make(chan struct{}, 1)},
+		&poller{poll: r.queueDueDeliveries, minInterval: pollInterval, wake: r.cfg.Queue.deliveriesDue},
+		&poller{poll: r.cleanUp, minInterval: cleanUpInterval, wake: make(chan struct{}, 1)})
 	if r.shared {
-		r.loop(ctx, recoverEvery, r.recover)
+		r.loop(ctx, recoverInterval, r.recoverWork)
 		r.loop(ctx, r.cfg.Reconcile, r.reconcile())
-		r.loop(ctx, busyLookEvery, r.saveBusy())
-		r.loop(ctx, time.Second, r.hearCancels)
+		r.loop(ctx, saveBusyInterval, r.saveBusy())
+		r.loop(ctx, time.Second, r.pollCancels)
 		r.loops.Go(func() { r.listen(ctx) })
 	}
 	return nil
 }
 
 // beginLater retries begin until it succeeds or the Runner stops.
-func (r *Runner) beginLater(ctx context.Context) {
+func (r *Runner) retryStart(ctx context.Context) {
 	for {
 		select {
-		case <-time.After(beginEvery):
-		case <-r.hold:
+		case <-time.After(startRetryInterval):
+		case <-r.drain:
 			return
 		}
-		err := r.begin(ctx)
+		err := r.startWork(ctx)
 		if err == nil {
-			r.blocked.Store(nil)
+			r.startError.Store(nil)
 			r.log.Info("the store can be written to again: runs are accepted")
 			return
 		}
 		if ctx.Err() == nil {
-			r.block(err)
+			r.rejectRuns(err)
 		}
 	}
 }
 
 // block refuses starts until begin has succeeded.
-func (r *Runner) block(err error) {
-	if r.blocked.Swap(flow.AsError(err)) == nil {
+func (r *Runner) rejectRuns(err error) {
+	if r.startError.Swap(flow.AsError(err)) == nil {
 		r.log.Error("runs are not accepted yet; trying again every second", "error", err)
 	}
 }
 
 // isPassing reports whether an error can go away without a restart.
-func isPassing(err error) bool {
+func isTransient(err error) bool {
 	e, ok := errors.AsType[*flow.Error](err)
 	return ok && (e.Code == flow.CodeStorageFull || e.Code == flow.CodeOverloaded || e.Code == flow.CodeUnavailable)
 }
@@ -251,29 +251,29 @@ func isPassing(err error) bool {
 // heartbeat tells the other processes that this one is alive. lastBeat is the
 // time before the call, because the database records a later time.
 func (r *Runner) heartbeat(ctx context.Context) error {
-	begun := time.Since(r.born)
+	begun := time.Since(r.epoch)
 	err := r.store.Heartbeat(ctx, r.cfg.Instance, r.cfg.Workers)
 	if err == nil {
-		r.lastBeat.Store(int64(begun))
+		r.lastHeartbeat.Store(int64(begun))
 	}
 	return err
 }
 
 // stillHolds returns an error if another process may have taken over the run,
 // because this one was frozen. It must then make no external calls for the run.
-func (r *Runner) stillHolds(ctx context.Context, runID string, attempt int64) error {
-	return r.confirm(ctx, "confirming "+runID, func() error { return r.store.HoldRun(ctx, runID, attempt) })
+func (r *Runner) checkRunHeld(ctx context.Context, runID string, attempt int64) error {
+	return r.checkHeld(ctx, "confirming "+runID, func() error { return r.store.HoldRun(ctx, runID, attempt) })
 }
 
 // confirm checks in the store that this process still holds something, if the
 // last heartbeat is so old that another process may have taken over. It sends a
 // heartbeat first, which prevents later takeovers. Times are from the monotonic
 // clock.
-func (r *Runner) confirm(ctx context.Context, what string, find func() error) error {
-	if !r.shared || time.Since(r.born)-time.Duration(r.lastBeat.Load()) < r.cfg.InstanceTimeout {
+func (r *Runner) checkHeld(ctx context.Context, what string, find func() error) error {
+	if !r.shared || time.Since(r.epoch)-time.Duration(r.lastHeartbeat.Load()) < r.cfg.InstanceTimeout {
 		return nil
 	}
-	return r.again(ctx, what, func() error {
+	return r.retry(ctx, what, func() error {
 		if err := r.heartbeat(ctx); err != nil {
 			return err
 		}
@@ -303,11 +303,11 @@ func (r *Runner) loop(ctx context.Context, every time.Duration, f func(context.C
 func (r *Runner) Draining() bool { return r.draining.Load() }
 
 // refusal returns why no run can be accepted now, or nil.
-func (r *Runner) refusal() error {
+func (r *Runner) checkAccepting() error {
 	if !r.Accepts() {
-		return draining()
+		return drainingError()
 	}
-	if blocked := r.blocked.Load(); blocked != nil {
+	if blocked := r.startError.Load(); blocked != nil {
 		return blocked
 	}
 	return nil
@@ -328,16 +328,16 @@ func (r *Runner) Drain(ctx context.Context) error {
 	if again {
 		return nil
 	}
-	close(r.hold)
-	err := r.cfg.Queue.stop(ctx, abortPatience)
-	r.waitTrials(ctx)
-	r.stop()
-	r.die()
+	close(r.drain)
+	err := r.cfg.Queue.stop(ctx, abortTimeout)
+	r.waitDetached(ctx)
+	r.stopLoops()
+	r.endLifetime()
 	r.loops.Wait()
-	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+	done, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	r.waitTrials(done) // those that were aborted
-	if e := r.store.HandBack(done, r.handedBack()); e != nil {
+	r.waitDetached(done) // those that were aborted
+	if e := r.store.HandBack(done, r.runsToHandBack()); e != nil {
 		err = errors.Join(err, fmt.Errorf("hand runs back: %w", e))
 	}
 	if e := r.store.LeaveInstance(done, r.cfg.Instance); e != nil {
@@ -346,7 +346,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 	return err
 }
 
-func (r *Runner) handedBack() map[string]int64 {
+func (r *Runner) runsToHandBack() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.handBack)
@@ -357,19 +357,19 @@ func (r *Runner) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := r.store.Listen(ctx, func(runID string) {
 			if runID == "" {
-				r.hub.pokeAll()
+				r.broker.notifyAll()
 			} else {
-				r.hub.poke(runID)
+				r.broker.notify(runID)
 			}
 		})
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("listening for runs of other instances was interrupted", "error", err)
-			pause(ctx, time.Second)
+			sleep(ctx, time.Second)
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

@@ -12,16 +12,16 @@ import (
 
 // work begins one job and returns the rest of it. Jobs never fail towards the
 // queue: runs record their own end, deliveries their own next attempt.
-func (r *Runner) work(j flow.Job) func(context.Context) {
+func (r *Runner) startJob(j flow.Job) func(context.Context) {
 	if j.Kind == flow.JobDelivery {
-		return func(ctx context.Context) { r.report(ctx, j, r.deliver(ctx, j)) }
+		return func(ctx context.Context) { r.logJobError(ctx, j, r.deliver(ctx, j)) }
 	}
-	active := r.take(j.ID) // before the run is read, so that no cancel falls in between
-	return func(ctx context.Context) { r.report(ctx, j, r.carry(ctx, active, j, nil)) }
+	active := r.claim(j.ID) // before the run is read, so that no cancel falls in between
+	return func(ctx context.Context) { r.logJobError(ctx, j, r.executeRun(ctx, active, j, nil)) }
 }
 
 // report logs why a job failed. A fenced job belongs to another worker by now.
-func (r *Runner) report(ctx context.Context, j flow.Job, err error) {
+func (r *Runner) logJobError(ctx context.Context, j flow.Job, err error) {
 	if err != nil && !errors.Is(err, flow.ErrFenced) && ctx.Err() == nil {
 		r.log.Error("job", "kind", j.Kind, "id", j.ID, "error", err)
 	}
@@ -29,21 +29,21 @@ func (r *Runner) report(ctx context.Context, j flow.Job, err error) {
 
 // carry takes a run from where it stands until it ends, waits, or must be
 // handed back. It fails the run if end is set.
-func (r *Runner) carry(ctx context.Context, active *activeRun, j flow.Job, end *flow.Error) (err error) {
+func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, end *flow.Error) (err error) {
 	runID, attempt := j.ID, j.Attempt
-	defer r.letGo(runID, active)
+	defer r.release(runID, active)
 	outcome, plan := flow.HandedBack, (*flow.Plan)(nil)
-	if plan, err = r.prepare(ctx, j.Run, runID, attempt); err == nil {
+	if plan, err = r.loadPlan(ctx, j.Run, runID, attempt); err == nil {
 		if end != nil {
 			plan.Fail(end)
 		}
-		outcome, err = r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.hold})
+		outcome, err = r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.drain})
 	}
 	switch {
 	case flow.IsPermanent(err):
 		return errors.Join(err, r.failRun(ctx, runID, attempt))
 	case outcome == flow.HandedBack && !errors.Is(err, flow.ErrFenced):
-		r.giveBack(runID, attempt)
+		r.handBackLater(runID, attempt)
 	}
 	return err
 }
@@ -55,22 +55,22 @@ func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error
 	if err != nil {
 		return fmt.Errorf("give up %s: %w", runID, err)
 	}
-	r.hub.recorded(&flow.RunWrite{Run: run, End: true})
-	r.ended(run)
+	r.broker.publish(&flow.RunWrite{Run: run, End: true})
+	r.runEnded(run)
 	return nil
 }
 
 // prepare reads a run, unless it is fresh, and plans how it goes on.
-func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *flow.Plan, err error) {
-	err = r.again(ctx, "preparing "+runID, func() (err error) {
+func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *flow.Plan, err error) {
+	err = r.retry(ctx, "preparing "+runID, func() (err error) {
 		run, steps := fresh, []flow.Step(nil)
 		if run == nil {
 			if run, steps, err = r.store.LoadRun(ctx, runID, attempt); err != nil {
 				return err
 			}
 		}
-		r.hub.loaded(run)
-		plan, err = r.plan(ctx, run, steps)
+		r.broker.runLoaded(run)
+		plan, err = r.newPlan(ctx, run, steps)
 		return err
 	})
 	return plan, err
@@ -79,7 +79,7 @@ func (r *Runner) prepare(ctx context.Context, fresh *flow.Run, runID string, att
 // again retries transient failures until ctx ends or the process shuts down,
 // because this job is the only one for its run or delivery. A permanent error
 // is returned after a few tries.
-func (r *Runner) again(ctx context.Context, what string, f func() error) error {
+func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
 	permanent := 0
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := f()
@@ -93,15 +93,15 @@ func (r *Runner) again(ctx context.Context, what string, f func() error) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-		case <-r.hold: // one last try
+		case <-r.drain: // one last try
 		}
 	}
 }
 
 // plan prepares a run to go on. A document that this version of Sluice cannot
 // run any more ends the run with a reason.
-func (r *Runner) plan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
-	c, err := r.graphs.find(ctx, run.WorkspaceID, run.DocumentHash)
+func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
+	c, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash)
 	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		p := flow.NewPlan(flow.EmptyGraph(), run, nil, nil)
 		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + flow.AsError(err).Message})
@@ -110,14 +110,14 @@ func (r *Runner) plan(ctx context.Context, run *flow.Run, steps []flow.Step) (*f
 	if err != nil {
 		return nil, err
 	}
-	reuse, err := r.reuse(ctx, run, c.graph)
+	reuse, err := r.reusableSteps(ctx, run, c.graph)
 	if err != nil {
 		return nil, err
 	}
 	return flow.NewPlan(c.graph, run, steps, reuse), nil
 }
 
-func (r *Runner) reuse(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow.Reuse, error) {
+func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow.Reuse, error) {
 	if run.ParentRunID == "" {
 		return nil, nil
 	}
@@ -152,16 +152,16 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Ste
 }
 
 // take notes that a worker has the run in its hands.
-func (r *Runner) take(runID string) *activeRun {
-	a := &activeRun{cancel: make(chan struct{}), live: r.hub.begin(runID)}
+func (r *Runner) claim(runID string) *activeRun {
+	a := &activeRun{cancel: make(chan struct{}), live: r.broker.workerStarted(runID)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.active[runID] = a
 	return a
 }
 
-func (r *Runner) letGo(runID string, a *activeRun) {
-	r.hub.finish(runID, a.live)
+func (r *Runner) release(runID string, a *activeRun) {
+	r.broker.workerStopped(runID, a.live)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.active[runID] == a {
@@ -171,7 +171,7 @@ func (r *Runner) letGo(runID string, a *activeRun) {
 
 // giveBack remembers a run that is to be queued again when this process has
 // stopped working.
-func (r *Runner) giveBack(runID string, attempt int64) {
+func (r *Runner) handBackLater(runID string, attempt int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.handBack[runID] = attempt
@@ -183,17 +183,17 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err := r.store.WriteRun(ctx, w); err != nil {
 		return err
 	}
-	r.hub.recorded(&w)
+	r.broker.publish(&w)
 	if w.End {
-		r.ended(w.Run)
+		r.runEnded(w.Run)
 	}
 	return nil
 }
 
 // ended records the end of a run.
-func (r *Runner) ended(run *flow.Run) {
+func (r *Runner) runEnded(run *flow.Run) {
 	if !run.Save {
-		r.unsaved.Store(true)
+		r.hasUnsaved.Store(true)
 	}
 	r.cfg.Observe(Observation{Run: run, Latency: max(0, run.EndedAt.Sub(run.CreatedAt))})
 }

@@ -41,22 +41,22 @@ func (c *clock) advance(d time.Duration) {
 // gate is a kind's work that begins, tells so, passes on what it is given to
 // say, and ends when it is let.
 type gate struct {
-	begun chan string
-	say   chan string
-	let   chan error
+	started chan string
+	emit    chan string
+	release chan error
 }
 
 func newGate() *gate {
-	return &gate{begun: make(chan string, 100), say: make(chan string), let: make(chan error, 100)}
+	return &gate{started: make(chan string, 100), emit: make(chan string), release: make(chan error, 100)}
 }
 
 func (g *gate) run(ctx context.Context, in *flow.In) (flow.Out, error) {
-	g.begun <- in.Key
+	g.started <- in.Key
 	for {
 		select {
-		case text := <-g.say:
+		case text := <-g.emit:
 			in.Emit(text)
-		case err := <-g.let:
+		case err := <-g.release:
 			return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, err
 		case <-ctx.Done():
 			return flow.Out{}, ctx.Err()
@@ -65,7 +65,7 @@ func (g *gate) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 }
 
 // world is a Runner with kinds of its own on a real database.
-type world struct {
+type fixture struct {
 	t      *testing.T
 	store  *db.Store
 	runner *jobs.Runner
@@ -83,79 +83,79 @@ func onBoth(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 }
 
 // open makes a world that is not started; document is published in it.
-func open(t *testing.T, cfg db.Config, document string) *world {
+func newFixture(t *testing.T, cfg db.Config, document string) *fixture {
 	t.Helper()
-	w := &world{t: t, clock: &clock{t: time.Now()}}
-	w.openStore(cfg)
-	w.wire()
-	w.publish(document)
-	return w
+	fx := &fixture{t: t, clock: &clock{t: time.Now()}}
+	fx.openStore(cfg)
+	fx.newRunner()
+	fx.publish(document)
+	return fx
 }
 
 // beside is another process on the same database, with a gate of its own. It is
 // not wired yet.
-func (w *world) beside(cfg db.Config) *world {
-	w.t.Helper()
-	other := &world{t: w.t, clock: w.clock, flowID: w.flowID}
+func (fx *fixture) secondProcess(cfg db.Config) *fixture {
+	fx.t.Helper()
+	other := &fixture{t: fx.t, clock: fx.clock, flowID: fx.flowID}
 	other.openStore(cfg)
 	return other
 }
 
-func (w *world) openStore(cfg db.Config) {
-	w.t.Helper()
+func (fx *fixture) openStore(cfg db.Config) {
+	fx.t.Helper()
 	if cfg.Capacity = 16; cfg.MachineNow != nil {
-		w.clock = nil
+		fx.clock = nil
 	} else {
-		cfg.Now = w.clock.now
+		cfg.Now = fx.clock.now
 	}
 	store, err := db.Open(context.Background(), cfg)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { store.Close() })
-	w.gate = newGate()
-	w.store, w.kinds = store, kinds(w.gate)
+	fx.t.Cleanup(func() { store.Close() })
+	fx.gate = newGate()
+	fx.store, fx.kinds = store, kinds(fx.gate)
 }
 
-func (w *world) wire() { w.wireTo(w.store) }
+func (fx *fixture) newRunner() { fx.newRunnerOn(fx.store) }
 
 // wireTo makes a Runner on a store that may have faults of its own.
-func (w *world) wireTo(store jobs.Store) { w.wireAs(store, func(*jobs.Config) {}) }
+func (fx *fixture) newRunnerOn(store jobs.Store) { fx.newRunnerWith(store, func(*jobs.Config) {}) }
 
 // wireAs makes a Runner that is set up otherwise.
-func (w *world) wireAs(store jobs.Store, set func(*jobs.Config)) {
-	w.t.Helper()
+func (fx *fixture) newRunnerWith(store jobs.Store, set func(*jobs.Config)) {
+	fx.t.Helper()
 	instance := "test-" + rand.Text()
 	queue, err := jobs.NewQueue(jobs.QueueConfig{
-		SQLite: w.store.SQLite(), Write: w.store.WriteQueue, Postgres: w.store.Pool(), Workers: 16,
-		Instance: instance, Poll: cmp.Or(w.poll, time.Hour), Log: slog.New(slog.DiscardHandler),
+		SQLite: fx.store.SQLite(), Write: fx.store.WriteQueue, Postgres: fx.store.Pool(), Workers: 16,
+		Instance: instance, Poll: cmp.Or(fx.poll, time.Hour), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.store.UseQueue(queue)
+	fx.store.UseQueue(queue)
 	noRedirect := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	cfg := jobs.Config{
-		Store: store, Queue: queue, Kinds: w.kinds, Secrets: &flow.Resolver{Store: w.store}, Files: w.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
-		Shared: w.store.Pool() != nil, Log: slog.New(slog.DiscardHandler),
+		Store: store, Queue: queue, Kinds: fx.kinds, Secrets: &flow.Resolver{Store: fx.store}, Files: fx.store, HTTP: noRedirect, Links: links, Instance: instance, Workers: 16,
+		Shared: fx.store.Pool() != nil, Log: slog.New(slog.DiscardHandler),
 		Jitter: func() float64 { return 0 },
 	}
-	if w.clock != nil {
-		cfg.Now = w.clock.now
+	if fx.clock != nil {
+		cfg.Now = fx.clock.now
 	}
 	set(&cfg)
-	w.runner = jobs.New(cfg)
-	w.store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
+	fx.runner = jobs.New(cfg)
+	fx.store.RunEnded = func(run *flow.Run) (string, []byte) { return "run." + string(run.State), []byte(`{}`) }
 }
 
-func (w *world) start() *world {
-	w.t.Helper()
-	if err := w.runner.Start(context.Background()); err != nil {
-		w.t.Fatal(err)
+func (fx *fixture) start() *fixture {
+	fx.t.Helper()
+	if err := fx.runner.Start(context.Background()); err != nil {
+		fx.t.Fatal(err)
 	}
-	runner := w.runner
-	w.t.Cleanup(func() { drain(runner, 5*time.Second) })
-	return w
+	runner := fx.runner
+	fx.t.Cleanup(func() { drain(runner, 5*time.Second) })
+	return fx
 }
 
 func drain(r *jobs.Runner, patience time.Duration) error {
@@ -164,49 +164,49 @@ func drain(r *jobs.Runner, patience time.Duration) error {
 	return r.Drain(ctx)
 }
 
-func (w *world) publish(document string) {
-	w.t.Helper()
-	library := &flow.Library{Store: w.store, Kinds: w.kinds, IDs: flow.NewIDs()}
+func (fx *fixture) publish(document string) {
+	fx.t.Helper()
+	library := &flow.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
 	f, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(document))
 	if err == nil {
 		_, _, err = library.Publish(context.Background(), flow.DefaultWorkspace, f.ID, "test")
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	w.flowID = f.ID
+	fx.flowID = f.ID
 }
 
 // begin starts a run.
-func (w *world) begin(set ...func(*flow.Start)) *flow.Run {
-	w.t.Helper()
-	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: w.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
+func (fx *fixture) startRun(set ...func(*flow.Start)) *flow.Run {
+	fx.t.Helper()
+	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
 	for _, f := range set {
 		f(&s)
 	}
-	started, err := w.runner.StartRun(context.Background(), s)
+	started, err := fx.runner.StartRun(context.Background(), s)
 	if err != nil {
-		w.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return started.Run
 }
 
 // ended waits for a run's end.
-func (w *world) ended(run *flow.Run) *flow.Run {
-	w.t.Helper()
-	return w.until(run, func(r *flow.Run) bool { return r.State.Ended() })
+func (fx *fixture) awaitEnd(run *flow.Run) *flow.Run {
+	fx.t.Helper()
+	return fx.awaitRun(run, func(r *flow.Run) bool { return r.State.Ended() })
 }
 
 // until follows a run until a condition holds.
-func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
-	w.t.Helper()
-	watch := w.runner.WatchRun(run.ID)
+func (fx *fixture) awaitRun(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
+	fx.t.Helper()
+	watch := fx.runner.WatchRun(run.ID)
 	defer watch.Stop()
 	late := time.After(20 * time.Second)
 	for {
-		now, err := w.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		now, err := fx.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
 		if err != nil {
-			w.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		if holds(now) {
 			return now
@@ -215,7 +215,7 @@ func (w *world) until(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
 		case <-watch.Changes:
 		case <-time.After(50 * time.Millisecond): // written by somebody whom this runner does not hear
 		case <-late:
-			w.t.Fatalf("the run is still %s after 20 s: %+v", now.State, now.Error)
+			fx.t.Fatalf("the run is still %s after 20 s: %+v", now.State, now.Error)
 		}
 	}
 }
@@ -257,15 +257,15 @@ func kinds(g *gate) *flow.Registry {
 	)
 }
 
-const passing = `{"schema":"sluice.flow/v1","name":"Pass","nodes":[
+const passThroughFlow = `{"schema":"sluice.flow/v1","name":"Pass","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"o.value"}]}`
 
 // gateFirst has nothing to record before its gate.
-const gateFirst = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
+const gateOnlyFlow = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
  {"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"g.value","to":"o.value"}]}`
 
-const gated = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
+const gatedFlow = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"g.value"},{"from":"g.value","to":"o.value"}]}`

@@ -16,43 +16,43 @@ import (
 // the answer is held until the run has ended.
 func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, error) {
 	started, err := r.start(ctx, s)
-	r.refused(err)
+	r.observeRejection(err)
 	return started, err
 }
 
 // refused counts a start that did not become a run.
-func (r *Runner) refused(err error) {
+func (r *Runner) observeRejection(err error) {
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		r.cfg.Observe(Observation{Refused: e.Code})
 	}
 }
 
 func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) {
-	if err := r.refusal(); err != nil {
+	if err := r.checkAccepting(); err != nil {
 		return flow.Started{}, err
 	}
 	if started, found, err := r.replay(ctx, s); found || err != nil {
 		return started, err
 	}
 	for {
-		started, err := r.startNew(ctx, s)
+		started, err := r.startLatest(ctx, s)
 		if !errors.Is(err, flow.ErrFlowOutdated) || ctx.Err() != nil {
 			return started, err
 		}
 	}
 }
 
-func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, error) {
+func (r *Runner) startLatest(ctx context.Context, s flow.Start) (flow.Started, error) {
 	run := r.newRun(s)
 	var n flow.NewRun
-	c, err := r.choose(ctx, s, &run, &n)
+	c, err := r.resolveDocument(ctx, s, &run, &n)
 	if err != nil {
 		return flow.Started{}, err
 	}
-	if err := r.ahead(ctx, s, &run, &n, c.graph); err != nil {
+	if err := r.addPinnedSteps(ctx, s, &run, &n, c.graph); err != nil {
 		return flow.Started{}, err
 	}
-	files, err := r.takeInputs(ctx, s, &run, asked(c, n.Steps), s.Given, "")
+	files, err := r.setInputs(ctx, s, &run, requiredInputs(c, n.Steps), s.Given, "")
 	if err != nil && n.Live { // what was wrong with the inputs may have been the remembered version
 		err = cmp.Or(r.store.CheckLiveVersion(ctx, s.WorkspaceID, s.FlowID, run.Version), err)
 	}
@@ -60,12 +60,12 @@ func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, erro
 		return flow.Started{}, err
 	}
 	n.Files = append(n.Files, files...)
-	return r.accept(ctx, s, run, n, c)
+	return r.createRun(ctx, s, run, n, c)
 }
 
 // takeInputs checks what was given and makes it the inputs of the run. It
 // returns the IDs of the files in them; problems are below a pointer.
-func (r *Runner) takeInputs(ctx context.Context, s flow.Start, run *flow.Run, inputs []flow.Input, given map[string]any, below string) (files []string, err error) {
+func (r *Runner) setInputs(ctx context.Context, s flow.Start, run *flow.Run, inputs []flow.Input, given map[string]any, below string) (files []string, err error) {
 	values, problems := flow.CheckInputs(inputs, given, s.Coerce)
 	if files, problems, err = r.resolveFiles(ctx, s, inputs, values, problems); err != nil {
 		return nil, fmt.Errorf("look up the files of the inputs: %w", err)
@@ -74,7 +74,7 @@ func (r *Runner) takeInputs(ctx context.Context, s flow.Start, run *flow.Run, in
 		for i := range problems {
 			problems[i].Pointer = below + problems[i].Pointer
 		}
-		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsMessage(problems), Fields: problems}
+		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems), Fields: problems}
 	}
 	run.Inputs = values
 	return files, nil
@@ -97,11 +97,11 @@ func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started
 	return started, true, err
 }
 
-func draining() error {
+func drainingError() error {
 	return &flow.Error{Code: flow.CodeDraining, Message: "This instance is shutting down. Try again in a moment.", Retryable: true, After: time.Second}
 }
 
-func inputsMessage(problems []flow.Problem) string {
+func inputsErrorMessage(problems []flow.Problem) string {
 	if len(problems) == 1 {
 		return "An input is not right: " + problems[0].Detail + "."
 	}
@@ -125,7 +125,7 @@ func (r *Runner) newRun(s flow.Start) flow.Run {
 
 // choose finds the document to run: the live version, a numbered one, or the
 // draft as it is now, whose text must be stored with the run.
-func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun) (c *compiled, err error) {
+func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun) (c *compiledDocument, err error) {
 	if !s.Options.Draft && s.Trial == nil && s.Options.Version == 0 {
 		live, ok, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
 		if err != nil {
@@ -133,7 +133,7 @@ func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run, n *flo
 		}
 		if ok {
 			run.Version, run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
-			return r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
+			return r.documents.find(ctx, s.WorkspaceID, run.DocumentHash)
 		}
 	}
 	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
@@ -144,12 +144,12 @@ func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run, n *flo
 	case !f.ArchivedAt.IsZero(): // as everywhere: it is not there any more, its runs are
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 	case s.Options.Draft || s.Trial != nil:
-		n.Document, c, err = r.draftFor(s, f, run)
+		n.Document, c, err = r.useDraft(s, f, run)
 		return c, err
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-			return nil, inputProblem(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
+			return nil, optionError(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
 		} else if err != nil {
 			return nil, err
 		}
@@ -159,16 +159,16 @@ func (r *Runner) choose(ctx context.Context, s flow.Start, run *flow.Run, n *flo
 	default:
 		run.Version, run.DocumentHash = f.LiveVersion, f.LiveHash
 	}
-	return r.graphs.find(ctx, s.WorkspaceID, run.DocumentHash)
+	return r.documents.find(ctx, s.WorkspaceID, run.DocumentHash)
 }
 
-func inputProblem(pointer, code, detail string) error {
+func optionError(pointer, code, detail string) error {
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: "An option is not right: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 
 // accept writes the run down. Who waits for its end is registered first, so
 // that an end right after the commit is not missed.
-func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiled) (flow.Started, error) {
+func (r *Runner) createRun(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiledDocument) (flow.Started, error) {
 	run.Progress.Total = c.graph.Len()
 	n.Run, n.IdempotencyKey, n.Fingerprint = run, s.IdempotencyKey, s.Fingerprint
 	n.Key = s.Key
@@ -177,12 +177,12 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 	}
 	var w *watcher
 	if s.Wait > 0 {
-		w = r.hub.watch(run.ID)
-		defer r.hub.leave(run.ID, w)
+		w = r.broker.watch(run.ID)
+		defer r.broker.removeWatcher(run.ID, w)
 	}
 	started, err := r.store.StartRun(ctx, n)
 	if err != nil || s.Wait <= 0 {
-		return started, lostFile(err, n.Files)
+		return started, fileErasedError(err, n.Files)
 	}
 	if started.Replayed {
 		started.Run, err = r.AwaitRun(ctx, started.Run.WorkspaceID, started.Run.FlowID, started.Run.ID, s.Wait)
@@ -195,13 +195,13 @@ func (r *Runner) accept(ctx context.Context, s flow.Start, run flow.Run, n flow.
 // Rerun starts a new run of another run's document, which takes over the
 // results that still hold.
 func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	started, err := r.startAgain(ctx, s)
-	r.refused(err)
+	started, err := r.startRerun(ctx, s)
+	r.observeRejection(err)
 	return started, err
 }
 
-func (r *Runner) startAgain(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	if err := r.refusal(); err != nil {
+func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
+	if err := r.checkAccepting(); err != nil {
 		return flow.Started{}, err
 	}
 	if started, found, err := r.replay(ctx, s.Start); found || err != nil {
@@ -217,32 +217,32 @@ func (r *Runner) startAgain(ctx context.Context, s flow.Rerun) (flow.Started, er
 	if !parent.State.Ended() {
 		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
 	}
-	run := r.rerun(s, parent)
-	n, c, err := r.documentOf(ctx, s, parent, &run)
+	run := r.newRerun(s, parent)
+	n, c, err := r.resolveRerunDocument(ctx, s, parent, &run)
 	if err != nil {
 		return flow.Started{}, err
 	}
 	if s.From != "" && !c.graph.Has(s.From) {
-		return flow.Started{}, inputProblem("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
+		return flow.Started{}, optionError("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
 	}
-	inputs := asked(c, n.Steps)
+	inputs := requiredInputs(c, n.Steps)
 	given := maps.Clone(parent.Inputs)
 	if s.Given != nil {
 		given = s.Given
 	} else if s.Trial != nil {
-		given = known(inputs, given)
+		given = dropUnknown(inputs, given)
 	}
-	files, err := r.takeInputs(ctx, s.Start, &run, inputs, given, flow.Pointer("inputs"))
+	files, err := r.setInputs(ctx, s.Start, &run, inputs, given, flow.Pointer("inputs"))
 	if err != nil {
 		return flow.Started{}, err
 	}
 	n.Files = append(n.Files, files...)
-	return r.accept(ctx, s.Start, run, n, c)
+	return r.createRun(ctx, s.Start, run, n, c)
 }
 
 // rerun is the new run, still without document and inputs: it has the parent's
 // metadata and time limit. Its webhook is not inherited.
-func (r *Runner) rerun(s flow.Rerun, parent *flow.Run) flow.Run {
+func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) flow.Run {
 	run := r.newRun(s.Start)
 	run.ParentRunID, run.RerunFrom = parent.ID, s.From
 	run.Metadata, run.Timeout, run.Save = parent.Metadata, parent.Timeout, parent.Save
@@ -251,18 +251,18 @@ func (r *Runner) rerun(s flow.Rerun, parent *flow.Run) flow.Run {
 
 // documentOf finds what a rerun runs: the parent's document, or in the builder
 // the draft.
-func (r *Runner) documentOf(ctx context.Context, s flow.Rerun, parent, run *flow.Run) (n flow.NewRun, c *compiled, err error) {
+func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent, run *flow.Run) (n flow.NewRun, c *compiledDocument, err error) {
 	if s.Trial == nil {
 		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
-		c, err = r.graphs.find(ctx, s.WorkspaceID, parent.DocumentHash)
+		c, err = r.documents.find(ctx, s.WorkspaceID, parent.DocumentHash)
 		return n, c, err
 	}
 	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
 	if err != nil {
 		return n, nil, err
 	}
-	if n.Document, c, err = r.draftFor(s.Start, f, run); err != nil {
+	if n.Document, c, err = r.useDraft(s.Start, f, run); err != nil {
 		return n, nil, err
 	}
-	return n, c, r.ahead(ctx, s.Start, run, &n, c.graph)
+	return n, c, r.addPinnedSteps(ctx, s.Start, run, &n, c.graph)
 }

@@ -10,47 +10,47 @@ import (
 
 // draftFor makes a run one of the draft as it is now. Its text must be stored
 // with the run.
-func (r *Runner) draftFor(s flow.Start, f *flow.Flow, run *flow.Run) ([]byte, *compiled, error) {
+func (r *Runner) useDraft(s flow.Start, f *flow.Flow, run *flow.Run) ([]byte, *compiledDocument, error) {
 	until := ""
 	if s.Trial != nil {
 		until = s.Trial.Until
 	}
-	doc, c, err := r.draft(f, until)
+	doc, c, err := r.compileDraft(f, until)
 	run.Draft, run.DocumentHash = true, flow.Hash(doc)
 	return doc, c, err
 }
 
 // draft is the draft, or the part of it that a node depends on: problems
 // elsewhere do not keep that part from running.
-func (r *Runner) draft(f *flow.Flow, until string) (doc []byte, c *compiled, err error) {
+func (r *Runner) compileDraft(f *flow.Flow, until string) (doc []byte, c *compiledDocument, err error) {
 	doc = f.Draft
 	if until != "" {
-		if doc, err = r.upstream(f, until); err != nil {
+		if doc, err = r.draftUpstream(f, until); err != nil {
 			return nil, nil, err
 		}
 	}
-	if c, err = r.graphs.compile(doc); err != nil {
+	if c, err = r.documents.compile(doc); err != nil {
 		return nil, nil, &flow.Error{Code: flow.CodeInputInvalid, Message: "The draft has problems that keep it from running.", Fields: flow.AsError(err).Fields}
 	}
 	return doc, c, nil
 }
 
-func (r *Runner) upstream(f *flow.Flow, until string) ([]byte, error) {
+func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 	d, _ := flow.ParseDocument(f.Draft)
 	if d == nil || d.Node(until) == nil {
-		return nil, inputProblem("/until", "unknown", fmt.Sprintf("the draft has no node %q", until))
+		return nil, optionError("/until", "unknown", fmt.Sprintf("the draft has no node %q", until))
 	}
 	if d.Node(until).Disabled {
-		return nil, inputProblem("/until", "disabled", fmt.Sprintf("the node %q is disabled; enable it to run it", until))
+		return nil, optionError("/until", "disabled", fmt.Sprintf("the node %q is disabled; enable it to run it", until))
 	}
-	if k := r.graphs.kinds.Find(d.Node(until).Kind); k != nil && k.Role == flow.RoleCanvas {
-		return nil, inputProblem("/until", "invalid", fmt.Sprintf("%q is a note; there is nothing to run", until))
+	if k := r.documents.kinds.Find(d.Node(until).Kind); k != nil && k.Role == flow.RoleCanvas {
+		return nil, optionError("/until", "invalid", fmt.Sprintf("%q is a note; there is nothing to run", until))
 	}
-	return d.Upstream(until, r.graphs.kinds).Canonical(), nil
+	return d.Upstream(until, r.documents.kinds).Canonical(), nil
 }
 
 // ahead gives a trial the steps that it has from its start.
-func (r *Runner) ahead(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun, g *flow.Graph) error {
+func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun, g *flow.Graph) error {
 	if s.Trial == nil {
 		return nil
 	}
@@ -70,14 +70,14 @@ func (r *Runner) ahead(ctx context.Context, s flow.Start, run *flow.Run, n *flow
 
 // asked are the inputs that somebody must give: not those of steps that are
 // skipped from the start.
-func asked(c *compiled, ahead []flow.Step) []flow.Input {
+func requiredInputs(c *compiledDocument, ahead []flow.Step) []flow.Input {
 	return slices.DeleteFunc(slices.Clone(c.inputs), func(in flow.Input) bool {
 		return slices.ContainsFunc(ahead, func(s flow.Step) bool { return s.Node == in.Node })
 	})
 }
 
 // known leaves out what the draft does not ask for any more.
-func known(inputs []flow.Input, given map[string]any) map[string]any {
+func dropUnknown(inputs []flow.Input, given map[string]any) map[string]any {
 	m := map[string]any{}
 	for _, in := range inputs {
 		if v, ok := given[in.Name]; ok {
@@ -94,7 +94,7 @@ func (r *Runner) TrialInputs(ctx context.Context, ws, flowID, until string) ([]f
 	if err != nil {
 		return nil, err
 	}
-	_, c, err := r.draft(f, until)
+	_, c, err := r.compileDraft(f, until)
 	if err != nil {
 		return nil, err
 	}
@@ -102,5 +102,5 @@ func (r *Runner) TrialInputs(ctx context.Context, ws, flowID, until string) ([]f
 	if err != nil {
 		return nil, fmt.Errorf("find what is pinned: %w", err)
 	}
-	return asked(c, c.graph.StepsAhead(pins, until, r.now())), nil
+	return requiredInputs(c, c.graph.StepsAhead(pins, until, r.now())), nil
 }

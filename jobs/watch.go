@@ -13,12 +13,12 @@ import (
 // on here say meanwhile. It holds no truth: a poke only says that the store has
 // something newer. Runs are spread over shards, so that they do not wait for
 // each other.
-type hub struct {
+type broker struct {
 	seed   maphash.Seed
 	shards [64]shard
 	// follow mirrors text of another instance into a run until ctx ends; nil
 	// where instances have no connections to each other.
-	follow func(ctx context.Context, l *liveRun, m *mirror)
+	runMirror func(ctx context.Context, l *liveRun, m *mirror)
 }
 
 type shard struct {
@@ -29,38 +29,38 @@ type shard struct {
 // liveRun is a run that somebody here watches or works on. It is forgotten when
 // the last of them has gone.
 type liveRun struct {
-	id    string
-	users int // who joined and did not part; guarded by the shard
+	id   string
+	refs int // who joined and did not part; guarded by the shard
 
 	mu       sync.Mutex
 	watchers []*watcher
 	ended    bool    // this process recorded the end
 	seq      int64   // number of the newest event that this process recorded or read when it took the run
 	mirror   *mirror // set while text may come from another instance
-	said
+	outputBuffer
 }
 
 type watcher struct {
-	run     *liveRun
-	changes chan struct{} // holds at most one poke
-	ended   *flow.Run     // set when this process recorded the end; guarded by the run
-	relay   *relay        // set if it passes text on to another instance
-	reader                // of text
+	run        *liveRun
+	changes    chan struct{} // holds at most one poke
+	ended      *flow.Run     // set when this process recorded the end; guarded by the run
+	relay      *relay        // set if it passes text on to another instance
+	textReader               // of text
 }
 
-func newHub() *hub {
-	h := &hub{seed: maphash.MakeSeed()}
+func newBroker() *broker {
+	h := &broker{seed: maphash.MakeSeed()}
 	for i := range h.shards {
 		h.shards[i].runs = map[string]*liveRun{}
 	}
 	return h
 }
 
-func (h *hub) shard(runID string) *shard {
+func (h *broker) shard(runID string) *shard {
 	return &h.shards[maphash.String(h.seed, runID)%uint64(len(h.shards))]
 }
 
-func (h *hub) join(runID string) *liveRun {
+func (h *broker) acquire(runID string) *liveRun {
 	s := h.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,47 +69,47 @@ func (h *hub) join(runID string) *liveRun {
 		l = &liveRun{id: runID}
 		s.runs[runID] = l
 	}
-	l.users++
+	l.refs++
 	return l
 }
 
-func (h *hub) part(runID string, l *liveRun) {
+func (h *broker) release(runID string, l *liveRun) {
 	s := h.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.users--; l.users == 0 {
+	if l.refs--; l.refs == 0 {
 		delete(s.runs, runID)
 	}
 }
 
 // find returns nil for a run that nobody here watches or works on.
-func (h *hub) find(runID string) *liveRun {
+func (h *broker) find(runID string) *liveRun {
 	s := h.shard(runID)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.runs[runID]
 }
 
-func (h *hub) watch(runID string) *watcher {
-	return h.add(runID, &watcher{changes: make(chan struct{}, 1)})
+func (h *broker) watch(runID string) *watcher {
+	return h.addWatcher(runID, &watcher{changes: make(chan struct{}, 1)})
 }
 
-func (h *hub) add(runID string, w *watcher) *watcher {
-	w.run = h.join(runID)
+func (h *broker) addWatcher(runID string, w *watcher) *watcher {
+	w.run = h.acquire(runID)
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
 	w.run.watchers = append(w.run.watchers, w)
-	w.enter(&w.run.said)
-	h.adjust(w.run)
+	w.attach(&w.run.outputBuffer)
+	h.updateMirror(w.run)
 	return w
 }
 
-func (h *hub) leave(runID string, w *watcher) {
-	w.run.remove(h, w)
-	h.part(runID, w.run)
+func (h *broker) removeWatcher(runID string, w *watcher) {
+	w.run.removeWatcher(h, w)
+	h.release(runID, w.run)
 }
 
-func (l *liveRun) remove(h *hub, w *watcher) {
+func (l *liveRun) removeWatcher(h *broker, w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.watchers {
@@ -118,38 +118,38 @@ func (l *liveRun) remove(h *hub, w *watcher) {
 			break
 		}
 	}
-	h.adjust(l)
-	l.sweep()
+	h.updateMirror(l)
+	l.evict()
 }
 
 // pokeAll tells everybody: anything may have been written.
-func (h *hub) pokeAll() {
+func (h *broker) notifyAll() {
 	for i := range h.shards {
-		h.shards[i].pokeAll()
+		h.shards[i].notifyAll()
 	}
 }
 
-func (s *shard) pokeAll() {
+func (s *shard) notifyAll() {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, l := range s.runs {
 		l.mu.Lock()
-		l.poke()
+		l.notify()
 		l.mu.Unlock()
 	}
 }
 
 // poke tells all watchers of a run that another process may have written it.
-func (h *hub) poke(runID string) {
+func (h *broker) notify(runID string) {
 	if l := h.find(runID); l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.poke()
+		l.notify()
 	}
 }
 
 // recorded tells all watchers of a run what this process has written.
-func (h *hub) recorded(w *flow.RunWrite) {
+func (h *broker) publish(w *flow.RunWrite) {
 	l := h.find(w.Run.ID)
 	if l == nil {
 		return
@@ -157,33 +157,33 @@ func (h *hub) recorded(w *flow.RunWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq = max(l.seq, w.Run.Seq)
-	l.settle(w.Steps)
+	l.applySteps(w.Steps)
 	if w.End {
 		l.ended = true
 		for _, watcher := range l.watchers {
 			watcher.ended = w.Run
 		}
 	}
-	l.poke()
+	l.notify()
 }
 
-func (l *liveRun) poke() {
+func (l *liveRun) notify() {
 	for _, w := range l.watchers {
-		poke(w.changes)
+		notify(w.changes)
 	}
 	if l.mirror != nil {
-		poke(l.mirror.changes)
+		notify(l.mirror.changes)
 	}
 }
 
-func poke(c chan<- struct{}) {
+func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-func (w *watcher) end() *flow.Run {
+func (w *watcher) endedRun() *flow.Run {
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
 	return w.ended
@@ -191,22 +191,22 @@ func (w *watcher) end() *flow.Run {
 
 // WatchRun follows a run without its text.
 func (r *Runner) WatchRun(runID string) flow.Watch {
-	w := r.hub.watch(runID)
-	return flow.Watch{Changes: w.changes, Stop: func() { r.hub.leave(runID, w) }}
+	w := r.broker.watch(runID)
+	return flow.Watch{Changes: w.changes, Stop: func() { r.broker.removeWatcher(runID, w) }}
 }
 
 // WatchText follows a run and its text. The text comes from this process if it
 // works on the run, else from the instance that does, if the two can connect.
 func (r *Runner) WatchText(runID string) flow.Watch {
-	w := r.hub.add(runID, &watcher{changes: make(chan struct{}, 1), reader: newReader()})
-	return flow.Watch{Changes: w.changes, Texts: w.pokes, Read: w.read, Sync: w.sync, Stop: func() { r.hub.leave(runID, w) }}
+	w := r.broker.addWatcher(runID, &watcher{changes: make(chan struct{}, 1), textReader: newTextReader()})
+	return flow.Watch{Changes: w.changes, Texts: w.notifications, Read: w.read, Sync: w.sync, Stop: func() { r.broker.removeWatcher(runID, w) }}
 }
 
 // AwaitRun returns the run once it has ended, or as it is after the limit. An
 // outage of the database during the wait does not end it.
 func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
-	w := r.hub.watch(runID)
-	defer r.hub.leave(runID, w)
+	w := r.broker.watch(runID)
+	defer r.broker.removeWatcher(runID, w)
 	run, err := r.store.FindRun(ctx, ws, flowID, runID)
 	if limit > 0 && flow.IsUnavailable(err) {
 		return r.await(ctx, w, &flow.Run{WorkspaceID: ws, FlowID: flowID, ID: runID}, limit)
@@ -218,7 +218,7 @@ func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 }
 
 // missedPause is the wait after a look at a database that is away.
-const missedPause = 500 * time.Millisecond
+const unavailablePause = 500 * time.Millisecond
 
 // await waits for the end of a run that was open when it was last read; one
 // without a state was never read. If the database is away at the end of the
@@ -228,7 +228,7 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 	defer timer.Stop()
 	var missed <-chan time.Time // set after a look that failed
 	if run.State == "" {
-		missed = time.After(missedPause)
+		missed = time.After(unavailablePause)
 	}
 	for {
 		late := false
@@ -237,12 +237,12 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		case <-missed:
 		case <-timer.C:
 			late = true
-		case <-r.hold: // shutting down: the caller may ask again elsewhere
+		case <-r.drain: // shutting down: the caller may ask again elsewhere
 			late = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if ended := w.end(); ended != nil {
+		if ended := w.endedRun(); ended != nil {
 			return ended, nil
 		}
 		if !late && !r.shared && missed == nil {
@@ -255,7 +255,7 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		case flow.IsUnavailable(err) && late:
 			return nil, err
 		case flow.IsUnavailable(err):
-			missed = time.After(missedPause)
+			missed = time.After(unavailablePause)
 			continue
 		case err != nil || now.State.Ended() || late:
 			return now, err

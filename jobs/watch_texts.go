@@ -17,69 +17,69 @@ const (
 // said is what the steps of a run passed on. Text is kept while its step works,
 // and after that until every reader has it; readers come for it themselves, so
 // a step never waits for one. It is guarded by the run.
-type said struct {
+type outputBuffer struct {
 	workers int // who carry the run on; without one nothing is said
-	texts   []*text
+	texts   []*attemptText
 	size    int // bytes kept of all texts
-	begun   int // texts begun so far
+	started int // texts begun so far
 }
 
 // text is what one attempt of a step passed on.
-type text struct {
-	path      string
-	attempt   int
-	kept      []byte
-	number    int  // among the texts of the run
-	truncated bool // more came than is kept
-	over      bool // nothing more comes
-	ended     bool // nor will there be another attempt
-	late      bool // of another instance: begun before this one heard of it
+type attemptText struct {
+	path       string
+	attempt    int
+	buf        []byte
+	number     int  // among the texts of the run
+	truncated  bool // more came than is kept
+	done       bool // nothing more comes
+	stepEnded  bool // nor will there be another attempt
+	joinedLate bool // of another instance: begun before this one heard of it
 }
 
 // reader is a watcher's place in the texts; the zero value reads none.
-type reader struct {
-	pokes  chan struct{}
-	places map[string]place // by path
-	joined int              // texts begun before it came
+type textReader struct {
+	notifications chan struct{}
+	positions     map[string]position // by path
+	startedBefore int                 // texts begun before it came
 }
 
-type place struct {
-	attempt, at int
-	truncated   bool // it was told so
+type position struct {
+	attempt, offset int
+	truncated       bool // it was told so
 }
 
-func newReader() reader {
-	return reader{pokes: make(chan struct{}, 1), places: map[string]place{}}
+func newTextReader() textReader {
+	return textReader{notifications: make(chan struct{}, 1), positions: map[string]position{}}
 }
 
 // enter gives a new reader what steps said that are still at work.
-func (r *reader) enter(s *said) {
-	if r.pokes == nil {
+func (r *textReader) attach(s *outputBuffer) {
+	if r.notifications == nil {
 		return
 	}
-	r.joined = s.begun
+	r.startedBefore = s.started
 	for _, t := range s.texts {
-		if t.over {
-			r.places[t.path] = t.end()
+		if t.done {
+			r.positions[t.path] = t.position()
 		}
 	}
 	if len(s.texts) > 0 {
-		poke(r.pokes)
+		notify(r.notifications)
 	}
 }
 
-func (t *text) end() place { return place{t.attempt, len(t.kept), t.truncated} }
+func (t *attemptText) position() position { return position{t.attempt, len(t.buf), t.truncated} }
 
 // behind tells whether there is something of a text that the reader has not.
-func (r *reader) behind(t *text) bool {
-	if r.pokes == nil {
+func (r *textReader) hasUnread(t *attemptText) bool {
+	if r.notifications == nil {
 		return false
 	}
-	p := r.places[t.path]
-	if p.attempt == 0 && len(t.kept) == 0 && !t.truncated {
+	p := r.positions[t.path]
+	if p.attempt == 0 && len(t.buf) == 0 && !t.truncated {
 		return false
 	}
-	return p != t.end()
+	return p != t.position()
 }
 
 // read is Watch.Read.
@@ -88,62 +88,62 @@ func (w *watcher) read(ready func(path string, attempt int) bool) []flow.Delta {
 	defer w.run.mu.Unlock()
 	var list []flow.Delta
 	for _, t := range w.run.texts {
-		if w.behind(t) && ready(t.path, t.attempt) {
-			list = append(list, w.take(t))
+		if w.hasUnread(t) && ready(t.path, t.attempt) {
+			list = append(list, w.next(t))
 		}
 	}
 	if list != nil {
-		w.run.sweep()
+		w.run.evict()
 	}
 	return list
 }
 
 // take moves the reader to the end of a text.
-func (r *reader) take(t *text) flow.Delta {
+func (r *textReader) next(t *attemptText) flow.Delta {
 	d := flow.Delta{Path: t.path, Attempt: t.attempt, Truncated: t.truncated}
-	p := r.places[t.path]
-	if p.attempt != t.attempt || p.at > len(t.kept) {
-		d.Reset = p.attempt != 0 || t.late || t.number <= r.joined
-		p.at = 0
+	p := r.positions[t.path]
+	if p.attempt != t.attempt || p.offset > len(t.buf) {
+		d.Reset = p.attempt != 0 || t.joinedLate || t.number <= r.startedBefore
+		p.offset = 0
 	}
-	d.Text = string(t.kept[p.at:])
-	r.places[t.path] = t.end()
+	d.Text = string(t.buf[p.offset:])
+	r.positions[t.path] = t.position()
 	return d
 }
 
 // emit is what the engine tells the text of steps. It costs a copy, whoever
 // watches.
-func (h *hub) emit(runID, path string, attempt int, s string) {
+func (h *broker) emit(runID, path string, attempt int, s string) {
 	l := h.find(runID)
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.text(path, attempt); t != nil && l.keep(t, s) {
-		l.pokeReaders()
+	if t := l.open(path, attempt); t != nil && l.append(t, s) {
+		l.notifyReaders()
 	}
 }
 
 // text finds or begins the text of an attempt; nil if that is over.
-func (s *said) text(path string, attempt int) *text {
+func (s *outputBuffer) open(path string, attempt int) *attemptText {
 	t := s.find(path)
 	switch {
-	case s.workers == 0, t != nil && (attempt < t.attempt || attempt == t.attempt && t.over):
+	case s.workers == 0, t != nil && (attempt < t.attempt || attempt == t.attempt && t.done):
 		return nil
 	case t == nil:
-		t = &text{path: path}
+		t = &attemptText{path: path}
 		s.texts = append(s.texts, t)
 	case attempt == t.attempt:
 		return t
 	}
-	s.begun++
-	s.size -= len(t.kept)
-	*t = text{path: path, attempt: attempt, kept: t.kept[:0], number: s.begun}
+	s.started++
+	s.size -= len(t.buf)
+	*t = attemptText{path: path, attempt: attempt, buf: t.buf[:0], number: s.started}
 	return t
 }
 
-func (s *said) find(path string) *text {
+func (s *outputBuffer) find(path string) *attemptText {
 	for _, t := range s.texts {
 		if t.path == path {
 			return t
@@ -154,62 +154,62 @@ func (s *said) find(path string) *text {
 
 // keep appends what there is room for, in whole characters, and tells whether
 // there is news.
-func (s *said) keep(t *text, more string) bool {
+func (s *outputBuffer) append(t *attemptText, more string) bool {
 	if t.truncated {
 		return false
 	}
-	if room := min(maxText-len(t.kept), maxRunText-s.size); len(more) > room {
+	if room := min(maxText-len(t.buf), maxRunText-s.size); len(more) > room {
 		for room > 0 && !utf8.RuneStart(more[room]) {
 			room--
 		}
 		more, t.truncated = more[:room], true
 	}
-	t.kept = append(t.kept, more...)
+	t.buf = append(t.buf, more...)
 	s.size += len(more)
 	return true
 }
 
-func (l *liveRun) pokeReaders() {
+func (l *liveRun) notifyReaders() {
 	for _, w := range l.watchers {
-		if w.pokes != nil {
-			poke(w.pokes)
+		if w.notifications != nil {
+			notify(w.notifications)
 		}
 	}
 }
 
 // settle draws from recorded steps which texts are over, and voids those of
 // attempts that others follow.
-func (l *liveRun) settle(steps []flow.Step) {
+func (l *liveRun) applySteps(steps []flow.Step) {
 	for i := range steps {
 		s := &steps[i]
 		switch t := l.find(s.Path); {
 		case s.State == flow.StepRunning && s.Attempt > 1:
 			if t != nil || l.wasRead(s.Path) {
-				l.text(s.Path, s.Attempt)
-				l.pokeReaders()
+				l.open(s.Path, s.Attempt)
+				l.notifyReaders()
 			}
 		case t != nil && s.State.Ended():
-			t.over, t.ended = true, true
-			l.relayEnd(s.Path)
+			t.done, t.stepEnded = true, true
+			l.relayStepEnd(s.Path)
 		}
 	}
-	l.sweep()
+	l.evict()
 }
 
 func (l *liveRun) wasRead(path string) bool {
-	return slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.places[path].attempt > 0 })
+	return slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.positions[path].attempt > 0 })
 }
 
 // sweep forgets texts that are over and that every reader has.
-func (l *liveRun) sweep() {
-	l.texts = slices.DeleteFunc(l.texts, func(t *text) bool {
-		if !t.over || slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.behind(t) }) {
+func (l *liveRun) evict() {
+	l.texts = slices.DeleteFunc(l.texts, func(t *attemptText) bool {
+		if !t.done || slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.hasUnread(t) }) {
 			return false
 		}
-		l.size -= len(t.kept)
-		if t.ended {
+		l.size -= len(t.buf)
+		if t.stepEnded {
 			for _, w := range l.watchers {
-				delete(w.places, t.path)
+				delete(w.positions, t.path)
 			}
 		}
 		return true
@@ -217,38 +217,38 @@ func (l *liveRun) sweep() {
 }
 
 // begin notes that a worker has the run in its hands.
-func (h *hub) begin(runID string) *liveRun {
-	l := h.join(runID)
+func (h *broker) workerStarted(runID string) *liveRun {
+	l := h.acquire(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.workers++
 	l.ended = false
-	h.adjust(l)
+	h.updateMirror(l)
 	return l
 }
 
 // finish notes that the worker let go of the run: whoever goes on with it
 // starts its open steps again.
-func (h *hub) finish(runID string, l *liveRun) {
-	l.abandon(h)
-	h.part(runID, l)
+func (h *broker) workerStopped(runID string, l *liveRun) {
+	l.workerStopped(h)
+	h.release(runID, l)
 }
 
-func (l *liveRun) abandon(h *hub) {
+func (l *liveRun) workerStopped(h *broker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.workers--; l.workers > 0 {
 		return
 	}
-	l.cut()
-	l.pokeRelays()
-	h.adjust(l)
+	l.endAll()
+	l.notifyRelays()
+	h.updateMirror(l)
 }
 
 // cut ends all texts: whoever goes on with the run begins others.
-func (l *liveRun) cut() {
+func (l *liveRun) endAll() {
 	for _, t := range l.texts {
-		t.over = true
+		t.done = true
 	}
-	l.sweep()
+	l.evict()
 }

@@ -110,7 +110,7 @@ func (a *app) start(ctx context.Context) error {
 	if err := a.metrics.serve(a.cfg.MetricsAddr, a.failed); err != nil {
 		return err
 	}
-	a.peers.serve(a.runner.PassText, a.failed)
+	a.peers.serve(a.runner.StreamText, a.failed)
 	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 

@@ -49,7 +49,7 @@ func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.
 	return p.Follow
 }
 
-func (p *instances) serve(pass peers.Pass, failed chan<- error) {
+func (p *instances) serve(pass peers.StreamFunc, failed chan<- error) {
 	if p != nil {
 		p.Serve(p.listener, pass, func(err error) { failed <- err })
 	}

@@ -19,20 +19,20 @@ const textPath = "/text"
 
 // dialPatience bounds each of: connecting, the TLS handshake, and the answer's
 // header.
-const dialPatience = 3 * time.Second
+const dialTimeout = 3 * time.Second
 
 // client makes requests to other instances.
-type client struct{ *http.Transport }
+type transport struct{ *http.Transport }
 
 // newClient dials by itself, not through package outbound: see the package
 // comment. It follows no redirect and uses no proxy.
-func (p *Peers) newClient() *client {
+func (p *Peers) newClient() *transport {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)
-	http2 := pings
-	return &client{&http.Transport{
-		DialContext: (&net.Dialer{Timeout: dialPatience}).DialContext, TLSClientConfig: p.tls.Clone(), Protocols: protocols, HTTP2: &http2,
-		TLSHandshakeTimeout: dialPatience, ResponseHeaderTimeout: dialPatience, MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: idlePatience,
+	http2 := http2Config
+	return &transport{&http.Transport{
+		DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSClientConfig: p.tls.Clone(), Protocols: protocols, HTTP2: &http2,
+		TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: dialTimeout, MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: idleTimeout,
 		DisableCompression: true,
 	}}
 }
@@ -58,7 +58,7 @@ func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, told f
 		return fmt.Errorf("%s answers %s", peer.Instance, resp.Status)
 	}
 	for r := bufio.NewReader(resp.Body); ; {
-		t, err := readPiece(r)
+		t, err := readFrame(r)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

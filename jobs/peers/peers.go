@@ -24,17 +24,17 @@ type Config struct {
 // Peers is one instance's end of the connections to all others. It is safe for
 // concurrent use.
 type Peers struct {
-	cfg    Config
-	key    []byte // signs requests
-	seen   seen
-	tls    *tls.Config
-	client *client
-	server *http.Server
+	cfg     Config
+	key     []byte // signs requests
+	replays replayCache
+	tls     *tls.Config
+	client  *transport
+	server  *http.Server
 }
 
 // New makes the connections' ends; Serve accepts from others.
 func New(cfg Config) (*Peers, error) {
-	p := &Peers{cfg: cfg, seen: seen{at: map[[sha256.Size]byte]time.Time{}}}
+	p := &Peers{cfg: cfg, replays: replayCache{seenAt: map[[sha256.Size]byte]time.Time{}}}
 	var err error
 	if p.key, err = hkdf.Expand(sha256.New, cfg.Key, "requests", sha256.Size); err != nil {
 		return nil, fmt.Errorf("derive the key of requests: %w", err)

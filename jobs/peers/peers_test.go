@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var key = bytes.Repeat([]byte("k"), 32)
 
 // one is an instance with the fleet's key.
-func one(t *testing.T, name string, set ...func(*Config)) *Peers {
+func newPeers(t *testing.T, name string, set ...func(*Config)) *Peers {
 	t.Helper()
 	cfg := Config{Instance: name, Key: key, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	for _, f := range set {
@@ -38,17 +38,17 @@ func one(t *testing.T, name string, set ...func(*Config)) *Peers {
 }
 
 // holder is an instance named "holder" that serves.
-func holder(t *testing.T, pass Pass, set ...func(*Config)) flow.Peer {
+func serveHolder(t *testing.T, pass StreamFunc, set ...func(*Config)) flow.Peer {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	one(t, "holder", set...).Serve(l, pass, func(err error) { t.Error(err) })
+	newPeers(t, "holder", set...).Serve(l, pass, func(err error) { t.Error(err) })
 	return flow.Peer{Instance: "holder", Addr: l.Addr().String()}
 }
 
-func passHello(_ context.Context, runID string, send func(flow.PeerText) error) error {
+func streamHello(_ context.Context, runID string, send func(flow.PeerText) error) error {
 	return send(flow.PeerText{Deltas: []flow.Delta{{Path: runID, Attempt: 1, Text: "hello"}}})
 }
 
@@ -61,7 +61,7 @@ func TestFollow(t *testing.T) {
 			{Over: []string{"a", "b"}},
 			{Deltas: []flow.Delta{{Path: "c", Attempt: 1, Text: strings.Repeat("ü\x00", 1<<20)}}, Seq: 9},
 		}
-		peer := holder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
 			for _, p := range sent {
 				if err := send(p); err != nil {
 					return err
@@ -70,7 +70,7 @@ func TestFollow(t *testing.T) {
 			return nil
 		})
 		var got []flow.PeerText
-		if err := one(t, "reader").Follow(t.Context(), peer, "run_1", func(p flow.PeerText) { got = append(got, p) }); err != nil {
+		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(p flow.PeerText) { got = append(got, p) }); err != nil {
 			t.Fatal(err)
 		}
 		if len(got) != len(sent) {
@@ -84,39 +84,39 @@ func TestFollow(t *testing.T) {
 	})
 	t.Run("returns an error when the text breaks off", func(t *testing.T) {
 		t.Parallel()
-		peer := holder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
 			return errors.Join(send(flow.PeerText{Seq: 1}), errors.New("the run was frozen"))
 		})
-		if err := one(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
+		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
 			t.Error("a break passes for the end of the run")
 		}
 	})
 	t.Run("returns an error when the peer does not have the run", func(t *testing.T) {
 		t.Parallel()
-		peer := holder(t, func(context.Context, string, func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(context.Context, string, func(flow.PeerText) error) error {
 			return flow.Errorf(flow.CodeNotFound, "Not here.")
 		})
-		if err := one(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
+		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
 			t.Error("a run that is not there passes for one that is over")
 		}
 	})
 	t.Run("ends the holder's work when the reader goes", func(t *testing.T) {
 		t.Parallel()
 		ended := make(chan struct{})
-		peer := holder(t, func(ctx context.Context, _ string, send func(flow.PeerText) error) error {
+		peer := serveHolder(t, func(ctx context.Context, _ string, send func(flow.PeerText) error) error {
 			defer close(ended)
 			_ = send(flow.PeerText{Seq: 1})
 			<-ctx.Done()
 			return ctx.Err()
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		_ = one(t, "reader").Follow(ctx, peer, "run_1", func(flow.PeerText) { cancel() })
+		_ = newPeers(t, "reader").Follow(ctx, peer, "run_1", func(flow.PeerText) { cancel() })
 		<-ended
 	})
 	t.Run("dials no address that cannot be an instance's", func(t *testing.T) {
 		t.Parallel()
 		for _, addr := range []string{"", "localhost:80", "169.254.169.254:80", "[fe80::1]:80", "0.0.0.0:80", "[::]:80", "[::ffff:169.254.169.254]:80", "224.0.0.1:80", "10.0.0.1", "10.0.0.1:80/x", "user@10.0.0.1:80"} {
-			p := one(t, "reader")
+			p := newPeers(t, "reader")
 			p.client.DialContext = func(_ context.Context, _, to string) (net.Conn, error) {
 				t.Errorf("%q: dialed %s", addr, to)
 				return nil, errors.New("no")
@@ -129,13 +129,13 @@ func TestFollow(t *testing.T) {
 }
 
 // at is an instance whose clock is off.
-func at(t *testing.T, off time.Duration) *Peers {
-	return one(t, "reader", func(c *Config) { c.Now = func() time.Time { return time.Now().Add(off) } })
+func newPeersWithSkew(t *testing.T, off time.Duration) *Peers {
+	return newPeers(t, "reader", func(c *Config) { c.Now = func() time.Time { return time.Now().Add(off) } })
 }
 
 // ask sends a request that change may spoil, and returns the status of the
 // answer.
-func ask(t *testing.T, p *Peers, peer flow.Peer, change func(h http.Header)) int {
+func sendRequest(t *testing.T, p *Peers, peer flow.Peer, change func(h http.Header)) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+peer.Addr+textPath, nil)
 	if err != nil {
@@ -153,8 +153,8 @@ func ask(t *testing.T, p *Peers, peer flow.Peer, change func(h http.Header)) int
 
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	peer := holder(t, passHello)
-	p, raw := one(t, "reader"), one(t, "reader")
+	peer := serveHolder(t, streamHello)
+	p, raw := newPeers(t, "reader"), newPeers(t, "reader")
 	raw.key = key
 	for name, change := range map[string]func(h http.Header){
 		"no signature":      func(h http.Header) { h.Del(headerMAC) },
@@ -166,25 +166,25 @@ func TestServeRefuses(t *testing.T) {
 		"shifted fields":    func(h http.Header) { h.Set(headerFrom, "readerholder"); h.Set(headerTo, "") },
 		"the underived key": func(h http.Header) { raw.sign(h, peer.Instance, "run_1") },
 	} {
-		if status := ask(t, p, peer, change); status != http.StatusForbidden {
+		if status := sendRequest(t, p, peer, change); status != http.StatusForbidden {
 			t.Errorf("%s: answered with %d", name, status)
 		}
 	}
 	for name, change := range map[string]func(h http.Header){
 		"another target": func(h http.Header) { p.sign(h, "third", "run_1") },
-		"an expired one": func(h http.Header) { at(t, -validity-time.Second).sign(h, peer.Instance, "run_1") },
-		"one made ahead": func(h http.Header) { at(t, validity+time.Minute).sign(h, peer.Instance, "run_1") },
+		"an expired one": func(h http.Header) { newPeersWithSkew(t, -validity-time.Second).sign(h, peer.Instance, "run_1") },
+		"one made ahead": func(h http.Header) { newPeersWithSkew(t, validity+time.Minute).sign(h, peer.Instance, "run_1") },
 	} {
-		if status := ask(t, p, peer, change); status != http.StatusForbidden {
+		if status := sendRequest(t, p, peer, change); status != http.StatusForbidden {
 			t.Errorf("%s: answered with %d", name, status)
 		}
 	}
 	var again http.Header
-	if status := ask(t, p, peer, func(h http.Header) { again = h.Clone() }); status != http.StatusOK {
+	if status := sendRequest(t, p, peer, func(h http.Header) { again = h.Clone() }); status != http.StatusOK {
 		t.Fatalf("a good request: answered with %d", status)
 	}
 	for range 2 {
-		if status := ask(t, p, peer, func(h http.Header) {
+		if status := sendRequest(t, p, peer, func(h http.Header) {
 			clear(h)
 			for k, v := range again {
 				h[k] = v
@@ -200,7 +200,7 @@ func TestSeenOutlivesValidity(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	set := func(c *Config) { c.Now = func() time.Time { return now } }
-	holder, reader := one(t, "holder", set), one(t, "reader", set)
+	holder, reader := newPeers(t, "holder", set), newPeers(t, "reader", set)
 	now = now.Add(validity) // signed by a clock that was set back then
 	h := http.Header{}
 	reader.sign(h, "holder", "run_1")
@@ -221,7 +221,7 @@ func TestSeenOutlivesValidity(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(holder.seen.at); n > 2 {
+	if n := len(holder.replays.seenAt); n > 2 {
 		t.Errorf("%d signatures are remembered", n)
 	}
 }
@@ -229,15 +229,15 @@ func TestSeenOutlivesValidity(t *testing.T) {
 func TestServeKnowsOnlyTheFleet(t *testing.T) {
 	t.Parallel()
 	var passed atomic.Bool
-	peer := holder(t, func(ctx context.Context, runID string, send func(flow.PeerText) error) error {
+	peer := serveHolder(t, func(ctx context.Context, runID string, send func(flow.PeerText) error) error {
 		passed.Store(true)
-		return passHello(ctx, runID, send)
+		return streamHello(ctx, runID, send)
 	})
-	stranger := one(t, "reader", func(c *Config) { c.Key = bytes.Repeat([]byte("x"), 32) })
+	stranger := newPeers(t, "reader", func(c *Config) { c.Key = bytes.Repeat([]byte("x"), 32) })
 	if err := stranger.Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
 		t.Error("an instance with another master key was answered")
 	}
-	trusting := one(t, "reader", func(c *Config) { c.Key = bytes.Repeat([]byte("x"), 32) })
+	trusting := newPeers(t, "reader", func(c *Config) { c.Key = bytes.Repeat([]byte("x"), 32) })
 	trusting.client.TLSClientConfig.VerifyConnection = func(tls.ConnectionState) error { return nil }
 	if err := trusting.Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
 		t.Error("one that accepts any certificate was answered")
@@ -256,7 +256,7 @@ func TestServeKnowsOnlyTheFleet(t *testing.T) {
 	if passed.Load() {
 		t.Error("text was passed to a stranger")
 	}
-	p := one(t, "reader")
+	p := newPeers(t, "reader")
 	for _, path := range []string{"/", "/v1/flow", "/livez", "/text/", "/metrics"} {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+peer.Addr+path, nil)
 		p.sign(req.Header, peer.Instance, "run_1")

@@ -17,26 +17,26 @@ import (
 // Bounds of what others may take of this instance. A connection of HTTP/2
 // carries the text of many runs.
 const (
-	maxConnections = 256
-	maxPerConn     = 1000 // runs on one connection
-	maxRuns        = 8192 // runs on all connections
-	headerPatience = 5 * time.Second
-	idlePatience   = time.Minute
-	writePatience  = 10 * time.Second // for one piece of text
-	maxHeaderBytes = 8 << 10
+	maxConnections       = 256
+	maxRunsPerConnection = 1000 // runs on one connection
+	maxRuns              = 8192 // runs on all connections
+	headerTimeout        = 5 * time.Second
+	idleTimeout          = time.Minute
+	writeTimeout         = 10 * time.Second // for one piece of text
+	maxHeaderBytes       = 8 << 10
 )
 
 // pings are sent on a connection where nothing comes, so that one whose other
 // end is gone or frozen is noticed.
-var pings = http.HTTP2Config{MaxConcurrentStreams: maxPerConn, SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
+var http2Config = http.HTTP2Config{MaxConcurrentStreams: maxRunsPerConnection, SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
 
 // Pass passes the text of a run on until this instance has it no more. Its error
 // is a flow.Error with CodeNotFound if the instance never had it.
-type Pass func(ctx context.Context, runID string, send func(flow.PeerText) error) error
+type StreamFunc func(ctx context.Context, runID string, send func(flow.PeerText) error) error
 
 // Serve answers other instances on l until Close. failed is called if it ends
 // before. Call Serve once.
-func (p *Peers) Serve(l net.Listener, pass Pass, failed func(error)) {
+func (p *Peers) Serve(l net.Listener, pass StreamFunc, failed func(error)) {
 	p.server = p.newServer(pass)
 	go func() {
 		if err := p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", ""); !errors.Is(err, http.ErrServerClosed) {
@@ -45,30 +45,30 @@ func (p *Peers) Serve(l net.Listener, pass Pass, failed func(error)) {
 	}()
 }
 
-func (p *Peers) newServer(pass Pass) *http.Server {
+func (p *Peers) newServer(pass StreamFunc) *http.Server {
 	slots := make(chan struct{}, maxRuns)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+textPath, func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
-			p.passText(w, r, pass)
+			p.streamText(w, r, pass)
 		default:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)
-	http2 := pings
+	http2 := http2Config
 	return &http.Server{
 		Handler: mux, TLSConfig: p.tls.Clone(), Protocols: protocols, HTTP2: &http2,
-		ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(p.cfg.Log.Handler(), slog.LevelDebug),
 	}
 }
 
 // passText answers one request with the text of its run.
-func (p *Peers) passText(w http.ResponseWriter, r *http.Request, pass Pass) {
+func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, pass StreamFunc) {
 	if err := p.verify(r.Header); err != nil {
 		p.cfg.Log.Warn("a request of another instance was refused", "from", r.RemoteAddr, "error", err)
 		w.WriteHeader(http.StatusForbidden)
@@ -76,10 +76,10 @@ func (p *Peers) passText(w http.ResponseWriter, r *http.Request, pass Pass) {
 	}
 	out := http.NewResponseController(w)
 	err := pass(r.Context(), r.Header.Get(headerRun), func(t flow.PeerText) error {
-		if err := out.SetWriteDeadline(time.Now().Add(writePatience)); err != nil {
+		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err
 		}
-		if err := writePiece(w, &t); err != nil {
+		if err := writeFrame(w, &t); err != nil {
 			return err
 		}
 		return out.Flush()

@@ -54,10 +54,10 @@ func (p *Peers) sign(h http.Header, to, runID string) {
 
 // Reasons to refuse a request. The answer does not tell them apart.
 var (
-	errForged    = errors.New("the signature is wrong")
-	errElsewhere = errors.New("the request is for another instance")
-	errExpired   = errors.New("the request is too old, or from the future")
-	errReplayed  = errors.New("the request was made before")
+	errForged      = errors.New("the signature is wrong")
+	errWrongTarget = errors.New("the request is for another instance")
+	errExpired     = errors.New("the request is too old, or from the future")
+	errReplayed    = errors.New("the request was made before")
 )
 
 // verify checks a request. The signature comes first, so that nothing else can
@@ -68,7 +68,7 @@ func (p *Peers) verify(h http.Header) error {
 		return errForged
 	}
 	if h.Get(headerTo) != p.cfg.Instance {
-		return errElsewhere
+		return errWrongTarget
 	}
 	at, err := strconv.ParseInt(h.Get(headerTime), 10, 64)
 	if err != nil {
@@ -78,35 +78,35 @@ func (p *Peers) verify(h http.Header) error {
 	if now.Sub(time.UnixMicro(at)).Abs() > validity {
 		return errExpired
 	}
-	if !p.seen.add([sha256.Size]byte(given), now) {
+	if !p.replays.add([sha256.Size]byte(given), now) {
 		return errReplayed
 	}
 	return nil
 }
 
 // seen remembers the signatures of valid requests for as long as they are valid.
-type seen struct {
-	mu    sync.Mutex
-	at    map[[sha256.Size]byte]time.Time
-	swept time.Time
+type replayCache struct {
+	mu        sync.Mutex
+	seenAt    map[[sha256.Size]byte]time.Time
+	lastSweep time.Time
 }
 
 // add reports whether a signature is new. One that is forgotten has expired: it
 // is kept for as long as a request may be early and late together.
-func (s *seen) add(mac [sha256.Size]byte, now time.Time) bool {
+func (s *replayCache) add(mac [sha256.Size]byte, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.swept) > validity {
-		s.swept = now
-		for old, at := range s.at {
+	if now.Sub(s.lastSweep) > validity {
+		s.lastSweep = now
+		for old, at := range s.seenAt {
 			if now.Sub(at) > 2*validity {
-				delete(s.at, old)
+				delete(s.seenAt, old)
 			}
 		}
 	}
-	if _, known := s.at[mac]; known {
+	if _, known := s.seenAt[mac]; known {
 		return false
 	}
-	s.at[mac] = now
+	s.seenAt[mac] = now
 	return true
 }

@@ -11,10 +11,10 @@ import (
 
 // maxPiece is the most bytes of one piece: all text that is kept of a run, each
 // byte of it escaped.
-const maxPiece = 32 << 20
+const maxFrame = 32 << 20
 
 // writePiece writes a piece as its length in four bytes and then JSON.
-func writePiece(w io.Writer, t *flow.PeerText) error {
+func writeFrame(w io.Writer, t *flow.PeerText) error {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -24,13 +24,13 @@ func writePiece(w io.Writer, t *flow.PeerText) error {
 }
 
 // readPiece returns io.EOF at the end between two pieces.
-func readPiece(r io.Reader) (*flow.PeerText, error) {
+func readFrame(r io.Reader) (*flow.PeerText, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > maxPiece {
+	if n > maxFrame {
 		return nil, errors.New("a piece is too long")
 	}
 	data := make([]byte, n)
