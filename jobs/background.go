@@ -7,75 +7,113 @@ import (
 )
 
 const (
-	// lookEvery is the interval between checks whether something was written or
-	// is due.
+	// pollInterval is the interval at which pollers check whether they have a
+	// reason to query the database.
 	pollInterval = 250 * time.Millisecond
-	// idleLookEvery is the interval at which background work queries the database
-	// although nothing was heard of a change. It bounds how late work begins that
-	// another instance left behind.
+	// idlePollInterval is the interval at which pollers query the database without
+	// a reason. It bounds the delay of work that another instance left behind.
 	idlePollInterval = 5 * time.Second
 )
 
-// background is work that queries the database for something to do. It does so
-// when something was written, when work that it knows of is due, and otherwise
-// seldom, so that a server that nobody uses costs next to nothing.
-type poller struct {
-	// look does what there is to do, and returns when the earliest other work is
-	// due, or the zero time.
-	poll func(ctx context.Context) (next time.Time, err error)
-	// every is the shortest interval between looks that a change or due work
-	// causes.
-	minInterval time.Duration
-	wake        chan struct{} // has room for one; whoever sends causes a look
-
-	mu          sync.Mutex
-	lastChanges int64     // Store.Changes before the last look
-	next        time.Time // when the earliest known work is due
-	lastPoll    time.Time // end of the last look, by the monotonic clock
-	failed      bool
+// loop calls f at an interval until the Runner stops, and logs its errors.
+func (r *Runner) loop(ctx context.Context, interval time.Duration, f func(context.Context) error) {
+	r.loops.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			r.logLoopError(ctx, f(ctx))
+		}
+	})
 }
 
-// due reports whether to look again.
-func (b *poller) due(changes int64, now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	since := time.Since(b.lastPoll)
-	known := b.failed || changes != b.lastChanges || !b.next.IsZero() && !b.next.After(now)
-	if since < idlePollInterval && (!known || since < b.minInterval) {
+// logLoopError logs an error of background work unless it is due to the shutdown.
+func (r *Runner) logLoopError(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.log.Error("background work failed", "error", err)
+	}
+}
+
+// sleep waits for d and reports whether ctx is still alive afterwards.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
 		return false
 	}
-	b.lastChanges = changes
+}
+
+// poller queries the database for one sort of work. It does so after a write,
+// when work that it knows of is due, and otherwise every idlePollInterval, so
+// that an unused server costs next to nothing.
+type poller struct {
+	// poll does the work that is due and returns when the next is, or the zero time
+	// if there is none.
+	poll func(ctx context.Context) (next time.Time, err error)
+	// minInterval is the shortest time between two polls that have a reason.
+	minInterval time.Duration
+	wake        chan struct{} // of capacity one; a send causes a poll
+
+	mu          sync.Mutex
+	lastChanges int64     // Store.Changes before the last poll
+	next        time.Time // when the earliest known work is due
+	lastPoll    time.Time // end of the last poll, by the monotonic clock
+	failed      bool      // the last poll failed
+}
+
+func newPoller(minInterval time.Duration, poll func(context.Context) (time.Time, error)) *poller {
+	return &poller{poll: poll, minInterval: minInterval, wake: make(chan struct{}, 1)}
+}
+
+// due reports whether to poll, given the store's count of changes. If so, it
+// remembers the count: a change during the poll causes another one.
+func (p *poller) due(changes int64, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	elapsed := time.Since(p.lastPoll)
+	hasReason := p.failed || changes != p.lastChanges || !p.next.IsZero() && !p.next.After(now)
+	if elapsed < idlePollInterval && (!hasReason || elapsed < p.minInterval) {
+		return false
+	}
+	p.lastChanges = changes
 	return true
 }
 
-func (b *poller) finish(next time.Time, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.next, b.lastPoll, b.failed = next, time.Now(), err != nil
+func (p *poller) finish(next time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next, p.lastPoll, p.failed = next, time.Now(), err != nil
 }
 
-// startBackground runs background work until the Runner stops.
-func (r *Runner) startPollers(ctx context.Context, list ...*poller) {
-	for _, b := range list {
+// startPollers runs pollers until the Runner stops. Each has a goroutine of its
+// own, so that a slow one does not delay the others.
+func (r *Runner) startPollers(ctx context.Context, pollers ...*poller) {
+	for _, p := range pollers {
 		r.loops.Go(func() {
 			for {
 				select {
-				case <-b.wake:
+				case <-p.wake:
 				case <-ctx.Done():
 					return
 				}
-				next, err := b.poll(ctx)
-				if b.finish(next, err); err != nil && ctx.Err() == nil {
-					r.log.Error("background work", "error", err)
-				}
+				next, err := p.poll(ctx)
+				p.finish(next, err)
+				r.logLoopError(ctx, err)
 			}
 		})
 	}
 	r.loop(ctx, pollInterval, func(ctx context.Context) error {
 		changes, err := r.store.Changes(ctx)
-		for _, b := range list {
-			if err != nil || b.due(changes, r.now()) {
-				notify(b.wake)
+		for _, p := range pollers {
+			if err != nil || p.due(changes, r.now()) {
+				notify(p.wake)
 			}
 		}
 		return err

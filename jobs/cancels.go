@@ -7,11 +7,15 @@ import (
 	"sluice/flow"
 )
 
-// cancelPatience is how long an answer to a cancel is held for the run to end.
+// cancelWait is how long CancelRun waits for the run to end.
 const cancelWait = 2 * time.Second
 
-// CancelRun asks for the end of a run and returns it, ended if that did not
-// take long. A run that has ended stays as it is.
+// CancelRun requests the cancellation of a run and returns the run, in its final
+// state if it ends within cancelWait. A run that has already ended is returned
+// unchanged.
+//
+// The request is committed before any worker is told, so a crash in between
+// still cancels the run: its next worker reads the request.
 func (r *Runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
 	run, err := r.store.RequestCancel(ctx, ws, flowID, runID)
 	if err != nil || run.State.Ended() {
@@ -21,7 +25,7 @@ func (r *Runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow
 	return r.AwaitRun(ctx, ws, flowID, runID, cancelWait)
 }
 
-// cancelHere stops the run if a worker of this process has it in its hands.
+// signalCancel stops the run if a worker of this process has it.
 func (r *Runner) signalCancel(runID string) {
 	r.mu.Lock()
 	a := r.active[runID]
@@ -31,7 +35,8 @@ func (r *Runner) signalCancel(runID string) {
 	}
 }
 
-// hearCancels stops runs of this process that were canceled through another.
+// pollCancels stops runs of this process that were canceled through another
+// instance.
 func (r *Runner) pollCancels(ctx context.Context) error {
 	r.mu.Lock()
 	idle := len(r.active) == 0

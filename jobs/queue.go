@@ -25,65 +25,69 @@ const (
 	queueDeliveries = "deliveries"
 )
 
-// runArgs and deliveryArgs are what River keeps of a flow.Job.
+// runArgs and deliveryArgs are River's two kinds of jobs: River stores the flow.Job
+// as JSON.
 type (
 	runArgs      struct{ flow.Job }
 	deliveryArgs struct{ flow.Job }
 )
 
-// Kind is the name River keeps the job under.
+// Kind implements river.JobArgs.
 func (runArgs) Kind() string { return flow.JobRun }
 
-// Kind is the name River keeps the job under.
+// Kind implements river.JobArgs.
 func (deliveryArgs) Kind() string { return flow.JobDelivery }
 
-// Queue brings runs and deliveries to workers. It is the store's queue.
+// Queue distributes runs and deliveries to workers. It implements db.Queue, which
+// the store calls in and after its transactions.
 //
-// A run that this process may work on is handed to a goroutine in memory after
-// the commit: its row says who holds it, which is all that a recovery needs.
-// River's tables hold the other jobs: runs that any instance on PostgreSQL may
-// take, because the one that admitted them has no free worker, and one job per
-// delivery attempt. Those are inserted in the transaction that causes them.
+// A run that this process may work on is handed to a goroutine in memory after the
+// commit: its row records the holder, which is all that recovery needs. River's
+// tables hold the other jobs: runs that any instance on PostgreSQL may fetch,
+// because the one that admitted them has no free worker, and one job per delivery
+// attempt. Those are inserted in the transaction that causes them, so they exist
+// exactly if it commits.
 type Queue struct {
 	client client
 	insert func(ctx context.Context, tx any, runs, deliveries []flow.Job) error
 	wake   func(queue string)
-	// work begins a job and returns the rest of it. What it does itself is done
-	// before others can hear of the job.
+	// startJob starts a job and returns a function that does the rest. It is called
+	// before others can learn of the job.
 	startJob      func(j flow.Job) func(context.Context)
-	deliveriesDue chan struct{} // at most one notification that deliveries wait for slots
+	deliveriesDue chan struct{} // of capacity one; a send makes the Runner queue due deliveries
 
-	limit int64        // workers of this process; 0 without a limit: admission keeps to it on SQLite
-	inUse atomic.Int64 // workers that are reserved or at work
-	open  atomic.Bool
-	runs  sync.WaitGroup
-	ctx   context.Context // of runs that were handed over in memory
-	abort context.CancelFunc
+	limit   int64          // number of workers of this process; 0 on SQLite, where admission alone enforces it
+	inUse   atomic.Int64   // workers that are reserved or executing a run
+	open    atomic.Bool    // runs are accepted in memory
+	runs    sync.WaitGroup // runs that were handed over in memory
+	runsCtx context.Context
+	abort   context.CancelFunc // ends runsCtx
 }
 
-// client is what both instantiations of River's client share.
+// client is the part of river.Client[TTx] that does not depend on TTx, the
+// database's type of a transaction. Tests replace it.
 type client interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
 }
 
-// QueueConfig says where River keeps its jobs. Exactly one of SQLite and
-// Postgres is set.
+// QueueConfig configures a Queue. Exactly one of SQLite and Postgres is set.
 type QueueConfig struct {
-	SQLite   *sql.DB                                                 // the pool of the one writer connection
-	Write    func(ctx context.Context, fn func(*sql.Tx) error) error // joins the next group of writes on SQLite
+	SQLite   *sql.DB                                                 // pool of the only connection that writes
+	Write    func(ctx context.Context, fn func(*sql.Tx) error) error // runs fn in the next group commit on SQLite
 	Postgres *pgxpool.Pool
-	Workers  int // runs worked on at once
+	Workers  int // number of runs executed concurrently
 	Instance string
-	Poll     time.Duration // bound on how long a job can be overlooked if its notification is lost; default 5 s
+	Poll     time.Duration // interval at which River looks for jobs whose notification was lost; default 5 s
 	Log      *slog.Logger
 }
 
-// NewQueue makes a queue that is not started yet; jobs can be inserted.
+// NewQueue makes a queue that accepts jobs but does not fetch any until the Runner
+// starts it.
 func NewQueue(cfg QueueConfig) (*Queue, error) {
 	q := &Queue{wake: func(string) {}, deliveriesDue: make(chan struct{}, 1)}
-	q.ctx, q.abort = context.WithCancel(context.Background())
+	q.runsCtx, q.abort = context.WithCancel(context.Background())
 	if cfg.Postgres != nil {
 		q.limit = int64(cfg.Workers)
 		return q, q.usePostgres(cfg)
@@ -111,8 +115,9 @@ func (q *Queue) usePostgres(cfg QueueConfig) error {
 	return nil
 }
 
-// config turns off what River would do about time limits and stuck jobs: runs
-// have limits of their own and recovery knows better who is dead.
+// config returns River's configuration. Time limits and the rescue of stuck jobs
+// are turned off: runs have their own limits, and recovery knows from heartbeats
+// which workers are dead.
 func (q *Queue) config(cfg QueueConfig) *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, j *river.Job[runArgs]) error {
@@ -150,7 +155,8 @@ func (q *Queue) runJob(ctx context.Context, kind string, j flow.Job) {
 	q.startJob(j)(ctx)
 }
 
-// Take reserves a worker for a run.
+// Take reserves a worker of this process for a run and reports whether one was
+// free. Workers that the caller's transaction will release count as free.
 func (q *Queue) Take(freed int) bool {
 	if !q.open.Load() {
 		return false
@@ -162,17 +168,17 @@ func (q *Queue) Take(freed int) bool {
 	return true
 }
 
-// Return gives back workers that were reserved.
+// Return releases workers that were reserved with Take and are not needed.
 func (q *Queue) Return(n int) { q.inUse.Add(-int64(n)) }
 
-// Work hands runs to the reserved workers. Runs that come while the process
-// shuts down are handed back by their workers.
+// Work hands runs to the reserved workers. If the process is shutting down, the
+// workers hand the runs back.
 func (q *Queue) Work(runs []flow.Job) {
 	for _, j := range runs {
-		work := q.startJob(j)
+		execute := q.startJob(j)
 		q.runs.Go(func() {
 			defer q.inUse.Add(-1)
-			work(q.ctx)
+			execute(q.runsCtx)
 		})
 	}
 }
@@ -180,43 +186,28 @@ func (q *Queue) Work(runs []flow.Job) {
 // start makes River fetch jobs.
 func (q *Queue) start(ctx context.Context) error { return q.client.Start(ctx) }
 
-// stop takes no more jobs and waits for those that are worked on. When ctx
-// ends before they do, it aborts them and gives them until grace has passed.
+// stop fetches no more jobs and waits for those at work. If ctx ends first, it
+// aborts them and waits for at most grace.
 func (q *Queue) stop(ctx context.Context, grace time.Duration) error {
 	q.open.Store(false)
-	err := errors.Join(q.client.Stop(ctx), q.wait(ctx))
+	err := errors.Join(q.client.Stop(ctx), waitGroup(ctx, &q.runs))
 	if err == nil {
 		return nil
 	}
 	q.abort()
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	graceCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	return errors.Join(q.client.StopAndCancel(late), q.wait(late))
+	return errors.Join(q.client.StopAndCancel(graceCtx), waitGroup(graceCtx, &q.runs))
 }
 
-// wait waits for the runs that were handed over in memory.
-func (q *Queue) wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		q.runs.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// InsertTx adds jobs in the caller's transaction: a *sql.Tx on SQLite, a
-// pgx.Tx on PostgreSQL.
+// InsertTx inserts jobs in the caller's transaction: a *sql.Tx on SQLite, a pgx.Tx
+// on PostgreSQL.
 func (q *Queue) InsertTx(ctx context.Context, tx any, jobs []flow.Job) error {
 	runs, deliveries := splitByKind(jobs)
 	return q.insert(ctx, tx, runs, deliveries)
 }
 
-// Wake tells idle workers, after the commit, that there are jobs.
+// Wake notifies idle workers of committed jobs.
 func (q *Queue) Wake(jobs []flow.Job) {
 	runs, deliveries := splitByKind(jobs)
 	if len(runs) > 0 {
@@ -227,7 +218,7 @@ func (q *Queue) Wake(jobs []flow.Job) {
 	}
 }
 
-// WakeDeliveries makes the Runner assign slots for webhook attempts.
+// WakeDeliveries makes the Runner assign free slots to due deliveries.
 func (q *Queue) WakeDeliveries() { notify(q.deliveriesDue) }
 
 func splitByKind(jobs []flow.Job) (runs, deliveries []flow.Job) {
@@ -241,16 +232,16 @@ func splitByKind(jobs []flow.Job) (runs, deliveries []flow.Job) {
 	return runs, deliveries
 }
 
-// riverLog passes on what River warns of; its routine lines are noise here.
+// riverLog drops River's log lines below warnings: one per job would be noise.
 type riverLog struct{ slog.Handler }
 
-// Enabled keeps warnings and errors.
+// Enabled implements slog.Handler.
 func (h riverLog) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
 }
 
-// WithAttrs keeps the filter.
+// WithAttrs implements slog.Handler and keeps the filter.
 func (h riverLog) WithAttrs(a []slog.Attr) slog.Handler { return riverLog{h.Handler.WithAttrs(a)} }
 
-// WithGroup keeps the filter.
+// WithGroup implements slog.Handler and keeps the filter.
 func (h riverLog) WithGroup(n string) slog.Handler { return riverLog{h.Handler.WithGroup(n)} }

@@ -9,76 +9,85 @@ import (
 )
 
 const (
-	// reconcileEvery is the interval between comparisons of the tables with what
-	// this process has in hand.
+	// reconcileInterval is the interval between comparisons of the tables with the
+	// work that this process really has.
 	reconcileInterval = 3 * time.Second
-	// releaseLooks is how many consecutive comparisons must miss a hold before it
-	// is released: one may fall into the middle of a hand-over.
+	// releaseAfter is how many consecutive comparisons must miss a hold before it is
+	// released: a single one may fall into the middle of a hand-over.
 	releaseAfter = 2
-	// endLooks is how many consecutive comparisons may find a run that should
-	// have ended before it is taken from its holder, which ends it within
-	// abortPatience if it can.
+	// takeOverAfter is how many consecutive comparisons may find an overdue run
+	// before it is taken from its holder. A healthy holder ends such a run within
+	// abortTimeout.
 	takeOverAfter = 4
 )
 
-// reconcile compares what the tables say that this process works on with what
-// it has in hand, and what nobody works on at all. A connection that breaks
-// after a commit loses the answer, so that a job may be taken, or a run handed
-// over, without the taker ever hearing of it. Such work goes back to the queue.
+// reconciler compares what the tables say that this process works on with what
+// it really works on.
 //
-// It also ends runs that are past their deadline or were asked to cancel, and
-// that go on regardless, whoever holds them.
-func (r *Runner) reconcile() func(ctx context.Context) error {
-	looks, last := map[flow.Hold]int{}, time.Now()
-	return func(ctx context.Context) error {
-		if r.Draining() { // what is left is handed back at the end
-			return nil
-		}
-		holds, err := r.store.ListHolds(ctx, r.cfg.Instance)
-		if err != nil {
-			return err
-		}
-		if time.Since(last) > 2*r.cfg.Reconcile { // this process stood still, and hand-overs with it
-			clear(looks)
-		}
-		last = time.Now()
-		missed := r.unaccountedHolds(holds)
-		var lost []flow.Hold
-		for h := range missed {
-			missed[h] += looks[h]
-			switch {
-			case h.By != flow.HeldTooLong && missed[h] >= releaseAfter:
-				lost = append(lost, h)
-			case h.By == flow.HeldTooLong && missed[h] >= takeOverAfter:
-				r.endOverdueRun(ctx, h)
-			}
-		}
-		looks = missed
-		if len(lost) == 0 {
-			return nil
-		}
-		r.log.Warn("work that was taken, but that nobody has in hand, goes back to the queue", "count", len(lost), "first", lost[0].ID)
-		return r.store.ReleaseHolds(ctx, r.cfg.Instance, lost)
-	}
+// A connection that breaks after a commit loses the answer, so a job can be
+// fetched, or a run handed over, without the process ever learning of it. The
+// reconciler returns such work to the queue. It also ends runs that are past
+// their deadline or were canceled but continue anyway, whoever holds them.
+type reconciler struct {
+	*Runner
+	misses  map[flow.Hold]int // consecutive comparisons that found the hold unaccounted for
+	lastRun time.Time
 }
 
-// missing returns the holds that this process does not have in hand although
-// the tables say so, and those of no process, each once.
-func (r *Runner) unaccountedHolds(holds []flow.Hold) map[flow.Hold]int {
+func newReconciler(r *Runner) *reconciler {
+	return &reconciler{Runner: r, misses: map[flow.Hold]int{}, lastRun: time.Now()}
+}
+
+// run makes one comparison.
+func (c *reconciler) run(ctx context.Context) error {
+	if c.Draining() { // Drain hands back what is left
+		return nil
+	}
+	holds, err := c.store.ListHolds(ctx, c.cfg.Instance)
+	if err != nil {
+		return err
+	}
+	if time.Since(c.lastRun) > 2*c.cfg.Reconcile { // the process was frozen, and its hand-overs with it
+		clear(c.misses)
+	}
+	c.lastRun = time.Now()
+	misses := map[flow.Hold]int{}
+	var lost []flow.Hold
+	for h := range c.unaccountedHolds(holds) {
+		misses[h] = c.misses[h] + 1
+		switch {
+		case h.By != flow.HeldTooLong && misses[h] >= releaseAfter:
+			lost = append(lost, h)
+		case h.By == flow.HeldTooLong && misses[h] >= takeOverAfter:
+			c.endOverdueRun(ctx, h)
+		}
+	}
+	c.misses = misses
+	if len(lost) == 0 {
+		return nil
+	}
+	c.log.Warn("returning lost work to the queue", "count", len(lost), "first", lost[0].ID)
+	return c.store.ReleaseHolds(ctx, c.cfg.Instance, lost)
+}
+
+// unaccountedHolds returns the holds that the tables attribute to this process
+// although it does not have them, and all holds of other holders, each once.
+func (r *Runner) unaccountedHolds(holds []flow.Hold) map[flow.Hold]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	missed := map[flow.Hold]int{}
+	set := map[flow.Hold]bool{}
 	for _, h := range holds {
-		inHand := r.active[h.ID] != nil || r.sending[h.ID] > 0
-		if h.By != flow.HeldHere || !inHand {
-			missed[h] = 1
+		atWork := r.active[h.ID] != nil || r.sending[h.ID] > 0
+		if h.By != flow.HeldHere || !atWork {
+			set[h] = true
 		}
 	}
-	return missed
+	return set
 }
 
-// endLate takes a run that should have ended from its holder and works on it
-// only until it has ended, beside the workers, since all of those may be busy.
+// endOverdueRun takes a run that should have ended from its holder and executes
+// it only until it has ended. It uses a goroutine of its own because all workers
+// may be busy.
 func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,18 +97,20 @@ func (r *Runner) endOverdueRun(ctx context.Context, h flow.Hold) {
 	r.detached.Go(func() {
 		attempt, err := r.store.TakeHold(ctx, h.ID, h.Attempt)
 		if errors.Is(err, flow.ErrFenced) {
-			return // it has ended, or another instance ends it
+			return // it has ended, or another instance is ending it
 		}
 		if err != nil {
-			r.log.Error("a run that should have ended goes on", "run", h.ID, "error", err)
+			r.log.Error("cannot take over an overdue run", "run", h.ID, "error", err)
 			return
 		}
-		r.log.Warn("a run that should have ended was taken from its holder", "run", h.ID)
+		r.log.Warn("took an overdue run from its holder", "run", h.ID)
 		r.startJob(flow.Job{Kind: flow.JobRun, ID: h.ID, Attempt: attempt})(ctx)
 	})
 }
 
-// sends notes that an attempt at a delivery is in hand, until done is called.
+// trackDelivery notes that this process makes an attempt at a delivery, until
+// done is called. A delivery can be counted twice: after a takeover the old
+// attempt may still be ending.
 func (r *Runner) trackDelivery(deliveryID string) (done func()) {
 	add := func(n int) {
 		r.mu.Lock()

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// trialPatience bounds the trials of all suspects together.
+	// suspectTimeout bounds the retries of all suspects of one recovery together.
 	suspectTimeout = 30 * time.Second
-	// recoverEvery is the interval between searches for dead instances on
+	// recoverInterval is the interval between searches for dead instances on
 	// PostgreSQL.
 	recoverInterval = 5 * time.Second
-	// busyLookEvery is the interval between checks of the marks of busy runs on
-	// PostgreSQL.
+	// saveBusyInterval is the interval at which PostgreSQL is told which runs are at
+	// work.
 	saveBusyInterval = 250 * time.Millisecond
 )
 
-// recover returns the runs of dead workers to the queue and tries suspects in
-// the background.
+// recoverWork returns the runs of dead workers to the queue and retries suspects
+// in the background. A suspect is a run that may have crashed the process; see
+// flow.Suspect.
 func (r *Runner) recoverWork(ctx context.Context) error {
 	report, err := r.store.Recover(ctx, r.cfg.Instance)
 	if err != nil {
@@ -37,9 +38,10 @@ func (r *Runner) recoverWork(ctx context.Context) error {
 	return nil
 }
 
-// trySuspects tries suspects beside normal work, one group after the other,
-// unless trials are already in progress. If a crash ends a trial, its cause is
-// in that group, and the next start tries halves of the group.
+// retrySuspects retries suspects in parallel to normal work, one group after the
+// other, unless retries are already in progress. If one of them crashes the
+// process, the cause is in the group being retried, and the next start retries
+// halves of that group: a binary search across crashes.
 func (r *Runner) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +55,7 @@ func (r *Runner) retrySuspects(ctx context.Context, suspects []flow.Suspect) {
 		r.retryingSuspects = false
 		r.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			r.log.Error("try suspected runs", "error", err)
+			r.log.Error("cannot retry suspected runs", "error", err)
 		}
 	})
 }
@@ -68,7 +70,7 @@ func (r *Runner) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect
 	})
 	groups := flow.TrialGroups(suspects)
 	for _, group := range groups {
-		if r.Draining() { // the next start tries the remaining suspects
+		if r.Draining() { // the next start retries the rest
 			break
 		}
 		errs = append(errs, r.retrySuspectGroup(ctx, group, r.cfg.SuspectTimeout/time.Duration(len(groups))))
@@ -76,10 +78,10 @@ func (r *Runner) retrySuspectGroups(ctx context.Context, suspects []flow.Suspect
 	return errors.Join(errs...)
 }
 
-// tryGroup works on a group of suspects concurrently and returns once each of
-// them has recorded progress, ended or returned to the queue, or after the
-// patience. Unfinished runs continue.
-func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, patience time.Duration) error {
+// retrySuspectGroup works on the suspects of a group concurrently. It returns
+// once each of them has recorded progress, ended or returned to the queue, or
+// after the timeout. Runs that are still at work then continue.
+func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, timeout time.Duration) error {
 	ids := make([]string, len(group))
 	for i := range group {
 		ids[i] = group[i].RunID
@@ -88,31 +90,34 @@ func (r *Runner) retrySuspectGroup(ctx context.Context, group []flow.Suspect, pa
 	if err != nil || len(attempts) == 0 {
 		return err
 	}
-	r.log.Warn("runs were cut short by several crashes; trying them apart from the others", "runs", len(attempts), "first", ids[0])
-	patient, cancel := context.WithTimeout(ctx, patience)
+	r.log.Warn("retrying runs that were at work in several crashes, apart from other runs", "runs", len(attempts), "first", ids[0])
+	waitCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var cleared sync.WaitGroup
+	var waiting sync.WaitGroup
 	for _, s := range group {
-		if attempt, mine := attempts[s.RunID]; mine {
-			cleared.Go(func() { r.retrySuspect(ctx, patient, s, attempt) })
+		if attempt, claimed := attempts[s.RunID]; claimed {
+			waiting.Go(func() { r.retrySuspect(ctx, waitCtx, s, attempt) })
 		}
 	}
-	cleared.Wait()
+	waiting.Wait()
 	return nil
 }
 
-// takeSuspects has the store hand suspects over, as soon as it can be written
-// to: on SQLite nothing retries them before the next start.
+// claimSuspects has the store hand suspects over to this process. It retries
+// while the store cannot be written to: on SQLite nothing else would retry the
+// suspects before the next start. The result is keyed by run ID and lacks runs
+// that another instance has claimed.
 func (r *Runner) claimSuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
-	err = r.retry(ctx, "taking suspected runs", func() (err error) {
+	err = r.retry(ctx, "claiming suspected runs", func() (err error) {
 		attempts, err = r.store.TrySuspects(ctx, runIDs)
 		return err
 	})
 	return attempts, err
 }
 
-// try works on a suspect and returns once it is cleared or patient ends.
-func (r *Runner) retrySuspect(ctx, patient context.Context, s flow.Suspect, attempt int64) {
+// retrySuspect works on a suspect and returns once it is cleared or waitCtx ends.
+// Recorded progress clears a suspect: the store resets its count of crashes.
+func (r *Runner) retrySuspect(ctx, waitCtx context.Context, s flow.Suspect, attempt int64) {
 	w := r.broker.watch(s.RunID)
 	defer r.broker.removeWatcher(s.RunID, w)
 	done := make(chan struct{})
@@ -128,7 +133,7 @@ func (r *Runner) retrySuspect(ctx, patient context.Context, s flow.Suspect, atte
 			}
 		case <-done:
 			return
-		case <-patient.Done():
+		case <-waitCtx.Done():
 			return
 		case <-r.drain:
 			return
@@ -136,11 +141,12 @@ func (r *Runner) retrySuspect(ctx, patient context.Context, s flow.Suspect, atte
 	}
 }
 
-// poison ends a run that crashes the process.
+// failPoisoned fails a run that repeatedly crashes the process, without executing
+// any step of it.
 func (r *Runner) failPoisoned(ctx context.Context, s flow.Suspect) error {
 	attempts, err := r.claimSuspects(ctx, []string{s.RunID})
-	attempt, mine := attempts[s.RunID]
-	if err != nil || !mine {
+	attempt, claimed := attempts[s.RunID]
+	if err != nil || !claimed {
 		return err
 	}
 	err = r.executeRun(ctx, r.claim(s.RunID), flow.Job{ID: s.RunID, Attempt: attempt}, flow.Errorf(flow.CodePoisoned,
@@ -151,48 +157,63 @@ func (r *Runner) failPoisoned(ctx context.Context, s flow.Suspect) error {
 	return err
 }
 
-// waitTrials waits, once the Runner is draining, for the runs on trial, which
-// have no job in the queue.
-func (r *Runner) waitDetached(ctx context.Context) {
+// waitDetached waits for the runs that are executed outside the queue. Call it
+// only while the Runner is draining, when no others start.
+func (r *Runner) waitDetached(ctx context.Context) { _ = waitGroup(ctx, &r.detached) }
+
+// waitGroup waits for a group, or returns the error of ctx if that ends first.
+func waitGroup(ctx context.Context, group *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() {
-		r.detached.Wait()
+		group.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// saveBusy stores which runs were busy in two consecutive checks. Shorter work
-// is covered by the marks that a run's own writes store.
-func (r *Runner) saveBusy() func(ctx context.Context) error {
-	seen, saved := map[string]bool{}, map[string]bool{}
-	return func(ctx context.Context) error {
-		var begun, over []string
-		now := map[string]bool{}
-		for _, id := range r.cfg.Busy.Busy() {
-			now[id] = true
-			if seen[id] && !saved[id] {
-				begun = append(begun, id)
-			}
+// busySaver stores which runs are at work, so that after a crash other instances
+// can tell suspects from bystanders. On SQLite a memory-mapped file holds the
+// same marks.
+type busySaver struct {
+	*Runner
+	seen  map[string]bool // run IDs that were busy in the last check
+	saved map[string]bool // run IDs that are stored as busy
+}
+
+func newBusySaver(r *Runner) *busySaver {
+	return &busySaver{Runner: r, seen: map[string]bool{}, saved: map[string]bool{}}
+}
+
+// run makes one check. It stores runs that were busy in two consecutive checks;
+// shorter work is covered by the marks that a run's own writes store.
+func (b *busySaver) run(ctx context.Context) error {
+	var started, ended []string
+	busy := map[string]bool{}
+	for _, id := range b.cfg.Busy.Busy() {
+		busy[id] = true
+		if b.seen[id] && !b.saved[id] {
+			started = append(started, id)
 		}
-		for id := range saved {
-			if !now[id] {
-				over = append(over, id)
-			}
-		}
-		seen = now
-		if err := r.store.SaveBusy(ctx, begun, over); err != nil {
-			return err
-		}
-		for _, id := range begun {
-			saved[id] = true
-		}
-		for _, id := range over {
-			delete(saved, id)
-		}
-		return nil
 	}
+	for id := range b.saved {
+		if !busy[id] {
+			ended = append(ended, id)
+		}
+	}
+	b.seen = busy
+	if err := b.store.SaveBusy(ctx, started, ended); err != nil {
+		return err
+	}
+	for _, id := range started {
+		b.saved[id] = true
+	}
+	for _, id := range ended {
+		delete(b.saved, id)
+	}
+	return nil
 }

@@ -10,32 +10,35 @@ import (
 	"sluice/flow"
 )
 
-// work begins one job and returns the rest of it. Jobs never fail towards the
-// queue: runs record their own end, deliveries their own next attempt.
+// startJob starts one job and returns a function that does the rest of it. Jobs
+// never fail from the queue's point of view: a run records its own end, a delivery
+// its own next attempt.
 func (r *Runner) startJob(j flow.Job) func(context.Context) {
 	if j.Kind == flow.JobDelivery {
 		return func(ctx context.Context) { r.logJobError(ctx, j, r.deliver(ctx, j)) }
 	}
-	active := r.claim(j.ID) // before the run is read, so that no cancel falls in between
+	active := r.claim(j.ID) // before the run is read, so that no cancellation is missed in between
 	return func(ctx context.Context) { r.logJobError(ctx, j, r.executeRun(ctx, active, j, nil)) }
 }
 
-// report logs why a job failed. A fenced job belongs to another worker by now.
+// logJobError logs why a job failed, unless it was fenced: then the job belongs to
+// another worker and the failure is expected.
 func (r *Runner) logJobError(ctx context.Context, j flow.Job, err error) {
 	if err != nil && !errors.Is(err, flow.ErrFenced) && ctx.Err() == nil {
-		r.log.Error("job", "kind", j.Kind, "id", j.ID, "error", err)
+		r.log.Error("job failed", "kind", j.Kind, "id", j.ID, "error", err)
 	}
 }
 
-// carry takes a run from where it stands until it ends, waits, or must be
-// handed back. It fails the run if end is set.
-func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, end *flow.Error) (err error) {
+// executeRun continues a run from its recorded state until it ends, waits, or must
+// be handed back. If failure is set, it fails the run without executing steps.
+func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, failure *flow.Error) error {
 	runID, attempt := j.ID, j.Attempt
 	defer r.release(runID, active)
-	outcome, plan := flow.HandedBack, (*flow.Plan)(nil)
-	if plan, err = r.loadPlan(ctx, j.Run, runID, attempt); err == nil {
-		if end != nil {
-			plan.Fail(end)
+	outcome := flow.HandedBack
+	plan, err := r.loadPlan(ctx, j.Run, runID, attempt)
+	if err == nil {
+		if failure != nil {
+			plan.Fail(failure)
 		}
 		outcome, err = r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.drain})
 	}
@@ -53,16 +56,17 @@ func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error
 	cause := flow.Errorf(flow.CodeInternal, "The data of this run cannot be read or stored, so the run failed. The log has the details.")
 	run, err := r.store.FailRun(ctx, runID, attempt, cause)
 	if err != nil {
-		return fmt.Errorf("give up %s: %w", runID, err)
+		return fmt.Errorf("fail run %s: %w", runID, err)
 	}
 	r.broker.publish(&flow.RunWrite{Run: run, End: true})
 	r.runEnded(run)
 	return nil
 }
 
-// prepare reads a run, unless it is fresh, and plans how it goes on.
+// loadPlan reads a run and plans the rest of it. A fresh run, one that this
+// process has just accepted, is not read again; fresh is nil for others.
 func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *flow.Plan, err error) {
-	err = r.retry(ctx, "preparing "+runID, func() (err error) {
+	err = r.retry(ctx, "loading run "+runID, func() (err error) {
 		run, steps := fresh, []flow.Step(nil)
 		if run == nil {
 			if run, steps, err = r.store.LoadRun(ctx, runID, attempt); err != nil {
@@ -76,30 +80,8 @@ func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, at
 	return plan, err
 }
 
-// again retries transient failures until ctx ends or the process shuts down,
-// because this job is the only one for its run or delivery. A permanent error
-// is returned after a few tries.
-func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
-	permanent := 0
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := f()
-		if flow.IsPermanent(err) {
-			permanent++
-		}
-		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil || r.Draining() || permanent == flow.PermanentTries {
-			return err
-		}
-		r.log.Error("trying again", "what", what, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		case <-r.drain: // one last try
-		}
-	}
-}
-
-// plan prepares a run to go on. A document that this version of Sluice cannot
-// run any more ends the run with a reason.
+// newPlan plans the rest of a run. The plan of a document that this version of
+// Sluice cannot run fails the run with the reason.
 func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
 	c, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash)
 	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -117,6 +99,8 @@ func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) 
 	return flow.NewPlan(c.graph, run, steps, reuse), nil
 }
 
+// reusableSteps returns the parent's results that a rerun may take over; nil if
+// the run is not a rerun.
 func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow.Reuse, error) {
 	if run.ParentRunID == "" {
 		return nil, nil
@@ -125,15 +109,15 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *flow.Graph
 	if err != nil {
 		return nil, fmt.Errorf("read the steps of %s: %w", run.ParentRunID, err)
 	}
-	there, err := r.stepsWithFiles(ctx, run.WorkspaceID, steps)
+	steps, err = r.stepsWithFiles(ctx, run.WorkspaceID, steps)
 	if err != nil {
-		return nil, fmt.Errorf("look for the files of %s: %w", run.ParentRunID, err)
+		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
 	}
-	return flow.NewReuse(g, there, run.RerunFrom), nil
+	return flow.NewReuse(g, steps, run.RerunFrom), nil
 }
 
-// stepsWithFiles leaves out the steps that gave files which are gone: they run
-// again.
+// stepsWithFiles drops the steps whose output files have been erased, so that they
+// run again.
 func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Step) ([]flow.Step, error) {
 	var ids []string
 	for i := range steps {
@@ -151,7 +135,8 @@ func (r *Runner) stepsWithFiles(ctx context.Context, ws string, steps []flow.Ste
 	}), nil
 }
 
-// take notes that a worker has the run in its hands.
+// claim registers a run as being executed by this process, so that cancellations
+// reach it and readers get its text.
 func (r *Runner) claim(runID string) *activeRun {
 	a := &activeRun{cancel: make(chan struct{}), live: r.broker.workerStarted(runID)}
 	r.mu.Lock()
@@ -160,6 +145,7 @@ func (r *Runner) claim(runID string) *activeRun {
 	return a
 }
 
+// release undoes claim, unless a newer attempt at the run has replaced it.
 func (r *Runner) release(runID string, a *activeRun) {
 	r.broker.workerStopped(runID, a.live)
 	r.mu.Lock()
@@ -169,16 +155,16 @@ func (r *Runner) release(runID string, a *activeRun) {
 	}
 }
 
-// giveBack remembers a run that is to be queued again when this process has
-// stopped working.
+// handBackLater remembers a run that Drain returns to the queue once this process
+// has stopped working.
 func (r *Runner) handBackLater(runID string, attempt int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.handBack[runID] = attempt
 }
 
-// WriteRun records progress and then tells those who wait. It is the journal
-// that the engine writes to.
+// WriteRun implements flow.Journal: it commits the engine's progress and then
+// notifies readers.
 func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	if err := r.store.WriteRun(ctx, w); err != nil {
 		return err
@@ -190,10 +176,33 @@ func (r *Runner) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	return nil
 }
 
-// ended records the end of a run.
+// runEnded counts a run whose end is committed.
 func (r *Runner) runEnded(run *flow.Run) {
 	if !run.Save {
 		r.hasUnsaved.Store(true)
 	}
 	r.cfg.Observe(Observation{Run: run, Latency: max(0, run.EndedAt.Sub(run.CreatedAt))})
+}
+
+// retry calls f until it succeeds, with exponential back-off. It gives up when ctx
+// ends or the process shuts down, but not on transient errors: this job is the
+// only one for its run or delivery, so giving up would leave that stuck. A
+// permanent error is returned after flow.PermanentTries.
+func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
+	permanent := 0
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := f()
+		if flow.IsPermanent(err) {
+			permanent++
+		}
+		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil || r.Draining() || permanent == flow.PermanentTries {
+			return err
+		}
+		r.log.Error("retrying", "what", what, "error", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		case <-r.drain: // makes a last attempt
+		}
+	}
 }

@@ -5,40 +5,45 @@ import (
 	"time"
 )
 
-// Sizes of batches: small enough that callers do not feel them.
 const (
+	// dueBatch and expireBatch bound how many rows one transaction changes, so that
+	// callers who wait for the writer do not notice.
 	dueBatch    = 500
 	expireBatch = 200
-	// tombstones are what erased runs leave; they go after this time.
+	// tombstoneAge is how long the row of an erased run is kept. It answers requests
+	// for the run with the reason why its content is gone.
 	tombstoneAge    = 400 * 24 * time.Hour
 	cleanUpInterval = time.Second
-	// dropEvery is the interval at which records are removed that nothing reads
-	// any more, such as idempotency keys of yesterday.
+	// pruneInterval is the interval at which records are removed that nothing reads
+	// any more, such as expired idempotency keys.
 	pruneInterval = time.Minute
 )
 
-// takeDue moves due waiting runs to the queue and admits queued runs. next is
-// when the earliest of the other waiting runs is due.
+// queueDueRuns moves waiting runs that are due to the queue and admits queued
+// runs. It returns when the next waiting run is due.
 func (r *Runner) queueDueRuns(ctx context.Context) (next time.Time, err error) {
 	for {
-		wakes, next, err := r.store.DueWakes(ctx, r.now(), dueBatch)
+		woken, next, err := r.store.DueWakes(ctx, r.now(), dueBatch)
 		if err != nil {
 			return next, err
 		}
 		admitted, err := r.store.AdmitRuns(ctx, dueBatch)
-		if err != nil || wakes+admitted < dueBatch {
+		if err != nil || woken+admitted < dueBatch {
 			return next, err
 		}
 	}
 }
 
-// tidy erases what need not be kept any longer.
+// cleanUp erases runs, files and records that have expired.
 func (r *Runner) cleanUp(ctx context.Context) (next time.Time, err error) {
 	if err = r.store.FoldUsage(ctx); err == nil {
 		err = r.eraseUnsaved(ctx)
 	}
 	if err == nil {
-		err = r.expire(ctx)
+		err = r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) })
+	}
+	if err == nil {
+		err = r.cleanUpFiles(ctx)
 	}
 	if err == nil && time.Since(r.lastPrune) >= pruneInterval {
 		if err = r.prune(ctx); err == nil {
@@ -48,26 +53,19 @@ func (r *Runner) cleanUp(ctx context.Context) (next time.Time, err error) {
 	return time.Time{}, err
 }
 
-// eraseUnsaved erases runs that were started with save: false.
+// eraseUnsaved erases ended runs that were started with save: false.
 func (r *Runner) eraseUnsaved(ctx context.Context) error {
-	if r.hasUnsaved.Swap(false) {
-		if err := r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, expireBatch) }); err != nil {
-			r.hasUnsaved.Store(true)
-			return err
-		}
+	if !r.hasUnsaved.Swap(false) {
+		return nil
 	}
-	return nil
+	err := r.inBatches(ctx, func() (int, error) { return r.store.EraseUnsaved(ctx, expireBatch) })
+	if err != nil {
+		r.hasUnsaved.Store(true)
+	}
+	return err
 }
 
-// expire erases runs and files whose time is over.
-func (r *Runner) expire(ctx context.Context) error {
-	if err := r.inBatches(ctx, func() (int, error) { return r.store.ExpireRuns(ctx, r.now(), expireBatch) }); err != nil {
-		return err
-	}
-	return r.cleanUpFiles(ctx)
-}
-
-// drop removes records that nothing reads any more.
+// prune removes records that nothing reads any more.
 func (r *Runner) prune(ctx context.Context) error {
 	if err := r.inBatches(ctx, func() (int, error) { return r.store.DropStale(ctx, r.now(), expireBatch) }); err != nil {
 		return err
@@ -77,14 +75,15 @@ func (r *Runner) prune(ctx context.Context) error {
 	})
 }
 
-// batches erases batch after batch at half duty: it rests as long as each took.
+// inBatches erases batch after batch until one is not full. It rests after each
+// for as long as the batch took, which leaves half of the time to other writers.
 func (r *Runner) inBatches(ctx context.Context, erase func() (int, error)) error {
 	for {
-		begun := time.Now()
+		start := time.Now()
 		n, err := erase()
 		if err != nil || n < expireBatch {
 			return err
 		}
-		sleep(ctx, time.Since(begun))
+		sleep(ctx, time.Since(start))
 	}
 }
