@@ -146,6 +146,8 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 	}
 }
 
+// runJob executes a job that River fetched. Such runs count as workers in use, so
+// that no more runs are handed over in memory than the limit allows.
 func (q *Queue) runJob(ctx context.Context, kind string, j flow.Job) {
 	j.Kind = kind
 	if kind == flow.JobRun {

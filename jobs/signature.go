@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// signAll is the webhook-signature header with one signature for each secret:
-// a receiver that knows any of them is content.
+// signAll returns the webhook-signature header: one signature per secret,
+// separated by spaces. A receiver accepts the message if it knows any of them.
 func signAll(secrets []string, id string, at time.Time, body []byte) string {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
@@ -19,8 +19,9 @@ func signAll(secrets []string, id string, at time.Time, body []byte) string {
 	return strings.Join(signatures, " ")
 }
 
-// sign is a signature of Standard Webhooks 1.0.0: HMAC-SHA256 over
-// id.timestamp.body, in base64, marked with its version.
+// sign returns a signature as Standard Webhooks 1.0.0 defines it: the version v1,
+// a comma, and the base64 of HMAC-SHA256 over "id.timestamp.body", where the
+// timestamp is in seconds since 1970.
 func sign(secret, id string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, signingKey(secret))
 	mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
@@ -28,8 +29,8 @@ func sign(secret, id string, at time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signingKey decodes whsec_ and base64, as the standard writes secrets; any
-// other text is used as it is.
+// signingKey decodes a secret in the standard's form, whsec_ and base64. Any other
+// text is used as the key itself.
 func signingKey(secret string) []byte {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {

@@ -10,7 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// judge says what is wrong with an answer; nothing if it is 2xx.
+// checkResponse returns why a response counts as a failure, as the delivery log
+// shows it, or empty values if its status is 2xx.
 func checkResponse(resp *http.Response) (string, flow.Cause) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
@@ -23,53 +24,54 @@ func checkResponse(resp *http.Response) (string, flow.Cause) {
 	return "", ""
 }
 
-// longestAddress is how much of a redirect's address is shown, in bytes.
+// maxShownURL bounds the bytes of a redirect's address that the log shows.
 const maxShownURL = 300
 
-// finalAddress says where a redirect leads, without its query: that may hold
-// what the receiver means for us alone.
+// redirectTarget returns " to " and where a redirect leads, or "" if the address is
+// missing or unfit to be shown. The query is left out: it may hold secrets.
 func redirectTarget(resp *http.Response) string {
-	to, err := resp.Location()
-	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+	u, err := resp.Location()
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	to.User, to.RawQuery, to.Fragment = nil, "", ""
-	if text := to.String(); len(text) <= maxShownURL {
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if text := u.String(); len(text) <= maxShownURL {
 		return " to " + text
 	}
 	return ""
 }
 
-// connectionCause tells what kept an answer from coming.
+// connectionCause classifies why no response arrived.
 func connectionCause(err error) flow.Cause {
-	var slow interface{ Timeout() bool }
+	var timeout interface{ Timeout() bool }
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
 		return flow.CauseTLS
-	case errors.As(err, &slow) && slow.Timeout():
+	case errors.As(err, &timeout) && timeout.Timeout():
 		return flow.CauseTimeout
 	}
 	return flow.CauseConnection
 }
 
-// sentence is an error as the delivery log shows it. Errors that were not made
-// for people may hold addresses of the network inside, so they stay private.
+// publicError returns an error as the delivery log shows it. Errors without a
+// message for users may hold addresses of the internal network, so they are
+// replaced.
 func publicError(err error) string {
-	var told interface{ Sentence() string }
-	if errors.As(err, &told) {
-		return told.Sentence()
+	var public interface{ Sentence() string }
+	if errors.As(err, &public) {
+		return public.Sentence()
 	}
 	return "The request could not be sent."
 }
 
-// shownResponse is the beginning of an answer as the log keeps it, without the
-// secrets that the receiver may have sent back.
+// loggedResponse returns the beginning of a response as the log keeps it, without
+// the secrets that the receiver may have sent back.
 func loggedResponse(b []byte, secrets []string) string {
 	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
-	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL keeps no NUL in a text
+	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL rejects NUL in text
 	if len(s) > maxLoggedResponse {
 		s = strings.ToValidUTF8(s[:maxLoggedResponse], "")
 	}
