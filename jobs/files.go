@@ -13,42 +13,45 @@ import (
 const (
 	// maxFiles bounds the files in the inputs of one run.
 	maxFiles = 1000
-	// sweepEvery is how often what crashes left of files is looked for.
+	// sweepInterval is the interval between searches for content that crashes left
+	// behind.
 	sweepInterval = time.Hour
-	// orphanAge is how old such content must be: it might just be being saved.
+	// minOrphanAge is the age from which content without a row counts as orphaned.
+	// Younger content may belong to an upload in progress.
 	minOrphanAge = time.Hour
 )
 
-// fileCheck looks up the files in the inputs of one run.
+// fileChecker checks the files in the inputs of one run.
 type fileChecker struct {
-	r      *Runner
-	ws     string
-	key    *flow.Key
-	given  map[string]any // what the caller gave; the rest is the flow's own or the parent's
-	found  map[string]*flow.File
-	usable map[string]bool
+	r       *Runner
+	ws      string
+	key     *flow.Key      // that starts the run; nil for a user
+	given   map[string]any // inputs from the caller; others are the flow's defaults or the parent's
+	found   map[string]*flow.File
+	allowed map[string]bool // file IDs that the key may or may not use
 }
 
-// resolveFiles replaces every file in the values by what the store knows of
-// it, whatever the caller wrote, and lists their IDs. To the problems it adds
-// files that are not there, another's, or not accepted.
+// resolveFiles replaces every file in the values by the stored file's metadata,
+// whatever metadata the caller sent, and returns the IDs without duplicates. It
+// appends a problem for each input with a file that is missing, not accessible or
+// of a type that the input does not accept.
 func (r *Runner) resolveFiles(ctx context.Context, s flow.Start, inputs []flow.Input, values map[string]any, problems []flow.Problem) (ids []string, _ []flow.Problem, err error) {
-	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, usable: map[string]bool{}}
+	c := &fileChecker{r: r, ws: s.WorkspaceID, key: s.Key, given: s.Given, found: map[string]*flow.File{}, allowed: map[string]bool{}}
 	for i := range inputs {
 		in := &inputs[i]
-		own := flow.FileIDs(values[in.Name])
-		if len(own) == 0 || hasProblem(problems, in) {
+		inputIDs := flow.FileIDs(values[in.Name])
+		if len(inputIDs) == 0 || hasProblem(problems, in) {
 			continue
 		}
-		if ids = append(ids, own...); len(ids) > maxFiles {
+		if ids = append(ids, inputIDs...); len(ids) > maxFiles {
 			return nil, append(problems, tooManyFiles(in)), nil
 		}
-		bad, err := c.check(ctx, in, values[in.Name], own)
+		problem, err := c.check(ctx, in, values[in.Name], inputIDs)
 		if err != nil {
 			return nil, nil, err
 		}
-		if bad != nil {
-			problems = append(problems, *bad)
+		if problem != nil {
+			problems = append(problems, *problem)
 			continue
 		}
 		values[in.Name] = flow.MapFiles(values[in.Name], func(id string, _ map[string]any) map[string]any { return c.found[id].Value() })
@@ -65,7 +68,7 @@ func tooManyFiles(in *flow.Input) flow.Problem {
 	return flow.Problem{Pointer: flow.Pointer(in.Name), Code: "too_large", Node: in.Node, Detail: fmt.Sprintf("a run takes at most %d files", maxFiles)}
 }
 
-// check finds what is wrong with the files of one input, one problem at most.
+// check returns the first problem with the files of an input, or nil.
 func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids []string) (*flow.Problem, error) {
 	files, err := c.r.store.FindFiles(ctx, c.ws, ids)
 	if err != nil {
@@ -91,21 +94,24 @@ func (c *fileChecker) check(ctx context.Context, in *flow.Input, value any, ids 
 	return nil, nil
 }
 
-// may tells whether a file is there for whoever starts the run. A file of the
-// flow itself, or of the run that is run again, comes with it for everybody.
+// mayUse reports whether the caller may use a file; f is nil if it does not exist.
+// Everybody who may start the flow may use the files of its defaults and, in a
+// rerun, those of the parent's inputs.
 func (c *fileChecker) mayUse(ctx context.Context, f *flow.File, given bool) (bool, error) {
-	if f == nil || c.key == nil || !given || c.usable[f.ID] {
+	if f == nil || c.key == nil || !given || c.allowed[f.ID] {
 		return f != nil, nil
 	}
 	uses, err := c.r.store.FileUses(ctx, c.ws, f.ID)
 	if err != nil {
 		return false, err
 	}
-	c.usable[f.ID] = flow.MayUseFile(c.key, f, uses)
-	return c.usable[f.ID], nil
+	c.allowed[f.ID] = flow.MayUseFile(c.key, f, uses)
+	return c.allowed[f.ID], nil
 }
 
-// lostFile is the refusal of a run whose file was erased while it was started.
+// fileErasedError replaces the store's "not found" for a run whose file was erased
+// between the check of its inputs and the commit. Other errors are returned
+// unchanged.
 func fileErasedError(err error, files []string) error {
 	if len(files) == 0 || !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return err
@@ -113,13 +119,13 @@ func fileErasedError(err error, files []string) error {
 	return flow.Errorf(flow.CodeInputInvalid, "A file of the inputs was erased while the run was being started. Upload it again with POST /v1/files.")
 }
 
-// tidyFiles erases uploads that nobody used and removes the content of what is
-// erased, and once in a while what crashes left behind.
+// cleanUpFiles removes the content of erased files and, every sweepInterval, erases
+// unused uploads and content that crashes left behind.
 func (r *Runner) cleanUpFiles(ctx context.Context) error {
 	if err := r.inBatches(ctx, func() (int, error) { return r.store.RemoveErasedFiles(ctx, expireBatch) }); err != nil {
 		return err
 	}
-	if since := r.now().Sub(r.lastSweep); !r.lastSweep.IsZero() && since.Abs() < sweepInterval {
+	if elapsed := r.now().Sub(r.lastSweep); !r.lastSweep.IsZero() && elapsed.Abs() < sweepInterval { // Abs: the clock may be set back
 		return nil
 	}
 	if err := r.inBatches(ctx, func() (int, error) { return r.store.ExpireFiles(ctx, r.now(), expireBatch) }); err != nil {

@@ -5,83 +5,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"sluice/flow"
 )
 
-// StartRun accepts a run: its version is found, its inputs are checked, and it
-// is written down together with its job before this returns. With Start.Wait
-// the answer is held until the run has ended.
+// StartRun starts a run: it resolves the document, checks the inputs and commits
+// the run together with its job. With Start.Wait it then waits for the run to end.
 func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, error) {
-	started, err := r.start(ctx, s)
-	r.observeRejection(err)
-	return started, err
+	return r.acceptOnce(ctx, s, func() (flow.Started, error) {
+		for {
+			started, err := r.startNew(ctx, s)
+			if !errors.Is(err, flow.ErrFlowOutdated) || ctx.Err() != nil {
+				return started, err
+			}
+		}
+	})
 }
 
-// refused counts a start that did not become a run.
-func (r *Runner) observeRejection(err error) {
-	if e, ok := errors.AsType[*flow.Error](err); ok {
-		r.cfg.Observe(Observation{Refused: e.Code})
-	}
-}
-
-func (r *Runner) start(ctx context.Context, s flow.Start) (flow.Started, error) {
+// acceptOnce calls start, unless this instance accepts no runs or the request
+// repeats an earlier one. It counts rejections.
+func (r *Runner) acceptOnce(ctx context.Context, s flow.Start, start func() (flow.Started, error)) (started flow.Started, err error) {
+	defer func() {
+		if e, ok := errors.AsType[*flow.Error](err); ok {
+			r.cfg.Observe(Observation{Refused: e.Code})
+		}
+	}()
 	if err := r.checkAccepting(); err != nil {
 		return flow.Started{}, err
 	}
 	if started, found, err := r.replay(ctx, s); found || err != nil {
 		return started, err
 	}
-	for {
-		started, err := r.startLatest(ctx, s)
-		if !errors.Is(err, flow.ErrFlowOutdated) || ctx.Err() != nil {
-			return started, err
-		}
-	}
+	return start()
 }
 
-func (r *Runner) startLatest(ctx context.Context, s flow.Start) (flow.Started, error) {
-	run := r.newRun(s)
-	var n flow.NewRun
-	c, err := r.resolveDocument(ctx, s, &run, &n)
-	if err != nil {
-		return flow.Started{}, err
-	}
-	if err := r.addPinnedSteps(ctx, s, &run, &n, c.graph); err != nil {
-		return flow.Started{}, err
-	}
-	files, err := r.setInputs(ctx, s, &run, requiredInputs(c, n.Steps), s.Given, "")
-	if err != nil && n.Live { // what was wrong with the inputs may have been the remembered version
-		err = cmp.Or(r.store.CheckLiveVersion(ctx, s.WorkspaceID, s.FlowID, run.Version), err)
-	}
-	if err != nil {
-		return flow.Started{}, err
-	}
-	n.Files = append(n.Files, files...)
-	return r.createRun(ctx, s, run, n, c)
-}
-
-// takeInputs checks what was given and makes it the inputs of the run. It
-// returns the IDs of the files in them; problems are below a pointer.
-func (r *Runner) setInputs(ctx context.Context, s flow.Start, run *flow.Run, inputs []flow.Input, given map[string]any, below string) (files []string, err error) {
-	values, problems := flow.CheckInputs(inputs, given, s.Coerce)
-	if files, problems, err = r.resolveFiles(ctx, s, inputs, values, problems); err != nil {
-		return nil, fmt.Errorf("look up the files of the inputs: %w", err)
-	}
-	if len(problems) > 0 {
-		for i := range problems {
-			problems[i].Pointer = below + problems[i].Pointer
-		}
-		return nil, &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems), Fields: problems}
-	}
-	run.Inputs = values
-	return files, nil
-}
-
-// replay answers a repeated request with the run that the first one started,
-// whatever became of the flow since.
+// replay answers a repeated request, one with the same idempotency key and
+// fingerprint, with the run that the first one started. The flow's current state
+// does not matter.
 func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started, found bool, err error) {
 	if s.IdempotencyKey == "" {
 		return started, false, nil
@@ -90,25 +51,41 @@ func (r *Runner) replay(ctx context.Context, s flow.Start) (started flow.Started
 	if err != nil || run == nil {
 		return started, false, err
 	}
-	started = flow.Started{Run: run, Replayed: true}
-	if s.Wait > 0 {
-		started.Run, err = r.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, s.Wait)
-	}
+	started, err = r.awaitReplayed(ctx, run, s.Wait)
 	return started, true, err
 }
 
-func drainingError() error {
-	return &flow.Error{Code: flow.CodeDraining, Message: "This instance is shutting down. Try again in a moment.", Retryable: true, After: time.Second}
-}
-
-func inputsErrorMessage(problems []flow.Problem) string {
-	if len(problems) == 1 {
-		return "An input is not right: " + problems[0].Detail + "."
+// awaitReplayed waits for the end of a run that an earlier request started.
+func (r *Runner) awaitReplayed(ctx context.Context, run *flow.Run, wait time.Duration) (started flow.Started, err error) {
+	if wait > 0 {
+		run, err = r.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, wait)
 	}
-	return fmt.Sprintf("%d inputs are not right; errors lists each of them.", len(problems))
+	return flow.Started{Run: run, Replayed: true}, err
 }
 
-func (r *Runner) newRun(s flow.Start) flow.Run {
+// startNew makes one attempt at a start. It returns flow.ErrFlowOutdated if the
+// cached live version was no longer live at the commit.
+func (r *Runner) startNew(ctx context.Context, s flow.Start) (flow.Started, error) {
+	n := r.newRun(s)
+	c, err := r.resolveDocument(ctx, s, n)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	if err := r.addPinnedSteps(ctx, s, n, c.graph); err != nil {
+		return flow.Started{}, err
+	}
+	err = r.setInputs(ctx, s, n, requiredInputs(c, n.Steps), s.Given, "")
+	if err != nil && n.Live { // the inputs may be right for the new live version
+		err = cmp.Or(r.store.CheckLiveVersion(ctx, s.WorkspaceID, s.FlowID, n.Run.Version), err)
+	}
+	if err != nil {
+		return flow.Started{}, err
+	}
+	return r.createRun(ctx, s, n, c)
+}
+
+// newRun returns a run that still lacks its document and inputs.
+func (r *Runner) newRun(s flow.Start) *flow.NewRun {
 	run := flow.Run{
 		ID: r.ids.New(flow.PrefixRun), WorkspaceID: s.WorkspaceID, FlowID: s.FlowID,
 		State: flow.RunQueued, Trigger: s.Trigger, UserID: s.UserID, Metadata: s.Options.Metadata,
@@ -120,20 +97,24 @@ func (r *Runner) newRun(s flow.Start) flow.Run {
 	if run.Timeout <= 0 {
 		run.Timeout = flow.RunTimeout
 	}
-	return run
+	n := &flow.NewRun{Run: run, IdempotencyKey: s.IdempotencyKey, Fingerprint: s.Fingerprint, Key: s.Key}
+	if w := s.Options.Webhook; w != nil {
+		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
+	}
+	return n
 }
 
-// choose finds the document to run: the live version, a numbered one, or the
-// draft as it is now, whose text must be stored with the run.
-func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun) (c *compiledDocument, err error) {
+// resolveDocument finds the document to run and sets it in the new run: the live
+// version, a numbered version, or the current draft.
+func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, n *flow.NewRun) (*compiledDocument, error) {
 	if !s.Options.Draft && s.Trial == nil && s.Options.Version == 0 {
-		live, ok, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
+		live, cached, err := r.store.RecentLiveVersion(ctx, s.WorkspaceID, s.FlowID)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			run.Version, run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
-			return r.documents.find(ctx, s.WorkspaceID, run.DocumentHash)
+		if cached {
+			n.Run.Version, n.Run.DocumentHash, n.Live = live.Number, live.DocumentHash, true
+			return r.documents.find(ctx, s.WorkspaceID, live.DocumentHash)
 		}
 	}
 	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
@@ -141,128 +122,74 @@ func (r *Runner) resolveDocument(ctx context.Context, s flow.Start, run *flow.Ru
 		return nil, err
 	}
 	switch {
-	case !f.ArchivedAt.IsZero(): // as everywhere: it is not there any more, its runs are
+	case !f.ArchivedAt.IsZero(): // an archived flow can be found only through its runs
 		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
 	case s.Options.Draft || s.Trial != nil:
-		n.Document, c, err = r.useDraft(s, f, run)
-		return c, err
+		return r.useDraft(s, f, n)
 	case s.Options.Version != 0 && s.Options.Version != f.LiveVersion:
 		v, err := r.store.FindVersion(ctx, s.WorkspaceID, s.FlowID, s.Options.Version)
 		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 			return nil, optionError(flow.Pointer(flow.ReservedInput, "version"), "unknown", fmt.Sprintf("this flow has no version %d", s.Options.Version))
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, err
 		}
-		run.Version, run.DocumentHash = v.Number, v.DocumentHash
+		n.Run.Version, n.Run.DocumentHash = v.Number, v.DocumentHash
 	case f.LiveVersion == 0:
 		return nil, flow.Errorf(flow.CodeNotPublished, "This flow has no published version. Publish it, then start it again.")
 	default:
-		run.Version, run.DocumentHash = f.LiveVersion, f.LiveHash
+		n.Run.Version, n.Run.DocumentHash = f.LiveVersion, f.LiveHash
 	}
-	return r.documents.find(ctx, s.WorkspaceID, run.DocumentHash)
+	return r.documents.find(ctx, s.WorkspaceID, n.Run.DocumentHash)
 }
 
+// optionError rejects an option of a start; pointer is a JSON Pointer into the
+// request.
 func optionError(pointer, code, detail string) error {
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: "An option is not right: " + detail + ".", Fields: []flow.Problem{{Pointer: pointer, Code: code, Detail: detail}}}
 }
 
-// accept writes the run down. Who waits for its end is registered first, so
-// that an end right after the commit is not missed.
-func (r *Runner) createRun(ctx context.Context, s flow.Start, run flow.Run, n flow.NewRun, c *compiledDocument) (flow.Started, error) {
-	run.Progress.Total = c.graph.Len()
-	n.Run, n.IdempotencyKey, n.Fingerprint = run, s.IdempotencyKey, s.Fingerprint
-	n.Key = s.Key
-	if w := s.Options.Webhook; w != nil {
-		n.Webhook = &flow.NewDelivery{URL: w.URL, Secret: w.Secret}
+// setInputs checks the given inputs and sets them and their files in the new run.
+// Problems are reported with the prefix before their JSON Pointer.
+func (r *Runner) setInputs(ctx context.Context, s flow.Start, n *flow.NewRun, inputs []flow.Input, given map[string]any, prefix string) error {
+	values, problems := flow.CheckInputs(inputs, given, s.Coerce)
+	files, problems, err := r.resolveFiles(ctx, s, inputs, values, problems)
+	if err != nil {
+		return fmt.Errorf("look up the files of the inputs: %w", err)
 	}
+	if len(problems) > 0 {
+		for i := range problems {
+			problems[i].Pointer = prefix + problems[i].Pointer
+		}
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: inputsErrorMessage(problems), Fields: problems}
+	}
+	n.Run.Inputs, n.Files = values, append(n.Files, files...)
+	return nil
+}
+
+func inputsErrorMessage(problems []flow.Problem) string {
+	if len(problems) == 1 {
+		return "An input is not right: " + problems[0].Detail + "."
+	}
+	return fmt.Sprintf("%d inputs are not right; errors lists each of them.", len(problems))
+}
+
+// createRun commits the run and, with Start.Wait, waits for its end. The watcher is
+// added before the commit, so that an end right after it is not missed.
+func (r *Runner) createRun(ctx context.Context, s flow.Start, n *flow.NewRun, c *compiledDocument) (flow.Started, error) {
+	n.Run.Progress.Total = c.graph.Len()
 	var w *watcher
 	if s.Wait > 0 {
-		w = r.broker.watch(run.ID)
-		defer r.broker.removeWatcher(run.ID, w)
+		w = r.broker.watch(n.Run.ID)
+		defer r.broker.removeWatcher(n.Run.ID, w)
 	}
-	started, err := r.store.StartRun(ctx, n)
+	started, err := r.store.StartRun(ctx, *n)
 	if err != nil || s.Wait <= 0 {
 		return started, fileErasedError(err, n.Files)
 	}
-	if started.Replayed {
-		started.Run, err = r.AwaitRun(ctx, started.Run.WorkspaceID, started.Run.FlowID, started.Run.ID, s.Wait)
-		return started, err
+	if started.Replayed { // the same request was committed meanwhile
+		return r.awaitReplayed(ctx, started.Run, s.Wait)
 	}
 	started.Run, err = r.await(ctx, w, started.Run, s.Wait)
 	return started, err
-}
-
-// Rerun starts a new run of another run's document, which takes over the
-// results that still hold.
-func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	started, err := r.startRerun(ctx, s)
-	r.observeRejection(err)
-	return started, err
-}
-
-func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
-	if err := r.checkAccepting(); err != nil {
-		return flow.Started{}, err
-	}
-	if started, found, err := r.replay(ctx, s.Start); found || err != nil {
-		return started, err
-	}
-	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
-	if err != nil {
-		return flow.Started{}, err
-	}
-	if parent.Erased != "" {
-		return flow.Started{}, flow.Errorf(parent.Erased, "The content of this run is gone, so it cannot be run again. Start a new run.")
-	}
-	if !parent.State.Ended() {
-		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
-	}
-	run := r.newRerun(s, parent)
-	n, c, err := r.resolveRerunDocument(ctx, s, parent, &run)
-	if err != nil {
-		return flow.Started{}, err
-	}
-	if s.From != "" && !c.graph.Has(s.From) {
-		return flow.Started{}, optionError("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
-	}
-	inputs := requiredInputs(c, n.Steps)
-	given := maps.Clone(parent.Inputs)
-	if s.Given != nil {
-		given = s.Given
-	} else if s.Trial != nil {
-		given = dropUnknown(inputs, given)
-	}
-	files, err := r.setInputs(ctx, s.Start, &run, inputs, given, flow.Pointer("inputs"))
-	if err != nil {
-		return flow.Started{}, err
-	}
-	n.Files = append(n.Files, files...)
-	return r.createRun(ctx, s.Start, run, n, c)
-}
-
-// rerun is the new run, still without document and inputs: it has the parent's
-// metadata and time limit. Its webhook is not inherited.
-func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) flow.Run {
-	run := r.newRun(s.Start)
-	run.ParentRunID, run.RerunFrom = parent.ID, s.From
-	run.Metadata, run.Timeout, run.Save = parent.Metadata, parent.Timeout, parent.Save
-	return run
-}
-
-// documentOf finds what a rerun runs: the parent's document, or in the builder
-// the draft.
-func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent, run *flow.Run) (n flow.NewRun, c *compiledDocument, err error) {
-	if s.Trial == nil {
-		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
-		c, err = r.documents.find(ctx, s.WorkspaceID, parent.DocumentHash)
-		return n, c, err
-	}
-	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
-	if err != nil {
-		return n, nil, err
-	}
-	if n.Document, c, err = r.useDraft(s.Start, f, run); err != nil {
-		return n, nil, err
-	}
-	return n, c, r.addPinnedSteps(ctx, s.Start, run, &n, c.graph)
 }

@@ -8,20 +8,24 @@ import (
 	"sluice/flow"
 )
 
-// draftFor makes a run one of the draft as it is now. Its text must be stored
-// with the run.
-func (r *Runner) useDraft(s flow.Start, f *flow.Flow, run *flow.Run) ([]byte, *compiledDocument, error) {
+// useDraft sets the current draft in the new run. Its text is committed with the
+// run, so later edits do not affect the run.
+func (r *Runner) useDraft(s flow.Start, f *flow.Flow, n *flow.NewRun) (*compiledDocument, error) {
 	until := ""
 	if s.Trial != nil {
 		until = s.Trial.Until
 	}
 	doc, c, err := r.compileDraft(f, until)
-	run.Draft, run.DocumentHash = true, flow.Hash(doc)
-	return doc, c, err
+	if err != nil {
+		return nil, err
+	}
+	n.Document, n.Run.Draft, n.Run.DocumentHash = doc, true, flow.Hash(doc)
+	return c, nil
 }
 
-// draft is the draft, or the part of it that a node depends on: problems
-// elsewhere do not keep that part from running.
+// compileDraft compiles the draft or, if until is the ID of a node, only that node
+// and what it depends on. Problems in the rest of the draft do not prevent that
+// part from running.
 func (r *Runner) compileDraft(f *flow.Flow, until string) (doc []byte, c *compiledDocument, err error) {
 	doc = f.Draft
 	if until != "" {
@@ -35,6 +39,7 @@ func (r *Runner) compileDraft(f *flow.Flow, until string) (doc []byte, c *compil
 	return doc, c, nil
 }
 
+// draftUpstream returns the part of the draft that ends at a node.
 func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 	d, _ := flow.ParseDocument(f.Draft)
 	if d == nil || d.Node(until) == nil {
@@ -49,46 +54,38 @@ func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 	return d.Upstream(until, r.documents.kinds).Canonical(), nil
 }
 
-// ahead gives a trial the steps that it has from its start.
-func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, run *flow.Run, n *flow.NewRun, g *flow.Graph) error {
+// addPinnedSteps gives a test run in the builder the steps that do not run because
+// of pinned outputs. They are committed with the run, so a later change of the pins
+// does not affect it. Other runs ignore pins.
+func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRun, g *flow.Graph) error {
 	if s.Trial == nil {
 		return nil
 	}
 	pins, err := r.store.ListPins(ctx, s.WorkspaceID, s.FlowID)
 	if err != nil {
-		return fmt.Errorf("find what is pinned: %w", err)
+		return fmt.Errorf("list pins: %w", err)
 	}
-	n.Steps = g.StepsAhead(pins, s.Trial.Until, run.CreatedAt)
+	n.Steps = g.StepsAhead(pins, s.Trial.Until, n.Run.CreatedAt)
 	for i := range n.Steps {
-		run.Seq++
-		n.Steps[i].Seq = run.Seq
+		n.Run.Seq++
+		n.Steps[i].Seq = n.Run.Seq
 		n.Files = append(n.Files, flow.FileIDs(n.Steps[i].Outputs)...)
 	}
-	run.Progress.Done = len(n.Steps)
+	n.Run.Progress.Done = len(n.Steps)
 	return nil
 }
 
-// asked are the inputs that somebody must give: not those of steps that are
-// skipped from the start.
-func requiredInputs(c *compiledDocument, ahead []flow.Step) []flow.Input {
+// requiredInputs returns the inputs that the caller must give. Input nodes that
+// pinned steps make unnecessary are left out.
+func requiredInputs(c *compiledDocument, pinned []flow.Step) []flow.Input {
 	return slices.DeleteFunc(slices.Clone(c.inputs), func(in flow.Input) bool {
-		return slices.ContainsFunc(ahead, func(s flow.Step) bool { return s.Node == in.Node })
+		return slices.ContainsFunc(pinned, func(s flow.Step) bool { return s.Node == in.Node })
 	})
 }
 
-// known leaves out what the draft does not ask for any more.
-func dropUnknown(inputs []flow.Input, given map[string]any) map[string]any {
-	m := map[string]any{}
-	for _, in := range inputs {
-		if v, ok := given[in.Name]; ok {
-			m[in.Name] = v
-		}
-	}
-	return m
-}
-
-// TrialInputs are the inputs that a trial of the draft asks for. A draft that
-// cannot run is an error whose Fields tell each of its problems.
+// TrialInputs returns the inputs of a test run of the draft up to a node, or of the
+// whole draft if until is empty. The error for a draft that cannot run lists all
+// of its problems in Fields.
 func (r *Runner) TrialInputs(ctx context.Context, ws, flowID, until string) ([]flow.Input, error) {
 	f, err := r.store.FindFlow(ctx, ws, flowID)
 	if err != nil {
@@ -100,7 +97,7 @@ func (r *Runner) TrialInputs(ctx context.Context, ws, flowID, until string) ([]f
 	}
 	pins, err := r.store.ListPins(ctx, ws, flowID)
 	if err != nil {
-		return nil, fmt.Errorf("find what is pinned: %w", err)
+		return nil, fmt.Errorf("list pins: %w", err)
 	}
 	return requiredInputs(c, c.graph.StepsAhead(pins, until, r.now())), nil
 }

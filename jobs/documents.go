@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"sluice/flow"
+)
+
+// documentCacheSize is the number of compiled documents kept in memory.
+const documentCacheSize = 512
+
+// documentCache finds compiled documents, keyed by workspace and content hash.
+// Documents are immutable, so entries never become stale.
+type documentCache struct {
+	store Store
+	kinds *flow.Registry
+	cache *lru.Cache[string, *compiledDocument]
+}
+
+// compiledDocument is a document that is ready to run and to be called.
+type compiledDocument struct {
+	graph  *flow.Graph
+	inputs []flow.Input
+}
+
+func newDocumentCache(store Store, kinds *flow.Registry) *documentCache {
+	cache, err := lru.New[string, *compiledDocument](documentCacheSize)
+	if err != nil {
+		panic(err) // only for a size below one
+	}
+	return &documentCache{store: store, kinds: kinds, cache: cache}
+}
+
+// find returns the compiled document of a hash in a workspace. Its errors have the
+// code CodeNotFound or, if this version of Sluice cannot compile the document,
+// CodeDocumentInvalid; others are those of the database.
+func (c *documentCache) find(ctx context.Context, ws, hash string) (*compiledDocument, error) {
+	key := ws + "/" + hash
+	if d, ok := c.cache.Get(key); ok {
+		return d, nil
+	}
+	data, err := c.store.FindDocument(ctx, ws, hash)
+	if err != nil {
+		return nil, fmt.Errorf("find document %s: %w", hash, err)
+	}
+	d, err := c.compile(data)
+	if err == nil {
+		c.cache.Add(key, d)
+	}
+	return d, err
+}
+
+func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
+	d, problems := flow.ParseDocument(data)
+	if len(problems) > 0 {
+		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow document is not well formed.", Fields: problems}
+	}
+	graph, err := flow.Compile(d, c.kinds)
+	if err != nil {
+		return nil, err
+	}
+	return &compiledDocument{graph: graph, inputs: d.Inputs(c.kinds)}, nil
+}

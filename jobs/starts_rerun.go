@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"sluice/flow"
+)
+
+// Rerun starts a new run of another run's document. Results of the parent that
+// are still valid are reused.
+func (r *Runner) Rerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
+	return r.acceptOnce(ctx, s.Start, func() (flow.Started, error) { return r.startRerun(ctx, s) })
+}
+
+func (r *Runner) startRerun(ctx context.Context, s flow.Rerun) (flow.Started, error) {
+	parent, err := r.store.FindRun(ctx, s.WorkspaceID, s.FlowID, s.ParentRunID)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	if parent.Erased != "" {
+		return flow.Started{}, flow.Errorf(parent.Erased, "The content of this run is gone, so it cannot be run again. Start a new run.")
+	}
+	if !parent.State.Ended() {
+		return flow.Started{}, flow.Errorf(flow.CodeRunNotEnded, "The run has not ended. Wait for its end or cancel it, then run it again.")
+	}
+	n := r.newRerun(s, parent)
+	c, err := r.resolveRerunDocument(ctx, s, parent, n)
+	if err != nil {
+		return flow.Started{}, err
+	}
+	if s.From != "" && !c.graph.Has(s.From) {
+		return flow.Started{}, optionError("/from", "unknown", fmt.Sprintf("this run has no node %q", s.From))
+	}
+	inputs := requiredInputs(c, n.Steps)
+	given := maps.Clone(parent.Inputs)
+	if s.Given != nil {
+		given = s.Given
+	} else if s.Trial != nil {
+		given = dropUnknown(inputs, given)
+	}
+	if err := r.setInputs(ctx, s.Start, n, inputs, given, flow.Pointer("inputs")); err != nil {
+		return flow.Started{}, err
+	}
+	return r.createRun(ctx, s.Start, n, c)
+}
+
+// newRerun returns a run that still lacks its document and inputs. It inherits the
+// parent's metadata, time limit and retention, but not its webhook.
+func (r *Runner) newRerun(s flow.Rerun, parent *flow.Run) *flow.NewRun {
+	n := r.newRun(s.Start)
+	n.Run.ParentRunID, n.Run.RerunFrom = parent.ID, s.From
+	n.Run.Metadata, n.Run.Timeout, n.Run.Save = parent.Metadata, parent.Timeout, parent.Save
+	return n
+}
+
+// resolveRerunDocument finds the document of a rerun and sets it in the new run:
+// the parent's document or, in the builder, the current draft.
+func (r *Runner) resolveRerunDocument(ctx context.Context, s flow.Rerun, parent *flow.Run, n *flow.NewRun) (*compiledDocument, error) {
+	if s.Trial == nil {
+		run := &n.Run
+		run.Trigger, run.Version, run.Draft, run.DocumentHash = flow.TriggerRerun, parent.Version, parent.Draft, parent.DocumentHash
+		return r.documents.find(ctx, s.WorkspaceID, parent.DocumentHash)
+	}
+	f, err := r.store.FindFlow(ctx, s.WorkspaceID, s.FlowID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.useDraft(s.Start, f, n)
+	if err != nil {
+		return nil, err
+	}
+	return c, r.addPinnedSteps(ctx, s.Start, n, c.graph)
+}
+
+// dropUnknown returns the given values that the inputs still include: the draft may
+// have changed since the parent ran.
+func dropUnknown(inputs []flow.Input, given map[string]any) map[string]any {
+	known := map[string]any{}
+	for _, in := range inputs {
+		if v, ok := given[in.Name]; ok {
+			known[in.Name] = v
+		}
+	}
+	return known
+}
