@@ -9,59 +9,66 @@ import (
 	"sluice/flow"
 )
 
-// hub knows who waits for which run, and what the steps of runs that are worked
-// on here say meanwhile. It holds no truth: a poke only says that the store has
-// something newer. Runs are spread over shards, so that they do not wait for
-// each other.
+// broker notifies those who watch a run of changes, and buffers the text that the
+// steps at work emit. It holds no durable state: a notification only means that the
+// store may have something newer. Runs are spread over shards to avoid contention
+// on one lock.
+//
+// Notifications go to channels of capacity one without blocking, so they coalesce:
+// many changes cause one notification if the watcher is slow.
+//
+// Lock order: a shard's before a run's.
 type broker struct {
 	seed   maphash.Seed
 	shards [64]shard
-	// follow mirrors text of another instance into a run until ctx ends; nil
-	// where instances have no connections to each other.
+	// runMirror copies the text of a run from the instance that works on it, until
+	// ctx ends; nil if instances have no connections to each other.
 	runMirror func(ctx context.Context, l *liveRun, m *mirror)
 }
 
 type shard struct {
 	mu   sync.RWMutex
-	runs map[string]*liveRun
+	runs map[string]*liveRun // by run ID
 }
 
-// liveRun is a run that somebody here watches or works on. It is forgotten when
-// the last of them has gone.
+// liveRun is a run that this process watches or works on. It is forgotten with its
+// last reference.
 type liveRun struct {
 	id   string
-	refs int // who joined and did not part; guarded by the shard
+	refs int // watchers and workers; guarded by the shard
 
 	mu       sync.Mutex
 	watchers []*watcher
 	ended    bool    // this process recorded the end
-	seq      int64   // number of the newest event that this process recorded or read when it took the run
+	seq      int64   // number of the newest event that this process recorded, or read when it claimed the run
 	mirror   *mirror // set while text may come from another instance
 	outputBuffer
 }
 
+// watcher is somebody who waits for changes of a run.
 type watcher struct {
 	run        *liveRun
-	changes    chan struct{} // holds at most one poke
-	ended      *flow.Run     // set when this process recorded the end; guarded by the run
-	relay      *relay        // set if it passes text on to another instance
-	textReader               // of text
+	changes    chan struct{} // of capacity one
+	ended      *flow.Run     // set once this process has recorded the end; guarded by the run
+	relay      *relay        // set if the watcher streams text to another instance
+	textReader               // reads nothing for watchers without text
 }
 
 func newBroker() *broker {
-	h := &broker{seed: maphash.MakeSeed()}
-	for i := range h.shards {
-		h.shards[i].runs = map[string]*liveRun{}
+	b := &broker{seed: maphash.MakeSeed()}
+	for i := range b.shards {
+		b.shards[i].runs = map[string]*liveRun{}
 	}
-	return h
+	return b
 }
 
-func (h *broker) shard(runID string) *shard {
-	return &h.shards[maphash.String(h.seed, runID)%uint64(len(h.shards))]
+func (b *broker) shard(runID string) *shard {
+	return &b.shards[maphash.String(b.seed, runID)%uint64(len(b.shards))]
 }
 
-func (h *broker) acquire(runID string) *liveRun {
-	s := h.shard(runID)
+// acquire returns the live run of an ID with another reference; release drops it.
+func (b *broker) acquire(runID string) *liveRun {
+	s := b.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.runs[runID]
@@ -73,8 +80,8 @@ func (h *broker) acquire(runID string) *liveRun {
 	return l
 }
 
-func (h *broker) release(runID string, l *liveRun) {
-	s := h.shard(runID)
+func (b *broker) release(runID string, l *liveRun) {
+	s := b.shard(runID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.refs--; l.refs == 0 {
@@ -82,34 +89,35 @@ func (h *broker) release(runID string, l *liveRun) {
 	}
 }
 
-// find returns nil for a run that nobody here watches or works on.
-func (h *broker) find(runID string) *liveRun {
-	s := h.shard(runID)
+// find returns nil for a run that this process neither watches nor works on.
+func (b *broker) find(runID string) *liveRun {
+	s := b.shard(runID)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.runs[runID]
 }
 
-func (h *broker) watch(runID string) *watcher {
-	return h.addWatcher(runID, &watcher{changes: make(chan struct{}, 1)})
+// watch adds a watcher without text.
+func (b *broker) watch(runID string) *watcher {
+	return b.addWatcher(runID, &watcher{changes: make(chan struct{}, 1)})
 }
 
-func (h *broker) addWatcher(runID string, w *watcher) *watcher {
-	w.run = h.acquire(runID)
+func (b *broker) addWatcher(runID string, w *watcher) *watcher {
+	w.run = b.acquire(runID)
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
 	w.run.watchers = append(w.run.watchers, w)
 	w.attach(&w.run.outputBuffer)
-	h.updateMirror(w.run)
+	b.updateMirror(w.run)
 	return w
 }
 
-func (h *broker) removeWatcher(runID string, w *watcher) {
-	w.run.removeWatcher(h, w)
-	h.release(runID, w.run)
+func (b *broker) removeWatcher(runID string, w *watcher) {
+	w.run.removeWatcher(b, w)
+	b.release(runID, w.run)
 }
 
-func (l *liveRun) removeWatcher(h *broker, w *watcher) {
+func (l *liveRun) removeWatcher(b *broker, w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.watchers {
@@ -118,14 +126,15 @@ func (l *liveRun) removeWatcher(h *broker, w *watcher) {
 			break
 		}
 	}
-	h.updateMirror(l)
+	b.updateMirror(l)
 	l.evict()
 }
 
-// pokeAll tells everybody: anything may have been written.
-func (h *broker) notifyAll() {
-	for i := range h.shards {
-		h.shards[i].notifyAll()
+// notifyAll notifies the watchers of all runs. It is used when notifications of
+// other instances may have been lost.
+func (b *broker) notifyAll() {
+	for i := range b.shards {
+		b.shards[i].notifyAll()
 	}
 }
 
@@ -139,18 +148,19 @@ func (s *shard) notifyAll() {
 	}
 }
 
-// poke tells all watchers of a run that another process may have written it.
-func (h *broker) notify(runID string) {
-	if l := h.find(runID); l != nil {
+// notify notifies the watchers of a run that another process may have written.
+func (b *broker) notify(runID string) {
+	if l := b.find(runID); l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.notify()
 	}
 }
 
-// recorded tells all watchers of a run what this process has written.
-func (h *broker) publish(w *flow.RunWrite) {
-	l := h.find(w.Run.ID)
+// publish notifies the watchers of a run of a write that this process has
+// committed.
+func (b *broker) publish(w *flow.RunWrite) {
+	l := b.find(w.Run.ID)
 	if l == nil {
 		return
 	}
@@ -176,6 +186,7 @@ func (l *liveRun) notify() {
 	}
 }
 
+// notify sends to a channel of capacity one unless a notification is pending.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -183,6 +194,7 @@ func notify(c chan<- struct{}) {
 	}
 }
 
+// endedRun returns the run as this process recorded its end, or nil.
 func (w *watcher) endedRun() *flow.Run {
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
@@ -196,14 +208,14 @@ func (r *Runner) WatchRun(runID string) flow.Watch {
 }
 
 // WatchText follows a run and its text. The text comes from this process if it
-// works on the run, else from the instance that does, if the two can connect.
+// works on the run, otherwise from the instance that does, if the two can connect.
 func (r *Runner) WatchText(runID string) flow.Watch {
 	w := r.broker.addWatcher(runID, &watcher{changes: make(chan struct{}, 1), textReader: newTextReader()})
 	return flow.Watch{Changes: w.changes, Texts: w.notifications, Read: w.read, Sync: w.sync, Stop: func() { r.broker.removeWatcher(runID, w) }}
 }
 
-// AwaitRun returns the run once it has ended, or as it is after the limit. An
-// outage of the database during the wait does not end it.
+// AwaitRun waits until the run has ended, or for at most limit, and returns it. An
+// outage of the database during the wait is not an error.
 func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error) {
 	w := r.broker.watch(runID)
 	defer r.broker.removeWatcher(runID, w)
@@ -217,49 +229,50 @@ func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 	return r.await(ctx, w, run, limit)
 }
 
-// missedPause is the wait after a look at a database that is away.
+// unavailablePause is the wait before reading again from an unavailable database.
 const unavailablePause = 500 * time.Millisecond
 
-// await waits for the end of a run that was open when it was last read; one
-// without a state was never read. If the database is away at the end of the
-// limit, it returns the run as it was last read, if it was.
+// await waits for the end of a run that had not ended when it was last read. A run
+// without a state has never been read, because the database was unavailable. If the
+// database is unavailable when limit has passed, await returns the run as it was
+// last read, or the error if it never was.
 func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	var missed <-chan time.Time // set after a look that failed
+	var retry <-chan time.Time // set after a read that failed
 	if run.State == "" {
-		missed = time.After(unavailablePause)
+		retry = time.After(unavailablePause)
 	}
 	for {
-		late := false
+		last := false
 		select {
 		case <-w.changes:
-		case <-missed:
+		case <-retry:
 		case <-timer.C:
-			late = true
-		case <-r.drain: // shutting down: the caller may ask again elsewhere
-			late = true
+			last = true
+		case <-r.drain: // shutting down: the caller may ask another instance
+			last = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 		if ended := w.endedRun(); ended != nil {
 			return ended, nil
 		}
-		if !late && !r.shared && missed == nil {
-			continue // on SQLite this process itself records the end
+		if !last && !r.shared && retry == nil {
+			continue // on SQLite only this process records the end
 		}
-		now, err := r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
+		current, err := r.store.FindRun(ctx, run.WorkspaceID, run.FlowID, run.ID)
 		switch {
-		case flow.IsUnavailable(err) && late && run.State != "":
+		case flow.IsUnavailable(err) && last && run.State != "":
 			return run, nil
-		case flow.IsUnavailable(err) && late:
+		case flow.IsUnavailable(err) && last:
 			return nil, err
 		case flow.IsUnavailable(err):
-			missed = time.After(unavailablePause)
+			retry = time.After(unavailablePause)
 			continue
-		case err != nil || now.State.Ended() || late:
-			return now, err
+		case err != nil || current.State.Ended() || last:
+			return current, err
 		}
-		run, missed = now, nil
+		run, retry = current, nil
 	}
 }

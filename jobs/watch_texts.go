@@ -7,70 +7,75 @@ import (
 	"sluice/flow"
 )
 
-// Text that steps pass on is kept for those who come late or read slowly, in
-// bytes. A step that says more is cut off there: its outputs tell the rest.
+// Limits of the text that is buffered for readers who join late or read slowly, in
+// bytes. Text beyond them is dropped and marked as truncated; the step's outputs
+// are complete regardless.
 const (
 	maxText    = 1 << 20 // of one step
-	maxRunText = 4 << 20 // of all steps of a run that is worked on
+	maxRunText = 4 << 20 // of all steps of a run
 )
 
-// said is what the steps of a run passed on. Text is kept while its step works,
-// and after that until every reader has it; readers come for it themselves, so
-// a step never waits for one. It is guarded by the run.
+// outputBuffer holds the text that the steps of a run have emitted. The text of a
+// step is kept while the step runs, and after that until every reader has it.
+// Readers fetch it themselves, so a step never waits for a reader. The run's lock
+// guards it.
 type outputBuffer struct {
-	workers int // who carry the run on; without one nothing is said
+	workers int // workers of this process that have the run; without one no text is accepted
 	texts   []*attemptText
-	size    int // bytes kept of all texts
-	started int // texts begun so far
+	size    int // bytes of all texts
+	started int // number of texts started so far
 }
 
-// text is what one attempt of a step passed on.
+// attemptText is the text of one attempt at a step. There is one per step: the text
+// of the next attempt replaces it.
 type attemptText struct {
 	path       string
 	attempt    int
 	buf        []byte
-	number     int  // among the texts of the run
-	truncated  bool // more came than is kept
-	done       bool // nothing more comes
-	stepEnded  bool // nor will there be another attempt
-	joinedLate bool // of another instance: begun before this one heard of it
+	number     int  // ordinal among the texts of the run
+	truncated  bool // text beyond the limits was dropped
+	done       bool // the attempt emits nothing more
+	stepEnded  bool // there will be no other attempt
+	joinedLate bool // mirrored, and started before this instance connected
 }
 
-// reader is a watcher's place in the texts; the zero value reads none.
+// textReader is a watcher's position in the texts; the zero value reads no text.
 type textReader struct {
-	notifications chan struct{}
-	positions     map[string]position // by path
-	startedBefore int                 // texts begun before it came
+	notifications chan struct{}       // of capacity one; nil if the watcher reads no text
+	positions     map[string]position // by path of the step
+	startedBefore int                 // number of texts started before the reader joined
 }
 
+// position is how much of a text has been read.
 type position struct {
 	attempt, offset int
-	truncated       bool // it was told so
+	truncated       bool // the reader knows that the text is truncated
 }
 
 func newTextReader() textReader {
 	return textReader{notifications: make(chan struct{}, 1), positions: map[string]position{}}
 }
 
-// enter gives a new reader what steps said that are still at work.
-func (r *textReader) attach(s *outputBuffer) {
+// attach lets a new reader read the texts of the steps at work from their start.
+func (r *textReader) attach(b *outputBuffer) {
 	if r.notifications == nil {
 		return
 	}
-	r.startedBefore = s.started
-	for _, t := range s.texts {
+	r.startedBefore = b.started
+	for _, t := range b.texts {
 		if t.done {
 			r.positions[t.path] = t.position()
 		}
 	}
-	if len(s.texts) > 0 {
+	if len(b.texts) > 0 {
 		notify(r.notifications)
 	}
 }
 
+// position returns the position after the end of the text.
 func (t *attemptText) position() position { return position{t.attempt, len(t.buf), t.truncated} }
 
-// behind tells whether there is something of a text that the reader has not.
+// hasUnread reports whether the reader has not read all of a text.
 func (r *textReader) hasUnread(t *attemptText) bool {
 	if r.notifications == nil {
 		return false
@@ -82,7 +87,7 @@ func (r *textReader) hasUnread(t *attemptText) bool {
 	return p != t.position()
 }
 
-// read is Watch.Read.
+// read implements Watch.Read.
 func (w *watcher) read(ready func(path string, attempt int) bool) []flow.Delta {
 	w.run.mu.Lock()
 	defer w.run.mu.Unlock()
@@ -98,7 +103,9 @@ func (w *watcher) read(ready func(path string, attempt int) bool) []flow.Delta {
 	return list
 }
 
-// take moves the reader to the end of a text.
+// next returns the unread rest of a text and moves the reader to its end. The delta
+// is a reset, which replaces what the reader has of the step, if the reader has
+// text of an earlier attempt or joined after the text was started.
 func (r *textReader) next(t *attemptText) flow.Delta {
 	d := flow.Delta{Path: t.path, Attempt: t.attempt, Truncated: t.truncated}
 	p := r.positions[t.path]
@@ -111,10 +118,10 @@ func (r *textReader) next(t *attemptText) flow.Delta {
 	return d
 }
 
-// emit is what the engine tells the text of steps. It costs a copy, whoever
-// watches.
-func (h *broker) emit(runID, path string, attempt int, s string) {
-	l := h.find(runID)
+// emit buffers text of a step. The engine calls it; the cost is one copy however
+// many readers there are.
+func (b *broker) emit(runID, path string, attempt int, s string) {
+	l := b.find(runID)
 	if l == nil {
 		return
 	}
@@ -125,26 +132,35 @@ func (h *broker) emit(runID, path string, attempt int, s string) {
 	}
 }
 
-// text finds or begins the text of an attempt; nil if that is over.
-func (s *outputBuffer) open(path string, attempt int) *attemptText {
-	t := s.find(path)
+// open returns the text of an attempt and starts it if it is new. It returns nil if
+// the attempt is over or no worker of this process has the run.
+func (b *outputBuffer) open(path string, attempt int) *attemptText {
+	t := b.find(path)
 	switch {
-	case s.workers == 0, t != nil && (attempt < t.attempt || attempt == t.attempt && t.done):
+	case b.workers == 0, t != nil && (attempt < t.attempt || attempt == t.attempt && t.done):
 		return nil
-	case t == nil:
-		t = &attemptText{path: path}
-		s.texts = append(s.texts, t)
-	case attempt == t.attempt:
+	case t != nil && attempt == t.attempt:
 		return t
 	}
-	s.started++
-	s.size -= len(t.buf)
-	*t = attemptText{path: path, attempt: attempt, buf: t.buf[:0], number: s.started}
+	return b.start(t, path, attempt, false)
+}
+
+// start starts the text of an attempt. It replaces the step's previous text t, which
+// is nil for the first.
+func (b *outputBuffer) start(t *attemptText, path string, attempt int, joinedLate bool) *attemptText {
+	if t == nil {
+		t = &attemptText{}
+		b.texts = append(b.texts, t)
+	}
+	b.started++
+	b.size -= len(t.buf)
+	*t = attemptText{path: path, attempt: attempt, buf: t.buf[:0], number: b.started, joinedLate: joinedLate}
 	return t
 }
 
-func (s *outputBuffer) find(path string) *attemptText {
-	for _, t := range s.texts {
+// find returns the text of a step, or nil.
+func (b *outputBuffer) find(path string) *attemptText {
+	for _, t := range b.texts {
 		if t.path == path {
 			return t
 		}
@@ -152,20 +168,20 @@ func (s *outputBuffer) find(path string) *attemptText {
 	return nil
 }
 
-// keep appends what there is room for, in whole characters, and tells whether
-// there is news.
-func (s *outputBuffer) append(t *attemptText, more string) bool {
+// append adds as many whole characters of s as the limits allow. It reports whether
+// readers have something new, which may be that the text is truncated.
+func (b *outputBuffer) append(t *attemptText, s string) bool {
 	if t.truncated {
 		return false
 	}
-	if room := min(maxText-len(t.buf), maxRunText-s.size); len(more) > room {
-		for room > 0 && !utf8.RuneStart(more[room]) {
-			room--
+	if free := min(maxText-len(t.buf), maxRunText-b.size); len(s) > free {
+		for free > 0 && !utf8.RuneStart(s[free]) {
+			free--
 		}
-		more, t.truncated = more[:room], true
+		s, t.truncated = s[:free], true
 	}
-	t.buf = append(t.buf, more...)
-	s.size += len(more)
+	t.buf = append(t.buf, s...)
+	b.size += len(s)
 	return true
 }
 
@@ -177,8 +193,8 @@ func (l *liveRun) notifyReaders() {
 	}
 }
 
-// settle draws from recorded steps which texts are over, and voids those of
-// attempts that others follow.
+// applySteps derives from committed steps which texts are complete, and replaces
+// the text of failed attempts that are being retried by empty text.
 func (l *liveRun) applySteps(steps []flow.Step) {
 	for i := range steps {
 		s := &steps[i]
@@ -196,11 +212,12 @@ func (l *liveRun) applySteps(steps []flow.Step) {
 	l.evict()
 }
 
+// wasRead reports whether any reader has text of a step.
 func (l *liveRun) wasRead(path string) bool {
 	return slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.positions[path].attempt > 0 })
 }
 
-// sweep forgets texts that are over and that every reader has.
+// evict drops the texts that are complete and that every reader has read.
 func (l *liveRun) evict() {
 	l.texts = slices.DeleteFunc(l.texts, func(t *attemptText) bool {
 		if !t.done || slices.ContainsFunc(l.watchers, func(w *watcher) bool { return w.hasUnread(t) }) {
@@ -216,37 +233,38 @@ func (l *liveRun) evict() {
 	})
 }
 
-// begin notes that a worker has the run in its hands.
-func (h *broker) workerStarted(runID string) *liveRun {
-	l := h.acquire(runID)
+// workerStarted registers a worker of this process that has claimed a run.
+func (b *broker) workerStarted(runID string) *liveRun {
+	l := b.acquire(runID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.workers++
 	l.ended = false
-	h.updateMirror(l)
+	b.updateMirror(l)
 	return l
 }
 
-// finish notes that the worker let go of the run: whoever goes on with it
-// starts its open steps again.
-func (h *broker) workerStopped(runID string, l *liveRun) {
-	l.workerStopped(h)
-	h.release(runID, l)
+// workerStopped undoes workerStarted. Unless the run has ended, its next worker
+// starts the open steps again.
+func (b *broker) workerStopped(runID string, l *liveRun) {
+	l.workerStopped(b)
+	b.release(runID, l)
 }
 
-func (l *liveRun) workerStopped(h *broker) {
+func (l *liveRun) workerStopped(b *broker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.workers--; l.workers > 0 {
 		return
 	}
-	l.endAll()
+	l.completeTexts()
 	l.notifyRelays()
-	h.updateMirror(l)
+	b.updateMirror(l)
 }
 
-// cut ends all texts: whoever goes on with the run begins others.
-func (l *liveRun) endAll() {
+// completeTexts marks all texts as complete. The next worker of the run, here or
+// elsewhere, starts new ones.
+func (l *liveRun) completeTexts() {
 	for _, t := range l.texts {
 		t.done = true
 	}
