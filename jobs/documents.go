@@ -15,7 +15,7 @@ const documentCacheSize = 512
 // documentCache finds compiled documents, keyed by workspace and content hash.
 // Documents are immutable, so entries never become stale.
 type documentCache struct {
-	store Store
+	store flowStore
 	kinds *flow.Registry
 	cache *lru.Cache[string, *compiledDocument]
 }
@@ -26,7 +26,7 @@ type compiledDocument struct {
 	inputs []flow.Input
 }
 
-func newDocumentCache(store Store, kinds *flow.Registry) *documentCache {
+func newDocumentCache(store flowStore, kinds *flow.Registry) *documentCache {
 	cache, err := lru.New[string, *compiledDocument](documentCacheSize)
 	if err != nil {
 		panic(err) // only for a size below one

@@ -14,49 +14,49 @@ import (
 	"sluice/flow"
 )
 
-// pilot is River's way to let others write its queries. Three of them are ours
-// on both databases: the insert, the fetch and the completion of jobs. Each is
-// one statement on the table of jobs, without the features that these jobs do
-// not use, and none of them compares a time: a job is due as soon as it is
-// inserted, whatever the clocks of the instances say.
+// pilot replaces three of River's queries on both databases: the insert, the fetch
+// and the completion of jobs. (Pilot is River's name for its extension point.) Each
+// is one plain statement without the features that these jobs do not use. None of
+// them compares times: a job is due as soon as it is inserted, whatever the clocks of
+// the instances say.
 //
-// A completed job is deleted, because the run or the delivery records what was
-// done. That also makes completion safe beside a recovery that has deleted the
-// row of a job whose worker was only frozen. River's own completion then reads
-// back a job that is still running, which it treats as a bug and panics.
+// A completed job is deleted, because the run or the delivery records what was done.
+// That also keeps completion safe when a recovery has deleted the row of a job whose
+// worker was only frozen. River's own completion would then read back a job that is
+// still running, treat that as a bug and panic.
 type pilot struct {
 	riverpilot.StandardPilot
 	jobs   jobTable
-	notify func(context.Context, []*rivertype.JobInsertResult)
+	notify func(context.Context, []*rivertype.JobInsertResult) // River's hook that wakes a producer
 }
 
 // jobTable is River's table of jobs in one of the databases.
 type jobTable interface {
-	// insert adds jobs of one kind in the transaction of a caller.
+	// insert adds jobs of one kind in the caller's transaction.
 	insert(ctx context.Context, tx any, kind, queue string, jobs []flow.Job) error
-	// take hands up to limit jobs of a queue to a client. It sets ID, Attempt,
-	// Kind and EncodedArgs.
+	// fetch locks up to limit jobs of a queue for a client. It sets ID, Attempt, Kind
+	// and EncodedArgs.
 	fetch(ctx context.Context, client, queue string, limit int) ([]*rivertype.JobRow, error)
-	// remove deletes completed jobs. Those that are gone already are ignored.
+	// complete deletes completed jobs and ignores those that are already deleted.
 	complete(ctx context.Context, ids []int64) error
 }
 
-// takeTimeout bounds a fetch, for which River sets no limit. What it took
-// although the answer was lost is released by Runner.reconcile.
+// fetchTimeout bounds a fetch, for which River sets no limit. Jobs that were fetched
+// although the response was lost are released by the reconciler.
 const fetchTimeout = 15 * time.Second
 
-// PilotInit keeps the hook that wakes a producer.
+// PilotInit implements riverpilot.Pilot. It keeps the hook that wakes a producer.
 func (p *pilot) PilotInit(a *baseservice.Archetype, params *riverpilot.PilotInitParams) {
 	p.StandardPilot.PilotInit(a, params)
 	p.notify = params.NotifyNonTxJobInsert
 }
 
-// wake tells the producer of a queue that jobs were committed.
+// wake notifies the producer of a queue of committed jobs.
 func (p *pilot) wake(queue string) {
 	p.notify(context.Background(), []*rivertype.JobInsertResult{{Job: &rivertype.JobRow{Queue: queue}}})
 }
 
-// insert adds the jobs of both kinds.
+// insert adds the jobs of both kinds in the caller's transaction.
 func (p *pilot) insert(ctx context.Context, tx any, runs, deliveries []flow.Job) error {
 	for _, list := range []struct {
 		kind, queue string
@@ -72,13 +72,14 @@ func (p *pilot) insert(ctx context.Context, tx any, runs, deliveries []flow.Job)
 	return nil
 }
 
-// JobGetAvailable takes jobs.
+// JobGetAvailable implements riverpilot.Pilot: it fetches jobs. The fields that no
+// query reads are set to constants.
 func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ riverpilot.ProducerState, params *riverdriver.JobGetAvailableParams) ([]*rivertype.JobRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	jobs, err := p.jobs.fetch(ctx, params.ClientID, params.Queue, params.MaxToLock)
 	if err != nil {
-		return nil, fmt.Errorf("take jobs: %w", err)
+		return nil, fmt.Errorf("fetch jobs: %w", err)
 	}
 	now := time.Now().UTC()
 	for _, j := range jobs {
@@ -88,17 +89,17 @@ func (p *pilot) JobGetAvailable(ctx context.Context, _ riverdriver.Executor, _ r
 	return jobs, nil
 }
 
-// JobSetStateIfRunningMany removes completed jobs and reports all of them as
-// completed. Other outcomes, such as that of a job of a kind that this version
-// does not know, are left to River, except jobs that it could not finalize
-// because their rows were deleted meanwhile.
+// JobSetStateIfRunningMany implements riverpilot.Pilot. It deletes completed jobs and
+// reports all of them as completed. Other outcomes, such as that of a job of a kind
+// that this version does not know, are left to River. Jobs whose rows were deleted
+// meanwhile are removed from River's result: it would panic on them.
 func (p *pilot) JobSetStateIfRunningMany(ctx context.Context, exec riverdriver.Executor, params *riverdriver.JobSetStateIfRunningManyParams) ([]*rivertype.JobRow, error) {
 	if slices.ContainsFunc(params.State, func(s rivertype.JobState) bool { return s != rivertype.JobStateCompleted }) {
 		jobs, err := p.StandardPilot.JobSetStateIfRunningMany(ctx, exec, params)
 		return slices.DeleteFunc(jobs, func(j *rivertype.JobRow) bool { return j.State == rivertype.JobStateRunning }), err
 	}
 	if err := p.jobs.complete(ctx, params.ID); err != nil {
-		return nil, fmt.Errorf("remove completed jobs: %w", err)
+		return nil, fmt.Errorf("delete completed jobs: %w", err)
 	}
 	now := time.Now().UTC()
 	jobs := make([]*rivertype.JobRow, len(params.ID))

@@ -11,12 +11,12 @@ import (
 	"sluice/flow"
 )
 
-// postgresJobs is the table of jobs on PostgreSQL. Its times are the
-// database's.
+// postgresJobs implements jobTable on PostgreSQL. Its times are the database's, which
+// all instances share.
 type postgresJobs struct{ pool *pgxpool.Pool }
 
 // insertJobsPostgres also notifies the producers of all instances, once the
-// transaction is committed, on the channel that River listens to.
+// transaction has committed, on the channel that River listens to.
 const insertJobsPostgres = `
 WITH inserted AS (
 	INSERT INTO river_job (args, kind, queue, max_attempts)
@@ -33,8 +33,8 @@ func (postgresJobs) insert(ctx context.Context, tx any, kind, queue string, jobs
 	return err
 }
 
-// takeJobsPostgres locks the jobs first, in a statement of its own: a subquery
-// with LIMIT may be run again for each row.
+// fetchJobsPostgres locks the jobs in a statement of its own: PostgreSQL may evaluate
+// a subquery with LIMIT again for each row, and so lock more jobs than the limit.
 const fetchJobsPostgres = `
 WITH free AS (
 	SELECT id FROM river_job
@@ -59,13 +59,13 @@ func (t postgresJobs) fetch(ctx context.Context, client, queue string, limit int
 	})
 }
 
-// removeJobsPostgres deletes only jobs that were taken. A job keeps its ID for
-// life, so it cannot be another one's.
+// completeJobsPostgres deletes only jobs that were fetched. IDs are never reused, so a
+// late completion cannot delete another job.
 const completeJobsPostgres = `DELETE FROM river_job WHERE id = ANY($1) AND state = 'running'`
 
 func (t postgresJobs) complete(ctx context.Context, ids []int64) error {
 	if _, err := t.pool.Exec(ctx, completeJobsPostgres, ids); err != nil {
-		return fmt.Errorf("delete %d: %w", len(ids), err)
+		return fmt.Errorf("delete %d jobs: %w", len(ids), err)
 	}
 	return nil
 }

@@ -11,10 +11,11 @@ import (
 	"sluice/flow"
 )
 
-// sqliteJobs is the table of jobs on SQLite, where River's own statements cost
-// more than the runs themselves: each would be synced to disk while everybody
-// else waits for the one writer. These join a group of writes.
+// sqliteJobs implements jobTable on SQLite. River's own statements would cost more
+// than the runs themselves there: each would be synced to disk while all others wait
+// for the only writer. These join a group commit instead.
 type sqliteJobs struct {
+	// write runs fn in the next group commit. It may call fn again if the group fails.
 	write func(ctx context.Context, fn func(*sql.Tx) error) error
 }
 
@@ -30,7 +31,7 @@ func (sqliteJobs) insert(ctx context.Context, tx any, kind, queue string, jobs [
 	return err
 }
 
-// riverTime is how River writes times on SQLite.
+// riverTimeLayout is the format of River's times on SQLite.
 const riverTimeLayout = "2006-01-02 15:04:05.999"
 
 const fetchJobsSQLite = `
@@ -43,7 +44,7 @@ RETURNING id, attempt, kind, json(args)`
 
 func (t sqliteJobs) fetch(ctx context.Context, client, queue string, limit int) (jobs []*rivertype.JobRow, err error) {
 	err = t.write(ctx, func(tx *sql.Tx) error {
-		jobs = nil // the group may be repeated
+		jobs = nil // of an earlier call
 		rows, err := tx.Query(fetchJobsSQLite, time.Now().UTC().Format(riverTimeLayout), client, queue, limit)
 		if err != nil {
 			return err

@@ -7,62 +7,108 @@ import (
 	"sluice/flow"
 )
 
-// Store is what this package needs of the database. Its transactions hand the
-// jobs they cause to the Queue, in the same commit.
+// Store is the part of the database that this package needs. Its transactions
+// insert the jobs that they cause into the Queue, so that both commit together.
+//
+// Methods with an attempt number return flow.ErrFenced if the run or the delivery
+// has been taken over under a newer one. Methods with a limit change at most that
+// many rows and return how many they changed.
 type Store interface {
-	flow.Journal // and sets Run.ExpiresAt once an end is committed
 	flow.BudgetStore
+	flowStore
+	runStore
+	recoveryStore
+	expiryStore
+	fileStore
+	deliveryStore
 
+	// Now returns the time of a clock that all instances share.
+	Now() time.Time
+	// Changes returns a number that differs after every write of any instance.
+	Changes(ctx context.Context) (int64, error)
+	// NameError returns a flow.Error for a database error that has a public code,
+	// and other errors unchanged.
+	NameError(err error) error
+	// Listen calls notify with the ID of each run that another instance writes, or
+	// with "" if any run may have been written. It blocks until ctx ends or the
+	// connection is lost.
+	Listen(ctx context.Context, notify func(runID string)) error
+	// FindPeer returns the instance that works on a run. Its address is empty if
+	// there is none or it accepts no connections.
+	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
+}
+
+// flowStore finds what a run is started from.
+type flowStore interface {
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	// RecentLiveVersion returns the live version from a cache, or false if it is not
+	// cached. The cache may be stale: StartRun and CheckLiveVersion verify it.
 	RecentLiveVersion(ctx context.Context, ws, flowID string) (flow.LiveVersion, bool, error)
 	CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error
 	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
 	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
 	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
+}
+
+// runStore starts, reads and writes runs.
+type runStore interface {
+	flow.Journal // also sets Run.ExpiresAt when it commits an end
 
 	FindStarted(ctx context.Context, ws, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)
 	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
+	// HoldRun returns flow.ErrFenced unless the attempt is the current one.
 	HoldRun(ctx context.Context, runID string, attempt int64) error
-	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	CancelRequested(ctx context.Context, instance string) ([]string, error)
-	HandBack(ctx context.Context, attempts map[string]int64) error
 	FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error)
 
+	RequestCancel(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
+	// CancelRequested lists the canceled runs that the instance still works on.
+	CancelRequested(ctx context.Context, instance string) ([]string, error)
+
+	AdmitRuns(ctx context.Context, limit int) (int, error)
+	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
+}
+
+// recoveryStore tracks which instance works on what.
+type recoveryStore interface {
+	Heartbeat(ctx context.Context, instance string, workers int) error
+	LeaveInstance(ctx context.Context, instance string) error
 	Recover(ctx context.Context, instance string) (flow.Recovery, error)
+	// HandBack returns runs to the queue without counting a crash.
+	HandBack(ctx context.Context, attempts map[string]int64) error
+
 	TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error)
+	SaveBusy(ctx context.Context, started, ended []string) error
+
 	ListHolds(ctx context.Context, instance string) ([]flow.Hold, error)
 	ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error
 	TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error)
-	SaveBusy(ctx context.Context, begun, over []string) error
-	Now() time.Time // shared by all instances
-	// NameError gives an error of the database its public code, if it has one.
-	NameError(err error) error
-	Heartbeat(ctx context.Context, instance string, workers int) error
-	LeaveInstance(ctx context.Context, instance string) error
-	AdmitRuns(ctx context.Context, limit int) (int, error)
-	Changes(ctx context.Context) (int64, error)
-	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
+}
+
+// expiryStore erases what is no longer kept.
+type expiryStore interface {
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
 	EraseUnsaved(ctx context.Context, limit int) (int, error)
 	FoldUsage(ctx context.Context) error
 	DropStale(ctx context.Context, now time.Time, limit int) (int, error)
 	DropTombstones(ctx context.Context, olderThan time.Time, limit int) (int, error)
+}
 
+type fileStore interface {
 	FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error)
 	FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error)
 	ExpireFiles(ctx context.Context, now time.Time, limit int) (int, error)
 	RemoveErasedFiles(ctx context.Context, limit int) (int, error)
 	SweepFiles(ctx context.Context, before time.Time) error
+}
 
+type deliveryStore interface {
+	// DueDeliveries creates jobs for due deliveries that have a free slot.
 	DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 	FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error)
 	ReturnDelivery(ctx context.Context, id string, attempt int64) error
 	RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error
 	DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error)
-
-	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
-	Listen(ctx context.Context, told func(runID string)) error
 }

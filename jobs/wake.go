@@ -9,32 +9,33 @@ import (
 	"github.com/riverqueue/river/rivershared/riverpilot"
 )
 
-// pilotDriver is one of River's drivers with a pilot of ours. Upstream calls
-// these interfaces private, so River's version is pinned and tests check what
-// we rely on.
+// pilotDriver is one of River's drivers with this package's pilot. River documents
+// the interfaces as private, so its version is pinned in go.mod and tests cover the
+// behavior that this package relies on.
 type pilotDriver[TTx any] struct {
 	riverdriver.Driver[TTx]
 	pilot *pilot
 }
 
-// PluginInit is needed to be asked for a pilot.
+// PluginInit implements riverpilot's plugin interface, without which River does not
+// ask for a pilot.
 func (d *pilotDriver[TTx]) PluginInit(*baseservice.Archetype) {}
 
-// PluginPilot gives River the pilot.
+// PluginPilot returns the pilot.
 func (d *pilotDriver[TTx]) PluginPilot() riverpilot.Pilot { return d.pilot }
 
-// wakeDriver is the driver on SQLite, where a producer can be told in memory
-// that jobs were committed. River polls there, since InsertTx cannot know of
-// the commit; with the hook a job starts about a millisecond after it. Without
-// the hook the poll still finds every job.
+// wakeDriver is the driver on SQLite. River polls there, because it cannot see when
+// the transaction of InsertTx commits. The pilot's hook notifies the producer in
+// memory after the commit instead, so a job starts about a millisecond later. If a
+// notification is lost, the poll still finds the job.
 type wakeDriver struct{ *pilotDriver[*sql.Tx] }
 
 func newWakeDriver(db *sql.DB, p *pilot) *wakeDriver {
 	return &wakeDriver{&pilotDriver[*sql.Tx]{riversqlite.New(db), p}}
 }
 
-// SupportsListener is false: the producer is told by the hook instead.
+// SupportsListener returns false: the pilot's hook notifies the producer.
 func (d *wakeDriver) SupportsListener() bool { return false }
 
-// SupportsListenNotify is false, which spares writing notifications to disk.
+// SupportsListenNotify returns false, so that River writes no notifications to disk.
 func (d *wakeDriver) SupportsListenNotify() bool { return false }
