@@ -24,7 +24,9 @@ type Store interface {
 
 	// Now returns the time of a clock that all instances share.
 	Now() time.Time
-	// Changes returns a number that differs after every write of any instance.
+	// Changes returns a number that differs from an earlier one if workers may have to
+	// react to a write. On PostgreSQL a lost notification hides the writes of other
+	// instances, so callers must also poll.
 	Changes(ctx context.Context) (int64, error)
 	// NameError returns a flow.Error for a database error that has a public code,
 	// and other errors unchanged.
@@ -33,8 +35,8 @@ type Store interface {
 	// with "" if any run may have been written. It blocks until ctx ends or the
 	// connection is lost.
 	Listen(ctx context.Context, notify func(runID string)) error
-	// FindPeer returns the instance that works on a run. Its address is empty if
-	// there is none or it accepts no connections.
+	// FindPeer returns the instance that works on a run, or the zero Peer if there is
+	// none or it accepts no connections.
 	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
 }
 
@@ -59,7 +61,8 @@ type runStore interface {
 	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
 	LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error)
-	// HoldRun returns flow.ErrFenced unless the attempt is the current one.
+	// HoldRun records that this instance still holds the run, or returns flow.ErrFenced
+	// if another attempt is the current one.
 	HoldRun(ctx context.Context, runID string, attempt int64) error
 	FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error)
 

@@ -14,19 +14,18 @@ import (
 	"sluice/flow"
 )
 
-// textPath is the only path that is answered.
+// textPath is the only path that the server answers.
 const textPath = "/text"
 
-// dialPatience bounds each of: connecting, the TLS handshake, and the answer's
-// header.
+// dialTimeout bounds each of: connecting, the TLS handshake, and the response header.
 const dialTimeout = 3 * time.Second
 
-// client makes requests to other instances.
+// transport makes requests to other instances.
 type transport struct{ *http.Transport }
 
-// newClient dials by itself, not through package outbound: see the package
-// comment. It follows no redirect and uses no proxy.
-func (p *Peers) newClient() *transport {
+// newTransport dials directly, not through package outbound: see the package comment.
+// It follows no redirects and uses no proxy.
+func (p *Peers) newTransport() *transport {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP2(true)
 	http2 := http2Config
@@ -37,12 +36,13 @@ func (p *Peers) newClient() *transport {
 	}}
 }
 
-// Follow tells the text of a run that the peer works on. It returns nil once
-// the peer has the run no more.
-func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, told func(flow.PeerText)) error {
+// Follow calls receive with the text of a run that the peer works on, frame by frame.
+// It returns nil once the peer no longer has the run, and an error if the stream
+// breaks before, which is a reason to reconnect.
+func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, receive func(flow.PeerText)) error {
 	addr, err := netip.ParseAddrPort(peer.Addr)
 	if err != nil || !reachable(addr.Addr()) {
-		return fmt.Errorf("the address of %s is not one of a peer", peer.Instance)
+		return fmt.Errorf("%s has an address that cannot belong to a peer", peer.Instance)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+addr.String()+textPath, nil)
 	if err != nil {
@@ -51,11 +51,11 @@ func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, told f
 	p.sign(req.Header, peer.Instance, runID)
 	resp, err := p.client.RoundTrip(req)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", peer.Instance, err)
+		return fmt.Errorf("request text from %s: %w", peer.Instance, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", peer.Instance, resp.Status)
+		return fmt.Errorf("%s responded %s", peer.Instance, resp.Status)
 	}
 	for r := bufio.NewReader(resp.Body); ; {
 		t, err := readFrame(r)
@@ -65,6 +65,6 @@ func (p *Peers) Follow(ctx context.Context, peer flow.Peer, runID string, told f
 		if err != nil {
 			return fmt.Errorf("read from %s: %w", peer.Instance, err)
 		}
-		told(*t)
+		receive(*t)
 	}
 }

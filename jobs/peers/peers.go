@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Config is what Peers are made of.
+// Config configures Peers.
 type Config struct {
-	Instance string           // names this process among the instances
-	Key      []byte           // that all instances derive from the master key
-	Now      func() time.Time // by the database's clock, which all instances share
+	Instance string           // ID of this process among the instances
+	Key      []byte           // all instances derive the same key from the master key
+	Now      func() time.Time // the database's clock, which all instances share
 	Log      *slog.Logger
 }
 
@@ -32,28 +32,28 @@ type Peers struct {
 	server  *http.Server
 }
 
-// New makes the connections' ends; Serve accepts from others.
+// New derives the keys. It opens no connection; Serve accepts those of others.
 func New(cfg Config) (*Peers, error) {
 	p := &Peers{cfg: cfg, replays: replayCache{seenAt: map[[sha256.Size]byte]time.Time{}}}
 	var err error
 	if p.key, err = hkdf.Expand(sha256.New, cfg.Key, "requests", sha256.Size); err != nil {
-		return nil, fmt.Errorf("derive the key of requests: %w", err)
+		return nil, fmt.Errorf("derive the key that signs requests: %w", err)
 	}
 	seed, err := hkdf.Expand(sha256.New, cfg.Key, "certificate", sha256.Size)
 	if err != nil {
-		return nil, fmt.Errorf("derive the key of certificates: %w", err)
+		return nil, fmt.Errorf("derive the key of the certificate: %w", err)
 	}
 	if p.tls, err = mutualTLS(seed); err != nil {
 		return nil, err
 	}
-	p.client = p.newClient()
+	p.client = p.newTransport()
 	return p, nil
 }
 
-// ErrAddress refuses an address that other instances could not use.
+// ErrAddress rejects an address that other instances could not connect to.
 var ErrAddress = errors.New("the address needs this machine's own IP address or name and a port, such as 10.0.0.5:8081, because other instances connect to it")
 
-// CheckAddr returns ErrAddress unless addr names a host and a port.
+// CheckAddr returns ErrAddress unless addr has a host and a port.
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if ip, e := netip.ParseAddr(host); err != nil || host == "" || port == "" || e == nil && !reachable(ip) {
@@ -62,8 +62,8 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
-// Listen listens on addr. The listener's own address is the one to announce: it
-// has the IP address that a name stood for.
+// Listen listens on addr. The address to announce to other instances is that of the
+// listener, in which a host name is resolved to an IP address.
 func Listen(addr string) (net.Listener, error) {
 	if err := CheckAddr(addr); err != nil {
 		return nil, err
@@ -78,18 +78,17 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable reports whether an IP address can be that of one instance in a
-// private network. Link-local addresses are not: cloud providers answer with
-// secrets there.
+// reachable reports whether an IP address can belong to one instance in a private
+// network. Link-local addresses cannot: cloud providers serve secrets there.
 func reachable(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	return ip.IsValid() && !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLinkLocalUnicast()
 }
 
-// Close ends all connections.
+// Close closes all connections. Readers on other instances reconnect.
 func (p *Peers) Close() {
 	if p.server != nil {
-		_ = p.server.Close() // nothing is lost with it
+		_ = p.server.Close() // an error changes nothing
 	}
 	p.client.CloseIdleConnections()
 }

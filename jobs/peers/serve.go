@@ -14,30 +14,30 @@ import (
 	"sluice/flow"
 )
 
-// Bounds of what others may take of this instance. A connection of HTTP/2
-// carries the text of many runs.
+// Limits on what other instances may use of this one. An HTTP/2 connection carries
+// the text of many runs.
 const (
 	maxConnections       = 256
 	maxRunsPerConnection = 1000 // runs on one connection
 	maxRuns              = 8192 // runs on all connections
 	headerTimeout        = 5 * time.Second
 	idleTimeout          = time.Minute
-	writeTimeout         = 10 * time.Second // for one piece of text
+	writeTimeout         = 10 * time.Second // for one frame
 	maxHeaderBytes       = 8 << 10
 )
 
-// pings are sent on a connection where nothing comes, so that one whose other
-// end is gone or frozen is noticed.
+// http2Config sends pings on idle connections, so that one whose other end is gone or
+// frozen is noticed.
 var http2Config = http.HTTP2Config{MaxConcurrentStreams: maxRunsPerConnection, SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
 
-// Pass passes the text of a run on until this instance has it no more. Its error
-// is a flow.Error with CodeNotFound if the instance never had it.
+// StreamFunc sends the text of a run until this instance no longer has it. Its error
+// is a flow.Error with CodeNotFound if the instance never had the run.
 type StreamFunc func(ctx context.Context, runID string, send func(flow.PeerText) error) error
 
-// Serve answers other instances on l until Close. failed is called if it ends
-// before. Call Serve once.
-func (p *Peers) Serve(l net.Listener, pass StreamFunc, failed func(error)) {
-	p.server = p.newServer(pass)
+// Serve answers other instances on l until Close. It returns immediately, and calls
+// failed if it ends earlier. Call it at most once.
+func (p *Peers) Serve(l net.Listener, stream StreamFunc, failed func(error)) {
+	p.server = p.newServer(stream)
 	go func() {
 		if err := p.server.ServeTLS(netutil.LimitListener(l, maxConnections), "", ""); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("the server for other instances stopped: %w", err))
@@ -45,14 +45,14 @@ func (p *Peers) Serve(l net.Listener, pass StreamFunc, failed func(error)) {
 	}()
 }
 
-func (p *Peers) newServer(pass StreamFunc) *http.Server {
+func (p *Peers) newServer(stream StreamFunc) *http.Server {
 	slots := make(chan struct{}, maxRuns)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+textPath, func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
-			p.streamText(w, r, pass)
+			p.streamText(w, r, stream)
 		default:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
@@ -67,15 +67,15 @@ func (p *Peers) newServer(pass StreamFunc) *http.Server {
 	}
 }
 
-// passText answers one request with the text of its run.
-func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, pass StreamFunc) {
+// streamText answers a request with the text of its run.
+func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, stream StreamFunc) {
 	if err := p.verify(r.Header); err != nil {
-		p.cfg.Log.Warn("a request of another instance was refused", "from", r.RemoteAddr, "error", err)
+		p.cfg.Log.Warn("rejected a request for the text of a run", "from", r.RemoteAddr, "error", err)
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
 	out := http.NewResponseController(w)
-	err := pass(r.Context(), r.Header.Get(headerRun), func(t flow.PeerText) error {
+	err := stream(r.Context(), r.Header.Get(headerRun), func(t flow.PeerText) error {
 		if err := out.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err
 		}
@@ -87,6 +87,6 @@ func (p *Peers) streamText(w http.ResponseWriter, r *http.Request, pass StreamFu
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		w.WriteHeader(http.StatusNotFound)
 	} else if err != nil {
-		panic(http.ErrAbortHandler) // the other end must not take this for the end of the run here
+		panic(http.ErrAbortHandler) // breaks the stream: a normal end would mean that the run has ended here
 	}
 }

@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// validity is how far the time in a request may be from the time of its check.
-// Both are read from the database's clock.
+// validity is how far the time in a request may be from the time of its check. Both
+// are read from the database's clock.
 const validity = 10 * time.Second
 
-// Headers of a request. Everything that it says is in them, signed.
+// Headers of a request. They hold all of its parameters and are all signed.
 const (
-	headerFrom  = "Sluice-From"  // the instance that asks
-	headerTo    = "Sluice-To"    // the instance that is asked; no other answers
-	headerRun   = "Sluice-Run"   // whose text is asked for
+	headerFrom  = "Sluice-From"  // ID of the requesting instance
+	headerTo    = "Sluice-To"    // ID of the requested instance; no other answers
+	headerRun   = "Sluice-Run"   // ID of the run
 	headerTime  = "Sluice-Time"  // in microseconds since 1970
-	headerNonce = "Sluice-Nonce" // makes equal requests differ
-	headerMAC   = "Sluice-Mac"   // HMAC-SHA256 over the others, in base64
+	headerNonce = "Sluice-Nonce" // random, so that no two requests have the same signature
+	headerMAC   = "Sluice-Mac"   // HMAC-SHA256 over the other headers, in base64
 )
 
-// signed are the headers in the order in which they are signed.
+// signed lists the headers in the order in which they are signed.
 var signed = []string{headerFrom, headerTo, headerRun, headerTime, headerNonce}
 
-// mac authenticates what a request says. Each field is preceded by its length,
-// so that different fields never have the same encoding.
+// mac returns the signature of a request. Each field is preceded by its length, so
+// that different fields never have the same encoding.
 func (p *Peers) mac(h http.Header) []byte {
 	mac := hmac.New(sha256.New, p.key)
 	for _, name := range signed {
@@ -42,7 +42,7 @@ func (p *Peers) mac(h http.Header) []byte {
 	return mac.Sum(nil)
 }
 
-// sign fills the headers of a request.
+// sign sets the headers of a request.
 func (p *Peers) sign(h http.Header, to, runID string) {
 	h.Set(headerFrom, p.cfg.Instance)
 	h.Set(headerTo, to)
@@ -52,16 +52,16 @@ func (p *Peers) sign(h http.Header, to, runID string) {
 	h.Set(headerMAC, base64.StdEncoding.EncodeToString(p.mac(h)))
 }
 
-// Reasons to refuse a request. The answer does not tell them apart.
+// Reasons to reject a request. The response does not tell them apart.
 var (
 	errForged      = errors.New("the signature is wrong")
 	errWrongTarget = errors.New("the request is for another instance")
-	errExpired     = errors.New("the request is too old, or from the future")
-	errReplayed    = errors.New("the request was made before")
+	errExpired     = errors.New("the request has expired or is from the future")
+	errReplayed    = errors.New("the request is a replay")
 )
 
-// verify checks a request. The signature comes first, so that nothing else can
-// be learned or caused without the key.
+// verify checks a request. It checks the signature first, so that nothing can be
+// learned or caused without the key.
 func (p *Peers) verify(h http.Header) error {
 	given, err := base64.StdEncoding.DecodeString(h.Get(headerMAC))
 	if err != nil || !hmac.Equal(given, p.mac(h)) {
@@ -84,29 +84,29 @@ func (p *Peers) verify(h http.Header) error {
 	return nil
 }
 
-// seen remembers the signatures of valid requests for as long as they are valid.
+// replayCache remembers the signatures of accepted requests until they expire.
 type replayCache struct {
 	mu        sync.Mutex
 	seenAt    map[[sha256.Size]byte]time.Time
 	lastSweep time.Time
 }
 
-// add reports whether a signature is new. One that is forgotten has expired: it
-// is kept for as long as a request may be early and late together.
-func (s *replayCache) add(mac [sha256.Size]byte, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Sub(s.lastSweep) > validity {
-		s.lastSweep = now
-		for old, at := range s.seenAt {
+// add remembers a signature and reports whether it is new. A request may be validity
+// early and is then valid for twice that, so a signature is kept for as long.
+func (c *replayCache) add(mac [sha256.Size]byte, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.lastSweep) > validity {
+		c.lastSweep = now
+		for old, at := range c.seenAt {
 			if now.Sub(at) > 2*validity {
-				delete(s.seenAt, old)
+				delete(c.seenAt, old)
 			}
 		}
 	}
-	if _, known := s.seenAt[mac]; known {
+	if _, found := c.seenAt[mac]; found {
 		return false
 	}
-	s.seenAt[mac] = now
+	c.seenAt[mac] = now
 	return true
 }

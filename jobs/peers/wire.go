@@ -9,11 +9,11 @@ import (
 	"sluice/flow"
 )
 
-// maxPiece is the most bytes of one piece: all text that is kept of a run, each
-// byte of it escaped.
+// maxFrame bounds the bytes of a frame: all text that is buffered for a run, with each
+// byte escaped.
 const maxFrame = 32 << 20
 
-// writePiece writes a piece as its length in four bytes and then JSON.
+// writeFrame writes a frame: its length as four big-endian bytes, then JSON.
 func writeFrame(w io.Writer, t *flow.PeerText) error {
 	data, err := json.Marshal(t)
 	if err != nil {
@@ -23,7 +23,8 @@ func writeFrame(w io.Writer, t *flow.PeerText) error {
 	return err
 }
 
-// readPiece returns io.EOF at the end between two pieces.
+// readFrame returns io.EOF at the end of the stream and io.ErrUnexpectedEOF inside a
+// frame.
 func readFrame(r io.Reader) (*flow.PeerText, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -31,7 +32,7 @@ func readFrame(r io.Reader) (*flow.PeerText, error) {
 	}
 	n := binary.BigEndian.Uint32(size[:])
 	if n > maxFrame {
-		return nil, errors.New("a piece is too long")
+		return nil, errors.New("a frame is too long")
 	}
 	data := make([]byte, n)
 	if _, err := io.ReadFull(r, data); errors.Is(err, io.EOF) {
