@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check vuln bench bench-compare bench-peers generate assets types test-scripts preview screenshots crash faults fmt dist image digests
+.PHONY: help run dev test check vuln bench bench-compare bench-peers generate assets types preview screenshots crash faults fmt dist image digests
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
@@ -34,7 +34,7 @@ check: ## what CI runs: formatting, vet, staticcheck, known vulnerabilities, dri
 	$(MAKE) generate
 	git diff --exit-code -- db/gen docs/nodes.md views static/dist
 	test -z "$$(git ls-files --others --exclude-standard -- views static/dist)"
-	$(MAKE) types test-scripts
+	$(MAKE) types
 	go -C static/build vet . && go -C static/build test .
 	go run ./e2e/all -race -shuffle=on
 
@@ -57,11 +57,9 @@ assets: static/node_modules ## bundle what browsers fetch into static/dist
 types: static/node_modules ## check the types of the scripts
 	cd static && npx --no-install tsc --noEmit
 
-test-scripts: static/node_modules ## run the unit tests of the scripts in Node
-	go -C static/build run . -test
-
-preview: ## serve all views with sample data on http://127.0.0.1:8099
-	go test ./views -timeout 0 -preview 127.0.0.1:8099
+preview: ROOM ?= console
+preview: ## serve the views of ROOM (console, editor, account ...) with sample data on http://127.0.0.1:8099
+	go test ./views/$(ROOM) -timeout 0 -preview 127.0.0.1:8099
 
 screenshots: ## make the pictures of README and docs anew, from a seeded instance
 	go test ./e2e -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/images"

@@ -13,7 +13,7 @@ import (
 	"sluice/handlers/console"
 	"sluice/nodes"
 	"sluice/providers"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // pageProviders answers what the pages ask about credentials.
@@ -57,7 +57,7 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	}
 	hosts, err := flow.ParseHosts(c.Hosts)
 	if err != nil {
-		return c, refusal("hosts", "%s", views.Sentence(err.Error()))
+		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
 	if why := p.CheckSecret(secret); why != "" && !(own && secret == "") {

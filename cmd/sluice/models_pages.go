@@ -15,7 +15,8 @@ import (
 	"sluice/nodes"
 	"sluice/providers"
 	"sluice/providers/hosted"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
 // listTime bounds how long a person waits for the lists of providers. One that
@@ -42,7 +43,7 @@ func newPageModels(u *upstreams, servers *localServers, store modelStore, direct
 }
 
 // ListModels lists what may be chosen for a task.
-func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []views.ModelGroup {
+func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []components.ModelGroup {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	if task == "hosted" {
@@ -54,7 +55,7 @@ func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []v
 			prices[p.Model] = priceText(p)
 		}
 	}
-	var groups []views.ModelGroup
+	var groups []components.ModelGroup
 	for _, s := range m.servers.Found() {
 		if able(s.Preset, task) {
 			groups = append(groups, groupOf(s.Preset.Title+", on this machine", s.Preset.Name, s.Models, query, prices))
@@ -69,8 +70,8 @@ func able(p providers.Preset, task string) bool {
 }
 
 // groupOf makes a group of the models that fit the words.
-func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) views.ModelGroup {
-	g := views.ModelGroup{Title: title}
+func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) components.ModelGroup {
+	g := components.ModelGroup{Title: title}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
 		query = rest
 	}
@@ -80,15 +81,15 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 		if text == "" {
 			text = found.Owner
 		}
-		g.Models = append(g.Models, views.ModelChoice{ID: id, Text: text, Detail: prices[id]})
+		g.Models = append(g.Models, components.ModelChoice{ID: id, Text: text, Detail: prices[id]})
 	}
 	return g
 }
 
 // provided asks all providers that the workspace has a way to, at once.
-func (m *pageModels) provided(ctx context.Context, ws, task, query string, prices map[string]string) []views.ModelGroup {
+func (m *pageModels) provided(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
 	names := m.reachable(ctx, ws, task)
-	groups := make([]views.ModelGroup, len(names))
+	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() { groups[i] = m.ask(ctx, ws, name, query, prices) })
@@ -129,18 +130,18 @@ func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
 }
 
 // ask lists the models of one provider. What went wrong stands beside its name.
-func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map[string]string) views.ModelGroup {
+func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map[string]string) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
 		title = p.Title
 	}
 	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, name, providerRef(name))
 	if err != nil {
-		return views.ModelGroup{Title: title, Note: sentenceOf(err)}
+		return components.ModelGroup{Title: title, Note: sentenceOf(err)}
 	}
 	at, _ := m.upstreams.preset(a.Provider)
 	if err := admit(a, at); err != nil {
-		return views.ModelGroup{Title: title, Note: sentenceOf(err)}
+		return components.ModelGroup{Title: title, Note: sentenceOf(err)}
 	}
 	models, err := m.cache.Models(ctx, providers.Endpoint{Provider: a.Provider, BaseURL: a.BaseURL, Secret: a.Secret, Trusted: a.Trusted})
 	g := groupOf(title, name, models, query, prices)
@@ -173,13 +174,13 @@ func sentenceOf(err error) string {
 }
 
 // hosted lists the platform's models: by category, or those that words find.
-func (m *pageModels) hosted(ctx context.Context, ws, query string) []views.ModelGroup {
+func (m *pageModels) hosted(ctx context.Context, ws, query string) []components.ModelGroup {
 	titles := map[string]string{}
-	var groups []views.ModelGroup
+	var groups []components.ModelGroup
 	for _, c := range hosted.Catalogue().Categories() {
 		titles[c.Slug] = c.Title
 		if query == "" {
-			groups = append(groups, views.ModelGroup{Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
+			groups = append(groups, components.ModelGroup{Title: c.Title, Models: hostedChoices(hosted.Catalogue().Models(c.Slug), nil)})
 		}
 	}
 	if query == "" {
@@ -190,16 +191,16 @@ func (m *pageModels) hosted(ctx context.Context, ws, query string) []views.Model
 		secret = ""
 	}
 	found, err := m.directory.Search(ctx, secret, query)
-	g := views.ModelGroup{Title: "Replicate", Models: hostedChoices(found, titles)}
+	g := components.ModelGroup{Title: "Replicate", Models: hostedChoices(found, titles)}
 	if err != nil {
 		g.Note = "Only the featured models were searched. " + sentenceOf(err)
 	}
-	return []views.ModelGroup{g}
+	return []components.ModelGroup{g}
 }
 
 // hostedChoices are models of the platform; titles name categories where they
 // are mixed.
-func hostedChoices(list []hosted.Listing, titles map[string]string) (out []views.ModelChoice) {
+func hostedChoices(list []hosted.Listing, titles map[string]string) (out []components.ModelChoice) {
 	for _, l := range list {
 		detail := []string{}
 		for _, part := range []string{titles[l.Category], runsText(l.Runs)} {
@@ -207,7 +208,7 @@ func hostedChoices(list []hosted.Listing, titles map[string]string) (out []views
 				detail = append(detail, part)
 			}
 		}
-		out = append(out, views.ModelChoice{ID: l.Owner + "/" + l.Name, Title: l.Title, Text: l.Description, Detail: strings.Join(detail, " · ")})
+		out = append(out, components.ModelChoice{ID: l.Owner + "/" + l.Name, Title: l.Title, Text: l.Description, Detail: strings.Join(detail, " · ")})
 	}
 	return out
 }
@@ -260,7 +261,7 @@ func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Mod
 		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if err != nil && ctx.Err() == nil { // a name that is none
-		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", views.Sentence(err.Error()))
+		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", editorview.Sentence(err.Error()))
 	}
 	return found, err
 }
@@ -288,8 +289,8 @@ func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, mode
 }
 
 // UpgradeModel compares what a node keeps with the newest version.
-func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (views.ModelUpgrade, error) {
-	out := views.ModelUpgrade{Model: flow.Text(n.Config["model"])}
+func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
+	out := editorview.ModelUpgrade{Model: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Model); err == nil {
 		out.Model = ref.Path() // without the version that it names
 	}
@@ -305,7 +306,7 @@ func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, 
 	}
 	out.Newest = up.From == up.To && len(up.Changes.List) == 0
 	for _, change := range up.Changes.List {
-		out.Changes = append(out.Changes, views.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
+		out.Changes = append(out.Changes, editorview.ModelChange{Sentence: change.Sentence, Breaking: change.Breaking})
 	}
 	for _, misfit := range slices.Concat(up.Values, up.Edges) {
 		out.Misfits = append(out.Misfits, strings.TrimPrefix(misfit.Field+": ", ": ")+misfit.Why)
@@ -314,10 +315,10 @@ func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, 
 }
 
 // Providers are those whose address is known.
-func (m *pageModels) Providers() (list []views.Option) {
+func (m *pageModels) Providers() (list []components.Option) {
 	for _, p := range providers.Presets() {
 		if p.BaseURL != "" && !p.Local || p.Wire == providers.WireHost {
-			list = append(list, views.Option{Value: p.Name, Label: p.Title})
+			list = append(list, components.Option{Value: p.Name, Label: p.Title})
 		}
 	}
 	return list
@@ -329,7 +330,7 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []st
 	refuse := func(field, text string) (flow.Credential, error) {
 		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 	}
-	offered := func(o views.Option) bool { return o.Value == provider }
+	offered := func(o components.Option) bool { return o.Value == provider }
 	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {
 		return refuse("provider", "There is no such provider to choose.")
 	}
@@ -346,14 +347,14 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []st
 		hosts = nil // the provider's hosts apply
 	}
 	if _, err := flow.ParseHosts(hosts); err != nil {
-		return refuse("hosts", views.Sentence(err.Error()))
+		return refuse("hosts", editorview.Sentence(err.Error()))
 	}
 	if provider == "" && !anyHost && len(hosts) == 0 {
 		return refuse("hosts", "Enter the hosts that the secret may be sent to.")
 	}
 	made, err := credentialAddCmd{Name: name, Provider: provider, Host: hosts, AnyHost: anyHost && len(hosts) == 0}.credential()
 	if err != nil {
-		return refuse("provider", views.Sentence(err.Error()))
+		return refuse("provider", editorview.Sentence(err.Error()))
 	}
 	made.WorkspaceID = ws
 	return *made, nil

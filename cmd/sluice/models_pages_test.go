@@ -9,7 +9,7 @@ import (
 
 	"sluice/flow"
 	"sluice/providers/hosted"
-	"sluice/views"
+	"sluice/views/components"
 )
 
 // noSecrets is a workspace without credentials and prices.
@@ -81,7 +81,7 @@ func TestPageModels(t *testing.T) {
 func TestPageModels_NewCredential(t *testing.T) {
 	t.Parallel()
 	m := strangers(t)
-	if !slices.ContainsFunc(m.Providers(), func(o views.Option) bool { return o.Value == "replicate" }) {
+	if !slices.ContainsFunc(m.Providers(), func(o components.Option) bool { return o.Value == "replicate" }) {
 		t.Error("the hosting platform cannot be chosen")
 	}
 	for name, c := range map[string]struct{ name, provider, secret, hosts, field string }{

@@ -8,7 +8,8 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
+	"sluice/views/components"
 )
 
 func (s *Server) inviteRoutes() []route {
@@ -60,8 +61,8 @@ func (v *invitation) accepts() bool {
 	return v.account != nil && v.looks != nil && v.account.ID == v.looks.ID
 }
 
-func (c *call) renderInvite(status int, v *invitation, name string, e views.Errors) error {
-	f := views.InviteForm{
+func (c *call) renderInvite(status int, v *invitation, name string, e components.Errors) error {
+	f := accountview.InviteForm{
 		Token: v.token, Workspace: v.Workspace, Role: string(v.Role), InvitedBy: v.InvitedBy, Name: name, Email: v.Email,
 		Account: v.account != nil, SignedIn: v.accepts(), Errors: e,
 	}
@@ -71,7 +72,7 @@ func (c *call) renderInvite(status int, v *invitation, name string, e views.Erro
 	if v.looks != nil && !v.accepts() {
 		f.Other = v.looks.Email
 	}
-	return c.Render(status, views.AcceptInvite(c.Page("Join "+v.Workspace, ""), f))
+	return c.Render(status, accountview.AcceptInvite(c.Page("Join "+v.Workspace, ""), f))
 }
 
 func (s *Server) showInvite(c *call) error {
@@ -123,7 +124,7 @@ func (c *call) join(v *invitation, u *flow.User) error {
 		if e.Code == flow.CodeNotFound {
 			return c.renderLinkOver() // it was used meanwhile
 		}
-		return c.renderInvite(http.StatusUnprocessableEntity, v, u.Name, views.Errors{"": e.Message})
+		return c.renderInvite(http.StatusUnprocessableEntity, v, u.Name, components.Errors{"": e.Message})
 	}
 	if err != nil {
 		return fmt.Errorf("accept an invitation: %w", err)
@@ -131,7 +132,7 @@ func (c *call) join(v *invitation, u *flow.User) error {
 	if err := c.welcome(u.ID, v.WorkspaceID); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "You are now a member of "+v.Workspace+".")
+	c.Toast(components.ToneOK, "You are now a member of "+v.Workspace+".")
 	return c.AuditAndRedirect("/flows", "member.join", u.Email, string(v.Role))
 }
 
@@ -140,7 +141,7 @@ func (s *Server) createInvite(c *call) error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	f := views.InviteMember{Email: c.Trimmed("email"), Role: c.FormValue("role")}
+	f := accountview.InviteMember{Email: c.Trimmed("email"), Role: c.FormValue("role")}
 	f.Errors = web.FieldErrors(map[string]string{"email": checkEmail(f.Email), "role": checkRole(f.Role)})
 	if len(f.Errors) == 0 {
 		member, err := c.isMember(f.Email)
@@ -152,7 +153,7 @@ func (s *Server) createInvite(c *call) error {
 		}
 	}
 	if len(f.Errors) > 0 {
-		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Form: f})
+		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Form: f})
 	}
 	token := flow.NewLinkToken()
 	i := &flow.Invite{WorkspaceID: c.WorkspaceID(), Email: f.Email, Role: flow.MemberRole(f.Role), CreatedBy: c.Member.UserID}
@@ -162,7 +163,7 @@ func (s *Server) createInvite(c *call) error {
 	if err := c.Audit("member.invite", f.Email, f.Role); err != nil {
 		return err
 	}
-	return c.renderMembers(http.StatusOK, views.MembersPage{Link: &views.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}})
+	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: &accountview.Link{For: f.Email, URL: s.PublicURL + "/invite?token=" + token}})
 }
 
 func (c *call) isMember(email string) (bool, error) {
@@ -182,6 +183,6 @@ func (s *Server) revokeInvite(c *call) error {
 	if err := s.Store.RevokeInvite(c.Ctx(), c.WorkspaceID(), id); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The invitation is revoked: its link no longer works.")
+	c.Toast(components.ToneOK, "The invitation is revoked: its link no longer works.")
 	return c.AuditAndRedirect("/settings/members", "member.revoke", id, "")
 }

@@ -9,7 +9,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
+	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 func (s *Server) memberRoutes() []route {
@@ -23,11 +25,11 @@ func (s *Server) memberRoutes() []route {
 }
 
 func (s *Server) showMembers(c *call) error {
-	return c.renderMembers(http.StatusOK, views.MembersPage{})
+	return c.renderMembers(http.StatusOK, accountview.MembersPage{})
 }
 
 // renderMembers fills in the lists of a page that says something of its own.
-func (c *call) renderMembers(status int, m views.MembersPage) error {
+func (c *call) renderMembers(status int, m accountview.MembersPage) error {
 	m.Now = c.s.Now()
 	members, err := c.s.Store.ListMembers(c.Ctx(), c.WorkspaceID())
 	if err != nil {
@@ -45,13 +47,13 @@ func (c *call) renderMembers(status int, m views.MembersPage) error {
 			return fmt.Errorf("list invitations: %w", err)
 		}
 		for _, i := range invites {
-			m.Invites = append(m.Invites, views.InviteRow{ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: i.InvitedBy, ExpiresAt: i.ExpiresAt})
+			m.Invites = append(m.Invites, accountview.InviteRow{ID: i.ID, Email: i.Email, Role: string(i.Role), InvitedBy: i.InvitedBy, ExpiresAt: i.ExpiresAt})
 		}
 	}
-	return c.Render(status, views.Members(c.Page("Members", views.SectionSettings), m))
+	return c.Render(status, accountview.Members(c.Page("Members", layout.SectionSettings), m))
 }
 
-func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err error) {
+func (c *call) memberRows(members []flow.Member) (rows []accountview.MemberRow, err error) {
 	owners := 0
 	for _, m := range members {
 		if m.Role == flow.MemberOwner {
@@ -59,7 +61,7 @@ func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err er
 		}
 	}
 	for _, m := range members {
-		row := views.MemberRow{
+		row := accountview.MemberRow{
 			UserID: m.UserID, Name: m.Name, Email: m.Email, Role: string(m.Role), JoinedAt: m.JoinedAt,
 			You: m.UserID == c.Member.UserID, Last: m.Role == flow.MemberOwner && owners == 1,
 		}
@@ -73,7 +75,7 @@ func (c *call) memberRows(members []flow.Member) (rows []views.MemberRow, err er
 
 // addKeys fills in the keys that members created: for an owner those of all
 // members, otherwise those of the current user.
-func (c *call) addKeys(rows []views.MemberRow) error {
+func (c *call) addKeys(rows []accountview.MemberRow) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return fmt.Errorf("list keys: %w", err)
@@ -85,7 +87,7 @@ func (c *call) addKeys(rows []views.MemberRow) error {
 		}
 		for _, k := range keys {
 			if k.CreatedBy == row.UserID && k.RevokedAt.IsZero() {
-				row.Keys = append(row.Keys, views.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
+				row.Keys = append(row.Keys, accountview.MemberKey{Name: k.Name, Prefix: k.Prefix, LastUsedAt: k.LastUsedAt})
 			}
 		}
 	}
@@ -149,26 +151,26 @@ func (s *Server) setRole(c *call) error {
 	}
 	role := c.FormValue("role")
 	if sentence := checkRole(role); sentence != "" {
-		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: sentence})
+		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: sentence})
 	}
 	ask, err := c.mustAsk(m.UserID, flow.MemberRole(role))
 	if err != nil {
 		return fmt.Errorf("list keys: %w", err)
 	}
 	if ask {
-		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Ask: m.UserID})
+		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Ask: m.UserID})
 	}
 	if err := s.Store.SetRole(c.Ctx(), c.WorkspaceID(), m.UserID, flow.MemberRole(role), c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
-	c.Toast(views.ToneOK, m.Name+" is now "+role+".")
+	c.Toast(components.ToneOK, m.Name+" is now "+role+".")
 	return c.AuditAndRedirect("/settings/members", "member.role", m.Email, string(m.Role)+" to "+role)
 }
 
 // refuseMember says on the page why a member stays as they are.
 func (c *call) refuseMember(err error) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
-		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{Error: e.Message})
+		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: e.Message})
 	}
 	return err
 }
@@ -184,7 +186,7 @@ func (s *Server) removeMember(c *call) error {
 	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
-	c.Toast(views.ToneOK, m.Name+" is no longer a member.")
+	c.Toast(components.ToneOK, m.Name+" is no longer a member.")
 	return c.AuditAndRedirect("/settings/members", "member.remove", m.Email, "")
 }
 
@@ -195,7 +197,7 @@ func (s *Server) leaveWorkspace(c *call) error {
 	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
-	c.Toast(views.ToneOK, "You have left "+c.Member.Workspace+".")
+	c.Toast(components.ToneOK, "You have left "+c.Member.Workspace+".")
 	return c.AuditAndRedirect("/flows", "member.leave", c.Member.Email, "")
 }
 
@@ -210,7 +212,7 @@ func (s *Server) offerPassword(c *call) error {
 		return err
 	}
 	if !may {
-		return c.renderMembers(http.StatusUnprocessableEntity, views.MembersPage{
+		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{
 			Error: m.Name + " is also in workspaces that you do not own, so you cannot set their password.",
 		})
 	}
@@ -222,6 +224,6 @@ func (s *Server) offerPassword(c *call) error {
 	if err := c.Audit("password.offer", m.Email, ""); err != nil {
 		return err
 	}
-	link := &views.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
-	return c.renderMembers(http.StatusOK, views.MembersPage{Link: link})
+	link := &accountview.Link{For: m.Email, Password: true, URL: s.PublicURL + "/password/reset?token=" + token}
+	return c.renderMembers(http.StatusOK, accountview.MembersPage{Link: link})
 }

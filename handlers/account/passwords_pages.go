@@ -8,7 +8,8 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
+	"sluice/views/components"
 )
 
 func (s *Server) passwordRoutes() []route {
@@ -22,8 +23,8 @@ func (s *Server) passwordRoutes() []route {
 
 func (s *Server) showPassword(c *call) error { return c.renderPassword(http.StatusOK, nil) }
 
-func (c *call) renderPassword(status int, e views.Errors) error {
-	return c.Render(status, views.ChangePassword(c.Page("Change password", ""), views.PasswordForm{Email: c.Member.Email, Errors: e}))
+func (c *call) renderPassword(status int, e components.Errors) error {
+	return c.Render(status, accountview.ChangePassword(c.Page("Change password", ""), accountview.PasswordForm{Email: c.Member.Email, Errors: e}))
 }
 
 // changePassword signs the person's other browsers out. Who guesses at the
@@ -41,9 +42,9 @@ func (s *Server) changePassword(c *call) error {
 		return err
 	case wait > 0:
 		c.RetryAfter(wait)
-		return c.renderPassword(http.StatusTooManyRequests, views.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."})
+		return c.renderPassword(http.StatusTooManyRequests, components.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."})
 	case u == nil:
-		return c.renderPassword(http.StatusUnprocessableEntity, views.Errors{"current": "This is not your current password."})
+		return c.renderPassword(http.StatusUnprocessableEntity, components.Errors{"current": "This is not your current password."})
 	}
 	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("new"))
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Server) changePassword(c *call) error {
 	}
 	u.PasswordHash = hash
 	c.knowBrowser(u)
-	c.Toast(views.ToneOK, "Your password is changed. All other browsers are signed out.")
+	c.Toast(components.ToneOK, "Your password is changed. All other browsers are signed out.")
 	return c.AuditAndRedirect("/flows", "password.change", "", "")
 }
 
@@ -71,7 +72,7 @@ func (c *call) resetOf(token string) (*flow.Invite, error) {
 }
 
 func (c *call) renderLinkOver() error {
-	return c.Render(http.StatusNotFound, views.LinkOver(c.Page("Link", "")))
+	return c.Render(http.StatusNotFound, accountview.LinkOver(c.Page("Link", "")))
 }
 
 // freeLinks is how many invalid links an address may open before it has to
@@ -110,7 +111,7 @@ func (s *Server) showReset(c *call) error {
 	if i == nil {
 		return c.refuseLink(token)
 	}
-	return c.Render(http.StatusOK, views.NewPassword(c.Page("New password", ""), views.NewPasswordForm{Token: token, Email: i.Email}))
+	return c.Render(http.StatusOK, accountview.NewPassword(c.Page("New password", ""), accountview.NewPasswordForm{Token: token, Email: i.Email}))
 }
 
 // resetPassword sets the password that a link allows, and signs the person in
@@ -128,8 +129,8 @@ func (s *Server) resetPassword(c *call) error {
 		return c.refuseLink(token)
 	}
 	if e := web.FieldErrors(map[string]string{"password": passwords.Check(c.FormValue("password"), i.Email)}); len(e) > 0 {
-		f := views.NewPasswordForm{Token: token, Email: i.Email, Errors: e}
-		return c.Render(http.StatusUnprocessableEntity, views.NewPassword(c.Page("New password", ""), f))
+		f := accountview.NewPasswordForm{Token: token, Email: i.Email, Errors: e}
+		return c.Render(http.StatusUnprocessableEntity, accountview.NewPassword(c.Page("New password", ""), f))
 	}
 	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("password"))
 	if err != nil {
@@ -144,6 +145,6 @@ func (s *Server) resetPassword(c *call) error {
 	if err := c.welcome(i.UserID, i.WorkspaceID); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "Your new password is set.")
+	c.Toast(components.ToneOK, "Your new password is set.")
 	return c.AuditAndRedirect("/flows", "password.reset", "", "")
 }

@@ -5,7 +5,9 @@ import (
 	"net/http"
 
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
+	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 func (s *Server) sessionRoutes() []route {
@@ -21,13 +23,13 @@ func (s *Server) showSessions(c *call) error {
 	if err != nil {
 		return fmt.Errorf("list sessions: %w", err)
 	}
-	rows := make([]views.SessionRow, 0, len(list))
+	rows := make([]accountview.SessionRow, 0, len(list))
 	for _, one := range list {
-		rows = append(rows, views.SessionRow{
+		rows = append(rows, accountview.SessionRow{
 			ID: one.ID, Device: one.Agent, IP: one.IP, SignedInAt: one.SignedInAt, SeenAt: one.SeenAt, This: one.ID == c.SessionID(),
 		})
 	}
-	return c.Render(http.StatusOK, views.Sessions(c.Page("Sessions", views.SectionSettings), views.SessionsPage{Rows: rows, Idle: s.SessionIdle, Max: s.SessionMax, Now: s.Now()}))
+	return c.Render(http.StatusOK, accountview.Sessions(c.Page("Sessions", layout.SectionSettings), accountview.SessionsPage{Rows: rows, Idle: s.SessionIdle, Max: s.SessionMax, Now: s.Now()}))
 }
 
 func (s *Server) endSession(c *call) error {
@@ -35,7 +37,7 @@ func (s *Server) endSession(c *call) error {
 	if err := s.Store.EndSession(c.Ctx(), c.Member.UserID, id); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "That browser is signed out.")
+	c.Toast(components.ToneOK, "That browser is signed out.")
 	return c.AuditAndRedirect("/settings/sessions", "session.end", "", "in another browser")
 }
 

@@ -8,7 +8,9 @@ import (
 	"golang.org/x/text/message"
 
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) settingsRoutes() []route {
@@ -23,7 +25,7 @@ func (s *Server) showWorkspace(c *call) error {
 	return c.renderWorkspace(http.StatusOK, c.Member.Workspace, nil)
 }
 
-func (c *call) renderWorkspace(status int, name string, e views.Errors) error {
+func (c *call) renderWorkspace(status int, name string, e components.Errors) error {
 	w, err := c.s.Store.FindWorkspace(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -32,10 +34,10 @@ func (c *call) renderWorkspace(status int, name string, e views.Errors) error {
 	if err != nil {
 		return err
 	}
-	page := views.WorkspaceSettings{
+	page := consoleview.WorkspaceSettings{
 		ID: w.ID, Name: name, MaxRunning: limitInWords(w.MaxRunning), MaxQueued: limitInWords(w.MaxQueued), MayCreate: may, Errors: e,
 	}
-	return c.Render(status, views.WorkspaceSettingsPage(c.Page("Workspace", views.SectionSettings), page))
+	return c.Render(status, consoleview.WorkspaceSettingsPage(c.Page("Workspace", layout.SectionSettings), page))
 }
 
 func limitInWords(n int64) string {
@@ -56,6 +58,6 @@ func (s *Server) renameWorkspace(c *call) error {
 	if err := s.Store.RenameWorkspace(c.Ctx(), c.WorkspaceID(), name); err != nil {
 		return fmt.Errorf("rename %s: %w", c.WorkspaceID(), err)
 	}
-	c.Toast(views.ToneOK, "The workspace is called "+name+" now.")
+	c.Toast(components.ToneOK, "The workspace is called "+name+" now.")
 	return c.AuditAndRedirect("/settings/workspace", "workspace.rename", name, "was "+c.Member.Workspace)
 }

@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
 )
 
 func (s *Server) setUpRoutes() []route {
@@ -70,7 +70,7 @@ func (c *call) renderWaits(status int) error {
 	if status == http.StatusServiceUnavailable {
 		c.Response().Header().Set("Retry-After", "60")
 	}
-	return c.Render(status, views.SetUpWaits(c.Page("Set-up required", "")))
+	return c.Render(status, accountview.SetUpWaits(c.Page("Set-up required", "")))
 }
 
 // refuseSetUp says why a link does not set up: the work is done, or the link is
@@ -84,7 +84,7 @@ func (c *call) refuseSetUp(token string) error {
 	case err != nil:
 		return err
 	case !awaits:
-		return c.Render(http.StatusNotFound, views.SetUpDone(c.Page("Set up", "")))
+		return c.Render(http.StatusNotFound, accountview.SetUpDone(c.Page("Set up", "")))
 	case c.s.Exposed:
 		return c.renderWaits(http.StatusServiceUnavailable)
 	}
@@ -100,7 +100,7 @@ func (s *Server) showSetUp(c *call) error {
 	if !works {
 		return c.refuseSetUp(token)
 	}
-	return c.Render(http.StatusOK, views.SetUp(c.Page("Set up", ""), views.SetUpForm{Token: token}))
+	return c.Render(http.StatusOK, accountview.SetUp(c.Page("Set up", ""), accountview.SetUpForm{Token: token}))
 }
 
 // setUp makes the owner and leads straight to a flow that runs.
@@ -108,7 +108,7 @@ func (s *Server) setUp(c *call) error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	f := views.SetUpForm{Token: c.FormValue("token"), Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
+	f := accountview.SetUpForm{Token: c.FormValue("token"), Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
 	tokenHash := flow.Hash([]byte(f.Token))
 	if works, err := s.Store.IsSetUpToken(c.Ctx(), tokenHash); err != nil {
 		return fmt.Errorf("look at a set-up link: %w", err)
@@ -120,7 +120,7 @@ func (s *Server) setUp(c *call) error {
 		"password": passwords.Check(c.FormValue("password"), f.Email),
 	})
 	if len(f.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, views.SetUp(c.Page("Set up", ""), f))
+		return c.Render(http.StatusUnprocessableEntity, accountview.SetUp(c.Page("Set up", ""), f))
 	}
 	hash, err := s.Hasher.Hash(c.Ctx(), c.FormValue("password"))
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
+	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 func (s *Server) signInRoutes() []route {
@@ -28,12 +30,12 @@ func (s *Server) showSignIn(c *call) error {
 	if s.Sessions.GetString(c.Ctx(), web.SessionUser) != "" {
 		return c.Redirect(web.LocalPath(c.QueryParam("next")))
 	}
-	return c.renderSignIn(http.StatusOK, views.SignInForm{Next: c.QueryParam("next")})
+	return c.renderSignIn(http.StatusOK, accountview.SignInForm{Next: c.QueryParam("next")})
 }
 
-func (c *call) renderSignIn(status int, f views.SignInForm) error {
+func (c *call) renderSignIn(status int, f accountview.SignInForm) error {
 	f.SignUp = c.s.SignUp
-	return c.Render(status, views.SignIn(c.Page("Sign in", ""), f))
+	return c.Render(status, accountview.SignIn(c.Page("Sign in", ""), f))
 }
 
 // signIn lets a person in. Whether the e-mail or the password is wrong, the
@@ -43,7 +45,7 @@ func (s *Server) signIn(c *call) error {
 		return err
 	}
 	began := time.Now()
-	f := views.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
+	f := accountview.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
 	u, wait, err := c.authenticate(f.Email, c.FormValue("password"))
 	if err != nil {
 		return err
@@ -51,11 +53,11 @@ func (s *Server) signIn(c *call) error {
 	switch {
 	case wait > 0:
 		c.RetryAfter(wait)
-		f.Errors = views.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."}
+		f.Errors = components.Errors{"": "Too many tries. The next one is possible in " + web.WaitText(wait) + "."}
 		return c.renderSignIn(http.StatusTooManyRequests, f)
 	case u == nil:
 		c.holdUntil(began.Add(refusalTime))
-		f.Errors = views.Errors{"": "E-mail and password do not fit together."}
+		f.Errors = components.Errors{"": "E-mail and password do not fit together."}
 		return c.renderSignIn(http.StatusUnprocessableEntity, f)
 	}
 	if err := c.welcome(u.ID, c.keptWorkspace()); err != nil {
@@ -162,7 +164,7 @@ func (s *Server) setTheme(c *call) error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	cookie := &http.Cookie{Name: "theme", Value: string(views.ParseTheme(c.FormValue("theme"))), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: s.Sessions.Cookie.Secure}
+	cookie := &http.Cookie{Name: "theme", Value: string(layout.ParseTheme(c.FormValue("theme"))), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: s.Sessions.Cookie.Secure}
 	c.SetCookie(cookie)
 	return c.Redirect(web.LocalPath(web.Referrer(c.Request())))
 }

@@ -9,7 +9,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
 )
 
 func (s *Server) signUpRoutes() []route {
@@ -23,7 +23,7 @@ func (s *Server) showSignUp(c *call) error {
 	if !s.SignUp {
 		return web.ErrNotFound
 	}
-	return c.Render(http.StatusOK, views.SignUp(c.Page("Sign up", ""), views.SignUpForm{}))
+	return c.Render(http.StatusOK, accountview.SignUp(c.Page("Sign up", ""), accountview.SignUpForm{}))
 }
 
 // freeSignUps from one address cost no waiting.
@@ -38,7 +38,7 @@ func (s *Server) signUp(c *call) error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	f := views.SignUpForm{Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
+	f := accountview.SignUpForm{Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
 	f.Errors = web.FieldErrors(map[string]string{
 		"name": web.CheckName(f.Name, "yourself"), "email": checkEmail(f.Email), "workspace": web.CheckName(f.Workspace, "the workspace"),
 		"password": passwords.Check(c.FormValue("password"), f.Email),
@@ -55,12 +55,12 @@ func (s *Server) signUp(c *call) error {
 		}
 	}
 	if len(f.Errors) > 0 {
-		return c.Render(status, views.SignUp(c.Page("Sign up", ""), f))
+		return c.Render(status, accountview.SignUp(c.Page("Sign up", ""), f))
 	}
 	ws, err := s.addAccount(c.Ctx(), f, c.FormValue("password"))
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		f.Errors["email"] = e.Message
-		return c.Render(http.StatusUnprocessableEntity, views.SignUp(c.Page("Sign up", ""), f))
+		return c.Render(http.StatusUnprocessableEntity, accountview.SignUp(c.Page("Sign up", ""), f))
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Server) signUp(c *call) error {
 // ownWorkspace is a workspace that was just made for somebody.
 type ownWorkspace struct{ id, owner string }
 
-func (s *Server) addAccount(ctx context.Context, f views.SignUpForm, password string) (ownWorkspace, error) {
+func (s *Server) addAccount(ctx context.Context, f accountview.SignUpForm, password string) (ownWorkspace, error) {
 	hash, err := s.Hasher.Hash(ctx, password)
 	if err != nil {
 		return ownWorkspace{}, err

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	accountview "sluice/views/account"
 )
 
 func (s *Server) workspaceRoutes() []route {
@@ -34,7 +34,7 @@ func (s *Server) newWorkspace(c *call) error {
 	if err := c.needFounder(); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.NewWorkspace(c.Page("New workspace", ""), views.WorkspaceForm{}))
+	return c.Render(http.StatusOK, accountview.NewWorkspace(c.Page("New workspace", ""), accountview.WorkspaceForm{}))
 }
 
 func (c *call) needFounder() error {
@@ -57,7 +57,7 @@ func (s *Server) createWorkspace(c *call) error {
 	}
 	name := c.Trimmed("name")
 	if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "the workspace")}); len(e) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, views.NewWorkspace(c.Page("New workspace", ""), views.WorkspaceForm{Name: name, Errors: e}))
+		return c.Render(http.StatusUnprocessableEntity, accountview.NewWorkspace(c.Page("New workspace", ""), accountview.WorkspaceForm{Name: name, Errors: e}))
 	}
 	w := &flow.Workspace{Name: name}
 	if err := s.Store.FoundWorkspace(c.Ctx(), w, c.Member.UserID); err != nil {

@@ -7,7 +7,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) auditRoutes() []route {
@@ -23,7 +25,7 @@ func (s *Server) showAudit(c *call) error {
 	newer, older := c.QueryParam("before"), c.QueryParam("after")
 	var list []flow.AuditEntry
 	var err error
-	pages := views.Pages{Path: "/settings/audit"}
+	pages := components.Pages{Path: "/settings/audit"}
 	if newer != "" {
 		if list, err = s.Store.ListAuditAfter(c.Ctx(), c.WorkspaceID(), newer, auditPage+1); len(list) > auditPage {
 			list = list[1:]
@@ -42,11 +44,11 @@ func (s *Server) showAudit(c *call) error {
 	if err != nil {
 		return fmt.Errorf("list the audit log: %w", err)
 	}
-	rows := make([]views.AuditRow, len(list))
+	rows := make([]consoleview.AuditRow, len(list))
 	for i := range list {
 		rows[i] = auditRow(&list[i])
 	}
-	return c.Render(http.StatusOK, views.Audit(c.Page("Audit log", views.SectionSettings), rows, pages))
+	return c.Render(http.StatusOK, consoleview.Audit(c.Page("Audit log", layout.SectionSettings), rows, pages))
 }
 
 // newerOrNothing is where the older lines go on: there is always one, since we
@@ -75,8 +77,8 @@ var auditWords = map[string]string{
 	"run.erase": "erased the run", "run.cancel": "canceled the run",
 }
 
-func auditRow(e *flow.AuditEntry) views.AuditRow {
-	row := views.AuditRow{
+func auditRow(e *flow.AuditEntry) consoleview.AuditRow {
+	row := consoleview.AuditRow{
 		At: e.CreatedAt, Who: auditWho(e), What: auditWords[e.Action], Target: e.Target, Detail: e.Detail, From: e.IP,
 		Alarm: e.Action == "session.refuse",
 	}

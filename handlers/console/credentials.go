@@ -10,7 +10,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) credentialRoutes() []route {
@@ -37,7 +39,7 @@ func (c *call) listCredentials() error {
 	if err != nil {
 		return err
 	}
-	page := views.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
 	uses := map[string][]flow.CredentialUse{}
 	if page.MayEdit {
 		if uses, err = c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID()); err != nil {
@@ -58,12 +60,12 @@ func (c *call) listCredentials() error {
 			page.Credentials = append(page.Credentials, row)
 		}
 	}
-	return c.Render(http.StatusOK, views.Credentials(c.Page("Credentials", views.SectionCredentials), page))
+	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
 }
 
-func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) views.CredentialRow {
+func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
-	row := views.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
+	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
 		row.Provider = c.s.providerTitle(k.Provider)
 	}
@@ -74,10 +76,10 @@ func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.Credenti
 }
 
 // addUse gathers the nodes of a flow.
-func addUse(list []views.CredentialUse, u flow.CredentialUse) []views.CredentialUse {
-	i := slices.IndexFunc(list, func(known views.CredentialUse) bool { return known.FlowID == u.FlowID })
+func addUse(list []consoleview.CredentialUse, u flow.CredentialUse) []consoleview.CredentialUse {
+	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == u.FlowID })
 	if i < 0 {
-		return append(list, views.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
+		return append(list, consoleview.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
 	}
 	if !slices.Contains(list[i].Nodes, u.Node) {
 		list[i].Nodes = append(list[i].Nodes, u.Node)
@@ -97,33 +99,33 @@ func (c *call) newCredentialPage() error {
 		if form.Plain {
 			form.Name = ""
 		}
-		return c.Render(http.StatusOK, views.NewCredentialPage(c.Page("Add a credential", views.SectionCredentials), form))
+		return c.Render(http.StatusOK, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
-	var cards []views.ProviderCard
+	var cards []consoleview.ProviderCard
 	for _, p := range c.s.Providers.List() {
 		text := strings.Join(p.Can, ", ")
 		if p.Local {
 			text = "A server of your own: " + text
 		}
-		cards = append(cards, views.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
+		cards = append(cards, consoleview.ProviderCard{Name: p.Name, Title: p.Title, Text: text})
 	}
-	cards = append(cards, views.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A plain secret for headers and signatures"})
-	return c.Render(http.StatusOK, views.ChooseProvider(c.Page("Add a credential", views.SectionCredentials), cards))
+	cards = append(cards, consoleview.ProviderCard{Name: plainSecret, Title: "Something else", Text: "A plain secret for headers and signatures"})
+	return c.Render(http.StatusOK, consoleview.ChooseProvider(c.Page("Add a credential", layout.SectionCredentials), cards))
 }
 
 // addForm is the form for a provider.
-func (c *call) addForm(name string) (views.AddCredential, bool) {
+func (c *call) addForm(name string) (consoleview.AddCredential, bool) {
 	if name == plainSecret {
-		return views.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: views.Errors{}}, true
+		return consoleview.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: components.Errors{}}, true
 	}
 	for _, p := range c.s.Providers.List() {
 		if p.Name == name {
-			return views.AddCredential{
-				Provider: p.Name, Title: p.Title, KeysURL: p.KeysURL, OwnAddress: p.OwnAddress, Optional: p.OwnAddress, Errors: views.Errors{},
+			return consoleview.AddCredential{
+				Provider: p.Name, Title: p.Title, KeysURL: p.KeysURL, OwnAddress: p.OwnAddress, Optional: p.OwnAddress, Errors: components.Errors{},
 			}, true
 		}
 	}
-	return views.AddCredential{}, false
+	return consoleview.AddCredential{}, false
 }
 
 // createCredential is POST /credentials. The provider is asked at once whether
@@ -143,7 +145,7 @@ func (c *call) createCredential() error {
 		return err
 	}
 	if len(form.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, views.NewCredentialPage(c.Page("Add a credential", views.SectionCredentials), form))
+		return c.Render(http.StatusUnprocessableEntity, consoleview.NewCredentialPage(c.Page("Add a credential", layout.SectionCredentials), form))
 	}
 	if err := c.keepCredential(made); err != nil {
 		return err
@@ -151,14 +153,14 @@ func (c *call) createCredential() error {
 	if !form.Plain {
 		c.tellTest(made.Name, "“"+made.Name+"” is kept. ")
 	} else {
-		c.Toast(views.ToneOK, "“"+made.Name+"” is kept.")
+		c.Toast(components.ToneOK, "“"+made.Name+"” is kept.")
 	}
 	return c.Redirect("/credentials")
 }
 
 // checkCredential puts what is wrong into the form. A name that is taken is
 // refused: what uses it would be paid for by somebody else all at once.
-func (c *call) checkCredential(form *views.AddCredential) (flow.Credential, error) {
+func (c *call) checkCredential(form *consoleview.AddCredential) (flow.Credential, error) {
 	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayTrust()}
 	if !form.Plain {
 		wanted.Provider = form.Provider
@@ -213,10 +215,10 @@ func (c *call) tellTest(name, before string) {
 		if e.Code == flow.CodeInternal {
 			c.s.Log.Error("credential not tested", "name", name, "error", err)
 		}
-		c.Toast(views.ToneBad, before+e.Message)
+		c.Toast(components.ToneBad, before+e.Message)
 		return
 	}
-	c.Toast(views.ToneOK, before+told)
+	c.Toast(components.ToneOK, before+told)
 }
 
 func (c *call) findCredential() (flow.Credential, error) {
@@ -232,12 +234,12 @@ func (c *call) showCredential() error {
 	return c.credentialPage(http.StatusOK, &k, nil)
 }
 
-func (c *call) credentialPage(status int, k *flow.Credential, errors views.Errors) error {
+func (c *call) credentialPage(status int, k *flow.Credential, errors components.Errors) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	page := views.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound()}
+	page := consoleview.CredentialPage{Credential: c.credentialRow(k, uses), Errors: errors, Now: c.s.Now(), Hosts: strings.Join(k.Hosts, ", "), AnyHost: k.Unbound()}
 	page.Credential.Sealed = c.isSealed(k.Name)
 	switch {
 	case errors["hosts"] != "":
@@ -251,7 +253,7 @@ func (c *call) credentialPage(status int, k *flow.Credential, errors views.Error
 			page.AnyHost, page.Proposed = false, true
 		}
 	}
-	return c.Render(status, views.Credential(c.Page(k.Name, views.SectionCredentials), page))
+	return c.Render(status, consoleview.Credential(c.Page(k.Name, layout.SectionCredentials), page))
 }
 
 // testCredential is POST /credentials/{name}/test.
@@ -284,7 +286,7 @@ func (c *call) setCredentialHosts() error {
 		return err
 	}
 	if why != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"hosts": why})
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"hosts": why})
 	}
 	if err := c.s.Store.SetCredentialHosts(c.Ctx(), c.WorkspaceID(), k.Name, hosts); err != nil {
 		return err
@@ -292,7 +294,7 @@ func (c *call) setCredentialHosts() error {
 	if err := c.Audit("credential.hosts", k.Name, strings.Join(hosts, ", ")); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "Hosts saved.")
+	c.Toast(components.ToneOK, "Hosts saved.")
 	return c.Redirect("/credentials/" + url.PathEscape(k.Name))
 }
 
@@ -345,7 +347,7 @@ func (c *call) replaceSecret() error {
 		return err
 	}
 	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"secret": why})
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"secret": why})
 	}
 	k.Overlap = flow.SigningOverlap
 	if overlap, ok := readOverlap(c.FormValue("overlap")); ok {
@@ -355,7 +357,7 @@ func (c *call) replaceSecret() error {
 		return err
 	}
 	if access := (flow.Access{Provider: k.Provider}); access.Plain() {
-		c.Toast(views.ToneOK, "The secret is replaced.")
+		c.Toast(components.ToneOK, "The secret is replaced.")
 	} else {
 		c.tellTest(k.Name, "The secret is replaced. ")
 	}
@@ -377,7 +379,7 @@ func (c *call) removeCredential() error {
 		return err
 	}
 	if len(uses[k.Name]) > 0 && c.FormValue("sure") == "" {
-		return c.credentialPage(http.StatusUnprocessableEntity, &k, views.Errors{"sure": "Tick this to remove it all the same."})
+		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"sure": "Tick this to remove it all the same."})
 	}
 	if err := c.s.Store.RemoveCredential(c.Ctx(), c.WorkspaceID(), k.Name); err != nil {
 		return err
@@ -385,6 +387,6 @@ func (c *call) removeCredential() error {
 	if err := c.Audit("credential.remove", k.Name, k.Provider); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "“"+k.Name+"” is removed.")
+	c.Toast(components.ToneOK, "“"+k.Name+"” is removed.")
 	return c.Redirect("/credentials")
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
-	"sluice/views"
+	"sluice/views/components"
 )
 
 func setupCredentials(t *testing.T) *webtest.Env {
@@ -191,16 +191,16 @@ func TestCredentials_access(t *testing.T) {
 // shelvedModels are fakeModels with a catalogue.
 type shelvedModels struct{ webtest.FakeModels }
 
-func (s shelvedModels) ListModels(ctx context.Context, ws, task, query string) []views.ModelGroup {
+func (s shelvedModels) ListModels(ctx context.Context, ws, task, query string) []components.ModelGroup {
 	if task != web.HostedTask {
 		return s.FakeModels.ListModels(ctx, ws, task, query)
 	}
-	pictures := views.ModelGroup{Title: "Pictures", Models: []views.ModelChoice{{ID: "acme/paint", Title: "Paint", Text: "Paints."}}}
-	speech := views.ModelGroup{Title: "Speech", Models: []views.ModelChoice{{ID: "acme/locked", Title: "Say", Text: "Speaks."}}}
+	pictures := components.ModelGroup{Title: "Pictures", Models: []components.ModelChoice{{ID: "acme/paint", Title: "Paint", Text: "Paints."}}}
+	speech := components.ModelGroup{Title: "Speech", Models: []components.ModelChoice{{ID: "acme/locked", Title: "Say", Text: "Speaks."}}}
 	if query != "" {
-		return []views.ModelGroup{{Title: "Replicate", Models: append(pictures.Models, speech.Models...)}}
+		return []components.ModelGroup{{Title: "Replicate", Models: append(pictures.Models, speech.Models...)}}
 	}
-	return []views.ModelGroup{pictures, speech}
+	return []components.ModelGroup{pictures, speech}
 }
 
 func TestModelShelves(t *testing.T) {

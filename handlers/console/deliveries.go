@@ -9,7 +9,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 const (
@@ -34,7 +36,7 @@ func (s *Server) deliveryRoutes() []route {
 // and hears nothing when they are as it has them.
 func (c *call) listDeliveries() error {
 	filter, choice := c.readDeliveriesFilter()
-	page := views.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	status := http.StatusOK
 	if len(filter.Errors) > 0 {
 		status = http.StatusUnprocessableEntity
@@ -45,15 +47,15 @@ func (c *call) listDeliveries() error {
 		if page.Mark() == c.QueryParam("mark") {
 			return c.NoContent(http.StatusNoContent)
 		}
-		return c.Render(http.StatusOK, views.DeliveryRows(page))
+		return c.Render(http.StatusOK, consoleview.DeliveryRows(page))
 	}
 	if err := c.aroundDeliveries(&page); err != nil {
 		return err
 	}
-	return c.Render(status, views.Deliveries(c.Page("Deliveries", views.SectionDeliveries), page))
+	return c.Render(status, consoleview.Deliveries(c.Page("Deliveries", layout.SectionDeliveries), page))
 }
 
-func (c *call) findDeliveries(page *views.DeliveriesPage, choice flow.DeliveryChoice) error {
+func (c *call) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryChoice) error {
 	found, err := c.s.Store.ListDeliveryRows(c.Ctx(), choice)
 	if err != nil {
 		return err
@@ -64,14 +66,14 @@ func (c *call) findDeliveries(page *views.DeliveriesPage, choice flow.DeliveryCh
 	for i := range found.Rows {
 		page.Rows = append(page.Rows, deliveryRow(&found.Rows[i], page.Flows))
 	}
-	page.Pages = views.Pages{Path: "/deliveries", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
+	page.Pages = components.Pages{Path: "/deliveries", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
 	page.Looked, page.More = found.Looked, found.More
 	return nil
 }
 
 // aroundDeliveries fills in what stands around the rows: what can be chosen, and
 // the endpoints that need somebody.
-func (c *call) aroundDeliveries(page *views.DeliveriesPage) (err error) {
+func (c *call) aroundDeliveries(page *consoleview.DeliveriesPage) (err error) {
 	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), hostsOffered); err != nil {
 		return err
 	}
@@ -79,25 +81,25 @@ func (c *call) aroundDeliveries(page *views.DeliveriesPage) (err error) {
 	if err != nil {
 		return err
 	}
-	failing = slices.DeleteFunc(failing, func(e views.EndpointView) bool { return e.Trouble == "" })
+	failing = slices.DeleteFunc(failing, func(e consoleview.EndpointView) bool { return e.Trouble == "" })
 	page.Endpoints = failing[:min(len(failing), notesShown)]
 	return nil
 }
 
 // flowOptions are the flows of the workspace, by name.
-func (c *call) flowOptions() (list []views.Option, err error) {
+func (c *call) flowOptions() (list []components.Option, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	for i := range flows {
-		list = append(list, views.Option{Value: flows[i].ID, Label: flows[i].Name})
+		list = append(list, components.Option{Value: flows[i].ID, Label: flows[i].Name})
 	}
-	slices.SortStableFunc(list, func(a, b views.Option) int {
+	slices.SortStableFunc(list, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
 	})
 	return list, err
 }
 
 // optionLabel is the name of a choice, or its value when there is none.
-func optionLabel(list []views.Option, value string) string {
+func optionLabel(list []components.Option, value string) string {
 	for _, o := range list {
 		if o.Value == value {
 			return o.Label
@@ -106,8 +108,8 @@ func optionLabel(list []views.Option, value string) string {
 	return value
 }
 
-func deliveryRow(r *flow.DeliveryRow, flows []views.Option) views.DeliveryRow {
-	row := views.DeliveryRow{
+func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.DeliveryRow {
+	row := consoleview.DeliveryRow{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Flow: optionLabel(flows, r.FlowID), Node: r.Node, URL: flow.ShownURL(r.URL), Test: r.RunID == "",
 		At: r.CreatedAt, NextAt: r.NextAt, Tries: int(r.Tries),
 	}
@@ -119,11 +121,11 @@ func deliveryRow(r *flow.DeliveryRow, flows []views.Option) views.DeliveryRow {
 
 // readDeliveriesFilter reads what the address asks for. What it does not know
 // narrows nothing.
-func (c *call) readDeliveriesFilter() (views.DeliveriesFilter, flow.DeliveryChoice) {
+func (c *call) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryChoice) {
 	q := c.Request().URL.Query()
-	span, runs := views.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: views.Errors{}}, flow.RunChoice{}
+	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunChoice{}
 	c.readSpan(&span, &runs)
-	f := views.DeliveriesFilter{
+	f := consoleview.DeliveriesFilter{
 		Flow: validOr(flow.PrefixFlow, q.Get("flow")), Endpoint: validOr(flow.PrefixEndpoint, q.Get("endpoint")), To: strings.TrimSpace(q.Get("to")),
 		Time: span.Time, From: span.From, Until: span.Until, Errors: span.Errors,
 	}
@@ -168,7 +170,7 @@ func (c *call) showDelivery() error {
 		return err
 	}
 	page := c.deliveryPage(d, flows)
-	return c.Render(http.StatusOK, views.Delivery(c.Page("Delivery of "+page.Flow, views.SectionDeliveries), page))
+	return c.Render(http.StatusOK, consoleview.Delivery(c.Page("Delivery of "+page.Flow, layout.SectionDeliveries), page))
 }
 
 func (c *call) findDelivery() (*flow.DeliveryRecord, error) {
@@ -178,10 +180,10 @@ func (c *call) findDelivery() (*flow.DeliveryRecord, error) {
 	return c.s.Store.ReadDelivery(c.Ctx(), c.WorkspaceID(), c.Param("delivery"))
 }
 
-func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []views.Option) views.DeliveryPage {
+func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
 	now := c.s.Now()
-	page := views.DeliveryPage{
-		DeliveryRow: views.DeliveryRow{
+	page := consoleview.DeliveryPage{
+		DeliveryRow: consoleview.DeliveryRow{
 			ID: d.ID, State: string(d.State), FlowID: d.FlowID, Flow: optionLabel(flows, d.FlowID), Node: d.Node, URL: flow.ShownURL(d.URL), Test: d.Test(),
 			At: d.CreatedAt, Tries: len(d.Attempts),
 		},
@@ -205,8 +207,8 @@ func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []views.Option) views.
 	return page
 }
 
-func attemptView(a *flow.DeliveryAttempt, open bool) views.AttemptView {
-	v := views.AttemptView{
+func attemptView(a *flow.DeliveryAttempt, open bool) consoleview.AttemptView {
+	v := consoleview.AttemptView{
 		Number: int(a.Number), At: a.StartedAt, Took: a.Latency, Status: a.Status, Reason: http.StatusText(a.Status), Error: a.Error, Response: a.Response, Open: open,
 	}
 	for _, h := range a.Headers() {
@@ -243,6 +245,6 @@ func (c *call) redeliver() error {
 	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "It is sent again.")
+	c.Toast(components.ToneOK, "It is sent again.")
 	return c.AuditAndRedirect("/deliveries/"+d.ID, "delivery.redeliver", d.ID, flow.ShownURL(d.URL))
 }

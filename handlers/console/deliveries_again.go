@@ -8,7 +8,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 const (
@@ -20,8 +22,8 @@ const (
 
 // readAgain reads which failed messages are meant. What cannot be read must not
 // be taken for all of them.
-func (c *call) readAgain() (views.AgainPage, flow.FailedChoice, error) {
-	a := views.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: mostCounted, Batch: againAtOnce, Errors: views.Errors{}}
+func (c *call) readAgain() (consoleview.AgainPage, flow.FailedChoice, error) {
+	a := consoleview.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: mostCounted, Batch: againAtOnce, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
 		return a, flow.FailedChoice{}, web.ErrNotFound
 	}
@@ -30,7 +32,7 @@ func (c *call) readAgain() (views.AgainPage, flow.FailedChoice, error) {
 	if err != nil {
 		return a, choice, err
 	}
-	a.Flows = append([]views.Option{{Value: "", Label: "All flows"}}, flows...)
+	a.Flows = append([]components.Option{{Value: "", Label: "All flows"}}, flows...)
 	if a.Endpoint != "" {
 		e, err := c.s.Store.FindEndpoint(c.Ctx(), c.WorkspaceID(), a.Endpoint)
 		if err != nil {
@@ -54,7 +56,7 @@ func (c *call) askAgain() error {
 		return err
 	}
 	a.Asked = choice.Asked.UnixMicro()
-	return c.Render(status, views.Again(c.Page("Send failed messages again", views.SectionDeliveries), a))
+	return c.Render(status, consoleview.Again(c.Page("Send failed messages again", layout.SectionDeliveries), a))
 }
 
 // sendAgain is POST /deliveries/again. What failed after the person looked is
@@ -71,7 +73,7 @@ func (c *call) sendAgain() error {
 		choice.Asked = time.UnixMicro(asked)
 	}
 	if len(a.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, views.Again(c.Page("Send failed messages again", views.SectionDeliveries), a))
+		return c.Render(http.StatusUnprocessableEntity, consoleview.Again(c.Page("Send failed messages again", layout.SectionDeliveries), a))
 	}
 	n, err := c.s.Store.RedeliverFailed(c.Ctx(), choice, againAtOnce)
 	if err != nil {
@@ -86,11 +88,11 @@ func (c *call) sendAgain() error {
 	}
 	switch n {
 	case 0:
-		c.Toast(views.ToneNone, "There was nothing left to send again.")
+		c.Toast(components.ToneNone, "There was nothing left to send again.")
 	case 1:
-		c.Toast(views.ToneOK, "1 message is sent again.")
+		c.Toast(components.ToneOK, "1 message is sent again.")
 	default:
-		c.Toast(views.ToneOK, views.Count(n)+" messages are sent again.")
+		c.Toast(components.ToneOK, components.Count(n)+" messages are sent again.")
 	}
 	return c.AuditAndRedirect("/deliveries", "delivery.redeliver_failed", a.Flow, detail)
 }

@@ -16,7 +16,8 @@ import (
 	"sluice/docs"
 	"sluice/handlers/web"
 	"sluice/snippets"
-	"sluice/views"
+	docsview "sluice/views/docs"
+	"sluice/views/layout"
 )
 
 // What a search shows: on a page of its own, and under the field.
@@ -50,7 +51,7 @@ func (s *Server) newShelf() (*shelf, error) {
 	for p := range book.Pages() {
 		shelf.bodies[p.Name] = sync.OnceValues(func() ([]byte, error) {
 			var b bytes.Buffer
-			err := views.DocBlocks(p.Blocks).Render(context.Background(), &b)
+			err := docsview.DocBlocks(p.Blocks).Render(context.Background(), &b)
 			return b.Bytes(), err
 		})
 	}
@@ -87,7 +88,7 @@ func (s *Server) showDocs(c *call) error {
 		if err != nil {
 			return err
 		}
-		return c.Render(http.StatusOK, views.DocsFound(views.DocsPage{Query: query, Hits: shelf.Find(query, mostHitsTyped)}))
+		return c.Render(http.StatusOK, docsview.DocsFound(docsview.DocsPage{Query: query, Hits: shelf.Find(query, mostHitsTyped)}))
 	case query != "":
 		return c.searchDocs(query)
 	}
@@ -107,7 +108,7 @@ func (c *call) searchDocs(query string) error {
 		return err
 	}
 	c.greet()
-	return c.Render(http.StatusOK, views.DocsSearch(c.Page("Search the docs", views.SectionDocs), views.DocsPage{
+	return c.Render(http.StatusOK, docsview.DocsSearch(c.Page("Search the docs", layout.SectionDocs), docsview.DocsPage{
 		Sections: shelf.Sections, Query: query, Hits: shelf.Find(query, mostHits),
 	}))
 }
@@ -122,9 +123,9 @@ func (c *call) showDocsPage(name string) error {
 		return web.ErrNotFound
 	}
 	c.greet()
-	d := views.DocsPage{Sections: shelf.Sections, Page: page, Body: shelf.body(name)}
+	d := docsview.DocsPage{Sections: shelf.Sections, Page: page, Body: shelf.body(name)}
 	d.Before, d.After = shelf.Around(name)
-	return c.renderKept(views.Docs(c.Page(docsTitle(page), views.SectionDocs), d))
+	return c.renderKept(docsview.Docs(c.Page(docsTitle(page), layout.SectionDocs), d))
 }
 
 // greet keeps the navigation of who is signed in; nobody needs to be.

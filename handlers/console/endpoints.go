@@ -4,21 +4,22 @@ import (
 	"net/http"
 
 	"sluice/flow"
-	"sluice/views"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 // listEndpoints is GET /deliveries/endpoints.
 func (c *call) listEndpoints() error {
-	page := views.DeliveriesPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.DeliveriesPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
 	var err error
 	if page.Endpoints, err = c.endpoints("", false); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.Endpoints(c.Page("Endpoints", views.SectionDeliveries), page))
+	return c.Render(http.StatusOK, consoleview.Endpoints(c.Page("Endpoints", layout.SectionDeliveries), page))
 }
 
 // endpoints are where webhooks of a flow, or of the workspace, were sent last.
-func (c *call) endpoints(flowID string, failing bool) (views []views.EndpointView, err error) {
+func (c *call) endpoints(flowID string, failing bool) (views []consoleview.EndpointView, err error) {
 	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, endpointsShown)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -33,8 +34,8 @@ func (c *call) endpoints(flowID string, failing bool) (views []views.EndpointVie
 // barsShown is how many attempts the picture of an endpoint has.
 const barsShown = 40
 
-func (c *call) endpointView(e *flow.Endpoint, name string) views.EndpointView {
-	v := views.EndpointView{
+func (c *call) endpointView(e *flow.Endpoint, name string) consoleview.EndpointView {
+	v := consoleview.EndpointView{
 		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),
 	}

@@ -11,7 +11,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) flowRoutes() []route {
@@ -36,7 +38,7 @@ func (c *call) listFlows() error {
 	if err != nil {
 		return err
 	}
-	page := views.FlowsPage{Filter: filter, Tags: tagsOf(heads), Now: c.s.Now(), MayEdit: c.MayEdit(), Starters: c.s.starters(true)}
+	page := consoleview.FlowsPage{Filter: filter, Tags: tagsOf(heads), Now: c.s.Now(), MayEdit: c.MayEdit(), Starters: c.s.starters(true)}
 	for i := range heads {
 		if !heads[i].ArchivedAt.IsZero() {
 			page.Archived++
@@ -54,16 +56,16 @@ func (c *call) listFlows() error {
 	if page.Ending, err = c.keyWarnings(); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.Flows(c.Page("Flows", views.SectionFlows), page))
+	return c.Render(http.StatusOK, consoleview.Flows(c.Page("Flows", layout.SectionFlows), page))
 }
 
-func flowFilter(q url.Values) views.FlowFilter {
-	f := views.FlowFilter{
-		Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Sort: views.FlowSort(q.Get("sort")),
+func flowFilter(q url.Values) consoleview.FlowFilter {
+	f := consoleview.FlowFilter{
+		Query: strings.TrimSpace(q.Get("q")), Tag: q.Get("tag"), Sort: consoleview.FlowSort(q.Get("sort")),
 		Table: q.Get("view") == "table", Archived: q.Get("archived") == "1",
 	}
 	switch f.Sort {
-	case views.SortName, views.SortRuns, views.SortCost:
+	case consoleview.SortName, consoleview.SortRuns, consoleview.SortCost:
 	default:
 		f.Sort = ""
 	}
@@ -72,7 +74,7 @@ func flowFilter(q url.Values) views.FlowFilter {
 
 // shows tells whether a filter lets a flow through: every word must be in its
 // name, description or tags.
-func shows(filter views.FlowFilter, f *flow.Flow) bool {
+func shows(filter consoleview.FlowFilter, f *flow.Flow) bool {
 	if f.ArchivedAt.IsZero() == filter.Archived {
 		return false
 	}
@@ -103,12 +105,12 @@ func tagsOf(list []flow.Flow) []string {
 }
 
 // sortFlows orders the list; what is equal stands by name.
-func (c *call) sortFlows(list []flow.Flow, by views.FlowSort) error {
+func (c *call) sortFlows(list []flow.Flow, by consoleview.FlowSort) error {
 	byName := func(a, b *flow.Flow) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
 	}
 	var days map[string]flow.Day
-	if by == views.SortRuns || by == views.SortCost {
+	if by == consoleview.SortRuns || by == consoleview.SortCost {
 		var err error
 		if days, err = c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(list), c.s.Now()); err != nil {
 			return err
@@ -116,11 +118,11 @@ func (c *call) sortFlows(list []flow.Flow, by views.FlowSort) error {
 	}
 	slices.SortFunc(list, func(a, b flow.Flow) int {
 		switch by {
-		case views.SortName:
+		case consoleview.SortName:
 			return byName(&a, &b)
-		case views.SortRuns:
+		case consoleview.SortRuns:
 			return cmp.Or(cmp.Compare(days[b.ID].Runs, days[a.ID].Runs), byName(&a, &b))
-		case views.SortCost:
+		case consoleview.SortCost:
 			return cmp.Or(cmp.Compare(days[b.ID].CostNanoUSD, days[a.ID].CostNanoUSD), byName(&a, &b))
 		}
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), byName(&a, &b))
@@ -138,7 +140,7 @@ func flowIDs(list []flow.Flow) []string {
 
 // pageOf cuts a page out of a list. The cursors are places in it: what is
 // sorted by how much it ran has no better ones.
-func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, views.Pages) {
+func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, components.Pages) {
 	start := 0
 	if n, err := strconv.Atoi(after); err == nil && n > 0 {
 		start = min(n, max(0, len(list)-1)/flowsPage*flowsPage)
@@ -146,7 +148,7 @@ func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, views.Pages) {
 		start = max(0, min(n, len(list))-flowsPage)
 	}
 	end := min(start+flowsPage, len(list))
-	var p views.Pages
+	var p components.Pages
 	if start > 0 {
 		p.Before = strconv.Itoa(start)
 	}
@@ -157,12 +159,12 @@ func pageOf(list []flow.Flow, after, before string) ([]flow.Flow, views.Pages) {
 }
 
 // flowCards reads the drafts of one page of flows, for their pictures.
-func (c *call) flowCards(heads []flow.Flow) ([]views.FlowCard, error) {
+func (c *call) flowCards(heads []flow.Flow) ([]consoleview.FlowCard, error) {
 	days, err := c.s.Store.FlowStats(c.Ctx(), c.WorkspaceID(), flowIDs(heads), c.s.Now())
 	if err != nil {
 		return nil, err
 	}
-	cards := make([]views.FlowCard, 0, len(heads))
+	cards := make([]consoleview.FlowCard, 0, len(heads))
 	for i := range heads {
 		f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), heads[i].ID)
 		if err != nil {
@@ -173,21 +175,21 @@ func (c *call) flowCards(heads []flow.Flow) ([]views.FlowCard, error) {
 	return cards, nil
 }
 
-func (c *call) flowCard(f *flow.Flow, day flow.Day) views.FlowCard {
-	card := views.FlowCard{
+func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
+	card := consoleview.FlowCard{
 		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := flow.ParseDocument(f.Draft); d != nil {
-		card.Graph = views.GraphOf(d, c.s.Kinds)
+		card.Graph = consoleview.GraphOf(d, c.s.Kinds)
 	}
 	return card
 }
 
-func flowDay(d *flow.Day) views.FlowDay {
-	day := views.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD / 1000}
+func flowDay(d *flow.Day) consoleview.FlowDay {
+	day := consoleview.FlowDay{Runs: int(d.Runs), Succeeded: d.Success(), P95: d.P95, Micros: d.CostNanoUSD / 1000}
 	for _, h := range d.Hours {
-		day.Hours = append(day.Hours, views.Bar{Count: int(h.Runs), Failed: int(h.Failed)})
+		day.Hours = append(day.Hours, components.Bar{Count: int(h.Runs), Failed: int(h.Failed)})
 	}
 	return day
 }

@@ -9,7 +9,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 // findAnyFlow finds the flow of the address, archived or not.
@@ -28,7 +30,7 @@ func (c *call) backToFlows() error {
 // toastUndo shows on the next page what was done, with a button that takes it
 // back.
 func (c *call) toastUndo(text, undo string) {
-	c.Flash(views.Toast{Tone: views.ToneOK, Text: text, Undo: undo})
+	c.Flash(layout.Toast{Tone: components.ToneOK, Text: text, Undo: undo})
 }
 
 var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
@@ -74,7 +76,7 @@ func (c *call) duplicateFlow() error {
 	if err := c.Audit("flow.create", f.ID, f.Name); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "“"+f.Name+"” is here. It is a draft until you publish it.")
+	c.Toast(components.ToneOK, "“"+f.Name+"” is here. It is a draft until you publish it.")
 	return c.Redirect("/flows/" + f.ID)
 }
 
@@ -117,7 +119,7 @@ func (c *call) restoreFlow() error {
 	if f.LiveVersion > 0 {
 		text = fmt.Sprintf("“%s” is back, and v%d can be called again.", f.Name, f.LiveVersion)
 	}
-	c.Toast(views.ToneOK, text)
+	c.Toast(components.ToneOK, text)
 	return c.Redirect("/flows")
 }
 
@@ -130,19 +132,19 @@ func (c *call) showTags() error {
 	return c.tagsForm(http.StatusOK, f, strings.Join(f.Tags, ", "), nil)
 }
 
-func (c *call) tagsForm(status int, f *flow.Flow, text string, errors views.Errors) error {
+func (c *call) tagsForm(status int, f *flow.Flow, text string, errors components.Errors) error {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
 	}
-	form := views.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
+	form := consoleview.TagsForm{FlowID: f.ID, Name: f.Name, Tags: text, Errors: errors}
 	has, _ := flow.ParseTags(text)
 	for _, tag := range tagsOf(heads) {
 		if !contains(has, tag) {
 			form.Known = append(form.Known, tag)
 		}
 	}
-	return c.Render(status, views.FlowTags(c.Page("Tags", views.SectionFlows), form))
+	return c.Render(status, consoleview.FlowTags(c.Page("Tags", layout.SectionFlows), form))
 }
 
 func contains(tags []string, tag string) bool {
@@ -166,11 +168,11 @@ func (c *call) saveTags() error {
 	form := c.Request().PostForm
 	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
 	if err != nil {
-		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), views.Errors{"tags": flow.AsError(err).Message})
+		return c.tagsForm(http.StatusUnprocessableEntity, f, form.Get("tags"), components.Errors{"tags": flow.AsError(err).Message})
 	}
 	if err := c.s.Store.TagFlow(c.Ctx(), c.WorkspaceID(), f.ID, tags); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The tags of “"+f.Name+"” are saved.")
+	c.Toast(components.ToneOK, "The tags of “"+f.Name+"” are saved.")
 	return c.Redirect("/flows")
 }

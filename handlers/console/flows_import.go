@@ -13,7 +13,9 @@ import (
 	"sluice/flow"
 	"sluice/flow/aiflow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 const (
@@ -26,10 +28,10 @@ const (
 )
 
 // showImport is GET /flows/import.
-func (c *call) showImport() error { return c.importForm(http.StatusOK, views.ImportForm{}) }
+func (c *call) showImport() error { return c.importForm(http.StatusOK, consoleview.ImportForm{}) }
 
-func (c *call) importForm(status int, f views.ImportForm) error {
-	return c.Render(status, views.ImportFlow(c.Page("Import", views.SectionFlows), f))
+func (c *call) importForm(status int, f consoleview.ImportForm) error {
+	return c.Render(status, consoleview.ImportFlow(c.Page("Import", layout.SectionFlows), f))
 }
 
 // importFlow is POST /flows/import: a document of ours, or a file of AI-Flow.
@@ -55,13 +57,13 @@ func (c *call) importFlow() error {
 	if err := c.Audit("flow.import", f.ID, f.Name); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "“"+f.Name+"” is imported.")
+	c.Toast(components.ToneOK, "“"+f.Name+"” is imported.")
 	return c.Redirect("/flows/" + f.ID)
 }
 
 // imported reads what the person chose or pasted; the form says what is wrong
 // with it, and keeps what was typed.
-func (c *call) imported() (data []byte, name string, form views.ImportForm, err error) {
+func (c *call) imported() (data []byte, name string, form consoleview.ImportForm, err error) {
 	var file []byte
 	r := c.Request()
 	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxImport)
@@ -74,7 +76,7 @@ func (c *call) imported() (data []byte, name string, form views.ImportForm, err 
 	})
 	_, large := errors.AsType[*http.MaxBytesError](err)
 	if _, long := errors.AsType[web.FormTooLarge](err); large || long {
-		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+		form.Errors = components.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
 		return nil, "", form, nil
 	}
 	if err != nil {
@@ -90,26 +92,26 @@ func (c *call) imported() (data []byte, name string, form views.ImportForm, err 
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(bytes.TrimSpace(data)) == 0 && name != "":
-		form.Errors = views.Errors{"file": "This file is empty."}
+		form.Errors = components.Errors{"file": "This file is empty."}
 	case len(bytes.TrimSpace(data)) == 0:
-		form.Errors = views.Errors{"": "Choose a file, or paste a flow."}
+		form.Errors = components.Errors{"": "Choose a file, or paste a flow."}
 	case len(data) > flow.MaxDocumentBytes:
-		form.Errors = views.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
+		form.Errors = components.Errors{"file": "This is larger than 4 MiB, which is the most that a flow may have."}
 	}
 	return data, name, form, nil
 }
 
 // importProblems are the problems of a document, each with its place.
-func importProblems(e *flow.Error, data []byte) []views.ImportProblem {
+func importProblems(e *flow.Error, data []byte) []consoleview.ImportProblem {
 	if len(e.Fields) == 0 {
-		return []views.ImportProblem{{Place: "document", Text: e.Message}}
+		return []consoleview.ImportProblem{{Place: "document", Text: e.Message}}
 	}
-	list := make([]views.ImportProblem, len(e.Fields))
+	list := make([]consoleview.ImportProblem, len(e.Fields))
 	for i, p := range e.Fields {
-		list[i] = views.ImportProblem{Place: placeIn(p), Text: sentenceOf(p)}
+		list[i] = consoleview.ImportProblem{Place: placeIn(p), Text: sentenceOf(p)}
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		list = append(list, views.ImportProblem{Place: "document", Text: "An AI-Flow export is a list too, but each of its nodes has a processorType; none of these has."})
+		list = append(list, consoleview.ImportProblem{Place: "document", Text: "An AI-Flow export is a list too, but each of its nodes has a processorType; none of these has."})
 	}
 	return list
 }
@@ -155,7 +157,7 @@ func sentenceOf(p flow.Problem) string {
 func (c *call) importAIFlow(data []byte, file string) error {
 	d, report, err := aiflow.Convert(data, c.s.Kinds)
 	if err != nil {
-		form := views.ImportForm{Errors: views.Errors{"file": flow.AsError(err).Message}}
+		form := consoleview.ImportForm{Errors: components.Errors{"file": flow.AsError(err).Message}}
 		return c.importForm(http.StatusUnprocessableEntity, form)
 	}
 	if name := nameOfFile(file); name != "" {
@@ -173,7 +175,7 @@ func (c *call) importAIFlow(data []byte, file string) error {
 	if err := c.haveCredentials(shown.Needed); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.ImportDone(c.Page("Imported", views.SectionFlows), shown))
+	return c.Render(http.StatusOK, consoleview.ImportDone(c.Page("Imported", layout.SectionFlows), shown))
 }
 
 // nameOfFile is a name for a flow: that of its file, without what computers add.
@@ -191,15 +193,15 @@ func nameOfFile(file string) string {
 	return cutName(name)
 }
 
-func (c *call) importReport(d *flow.Document, report []aiflow.Note) views.ImportReport {
-	r := views.ImportReport{Name: d.Name, Graph: views.GraphOf(d, c.s.Kinds), Edges: len(d.Edges)}
+func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.ImportReport {
+	r := consoleview.ImportReport{Name: d.Name, Graph: consoleview.GraphOf(d, c.s.Kinds), Edges: len(d.Edges)}
 	places := map[aiflow.Sort]*[]string{
 		aiflow.Todo: &r.Todo, aiflow.Noted: &r.Noted, aiflow.Lost: &r.Lost, aiflow.Changed: &r.Changed,
 		aiflow.Left: &r.Left, aiflow.Mapped: &r.Mapped, aiflow.Passed: &r.Passed,
 	}
 	for _, n := range report {
 		if n.Sort == aiflow.Needed {
-			r.Needed = append(r.Needed, views.NeededCredential{Provider: n.Provider, Title: c.s.providerTitle(n.Provider), Text: n.Text})
+			r.Needed = append(r.Needed, consoleview.NeededCredential{Provider: n.Provider, Title: c.s.providerTitle(n.Provider), Text: n.Text})
 			continue
 		}
 		*places[n.Sort] = append(*places[n.Sort], n.Text)
@@ -209,7 +211,7 @@ func (c *call) importReport(d *flow.Document, report []aiflow.Note) views.Import
 }
 
 // haveCredentials marks the providers that the workspace can reach already.
-func (c *call) haveCredentials(needed []views.NeededCredential) error {
+func (c *call) haveCredentials(needed []consoleview.NeededCredential) error {
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err

@@ -7,7 +7,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) newFlowRoutes() []route {
@@ -21,8 +22,8 @@ func (s *Server) newFlowRoutes() []route {
 
 // showTemplates is GET /flows/templates.
 func (c *call) showTemplates() error {
-	page := views.TemplatesPage{Starters: c.s.starters(false), MayEdit: c.MayEdit()}
-	return c.Render(http.StatusOK, views.Templates(c.Page("Templates", views.SectionFlows), page))
+	page := consoleview.TemplatesPage{Starters: c.s.starters(false), MayEdit: c.MayEdit()}
+	return c.Render(http.StatusOK, consoleview.Templates(c.Page("Templates", layout.SectionFlows), page))
 }
 
 // createFlow is POST /flows: blank, from a template, or around a model.

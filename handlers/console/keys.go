@@ -8,7 +8,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) keyRoutes() []route {
@@ -51,8 +53,8 @@ func (c *call) keyNames() (n keyNames, err error) {
 	return n, nil
 }
 
-func (n keyNames) row(k *flow.Key) views.KeyRow {
-	row := views.KeyRow{Key: *k, Now: n.now}
+func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
+	row := consoleview.KeyRow{Key: *k, Now: n.now}
 	row.Hash, row.Previous.Hash = "", "" // a page has no use for them
 	for _, id := range k.Flows {
 		row.FlowNames = append(row.FlowNames, n.flows[id])
@@ -72,11 +74,11 @@ func (n keyNames) row(k *flow.Key) views.KeyRow {
 
 // listKeys is GET /keys: those that work, or all.
 func (c *call) listKeys() error {
-	return c.keysPage(http.StatusOK, views.KeysPage{All: c.QueryParam("show") == "all"})
+	return c.keysPage(http.StatusOK, consoleview.KeysPage{All: c.QueryParam("show") == "all"})
 }
 
 // keysPage fills in the list; what works and ends soonest stands first.
-func (c *call) keysPage(status int, page views.KeysPage) error {
+func (c *call) keysPage(status int, page consoleview.KeysPage) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (c *call) keysPage(status int, page views.KeysPage) error {
 		}
 		page.Keys = append(page.Keys, names.row(k))
 	}
-	return c.Render(status, views.Keys(c.Page("Keys", views.SectionKeys), page))
+	return c.Render(status, consoleview.Keys(c.Page("Keys", layout.SectionKeys), page))
 }
 
 // newKey is GET /keys/new.
@@ -108,8 +110,8 @@ func (c *call) newKey() error {
 	return c.newKeyPage(http.StatusOK, form)
 }
 
-func (c *call) newKeyPage(status int, form views.KeyForm) error {
-	return c.Render(status, views.NewKey(c.Page("New key", views.SectionKeys), form))
+func (c *call) newKeyPage(status int, form consoleview.KeyForm) error {
+	return c.Render(status, consoleview.NewKey(c.Page("New key", layout.SectionKeys), form))
 }
 
 // createKey is POST /keys. The answer itself has the key's text: it is kept
@@ -128,8 +130,8 @@ func (c *call) createKey() error {
 	case errors.Is(err, errKeyRefused):
 		return c.newKeyPage(http.StatusUnprocessableEntity, form)
 	case errors.Is(err, errKeyMade):
-		c.Toast(views.ToneWait, errKeyMade.Error())
-		return c.Redirect(views.KeyPath(k.ID))
+		c.Toast(components.ToneWait, errKeyMade.Error())
+		return c.Redirect(consoleview.KeyPath(k.ID))
 	case err != nil:
 		return err
 	}
@@ -137,11 +139,11 @@ func (c *call) createKey() error {
 	if err != nil {
 		return err
 	}
-	return c.keysPage(http.StatusOK, views.KeysPage{Made: made})
+	return c.keysPage(http.StatusOK, consoleview.KeysPage{Made: made})
 }
 
 // madeKey is a key for the one page that shows its text.
-func (c *call) madeKey(k *flow.Key, text, done string) (*views.MadeKey, error) {
+func (c *call) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
 	names, err := c.keyNames()
 	if err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (c *call) madeKey(k *flow.Key, text, done string) (*views.MadeKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &views.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
+	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
 }
 
 func (c *call) findKey() (*flow.Key, error) {
@@ -163,11 +165,11 @@ func (c *call) showKey() error {
 	if err != nil {
 		return err
 	}
-	return c.keyPage(http.StatusOK, k, views.KeyPage{})
+	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{})
 }
 
 // keyPage fills in the key, and its form unless that has something to say.
-func (c *call) keyPage(status int, k *flow.Key, page views.KeyPage) error {
+func (c *call) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
 	names, err := c.keyNames()
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (c *call) keyPage(status int, k *flow.Key, page views.KeyPage) error {
 	if page.Form.Existing == nil {
 		page.Form = c.keyFormOf(k, names.heads)
 	}
-	return c.Render(status, views.Key(c.Page(k.Name, views.SectionKeys), page))
+	return c.Render(status, consoleview.Key(c.Page(k.Name, layout.SectionKeys), page))
 }
 
 // changeKey is POST /keys/{key}: name, flows, expiry and limits.
@@ -201,10 +203,10 @@ func (c *call) changeKey() error {
 		}
 	}
 	if len(form.Errors) > 0 {
-		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Form: form})
+		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Form: form})
 	}
-	c.Toast(views.ToneOK, "“"+wanted.Name+"” is saved. It holds from the next call on.")
-	return c.Redirect(views.KeyPath(k.ID))
+	c.Toast(components.ToneOK, "“"+wanted.Name+"” is saved. It holds from the next call on.")
+	return c.Redirect(consoleview.KeyPath(k.ID))
 }
 
 // rollKey is POST /keys/{key}/roll. Like a new key, the new text is in the
@@ -212,16 +214,16 @@ func (c *call) changeKey() error {
 func (c *call) rollKey() error {
 	k, text, err := c.roll()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
-		return c.keyPage(http.StatusUnprocessableEntity, k, views.KeyPage{Error: e.Message})
+		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Error: e.Message})
 	}
 	if err != nil {
 		return err
 	}
-	made, err := c.madeKey(k, text, views.KeyPath(k.ID))
+	made, err := c.madeKey(k, text, consoleview.KeyPath(k.ID))
 	if err != nil {
 		return err
 	}
-	return c.keyPage(http.StatusOK, k, views.KeyPage{Made: made})
+	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{Made: made})
 }
 
 // roll gives the key of the path a new text. With an error of the person's the
@@ -251,8 +253,8 @@ func (c *call) endPreviousKey() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The old key has stopped.")
-	return c.Redirect(views.KeyPath(k.ID))
+	c.Toast(components.ToneOK, "The old key has stopped.")
+	return c.Redirect(consoleview.KeyPath(k.ID))
 }
 
 // revokeKey is POST /keys/{key}/revoke.
@@ -261,13 +263,13 @@ func (c *call) revokeKey() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "“"+k.Name+"” is revoked.")
+	c.Toast(components.ToneOK, "“"+k.Name+"” is revoked.")
 	return c.Redirect("/keys")
 }
 
 // keyWarnings are the keys in use that will stop soon, for owners: somebody has
 // to roll them before their callers are refused.
-func (c *call) keyWarnings() ([]views.KeyWarning, error) {
+func (c *call) keyWarnings() ([]consoleview.KeyWarning, error) {
 	if !c.Member.Role.AtLeast(flow.MemberOwner) {
 		return nil, nil
 	}
@@ -275,12 +277,12 @@ func (c *call) keyWarnings() ([]views.KeyWarning, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []views.KeyWarning
+	var list []consoleview.KeyWarning
 	for i := range keys {
 		if k := &keys[i]; k.EndsSoon(c.s.Now()) && k.Uses > 0 {
-			list = append(list, views.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
+			list = append(list, consoleview.KeyWarning{ID: k.ID, Name: k.Name, ExpiresAt: k.ExpiresAt})
 		}
 	}
-	slices.SortFunc(list, func(a, b views.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	slices.SortFunc(list, func(a, b consoleview.KeyWarning) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
 	return list, nil
 }

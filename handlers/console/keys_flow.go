@@ -11,7 +11,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) flowKeyRoutes() []route {
@@ -26,14 +28,14 @@ func (s *Server) flowKeyRoutes() []route {
 
 // flowKeys is the part of the pane that shows the keys of a flow.
 func (c *call) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
-	panel := views.FlowKeysPanel{}
+	panel := consoleview.FlowKeysPanel{}
 	err := c.fillFlowKeys(f, keys, &panel)
-	return views.FlowKeys(panel), err
+	return consoleview.FlowKeys(panel), err
 }
 
 // fillFlowKeys fills in those of the workspace's keys that may call the flow, and
 // a form for another unless the panel has one.
-func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *views.FlowKeysPanel) error {
+func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
 	names, err := c.keyNames()
 	if err != nil {
 		return err
@@ -51,10 +53,10 @@ func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *views.FlowKeys
 }
 
 // flowKeyForm proposes a key, named after the flow, that one click makes.
-func (c *call) flowKeyForm(f *flow.Flow, keys []flow.Key) views.KeyForm {
-	return views.KeyForm{
+func (c *call) flowKeyForm(f *flow.Flow, keys []flow.Key) consoleview.KeyForm {
+	return consoleview.KeyForm{
 		ID: c.s.IDs.New(flow.PrefixKey), Name: freeKeyName(f.Name, keys), Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
-		Within: "flow-", Now: c.s.Now(), Errors: views.Errors{},
+		Within: "flow-", Now: c.s.Now(), Errors: components.Errors{},
 	}
 }
 
@@ -80,10 +82,10 @@ func (c *call) showFlowKeys() error {
 	if err != nil {
 		return err
 	}
-	return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{})
+	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
-func (c *call) answerFlowKeys(status int, f *flow.Flow, panel views.FlowKeysPanel) error {
+func (c *call) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -92,9 +94,9 @@ func (c *call) answerFlowKeys(status int, f *flow.Flow, panel views.FlowKeysPane
 		return err
 	}
 	if c.IsFragment() {
-		return c.Render(status, views.FlowKeys(panel))
+		return c.Render(status, consoleview.FlowKeys(panel))
 	}
-	return c.Render(status, views.FlowKeysPage(c.Page("Keys of "+f.Name, views.SectionKeys), panel))
+	return c.Render(status, consoleview.FlowKeysPage(c.Page("Keys of "+f.Name, layout.SectionKeys), panel))
 }
 
 // createFlowKey is POST /flows/{flow}/keys: a key for this flow alone.
@@ -106,15 +108,15 @@ func (c *call) createFlowKey() error {
 	if err != nil {
 		return err
 	}
-	form := views.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: views.Errors{}}
+	form := consoleview.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: components.Errors{}}
 	c.typedKey(&form)
 	form.Only, form.Flows = true, []string{f.ID}
 	k, text, err := c.makeKey(&form)
 	switch {
 	case errors.Is(err, errKeyRefused):
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Form: form})
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Form: form})
 	case errors.Is(err, errKeyMade):
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Error: errKeyMade.Error()})
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: errKeyMade.Error()})
 	case err != nil:
 		return err
 	}
@@ -132,7 +134,7 @@ func (c *call) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 		return err
 	}
 	c.Trigger("key:made", map[string]string{"text": text})
-	return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{Made: made})
+	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{Made: made})
 }
 
 // findFlowKey finds the flow of the path, and holds that the key may call it.
@@ -158,7 +160,7 @@ func (c *call) rollFlowKey() error {
 	}
 	k, text, err := c.roll()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
-		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, views.FlowKeysPanel{Error: e.Message})
+		return c.answerFlowKeys(http.StatusUnprocessableEntity, f, consoleview.FlowKeysPanel{Error: e.Message})
 	}
 	if err != nil {
 		return err
@@ -191,9 +193,9 @@ func (c *call) revokeFlowKey() error {
 
 // afterFlowKey shows the keys of now and says what was done.
 func (c *call) afterFlowKey(f *flow.Flow, said string) error {
-	c.Toast(views.ToneOK, said)
+	c.Toast(components.ToneOK, said)
 	if c.IsFragment() {
-		return c.answerFlowKeys(http.StatusOK, f, views.FlowKeysPanel{})
+		return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 	}
 	return c.Redirect("/flows/" + f.ID + "/keys")
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
 )
 
 var (
@@ -19,20 +20,20 @@ var (
 )
 
 // keyForm is the form for a key as it is; nil is one that is not made yet.
-func (c *call) keyForm(k *flow.Key) (views.KeyForm, error) {
+func (c *call) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	return c.keyFormOf(k, heads), err
 }
 
 // keyFormOf is keyForm where the flows of the workspace are at hand.
-func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) views.KeyForm {
-	form := views.KeyForm{Existing: k, Now: c.s.Now(), Errors: views.Errors{}}
+func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
+	form := consoleview.KeyForm{Existing: k, Now: c.s.Now(), Errors: components.Errors{}}
 	for i := range heads {
 		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, heads[i].ID) {
-			form.Choices = append(form.Choices, views.KeyFlow{ID: heads[i].ID, Name: heads[i].Name})
+			form.Choices = append(form.Choices, consoleview.KeyFlow{ID: heads[i].ID, Name: heads[i].Name})
 		}
 	}
-	slices.SortFunc(form.Choices, func(a, b views.KeyFlow) int {
+	slices.SortFunc(form.Choices, func(a, b consoleview.KeyFlow) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	if k != nil {
@@ -44,7 +45,7 @@ func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) views.KeyForm {
 }
 
 // typedKey puts what a person sent into the form.
-func (c *call) typedKey(form *views.KeyForm) {
+func (c *call) typedKey(form *consoleview.KeyForm) {
 	sent := c.Request().PostForm
 	form.ID, form.Name = sent.Get("key"), strings.TrimSpace(sent.Get("name"))
 	form.Scopes = nil
@@ -58,10 +59,10 @@ func (c *call) typedKey(form *views.KeyForm) {
 }
 
 // writeKey shows a key as it is.
-func writeKey(form *views.KeyForm, k *flow.Key) {
+func writeKey(form *consoleview.KeyForm, k *flow.Key) {
 	form.Name, form.Only, form.Flows = k.Name, len(k.Flows) > 0, k.Flows
 	if !k.ExpiresAt.IsZero() {
-		form.Expiry = views.ExpiryKeep
+		form.Expiry = consoleview.ExpiryKeep
 	}
 	form.RPM, form.Concurrency, form.RunsPerDay = typedCount(k.RPM), typedCount(k.Concurrency), typedCount(k.RunsPerDay)
 	form.USDPerDay = typedDollars(k.USDPerDay)
@@ -69,7 +70,7 @@ func writeKey(form *views.KeyForm, k *flow.Key) {
 
 // readKey is the key that a form describes. What cannot be read is said in the
 // form.
-func (c *call) readKey(form *views.KeyForm) *flow.Key {
+func (c *call) readKey(form *consoleview.KeyForm) *flow.Key {
 	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: form.Scopes}
 	if form.Only {
 		if k.Flows = slices.Clone(form.Flows); len(k.Flows) == 0 {
@@ -83,15 +84,15 @@ func (c *call) readKey(form *views.KeyForm) *flow.Key {
 }
 
 // readExpiry is the moment that was chosen; a day counts to its end, UTC.
-func readExpiry(form *views.KeyForm) time.Time {
+func readExpiry(form *consoleview.KeyForm) time.Time {
 	switch form.Expiry {
-	case "", views.ExpiryNever: // a form of one click says nothing
+	case "", consoleview.ExpiryNever: // a form of one click says nothing
 		return time.Time{}
-	case views.ExpiryKeep:
+	case consoleview.ExpiryKeep:
 		if form.Existing != nil {
 			return form.Existing.ExpiresAt
 		}
-	case views.ExpiryDate:
+	case consoleview.ExpiryDate:
 		at, err := time.Parse(time.DateOnly, form.Date)
 		switch end := at.Add(24*time.Hour - time.Second); {
 		case err != nil:
@@ -112,7 +113,7 @@ func readExpiry(form *views.KeyForm) time.Time {
 }
 
 // readLimit reads a whole number; nothing is no limit, and so is not said as 0.
-func readLimit(form *views.KeyForm, name, typed string) int64 {
+func readLimit(form *consoleview.KeyForm, name, typed string) int64 {
 	if typed == "" {
 		return 0
 	}
@@ -125,7 +126,7 @@ func readLimit(form *views.KeyForm, name, typed string) int64 {
 }
 
 // readDollars reads an amount as nano-dollars.
-func readDollars(form *views.KeyForm) int64 {
+func readDollars(form *consoleview.KeyForm) int64 {
 	if form.USDPerDay == "" {
 		return 0
 	}
@@ -139,7 +140,7 @@ func readDollars(form *views.KeyForm) int64 {
 
 // makeKey makes the key of a form; errKeyRefused means that the form says why
 // not, and errKeyMade that it was sent before.
-func (c *call) makeKey(form *views.KeyForm) (*flow.Key, string, error) {
+func (c *call) makeKey(form *consoleview.KeyForm) (*flow.Key, string, error) {
 	if form.ID == "" || !flow.ValidID(flow.PrefixKey, form.ID) {
 		form.ID = c.s.IDs.New(flow.PrefixKey) // somebody wrote a form of their own
 	}
@@ -185,7 +186,7 @@ func (c *call) unmade(id string) error {
 }
 
 // refuseKey puts what is wrong beside the fields.
-func refuseKey(form *views.KeyForm, err error) error {
+func refuseKey(form *consoleview.KeyForm, err error) error {
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok || e.Code != flow.CodeInputInvalid {
 		return err

@@ -6,7 +6,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) limitRoutes() []route {
@@ -22,7 +24,7 @@ func (c *call) showLimits() error {
 	if err != nil {
 		return err
 	}
-	return c.limitsForm(http.StatusOK, f, views.LimitsForm{
+	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
 		MaxRunning: typedCount(f.MaxRunning), MaxQueued: typedCount(f.MaxQueued),
 		RunsPerDay: typedCount(f.RunsPerDay), USDPerDay: typedDollars(f.USDPerDay),
 	})
@@ -44,7 +46,7 @@ func typedDollars(nano int64) string {
 }
 
 // limitsForm shows the form with what is used today and what no budget stops.
-func (c *call) limitsForm(status int, f *flow.Flow, form views.LimitsForm) error {
+func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm) error {
 	form.FlowID, form.Name, form.MayEdit = f.ID, f.Name, c.MayEdit()
 	budgets, err := c.s.Store.FlowBudgets(c.Ctx(), f)
 	if err != nil {
@@ -60,7 +62,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form views.LimitsForm) error
 			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
 		}
 	}
-	return c.Render(status, views.FlowLimits(c.Page("Limits", views.SectionFlows), form))
+	return c.Render(status, consoleview.FlowLimits(c.Page("Limits", layout.SectionFlows), form))
 }
 
 // saveLimits is POST /flows/{id}/limits.
@@ -72,7 +74,7 @@ func (c *call) saveLimits() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
-	form := views.LimitsForm{
+	form := consoleview.LimitsForm{
 		MaxRunning: c.Trimmed("max_running"), MaxQueued: c.Trimmed("max_queued"),
 		RunsPerDay: c.Trimmed("runs_per_day"), USDPerDay: c.Trimmed("usd_per_day"),
 	}
@@ -83,13 +85,13 @@ func (c *call) saveLimits() error {
 	if err := c.s.Store.SetFlowLimits(c.Ctx(), c.WorkspaceID(), f.ID, limits); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The limits are saved and hold from now on.")
+	c.Toast(components.ToneOK, "The limits are saved and hold from now on.")
 	return c.AuditAndRedirect("/flows/"+f.ID+"/limits", "flow.limits", f.ID, f.Limits.Changes(limits))
 }
 
 // readLimits reads what was typed; what is no number becomes one that Check
 // refuses.
-func readLimits(form *views.LimitsForm) flow.Limits {
+func readLimits(form *consoleview.LimitsForm) flow.Limits {
 	count := func(text string) int64 {
 		if text == "" {
 			return 0

@@ -8,7 +8,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) modelRoutes() []route {
@@ -20,19 +22,19 @@ func (s *Server) modelRoutes() []route {
 
 // showModels is GET /models: hosted ones, those of providers, or built in.
 func (c *call) showModels() error {
-	page := views.ModelsPage{
-		Shelf: views.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
+	page := consoleview.ModelsPage{
+		Shelf: consoleview.ModelShelf(c.QueryParam("shelf")), Query: strings.TrimSpace(c.QueryParam("q")), Category: c.QueryParam("category"), MayEdit: c.MayEdit(),
 	}
 	switch page.Shelf {
-	case views.ShelfBuiltIn:
+	case consoleview.ShelfBuiltIn:
 		page.BuiltIn = c.s.builtIn()
-	case views.ShelfProviders:
+	case consoleview.ShelfProviders:
 		page.Groups = c.providerGroups(page.Query)
 	default:
-		page.Shelf = views.ShelfHosted
+		page.Shelf = consoleview.ShelfHosted
 		c.hostedGroups(&page)
 	}
-	return c.Render(http.StatusOK, views.ModelShelves(c.Page("Models", views.SectionModels), page))
+	return c.Render(http.StatusOK, consoleview.ModelShelves(c.Page("Models", layout.SectionModels), page))
 }
 
 // modelTasks are what models of providers are for.
@@ -40,8 +42,8 @@ var modelTasks = []string{"chat", "embed", "image", "speech", "transcribe"}
 
 // providerGroups are the models of each place, each once: most places give the
 // same list for every task.
-func (c *call) providerGroups(query string) []views.ModelGroup {
-	var groups []views.ModelGroup
+func (c *call) providerGroups(query string) []components.ModelGroup {
+	var groups []components.ModelGroup
 	known := map[string]int{}
 	for _, task := range modelTasks {
 		for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), task, query) {
@@ -55,7 +57,7 @@ func (c *call) providerGroups(query string) []views.ModelGroup {
 }
 
 // hostedGroups are the featured models by category, or those that words find.
-func (c *call) hostedGroups(page *views.ModelsPage) {
+func (c *call) hostedGroups(page *consoleview.ModelsPage) {
 	all := c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "")
 	page.Groups = all
 	if page.Query != "" {
@@ -74,7 +76,7 @@ func (c *call) hostedGroups(page *views.ModelsPage) {
 	}
 	for i := range page.Groups {
 		g := &page.Groups[i]
-		var models []views.ModelChoice
+		var models []components.ModelChoice
 		for _, m := range g.Models {
 			if kept[m.ID] && (page.Query != "" || g.Title == page.Category) {
 				models = append(models, m)
@@ -84,7 +86,7 @@ func (c *call) hostedGroups(page *views.ModelsPage) {
 	}
 }
 
-func idsOf(g views.ModelGroup) map[string]bool {
+func idsOf(g components.ModelGroup) map[string]bool {
 	ids := map[string]bool{}
 	for _, m := range g.Models {
 		ids[m.ID] = true
@@ -95,10 +97,10 @@ func idsOf(g views.ModelGroup) map[string]bool {
 // builtInGroup is the palette group of what needs no model of others.
 const builtInGroup = "Built in"
 
-func (s *Server) builtIn() (list []views.BuiltInModel) {
+func (s *Server) builtIn() (list []consoleview.BuiltInModel) {
 	for _, k := range s.Kinds.List() {
 		if k.Group == builtInGroup {
-			list = append(list, views.BuiltInModel{Title: k.Title, Icon: k.Icon, Group: views.GroupWord(k.Group), Text: k.Summary})
+			list = append(list, consoleview.BuiltInModel{Title: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Text: k.Summary})
 		}
 	}
 	return list
@@ -107,7 +109,7 @@ func (s *Server) builtIn() (list []views.BuiltInModel) {
 // showModel is GET /models/{owner}/{model}: what it takes and puts out.
 func (c *call) showModel() error {
 	id := c.Param("owner") + "/" + c.Param("model")
-	page := views.ModelPage{ID: id, MayEdit: c.MayEdit()}
+	page := consoleview.ModelPage{ID: id, MayEdit: c.MayEdit()}
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), web.HostedTask, "") {
 		for _, m := range g.Models {
 			if m.ID == id {
@@ -128,21 +130,21 @@ func (c *call) showModel() error {
 	if page.Why == "" {
 		c.describe(&page, n)
 	}
-	return c.Render(http.StatusOK, views.HostedModel(c.Page(id, views.SectionModels), page))
+	return c.Render(http.StatusOK, consoleview.HostedModel(c.Page(id, layout.SectionModels), page))
 }
 
 // describe fills in what a node of the model takes and puts out.
-func (c *call) describe(page *views.ModelPage, n *flow.Node) {
+func (c *call) describe(page *consoleview.ModelPage, n *flow.Node) {
 	k := c.s.Kinds.For(n)
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if name, isInput := strings.CutPrefix(f.Name, "input."); isInput {
-			page.Inputs = append(page.Inputs, views.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: cutText(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
+			page.Inputs = append(page.Inputs, consoleview.ModelInput{Name: name, Title: f.Title, Type: fieldType(f), Default: cutText(flow.Text(f.Suggest), 60), Help: f.Help, Required: f.Required})
 		}
 	}
 	page.Open = n.Config["schema"] == nil
 	for _, o := range k.Outputs {
-		page.Outputs = append(page.Outputs, views.ModelOutput{Name: o.Name, Type: string(o.ShownType())})
+		page.Outputs = append(page.Outputs, consoleview.ModelOutput{Name: o.Name, Type: string(o.ShownType())})
 	}
 	if version := flow.Text(n.Config["version"]); len(version) > 12 {
 		page.Version = version[:12] + "…"

@@ -5,12 +5,13 @@ import (
 	"net/http"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
-func (c *call) credentialForm() views.CredentialForm {
-	none := []views.Option{{Value: "", Label: "Anything: a plain secret"}}
-	return views.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: views.Errors{}}
+func (c *call) credentialForm() editorview.CredentialForm {
+	none := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
+	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: components.Errors{}}
 }
 
 // newCredential is GET the form of the dialog.
@@ -18,7 +19,7 @@ func (c *call) newCredential() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.NewCredential(c.credentialForm()))
+	return c.Render(http.StatusOK, editorview.NewCredential(c.credentialForm()))
 }
 
 // addCredential is POST the form of the dialog. A name that is taken is
@@ -37,7 +38,7 @@ func (c *call) addCredential() error {
 		for _, p := range e.Fields {
 			form.Errors[p.Pointer] = p.Detail
 		}
-		return c.Render(http.StatusUnprocessableEntity, views.NewCredential(form))
+		return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
 	}
 	if err != nil {
 		return err
@@ -49,14 +50,14 @@ func (c *call) addCredential() error {
 		}
 		if why != "" {
 			form.Errors["hosts"] = why
-			return c.Render(http.StatusUnprocessableEntity, views.NewCredential(form))
+			return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
 		}
 	}
 	_, err = c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), made.Name)
 	switch {
 	case err == nil:
 		form.Errors["name"] = "There is a credential of this name. Choose it in the list, or give this one another name."
-		return c.Render(http.StatusUnprocessableEntity, views.NewCredential(form))
+		return c.Render(http.StatusUnprocessableEntity, editorview.NewCredential(form))
 	case !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		return err
 	}

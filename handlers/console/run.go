@@ -13,7 +13,10 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 // runHold is how long a page that shows a run may wait for news of it.
@@ -121,7 +124,7 @@ func (c *call) showRunPage() error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.Run(c.Page("Run of "+r.FlowName, views.SectionRuns), r))
+	return c.Render(http.StatusOK, consoleview.Run(c.Page("Run of "+r.FlowName, layout.SectionRuns), r))
 }
 
 // followRun is GET events: the run as it is once it has changed since what the
@@ -165,7 +168,7 @@ func (c *call) followRun() error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.RunBody(r))
+	return c.Render(http.StatusOK, consoleview.RunBody(r))
 }
 
 // leadToRun is the address that the API gives out for a run.
@@ -181,12 +184,12 @@ func (c *call) leadToRun() error {
 }
 
 // runPage is all that the page shows.
-func (c *call) runPage(run *flow.Run) (views.RunPage, error) {
+func (c *call) runPage(run *flow.Run) (consoleview.RunPage, error) {
 	v, err := c.viewRun(run)
 	if err != nil {
-		return views.RunPage{}, err
+		return consoleview.RunPage{}, err
 	}
-	r := views.RunPage{
+	r := consoleview.RunPage{
 		ID: run.ID, FlowID: run.FlowID, FlowName: v.flow.Name, State: string(run.State), Version: run.Version, Draft: run.Draft,
 		Parent: run.ParentRunID, MayRun: c.MayEdit(), Live: !run.State.Ended(), Seen: run.Seq, Now: c.s.Now(),
 	}
@@ -236,9 +239,9 @@ func (v *runView) selected(asked string) string {
 	return ""
 }
 
-func valueViews(m map[string]any) (list []views.ValueView) {
+func valueViews(m map[string]any) (list []components.ValueView) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, views.ValueView{Name: name, Value: m[name]})
+		list = append(list, components.ValueView{Name: name, Value: m[name]})
 	}
 	return list
 }
@@ -249,12 +252,12 @@ var triggerWords = map[flow.Trigger]string{
 	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun",
 }
 
-func (c *call) runFacts(run *flow.Run) ([]views.Fact, error) {
+func (c *call) runFacts(run *flow.Run) ([]consoleview.Fact, error) {
 	by, err := c.startedBy(run)
 	if err != nil {
 		return nil, err
 	}
-	version := views.Fact{Title: "Version", Text: views.VersionName(run.Version), Href: "/flows/" + url.PathEscape(run.FlowID) + "/versions"}
+	version := consoleview.Fact{Title: "Version", Text: editorview.VersionName(run.Version), Href: "/flows/" + url.PathEscape(run.FlowID) + "/versions"}
 	if run.Draft {
 		version.Text = "Draft"
 	}
@@ -264,12 +267,12 @@ func (c *call) runFacts(run *flow.Run) ([]views.Fact, error) {
 		if end.IsZero() {
 			end = c.s.Now()
 		}
-		took = views.Precisely(max(0, end.Sub(run.StartedAt)))
+		took = consoleview.Precisely(max(0, end.Sub(run.StartedAt)))
 	}
-	return []views.Fact{
+	return []consoleview.Fact{
 		version, {Title: "Started by", Text: by}, {Title: "Started", At: run.CreatedAt}, {Title: "Took", Text: took},
-		{Title: "Tokens", Text: views.Count(int(run.Usage.InputTokens + run.Usage.OutputTokens))},
-		{Title: "Cost", Text: views.Money(run.Usage.CostNanoUSD / 1000)},
+		{Title: "Tokens", Text: components.Count(int(run.Usage.InputTokens + run.Usage.OutputTokens))},
+		{Title: "Cost", Text: components.Money(run.Usage.CostNanoUSD / 1000)},
 	}, nil
 }
 
@@ -289,14 +292,14 @@ func (c *call) startedBy(run *flow.Run) (string, error) {
 	return triggerWords[run.Trigger], nil
 }
 
-func (c *call) runDeliveries(v *runView) (lines []views.DeliveryLine, err error) {
+func (c *call) runDeliveries(v *runView) (lines []consoleview.DeliveryLine, err error) {
 	list, err := c.s.Store.ListDeliveriesOfRun(c.Ctx(), c.WorkspaceID(), v.run.ID)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
 		d := &list[i]
-		lines = append(lines, views.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: flow.ShownURL(d.URL), State: string(d.State), Text: attemptWords(d), At: d.CreatedAt})
+		lines = append(lines, consoleview.DeliveryLine{ID: d.ID, Node: v.label(d.Node), URL: flow.ShownURL(d.URL), State: string(d.State), Text: attemptWords(d), At: d.CreatedAt})
 	}
 	return lines, nil
 }

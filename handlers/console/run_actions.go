@@ -7,7 +7,8 @@ import (
 
 	"sluice/flow"
 	"sluice/snippets"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
 )
 
 // advice is what to do about each code of a failed run.
@@ -34,11 +35,11 @@ var advice = map[flow.Code]string{
 }
 
 // runError is an error with what to do about it.
-func (v *runView) runError(e *flow.Error) *views.RunError {
+func (v *runView) runError(e *flow.Error) *consoleview.RunError {
 	if e == nil {
 		return nil
 	}
-	out := &views.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice[e.Code]}
+	out := &consoleview.RunError{Code: string(e.Code), Message: e.Message, Node: e.Node, Label: v.label(e.Node), Advice: advice[e.Code]}
 	if e.Message == "" { // an erased run keeps the code alone
 		out.Message = "The run failed."
 	}
@@ -75,11 +76,11 @@ func (c *call) cancelRun() error {
 		return err
 	}
 	if run.State.Ended() {
-		c.Toast(views.ToneNone, "The run had ended already.")
+		c.Toast(components.ToneNone, "The run had ended already.")
 	} else if _, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), run.FlowID, run.ID); err != nil {
 		return err
 	} else {
-		c.Toast(views.ToneOK, "The run is being canceled.")
+		c.Toast(components.ToneOK, "The run is being canceled.")
 	}
 	return c.Redirect("/runs/" + url.PathEscape(run.ID))
 }

@@ -9,12 +9,13 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
 )
 
 // waterfall lays the steps out over time.
-func (v *runView) waterfall(selected string, now time.Time) views.Waterfall {
-	w := views.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
+func (v *runView) waterfall(selected string, now time.Time) consoleview.Waterfall {
+	w := consoleview.Waterfall{Done: v.run.Progress.Done, Total: v.run.Progress.Total}
 	begin := v.run.StartedAt
 	if begin.IsZero() {
 		begin = v.run.CreatedAt
@@ -26,9 +27,9 @@ func (v *runView) waterfall(selected string, now time.Time) views.Waterfall {
 	w.Span = max(end.Sub(begin), time.Millisecond)
 	for i := range v.steps {
 		s := &v.steps[i]
-		row := views.FallRow{
+		row := consoleview.FallRow{
 			Path: s.Path, Label: v.stepLabel(s), State: string(s.State), Depth: strings.Count(s.Path, "/"), Note: v.why(s), Tries: tries(s),
-			Href: views.StepPath(v.run.ID, s.Path), Attrs: views.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
+			Href: consoleview.StepPath(v.run.ID, s.Path), Attrs: consoleview.StepAttrs(v.run.ID, s.Path), Current: s.Path == selected,
 		}
 		if s.Attempt > 0 {
 			row.Began, row.Took = true, timeOf(s, end)
@@ -68,7 +69,7 @@ func timeOf(s *flow.Step, now time.Time) time.Duration {
 }
 
 // bars are the attempts of a step and the waits between them.
-func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
+func bars(s *flow.Step, begin, now time.Time) (list []consoleview.FallBar) {
 	tries := s.Tries()
 	for i, a := range tries {
 		end, cut := a.EndedAt, false
@@ -80,11 +81,11 @@ func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
 		}
 		if i > 0 && !tries[i-1].EndedAt.IsZero() {
 			wait := bar(begin, tries[i-1].EndedAt, a.StartedAt, "pause")
-			wait.Title = "waited " + views.Precisely(wait.To-wait.From)
+			wait.Title = "waited " + consoleview.Precisely(wait.To-wait.From)
 			list = append(list, wait)
 		}
 		b := bar(begin, a.StartedAt, end, attemptState(s, a, i == len(tries)-1))
-		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, views.Precisely(b.From), views.Precisely(b.To-b.From))
+		b.Title = fmt.Sprintf("%s after %s, took %s", b.State, consoleview.Precisely(b.From), consoleview.Precisely(b.To-b.From))
 		if len(tries) > 1 {
 			b.Title = fmt.Sprintf("attempt %d: %s", a.Number, b.Title)
 		}
@@ -100,8 +101,8 @@ func bars(s *flow.Step, begin, now time.Time) (list []views.FallBar) {
 
 // bar spans two times. If the clocks of machines differ, it neither begins nor
 // ends before the bars above it.
-func bar(begin, from, to time.Time, state string) views.FallBar {
-	b := views.FallBar{From: max(0, from.Sub(begin)), State: state}
+func bar(begin, from, to time.Time, state string) consoleview.FallBar {
+	b := consoleview.FallBar{From: max(0, from.Sub(begin)), State: state}
 	b.To = max(b.From, to.Sub(begin))
 	return b
 }
@@ -169,12 +170,12 @@ func (v *runView) step(path string) *flow.Step {
 }
 
 // stepView is the selected step in full.
-func (v *runView) stepView(path string, kinds *flow.Registry) *views.StepView {
+func (v *runView) stepView(path string, kinds *flow.Registry) *consoleview.StepView {
 	s := v.step(path)
 	if s == nil {
 		return nil
 	}
-	out := &views.StepView{
+	out := &consoleview.StepView{
 		Path: s.Path, Node: s.Node, Label: v.stepLabel(s), State: string(s.State), About: v.about(s, kinds),
 		Inputs: valueViews(s.Input), Outputs: valueViews(s.Outputs), Error: v.runError(s.Error),
 		MayRerun: v.run.State.Ended() && s.Path == s.Node && s.State != flow.StepPending,
@@ -192,21 +193,21 @@ func (v *runView) stepView(path string, kinds *flow.Registry) *views.StepView {
 	return out
 }
 
-func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) views.TryLine {
+func (v *runView) tryLine(s *flow.Step, a flow.Attempt, last bool) consoleview.TryLine {
 	state := attemptState(s, a, last)
-	t := views.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: views.ToneNone}
+	t := consoleview.TryLine{Number: a.Number, At: a.StartedAt, Text: state, Tone: components.ToneNone}
 	if !a.EndedAt.IsZero() {
-		t.Took = views.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
+		t.Took = consoleview.Precisely(max(0, a.EndedAt.Sub(a.StartedAt)))
 	}
 	switch {
 	case a.Error != nil:
-		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, views.ToneBad
+		t.Text, t.Tone = string(a.Error.Code)+": "+a.Error.Message, components.ToneBad
 	case a.Paused:
-		t.Text, t.Tone = "went on waiting", views.ToneWait
+		t.Text, t.Tone = "went on waiting", components.ToneWait
 	case a.EndedAt.IsZero() && !last:
 		t.Text = "cut short by a restart"
 	case state == string(flow.StepSucceeded):
-		t.Tone = views.ToneOK
+		t.Tone = components.ToneOK
 	}
 	return t
 }
@@ -226,18 +227,18 @@ func (v *runView) about(s *flow.Step, kinds *flow.Registry) string {
 		parts = append(parts, model)
 	}
 	if s.Usage.InputTokens+s.Usage.OutputTokens > 0 {
-		parts = append(parts, fmt.Sprintf("%s → %s tokens", views.Count(int(s.Usage.InputTokens)), views.Count(int(s.Usage.OutputTokens))))
+		parts = append(parts, fmt.Sprintf("%s → %s tokens", components.Count(int(s.Usage.InputTokens)), components.Count(int(s.Usage.OutputTokens))))
 	}
 	if s.Usage.CostNanoUSD > 0 {
-		parts = append(parts, views.Money(s.Usage.CostNanoUSD/1000))
+		parts = append(parts, components.Money(s.Usage.CostNanoUSD/1000))
 	}
 	return strings.Join(parts, " · ")
 }
 
 // runPicture is the flow as it was, with the states of its steps.
-func (s *Server) runPicture(v *runView, selected string) views.Picture {
+func (s *Server) runPicture(v *runView, selected string) components.Picture {
 	if v.doc == nil {
-		return views.Picture{}
+		return components.Picture{}
 	}
 	d := s.NewDrawing("The flow as it was, with the state of each step")
 	for i := range v.doc.Nodes {
@@ -247,9 +248,9 @@ func (s *Server) runPicture(v *runView, selected string) views.Picture {
 			continue
 		}
 		box := d.Node(n, string(step.State))
-		box.Href, box.Attrs, box.Current = templ.SafeURL(views.StepPath(v.run.ID, n.ID)), views.StepAttrs(v.run.ID, n.ID), n.ID == selected
+		box.Href, box.Attrs, box.Current = templ.SafeURL(consoleview.StepPath(v.run.ID, n.ID)), consoleview.StepAttrs(v.run.ID, n.ID), n.ID == selected
 		if step.Attempt > 0 && step.State.Ended() {
-			box.Detail = views.Precisely(timeOf(step, v.run.EndedAt))
+			box.Detail = consoleview.Precisely(timeOf(step, v.run.EndedAt))
 		}
 	}
 	for _, e := range v.doc.Edges {

@@ -9,7 +9,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 const (
@@ -41,7 +43,7 @@ type names struct{ flows, keys map[string]string }
 // nothing when they are as it has them.
 func (c *call) listRuns() error {
 	filter, choice := c.readRunsFilter()
-	page := views.RunsPage{Filter: filter, Now: c.s.Now()}
+	page := consoleview.RunsPage{Filter: filter, Now: c.s.Now()}
 	status := http.StatusOK
 	if len(filter.Errors) > 0 {
 		status = http.StatusUnprocessableEntity
@@ -55,12 +57,12 @@ func (c *call) listRuns() error {
 		if page.Mark() == c.QueryParam("mark") {
 			return c.NoContent(http.StatusNoContent)
 		}
-		return c.Render(http.StatusOK, views.RunRows(page))
+		return c.Render(http.StatusOK, consoleview.RunRows(page))
 	}
-	return c.Render(status, views.Runs(c.Page("Runs", views.SectionRuns), page))
+	return c.Render(status, consoleview.Runs(c.Page("Runs", layout.SectionRuns), page))
 }
 
-func (c *call) findRuns(page *views.RunsPage, choice flow.RunChoice) error {
+func (c *call) findRuns(page *consoleview.RunsPage, choice flow.RunChoice) error {
 	if choice.Before == "" && choice.After == "" {
 		choice.SearchTime = firstSearch
 	}
@@ -71,7 +73,7 @@ func (c *call) findRuns(page *views.RunsPage, choice flow.RunChoice) error {
 	for i := range found.Rows {
 		page.Rows = append(page.Rows, runLine(&found.Rows[i], page.Now))
 	}
-	page.Pages = views.Pages{Path: "/runs", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
+	page.Pages = components.Pages{Path: "/runs", Query: page.Filter.Values(), Before: found.Newer, After: found.Older}
 	page.Looked, page.More, page.Reached = found.Looked, found.More, found.Reached
 	if found.More {
 		page.Pages.Previous, page.Pages.Next = "Search newer runs", "Search older runs"
@@ -80,7 +82,7 @@ func (c *call) findRuns(page *views.RunsPage, choice flow.RunChoice) error {
 }
 
 // nameRuns puts names where IDs were, and fills in what can be chosen.
-func (c *call) nameRuns(page *views.RunsPage) error {
+func (c *call) nameRuns(page *consoleview.RunsPage) error {
 	n, err := c.runNames(page)
 	if err != nil {
 		return err
@@ -89,7 +91,7 @@ func (c *call) nameRuns(page *views.RunsPage) error {
 		n.name(&page.Rows[i])
 	}
 	if page.Filter.Flow == "" {
-		page.Versions = []views.Option{{Value: draftWord, Label: "Drafts"}}
+		page.Versions = []components.Option{{Value: draftWord, Label: "Drafts"}}
 		return nil
 	}
 	versions, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), page.Filter.Flow)
@@ -98,16 +100,16 @@ func (c *call) nameRuns(page *views.RunsPage) error {
 	}
 	for i := range versions {
 		number := strconv.FormatInt(versions[i].Number, 10)
-		page.Versions = append(page.Versions, views.Option{Value: number, Label: "v" + number})
+		page.Versions = append(page.Versions, components.Option{Value: number, Label: "v" + number})
 	}
-	page.Versions = append(page.Versions, views.Option{Value: draftWord, Label: "Draft"})
+	page.Versions = append(page.Versions, components.Option{Value: draftWord, Label: "Draft"})
 	return nil
 }
 
 // draftWord is what stands for a draft where a version's number would.
 const draftWord = "draft"
 
-func (c *call) runNames(page *views.RunsPage) (n names, err error) {
+func (c *call) runNames(page *consoleview.RunsPage) (n names, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return n, err
@@ -120,20 +122,20 @@ func (c *call) runNames(page *views.RunsPage) (n names, err error) {
 	page.HasFlows = len(flows) > 0
 	for i := range flows {
 		n.flows[flows[i].ID] = flows[i].Name
-		page.Flows = append(page.Flows, views.Option{Value: flows[i].ID, Label: flows[i].Name})
+		page.Flows = append(page.Flows, components.Option{Value: flows[i].ID, Label: flows[i].Name})
 	}
 	for i := range keys {
 		n.keys[keys[i].ID] = keys[i].Name
-		page.Keys = append(page.Keys, views.Option{Value: keys[i].ID, Label: keys[i].Name})
+		page.Keys = append(page.Keys, components.Option{Value: keys[i].ID, Label: keys[i].Name})
 	}
-	slices.SortStableFunc(page.Flows, func(a, b views.Option) int {
+	slices.SortStableFunc(page.Flows, func(a, b components.Option) int {
 		return strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label))
 	})
 	return n, nil
 }
 
 // name says whose run it is. By holds the ID of a key until then.
-func (n *names) name(r *views.RunLine) {
+func (n *names) name(r *consoleview.RunLine) {
 	if r.Flow = n.flows[r.FlowID]; r.Flow == "" {
 		r.Flow = r.FlowID
 	}
@@ -142,14 +144,14 @@ func (n *names) name(r *views.RunLine) {
 	}
 }
 
-func runLine(r *flow.RunRow, now time.Time) views.RunLine {
-	line := views.RunLine{
+func runLine(r *flow.RunRow, now time.Time) consoleview.RunLine {
+	line := consoleview.RunLine{
 		ID: r.ID, State: string(r.State), FlowID: r.FlowID, Version: int(r.Version), By: r.KeyID, At: r.CreatedAt,
 		Took: r.Took(now), Started: !r.StartedAt.IsZero(), Micros: (r.Usage.CostNanoUSD + 500) / 1000,
 		Tokens: r.Usage.InputTokens + r.Usage.OutputTokens, Gist: r.Gist, Failure: string(r.ErrorCode), Erased: r.Erased != "",
 	}
 	if line.By == "" || r.Trigger == flow.TriggerRerun {
-		line.By = views.TriggerName(string(r.Trigger))
+		line.By = consoleview.TriggerName(string(r.Trigger))
 	}
 	if r.EndedAt.IsZero() {
 		line.Took = line.Took.Truncate(time.Second) // a run at work need not change the list more often
@@ -159,14 +161,14 @@ func runLine(r *flow.RunRow, now time.Time) views.RunLine {
 
 // readRunsFilter reads what the address asks for. What it does not know, such
 // as a state that there is not, narrows nothing.
-func (c *call) readRunsFilter() (views.RunsFilter, flow.RunChoice) {
+func (c *call) readRunsFilter() (consoleview.RunsFilter, flow.RunChoice) {
 	q := c.Request().URL.Query()
-	f := views.RunsFilter{
+	f := consoleview.RunsFilter{
 		Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Version: q.Get("version"), Trigger: q.Get("trigger"),
-		Query: strings.TrimSpace(q.Get("q")), Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: views.Errors{},
+		Query: strings.TrimSpace(q.Get("q")), Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{},
 	}
 	f.Query = f.Query[:min(len(f.Query), maxSearch)]
-	if views.TriggerName(f.Trigger) == f.Trigger {
+	if consoleview.TriggerName(f.Trigger) == f.Trigger {
 		f.Trigger = ""
 	}
 	choice := flow.RunChoice{
@@ -195,7 +197,7 @@ func validOr(prefix, id string) string {
 	return ""
 }
 
-func (c *call) readSpan(f *views.RunsFilter, choice *flow.RunChoice) {
+func (c *call) readSpan(f *consoleview.RunsFilter, choice *flow.RunChoice) {
 	if span, ok := spans[f.Time]; ok {
 		choice.From = c.s.Now().Add(-span)
 	} else if f.Time != custom {
@@ -212,7 +214,7 @@ func (c *call) readSpan(f *views.RunsFilter, choice *flow.RunChoice) {
 	}
 }
 
-func readMoment(errors views.Errors, name, text string) time.Time {
+func readMoment(errors components.Errors, name, text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}

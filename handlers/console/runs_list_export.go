@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
 )
 
 const (
@@ -56,7 +57,7 @@ func (c *call) exportRuns() error {
 	if len(filter.Errors) > 0 {
 		return flow.Errorf(flow.CodeInputInvalid, "The time that was chosen cannot be read. Choose it anew in the list of runs.")
 	}
-	n, err := c.runNames(&views.RunsPage{})
+	n, err := c.runNames(&consoleview.RunsPage{})
 	if err != nil {
 		return err
 	}
@@ -122,9 +123,9 @@ func (c *call) export(to exporter, n *names, choice flow.RunChoice, page flow.Ru
 // exportCut says why a file ends before the list does.
 func exportCut(written int, searched bool) string {
 	if searched {
-		return fmt.Sprintf("The search stopped after the newest matching runs; %s are in this file. Narrow the list by time for older ones.", views.Count(written))
+		return fmt.Sprintf("The search stopped after the newest matching runs; %s are in this file. Narrow the list by time for older ones.", components.Count(written))
 	}
-	return fmt.Sprintf("This file holds the newest %s runs; there are more. Narrow the list by time for the others.", views.Count(written))
+	return fmt.Sprintf("This file holds the newest %s runs; there are more. Narrow the list by time for the others.", components.Count(written))
 }
 
 func (n *names) export(r *flow.RunRow) *exported {

@@ -2,7 +2,7 @@ package console
 
 import (
 	"sluice/flow"
-	"sluice/views"
+	consoleview "sluice/views/console"
 )
 
 // Starter is a flow that people may begin with.
@@ -17,15 +17,15 @@ type Starter struct {
 }
 
 // starters are the flows to begin with; first are those for newcomers alone.
-func (s *Server) starters(first bool) []views.Starter {
-	var list []views.Starter
+func (s *Server) starters(first bool) []consoleview.Starter {
+	var list []consoleview.Starter
 	for i := range s.Starters {
 		st := &s.Starters[i]
 		if first && !st.First {
 			continue
 		}
-		list = append(list, views.Starter{
-			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: views.GraphOf(st.Document, s.Kinds),
+		list = append(list, consoleview.Starter{
+			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: consoleview.GraphOf(st.Document, s.Kinds),
 		})
 	}
 	return list

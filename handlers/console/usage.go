@@ -10,7 +10,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 const (
@@ -39,9 +41,9 @@ func (u usageSpan) before() usageSpan {
 
 // showUsage is GET /usage.
 func (c *call) showUsage() error {
-	page := views.UsagePage{}
+	page := consoleview.UsagePage{}
 	span := c.readUsageFilter(&page.Filter)
-	var list views.RunsPage
+	var list consoleview.RunsPage
 	n, err := c.runNames(&list)
 	if err != nil {
 		return err
@@ -54,20 +56,20 @@ func (c *call) showUsage() error {
 		return err
 	}
 	if len(page.Filter.Errors) > 0 {
-		return c.Render(http.StatusUnprocessableEntity, views.Usage(c.Page("Usage", views.SectionUsage), page))
+		return c.Render(http.StatusUnprocessableEntity, consoleview.Usage(c.Page("Usage", layout.SectionUsage), page))
 	}
 	rows, err := c.s.Store.Usage(c.Ctx(), c.WorkspaceID(), span.before().first, span.last)
 	if err != nil {
 		return err
 	}
 	fillUsage(&page, span, &n, rows)
-	return c.Render(http.StatusOK, views.Usage(c.Page("Usage", views.SectionUsage), page))
+	return c.Render(http.StatusOK, consoleview.Usage(c.Page("Usage", layout.SectionUsage), page))
 }
 
-func (c *call) readUsageFilter(f *views.UsageFilter) usageSpan {
+func (c *call) readUsageFilter(f *consoleview.UsageFilter) usageSpan {
 	q := c.Request().URL.Query()
-	*f = views.UsageFilter{
-		Range: q.Get("range"), Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Model: q.Get("model"), Errors: views.Errors{},
+	*f = consoleview.UsageFilter{
+		Range: q.Get("range"), Flow: validOr(flow.PrefixFlow, q.Get("flow")), Key: validOr(flow.PrefixKey, q.Get("key")), Model: q.Get("model"), Errors: components.Errors{},
 	}
 	today := c.s.Now().UTC().Truncate(oneDay)
 	if f.Range != custom {
@@ -93,7 +95,7 @@ func (c *call) readUsageFilter(f *views.UsageFilter) usageSpan {
 	return span
 }
 
-func readDay(errors views.Errors, name, text string) time.Time {
+func readDay(errors components.Errors, name, text string) time.Time {
 	day, err := time.Parse(dayForm, text)
 	if err != nil {
 		errors[name] = "Choose a day."
@@ -102,7 +104,7 @@ func readDay(errors views.Errors, name, text string) time.Time {
 }
 
 // budgets are those of the keys and flows that may use only so much a day.
-func (c *call) budgets() (list []views.UsageBudget, err error) {
+func (c *call) budgets() (list []consoleview.UsageBudget, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return nil, err
@@ -137,22 +139,22 @@ func (c *call) budgets() (list []views.UsageBudget, err error) {
 }
 
 // quotas returns the storage and the quotas of the workspace.
-func (c *call) quotas() (list []views.UsageQuota, err error) {
+func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 	w, err := c.s.Store.FindStorage(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range flow.QuotaKinds {
-		list = append(list, views.UsageQuota{Kind: k, Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
+		list = append(list, consoleview.UsageQuota{Kind: k, Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
 	}
 	return list, nil
 }
 
 // shownBudgets are the budgets of one key or flow as pages show them.
-func shownBudgets(budgets []flow.Budget) (list []views.UsageBudget) {
+func shownBudgets(budgets []flow.Budget) (list []consoleview.UsageBudget) {
 	for i := range budgets {
 		b := &budgets[i]
-		shown := views.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
+		shown := consoleview.UsageBudget{Name: b.Name, Key: b.KeyID != "", Runs: b.Unit == flow.BudgetRuns, Used: b.Used, Allowed: b.Limit}
 		if b.FlowID != "" {
 			shown.Href = "/flows/" + b.FlowID + "/limits"
 		}
@@ -166,7 +168,7 @@ func shownBudgets(budgets []flow.Budget) (list []views.UsageBudget) {
 
 // usageCount adds up what was used.
 type usageCount struct {
-	views.UsageSum
+	consoleview.UsageSum
 	nano int64
 	took flow.Histogram
 }
@@ -181,7 +183,7 @@ func (u *usageCount) add(d *flow.UsageDay) {
 	u.took[d.Bucket] += d.Succeeded + d.Failed
 }
 
-func (u *usageCount) sum() views.UsageSum {
+func (u *usageCount) sum() consoleview.UsageSum {
 	s := u.UsageSum
 	s.Micros, s.Median, s.P95 = (u.nano+500)/1000, u.took.Quantile(0.5), u.took.Quantile(0.95)
 	return s
@@ -198,7 +200,7 @@ func (m usageCounts) add(name string, d *flow.UsageDay) {
 }
 
 // fillUsage counts the rows of the range and of the one before it.
-func fillUsage(page *views.UsagePage, span usageSpan, n *names, rows []flow.UsageDay) {
+func fillUsage(page *consoleview.UsagePage, span usageSpan, n *names, rows []flow.UsageDay) {
 	var now, before usageCount
 	days, flows, keys, models, all := usageCounts{}, usageCounts{}, usageCounts{}, usageCounts{}, map[string]bool{}
 	first := span.first.Format(dayForm)
@@ -224,14 +226,14 @@ func fillUsage(page *views.UsagePage, span usageSpan, n *names, rows []flow.Usag
 	}
 	page.Total, page.Previous = now.sum(), before.sum()
 	for _, m := range slices.Sorted(maps.Keys(all)) {
-		page.Models = append(page.Models, views.Option{Value: m, Label: m})
+		page.Models = append(page.Models, components.Option{Value: m, Label: m})
 	}
 	for day := span.first; !day.After(span.last); day = day.AddDate(0, 0, 1) {
-		sum := views.UsageSum{}
+		sum := consoleview.UsageSum{}
 		if u := days[day.Format(dayForm)]; u != nil {
 			sum = u.sum()
 		}
-		page.Days = append(page.Days, views.UsageDay{Day: day, UsageSum: sum})
+		page.Days = append(page.Days, consoleview.UsageDay{Day: day, UsageSum: sum})
 	}
 	f := &page.Filter
 	page.TopFlows = topUsage(f, "flow", flows, n.flows, "")
@@ -240,13 +242,13 @@ func fillUsage(page *views.UsagePage, span usageSpan, n *names, rows []flow.Usag
 }
 
 // used tells whether a row is of what was chosen.
-func used(f *views.UsageFilter, d *flow.UsageDay) bool {
+func used(f *consoleview.UsageFilter, d *flow.UsageDay) bool {
 	return (f.Flow == "" || d.FlowID == f.Flow) && (f.Key == "" || d.KeyID == f.Key) && (f.Model == "" || d.Model == f.Model)
 }
 
 // topUsage orders by cost, or by runs where nothing cost anything, or by tokens
 // where nothing ran.
-func topUsage(f *views.UsageFilter, param string, counts usageCounts, labels map[string]string, nameless string) (parts []views.UsagePart) {
+func topUsage(f *consoleview.UsageFilter, param string, counts usageCounts, labels map[string]string, nameless string) (parts []consoleview.UsagePart) {
 	amount, text := usageMeasure(counts)
 	var total int64
 	for _, u := range counts {
@@ -256,7 +258,7 @@ func topUsage(f *views.UsageFilter, param string, counts usageCounts, labels map
 		return cmp.Or(cmp.Compare(amount(counts[b]), amount(counts[a])), cmp.Compare(a, b))
 	})
 	for _, id := range ids[:min(len(ids), topParts)] {
-		part := views.UsagePart{Name: cmp.Or(labels[id], id, nameless), Amount: text(amount(counts[id])), Share: float64(amount(counts[id])) / float64(max(1, total))}
+		part := consoleview.UsagePart{Name: cmp.Or(labels[id], id, nameless), Amount: text(amount(counts[id])), Share: float64(amount(counts[id])) / float64(max(1, total))}
 		if id != "" {
 			part.Href = f.With(param, id)
 		}
@@ -272,9 +274,9 @@ func usageMeasure(counts usageCounts) (amount func(*usageCount) int64, text func
 	}
 	switch {
 	case nano > 0:
-		return func(u *usageCount) int64 { return u.nano }, func(n int64) string { return views.Money((n + 500) / 1000) }
+		return func(u *usageCount) int64 { return u.nano }, func(n int64) string { return components.Money((n + 500) / 1000) }
 	case runs > 0:
-		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return views.Count(int(n)) + " runs" }
+		return func(u *usageCount) int64 { return u.Runs }, func(n int64) string { return components.Count(int(n)) + " runs" }
 	}
-	return func(u *usageCount) int64 { return u.InputTokens + u.OutputTokens }, func(n int64) string { return views.Count(int(n)) + " tokens" }
+	return func(u *usageCount) int64 { return u.InputTokens + u.OutputTokens }, func(n int64) string { return components.Count(int(n)) + " tokens" }
 }

@@ -10,7 +10,9 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/snippets"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 func (s *Server) webhookRoutes() []route {
@@ -26,7 +28,7 @@ func (s *Server) webhookRoutes() []route {
 // readOverlap reads for how long what is replaced works on; false when it is
 // none of the choices.
 func readOverlap(text string) (time.Duration, bool) {
-	if !slices.ContainsFunc(views.Overlaps, func(o views.Option) bool { return o.Value == text }) {
+	if !slices.ContainsFunc(consoleview.Overlaps, func(o components.Option) bool { return o.Value == text }) {
 		return 0, false
 	}
 	d, err := time.ParseDuration(text)
@@ -35,16 +37,16 @@ func readOverlap(text string) (time.Duration, bool) {
 
 // showWebhooks is GET /flows/{id}/webhooks.
 func (c *call) showWebhooks() error {
-	return c.webhooksPage(http.StatusOK, func(*views.WebhooksPage) {})
+	return c.webhooksPage(http.StatusOK, func(*consoleview.WebhooksPage) {})
 }
 
 // webhooksPage shows the page with what an answer adds to it.
-func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
+func (c *call) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
 	}
-	page := views.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
+	page := consoleview.WebhooksPage{FlowID: f.ID, Flow: f.Name, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	sent, err := c.webhookNodes(f)
 	if err != nil {
 		return err
@@ -64,17 +66,17 @@ func (c *call) webhooksPage(status int, add func(*views.WebhooksPage)) error {
 	if err != nil {
 		return err
 	}
-	page.Signing = views.SigningBox{Anchor: "secret", Label: "the flow", Before: untils(secrets)}
+	page.Signing = consoleview.SigningBox{Anchor: "secret", Label: "the flow", Before: untils(secrets)}
 	add(&page)
 	if page.Snippets, err = c.verifySnippets(f, page.ShownSecret()); err != nil {
 		return err
 	}
-	return c.Render(status, views.Webhooks(c.Page("Webhooks of "+f.Name, views.SectionFlows), page))
+	return c.Render(status, consoleview.Webhooks(c.Page("Webhooks of "+f.Name, layout.SectionFlows), page))
 }
 
 // verifySnippets are programs that check a signature, in every language that
 // receives requests.
-func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, err error) {
+func (c *call) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
 	d, _ := flow.ParseDocument(f.Draft)
 	if d == nil {
 		return nil, nil
@@ -86,7 +88,7 @@ func (c *call) verifySnippets(f *flow.Flow, secret string) (list []views.Panel, 
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, views.Panel{Label: l.Name, Content: views.VerifyCode(l.Name, code, views.Highlighted(snippets.Highlight(l.ID, code)))})
+		list = append(list, components.Panel{Label: l.Name, Content: consoleview.VerifyCode(l.Name, code, components.Highlighted(snippets.Highlight(l.ID, code)))})
 	}
 	return list, nil
 }
@@ -124,8 +126,8 @@ func (c *call) signer() (*flow.Flow, *sendingNode, error) {
 }
 
 // inBox changes how the page shows one secret.
-func inBox(n *sendingNode, set func(*views.SigningBox)) func(*views.WebhooksPage) {
-	return func(p *views.WebhooksPage) {
+func inBox(n *sendingNode, set func(*consoleview.SigningBox)) func(*consoleview.WebhooksPage) {
+	return func(p *consoleview.WebhooksPage) {
 		if n == nil {
 			set(&p.Signing)
 			return
@@ -167,7 +169,7 @@ func (c *call) showSecret() error {
 	if err := c.Audit("flow.secret.read", f.ID, n.target(f)); err != nil {
 		return err
 	}
-	return c.webhooksPage(http.StatusOK, inBox(n, func(b *views.SigningBox) { b.Secret = secrets[0].Secret }))
+	return c.webhooksPage(http.StatusOK, inBox(n, func(b *consoleview.SigningBox) { b.Secret = secrets[0].Secret }))
 }
 
 // rotateSecret is POST rotate: a new secret, beside which the old one signs for
@@ -178,7 +180,7 @@ func (c *call) rotateSecret() error {
 		return err
 	}
 	wrong := func(text string) error {
-		return c.webhooksPage(http.StatusUnprocessableEntity, inBox(n, func(b *views.SigningBox) { b.Error = text }))
+		return c.webhooksPage(http.StatusUnprocessableEntity, inBox(n, func(b *consoleview.SigningBox) { b.Error = text }))
 	}
 	overlap, ok := readOverlap(c.FormValue("overlap"))
 	if !ok {
@@ -195,7 +197,7 @@ func (c *call) rotateSecret() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
+	c.Toast(components.ToneOK, "The secret is replaced. Show it to give it to your receivers.")
 	detail := "overlap " + c.FormValue("overlap")
 	if n != nil {
 		detail = n.target(f) + ", " + detail
@@ -217,7 +219,7 @@ func (c *call) endSecret() error {
 	if err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "Only the new secret signs from now on.")
+	c.Toast(components.ToneOK, "Only the new secret signs from now on.")
 	return c.AuditAndRedirect("/flows/"+f.ID+"/webhooks", "flow.secret.end", f.ID, n.target(f))
 }
 
@@ -281,7 +283,7 @@ func (c *call) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
 }
 
 // webhookView shows a node without its secret, which may not exist yet.
-func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, err error) {
+func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v consoleview.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
 		return v, nil
@@ -290,15 +292,15 @@ func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v views.WebhookNode, e
 	if err != nil {
 		return v, err
 	}
-	v.Signing = &views.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: untils(secret.Secrets)}
+	v.Signing = &consoleview.SigningBox{Anchor: "webhook-" + n.from + "-" + n.ID, Node: n.ID, From: n.from, Label: v.Label, Inherited: secret.Inherits, Before: untils(secret.Secrets)}
 	if secret.Inherits {
 		v.Secret = "the flow’s secret until you replace it here"
 	}
 	return v, nil
 }
 
-func (n *sendingNode) view() views.WebhookNode {
-	v := views.WebhookNode{ID: n.ID, Label: n.Label, URL: flow.ShownURL(n.url), From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
+func (n *sendingNode) view() consoleview.WebhookNode {
+	v := consoleview.WebhookNode{ID: n.ID, Label: n.Label, URL: flow.ShownURL(n.url), From: n.from, Live: n.live || n.from == "live", Outputs: strings.Join(n.outputs, ", "), Secret: "its own secret"}
 	if v.Label == "" {
 		v.Label = n.ID
 	}
@@ -354,7 +356,7 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 		to = n.url
 	}
 	if trouble := c.receiverTrouble(n.Node, to); trouble != "" {
-		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *views.WebhooksPage) {
+		return c.webhooksPage(http.StatusUnprocessableEntity, func(p *consoleview.WebhooksPage) {
 			for i := range p.Nodes {
 				if v := &p.Nodes[i]; v.ID == n.ID && v.From == n.from {
 					v.URL, v.Error = typed, trouble

@@ -8,7 +8,8 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/snippets"
-	"sluice/views"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 func (s *Server) apiRoutes() []route {
@@ -61,10 +62,10 @@ func (c *call) showAPI() error {
 		switch c.QueryParam("part") {
 		case "draft":
 			pane, err := c.apiDraft(a)
-			return c.RenderOr(err, views.APIDraft(pane))
+			return c.RenderOr(err, editorview.APIDraft(pane))
 		case "snippets":
 			code, err := c.apiSnippets(a)
-			return c.RenderOr(err, views.Snippets(code))
+			return c.RenderOr(err, editorview.Snippets(code))
 		}
 	}
 	return c.answerAPI(http.StatusOK, a, nil)
@@ -83,7 +84,7 @@ func (c *call) readCallable() (*callable, error) {
 }
 
 // answerAPI shows all of it; change has the last word.
-func (c *call) answerAPI(status int, a *callable, change func(*views.APIPane)) error {
+func (c *call) answerAPI(status int, a *callable, change func(*editorview.APIPane)) error {
 	pane, err := c.apiPane(a)
 	if err != nil {
 		return err
@@ -92,20 +93,20 @@ func (c *call) answerAPI(status int, a *callable, change func(*views.APIPane)) e
 		change(&pane)
 	}
 	if c.IsFragment() {
-		return c.Render(status, views.API(pane))
+		return c.Render(status, editorview.API(pane))
 	}
-	return c.Render(status, views.APIPage(c.Page("API of "+a.Name, views.SectionFlows), pane))
+	return c.Render(status, editorview.APIPage(c.Page("API of "+a.Name, layout.SectionFlows), pane))
 }
 
 // fillAPI puts the pane into the builder, if that is what is seen first: it is half
 // of the page's work. What a run ran, or a version says, is no API.
-func (c *call) fillAPI(d *draft, next int64, f *views.BuilderFill) error {
+func (c *call) fillAPI(d *draft, next int64, f *editorview.BuilderFill) error {
 	switch {
 	case d.former:
-		f.API = views.APIElsewhere(d.flow.ID)
+		f.API = editorview.APIElsewhere(d.flow.ID)
 		return nil
-	case c.pickedPane() != views.PaneAPI:
-		f.API = views.APILater(d.flow.ID)
+	case c.pickedPane() != editorview.PaneAPI:
+		f.API = editorview.APILater(d.flow.ID)
 		return nil
 	}
 	a, err := c.findCallable(d, next)
@@ -113,11 +114,11 @@ func (c *call) fillAPI(d *draft, next int64, f *views.BuilderFill) error {
 		return err
 	}
 	pane, err := c.apiPane(a)
-	f.API = views.API(pane)
+	f.API = editorview.API(pane)
 	return err
 }
 
-func (c *call) apiPane(a *callable) (pane views.APIPane, err error) {
+func (c *call) apiPane(a *callable) (pane editorview.APIPane, err error) {
 	if pane, err = c.apiDraft(a); err != nil {
 		return pane, err
 	}
@@ -137,24 +138,24 @@ func (c *call) apiPane(a *callable) (pane views.APIPane, err error) {
 }
 
 // apiDraft is the part that follows the draft.
-func (c *call) apiDraft(a *callable) (pane views.APIPane, err error) {
+func (c *call) apiDraft(a *callable) (pane editorview.APIPane, err error) {
 	f := a.flow
-	pane = views.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
-	pane.State = views.APIState{
+	pane = editorview.APIPane{FlowID: f.ID, Name: a.Name, Rev: f.Rev, Fields: c.apiFields(a)}
+	pane.State = editorview.APIState{
 		FlowID: f.ID, Live: f.LiveVersion, Next: a.next, URL: c.startURL(f.ID), Base: c.s.PublicURL, ReadOnly: !c.MayEdit(),
 		Breaks: len(a.diff.Breaking) > 0,
 	}
 	if f.LiveVersion > 0 && f.LiveHash != flow.Hash(f.Draft) {
-		pane.State.Differs = views.APIDiffers(a.diff)
+		pane.State.Differs = editorview.APIDiffers(a.diff)
 	}
 	pane.Snippets, err = c.apiSnippets(a)
 	return pane, err
 }
 
 // apiSnippets are of what calls reach.
-func (c *call) apiSnippets(a *callable) (s views.APISnippets, err error) {
+func (c *call) apiSnippets(a *callable) (s editorview.APISnippets, err error) {
 	doc := a.called()
-	s = views.APISnippets{FlowID: a.flow.ID, Languages: snippets.Languages(), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
+	s = editorview.APISnippets{FlowID: a.flow.ID, Languages: snippets.Languages(), Live: a.flow.LiveVersion, Differs: len(a.diff.API) > 0, MayTry: c.MayEdit()}
 	s.Language, s.Manner = c.pickedSnippet()
 	code, err := snippets.Render(s.Language.ID, s.Manner, snippets.CallOf(c.s.PublicURL, a.flow, doc.Inputs(c.s.Kinds), doc.Outputs(c.s.Kinds)))
 	s.Code = snippets.Highlight(s.Language.ID, code)
@@ -211,13 +212,13 @@ func mannerOf(text string) (snippets.Manner, bool) {
 }
 
 // apiAddresses are the other ways to call the flow.
-func (c *call) apiAddresses(f *flow.Flow) (views.APIAddresses, error) {
+func (c *call) apiAddresses(f *flow.Flow) (editorview.APIAddresses, error) {
 	form, err := c.FormAddress(f)
 	mcp := c.s.PublicURL + "/mcp"
 	client := web.Indented(map[string]any{"mcpServers": map[string]any{"sluice": map[string]any{
 		"type": "http", "url": mcp, "headers": map[string]any{"Authorization": "Bearer " + snippets.Placeholder},
 	}}})
-	return views.APIAddresses{
+	return editorview.APIAddresses{
 		FlowID: f.ID, OpenAPI: c.s.PublicURL + openAPIPath(f.ID), MCP: mcp, Client: snippets.Highlight("json", client), Form: form,
 	}, err
 }

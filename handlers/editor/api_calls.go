@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // shownCalls is how many calls of a flow are listed.
@@ -33,12 +33,12 @@ func (c *call) showCalls() error {
 	if calls.Mark() == c.QueryParam("mark") {
 		return c.NoContent(http.StatusNoContent)
 	}
-	return c.Render(http.StatusOK, views.Calls(calls))
+	return c.Render(http.StatusOK, editorview.Calls(calls))
 }
 
 // apiCalls are the last calls of a flow, with the names of the keys that made them.
-func (c *call) apiCalls(flowID string, keys []flow.Key) (views.APICalls, error) {
-	calls := views.APICalls{FlowID: flowID, Now: c.s.Now()}
+func (c *call) apiCalls(flowID string, keys []flow.Key) (editorview.APICalls, error) {
+	calls := editorview.APICalls{FlowID: flowID, Now: c.s.Now()}
 	found, err := c.s.Store.ListRunRows(c.Ctx(), flow.RunChoice{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Trigger: flow.TriggerAPI, Limit: shownCalls})
 	if err != nil {
 		return calls, err
@@ -50,7 +50,7 @@ func (c *call) apiCalls(flowID string, keys []flow.Key) (views.APICalls, error) 
 	var ended []time.Duration
 	for i := range found.Rows {
 		r := &found.Rows[i]
-		row := views.APICall{ID: r.ID, State: r.State, At: r.CreatedAt, Key: names[r.KeyID]}
+		row := editorview.APICall{ID: r.ID, State: r.State, At: r.CreatedAt, Key: names[r.KeyID]}
 		if !r.EndedAt.IsZero() {
 			row.Took = max(0, r.EndedAt.Sub(r.CreatedAt)) // what the caller waited for, the queue too
 			ended = append(ended, row.Took)

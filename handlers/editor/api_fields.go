@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // fieldTable makes the table of inputs, outputs and webhooks: those of the draft
@@ -13,13 +13,13 @@ import (
 type fieldTable struct {
 	*callable
 	kinds *flow.Registry
-	why   map[views.APIRole]map[string][]flow.APIChange // by name
-	list  []views.APIField
+	why   map[editorview.APIRole]map[string][]flow.APIChange // by name
+	list  []editorview.APIField
 }
 
-func (c *call) apiFields(a *callable) []views.APIField {
+func (c *call) apiFields(a *callable) []editorview.APIField {
 	inputs, outputs := map[string][]flow.APIChange{}, map[string][]flow.APIChange{}
-	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[views.APIRole]map[string][]flow.APIChange{views.APIInput: inputs, views.APIOutput: outputs}}
+	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]flow.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
 	if a.live != nil {
 		for _, change := range a.diff.API {
 			of := inputs
@@ -36,7 +36,7 @@ func (c *call) apiFields(a *callable) []views.APIField {
 }
 
 // add adds a field with what publishing does to it.
-func (t *fieldTable) add(f views.APIField) {
+func (t *fieldTable) add(f editorview.APIField) {
 	f.FlowID, f.Next = t.flow.ID, t.next
 	for _, change := range t.why[f.Role][f.Name] {
 		f.Change = change.Change
@@ -53,7 +53,7 @@ func (t *fieldTable) title(node, name string) string {
 	if n == nil {
 		return ""
 	}
-	if title := views.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
+	if title := editorview.NodeTitle(n, t.kinds.For(n)); !strings.EqualFold(title, name) {
 		return title
 	}
 	return ""
@@ -75,8 +75,8 @@ func (t *fieldTable) inputs() {
 	}
 }
 
-func inputLine(in *flow.Input, node, title string) views.APIField {
-	return views.APIField{Role: views.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
+func inputLine(in *flow.Input, node, title string) editorview.APIField {
+	return editorview.APIField{Role: editorview.APIInput, Node: node, Name: in.Name, Title: title, Type: string(in.Type), Note: inputNote(in), About: in.Description}
 }
 
 // longDefault is how much of a default, in characters, the table shows.
@@ -101,14 +101,14 @@ func (t *fieldTable) outputs() {
 	seen := map[string]bool{}
 	for _, out := range t.Outputs(t.kinds) {
 		seen[out.Name] = true
-		t.add(views.APIField{Role: views.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: outputType(t.Document, t.kinds, out.Node), Note: "output"})
+		t.add(editorview.APIField{Role: editorview.APIOutput, Node: out.Node, Name: out.Name, Title: t.title(out.Node, out.Name), Type: outputType(t.Document, t.kinds, out.Node), Note: "output"})
 	}
 	if t.live == nil {
 		return
 	}
 	for _, out := range t.live.Outputs(t.kinds) {
 		if !seen[out.Name] {
-			t.add(views.APIField{Role: views.APIOutput, Name: out.Name, Type: outputType(t.live, t.kinds, out.Node), Note: "output"})
+			t.add(editorview.APIField{Role: editorview.APIOutput, Name: out.Name, Type: outputType(t.live, t.kinds, out.Node), Note: "output"})
 		}
 	}
 }
@@ -147,7 +147,7 @@ func portType(ports []flow.Port, name string) string {
 func (t *fieldTable) webhooks() {
 	for i := range t.Nodes {
 		if n := &t.Nodes[i]; t.sends(n) {
-			f := webhookLine(n, n.ID, views.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, n.ID, editorview.NodeTitle(n, t.kinds.For(n)))
 			f.Change = t.webhookChange(n)
 			t.add(f)
 		}
@@ -158,7 +158,7 @@ func (t *fieldTable) webhooks() {
 	for i := range t.live.Nodes {
 		n := &t.live.Nodes[i]
 		if now := t.Node(n.ID); t.sends(n) && (now == nil || !t.sends(now)) {
-			f := webhookLine(n, "", views.NodeTitle(n, t.kinds.For(n)))
+			f := webhookLine(n, "", editorview.NodeTitle(n, t.kinds.For(n)))
 			f.Change = flow.ChangeRemoved
 			t.add(f)
 		}
@@ -187,8 +187,8 @@ func (t *fieldTable) webhookChange(n *flow.Node) string {
 
 // webhookLine says where a webhook sends to: the host alone, as an address may
 // hold what is nobody's business.
-func webhookLine(n *flow.Node, node, title string) views.APIField {
-	f := views.APIField{Role: views.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address given by an edge"}
+func webhookLine(n *flow.Node, node, title string) editorview.APIField {
+	f := editorview.APIField{Role: editorview.APIWebhook, Node: node, Name: title, Type: "webhook", Note: "to an address given by an edge"}
 	if text, ok := n.Config["url"].(string); ok && text != "" {
 		f.Note = "to an address of its own"
 		if u, err := url.Parse(text); err == nil && u.Host != "" {

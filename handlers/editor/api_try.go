@@ -13,7 +13,8 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/snippets"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
 // tryWait is how long a request that is tried out waits for its result; the
@@ -22,8 +23,8 @@ const tryWait = 30 * time.Second
 
 // apiTry is the form of the inputs that calls reach, with the values that the
 // snippets show.
-func (c *call) apiTry(a *callable) views.APITry {
-	t := views.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
+func (c *call) apiTry(a *callable) editorview.APITry {
+	t := editorview.APITry{FlowID: a.flow.ID, Live: a.flow.LiveVersion, MayTry: c.MayEdit()}
 	doc := a.called()
 	inputs := doc.Inputs(c.s.Kinds)
 	shown := map[string]any{}
@@ -40,7 +41,7 @@ func (c *call) apiTry(a *callable) views.APITry {
 
 // tryField is a field of the run form, under an ID of its own: both forms are on
 // the builder's page.
-func tryField(in *flow.Input, shown map[string]any, typed *web.Inputs) views.RunField {
+func tryField(in *flow.Input, shown map[string]any, typed *web.Inputs) components.RunField {
 	f := web.InputField(in, shown, typed)
 	f.ID = "try-" + in.Name
 	return f
@@ -59,7 +60,7 @@ func (c *call) tryAPI() error {
 		return err
 	}
 	if refused {
-		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *views.APITry) { t.Error = e.Message })
+		return c.answerTry(http.StatusUnprocessableEntity, a, nil, func(t *editorview.APITry) { t.Error = e.Message })
 	}
 	told := c.foretelling(a.flow.ID, typed.Tab)
 	x := c.exchange(a, typed)
@@ -67,7 +68,7 @@ func (c *call) tryAPI() error {
 	if x.Run != "" {
 		c.s.Announce(a.flow.ID, "flow:run", map[string]string{"run": x.Run})
 	}
-	return c.answerTry(http.StatusOK, a, x, func(t *views.APITry) { c.keepTyped(a, t, typed) })
+	return c.answerTry(http.StatusOK, a, x, func(t *editorview.APITry) { c.keepTyped(a, t, typed) })
 }
 
 // tryLook is how often a run that was just asked for is looked for.
@@ -115,26 +116,26 @@ func (s *Server) firstTried(ctx context.Context, choice flow.RunChoice) (id stri
 }
 
 // answerTry shows the exchange alone, or without a script on its page.
-func (c *call) answerTry(status int, a *callable, x *views.APIExchange, change func(*views.APITry)) error {
+func (c *call) answerTry(status int, a *callable, x *editorview.APIExchange, change func(*editorview.APITry)) error {
 	if c.IsFragment() && x != nil {
 		if x.Run != "" {
 			c.Trigger("api:tried", map[string]string{"run": x.Run})
 		}
-		return c.Render(status, views.Exchange(x))
+		return c.Render(status, editorview.Exchange(x))
 	}
 	if c.IsFragment() {
 		t := c.apiTry(a)
 		change(&t)
-		return c.Render(status, views.TryRefused(t.Error))
+		return c.Render(status, editorview.TryRefused(t.Error))
 	}
-	return c.answerAPI(status, a, func(p *views.APIPane) {
+	return c.answerAPI(status, a, func(p *editorview.APIPane) {
 		p.Try.Open, p.Try.Exchange = true, x
 		change(&p.Try)
 	})
 }
 
 // keepTyped fills the form with what was sent.
-func (c *call) keepTyped(a *callable, t *views.APITry, typed *web.Inputs) {
+func (c *call) keepTyped(a *callable, t *editorview.APITry, typed *web.Inputs) {
 	inputs := a.called().Inputs(c.s.Kinds)
 	for i := range inputs {
 		t.Fields[i] = tryField(&inputs[i], nil, typed)
@@ -142,14 +143,14 @@ func (c *call) keepTyped(a *callable, t *views.APITry, typed *web.Inputs) {
 }
 
 // exchange performs the request as a person's key of this flow would.
-func (c *call) exchange(a *callable, typed *web.Inputs) *views.APIExchange {
+func (c *call) exchange(a *callable, typed *web.Inputs) *editorview.APIExchange {
 	body := web.Indented(requestInputs(typed, a.called().Inputs(c.s.Kinds)))
 	r := c.tryRequest(a.flow.ID, body)
 	w := &recorder{header: http.Header{}}
 	began := time.Now()
 	c.s.API(c.tryKey(a.flow.ID, typed), w, r)
 	took := time.Since(began)
-	x := &views.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
+	x := &editorview.APIExchange{FlowID: a.flow.ID, Status: w.status, Reason: http.StatusText(w.status), Took: took, Run: w.run()}
 	x.Request = snippets.Highlight("http", requestText(r, body))
 	text, cut := w.text()
 	x.Response, x.Cut = snippets.Highlight("http", text), cut

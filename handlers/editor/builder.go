@@ -6,7 +6,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 func (s *Server) builderRoutes() []route {
@@ -94,7 +95,7 @@ func (c *call) showBuilder() error {
 }
 
 // builder shows the page; change has the last word on what is on it.
-func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) error {
+func (c *call) builder(status int, d *draft, change func(*editorview.BuilderPage)) error {
 	faces, err := c.faces(d, nil)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 	if err != nil {
 		return err
 	}
-	b := views.BuilderPage{
+	b := editorview.BuilderPage{
 		FlowID: d.flow.ID, Name: d.Name, Description: d.Description, Rev: d.flow.Rev, ReadOnly: !c.mayChange(d),
 		Nodes: faces, Document: string(d.flow.Draft), Palette: c.s.palette(), Problems: c.problemsOf(d),
 		Outline: c.outline(d, c.QueryParam("node")), Others: c.s.editing.others(d.flow.ID, c.Member.UserID), Outlined: c.QueryParam("node") != "",
@@ -112,22 +113,22 @@ func (c *call) builder(status int, d *draft, change func(*views.BuilderPage)) er
 	if change != nil {
 		change(&b)
 	}
-	p := c.Page(b.Name, views.SectionFlows)
+	p := c.Page(b.Name, layout.SectionFlows)
 	p.Canvas = true
-	return c.Render(status, views.Builder(p, b))
+	return c.Render(status, editorview.Builder(p, b))
 }
 
 // pickedPane is the tab beside the canvas that was looked at last. The script
 // remembers it in a cookie, so that the page comes with it.
-func (c *call) pickedPane() views.PaneTab {
+func (c *call) pickedPane() editorview.PaneTab {
 	if cookie, err := c.Cookie("pane"); err == nil {
-		return views.ParsePaneTab(cookie.Value)
+		return editorview.ParsePaneTab(cookie.Value)
 	}
-	return views.PaneNode
+	return editorview.PaneNode
 }
 
 // fill are the parts of the builder that other screens own.
-func (c *call) fill(d *draft) (f views.BuilderFill, err error) {
+func (c *call) fill(d *draft) (f editorview.BuilderFill, err error) {
 	f.Inspector = c.inspector(d)
 	state, err := c.fillPublish(d, &f)
 	if err == nil {
@@ -140,11 +141,11 @@ func (c *call) fill(d *draft) (f views.BuilderFill, err error) {
 }
 
 // palette is the same for everybody, as kinds are declared once.
-func (s *Server) palette() []views.PaletteGroup { return views.PaletteOf(s.Kinds.List()) }
+func (s *Server) palette() []editorview.PaletteGroup { return editorview.PaletteOf(s.Kinds.List()) }
 
 // facts are what the faces of nodes say beside the nodes themselves.
-func (c *call) facts(d *draft) (views.NodeFacts, error) {
-	facts := views.FactsOf(d.Document, d.problems)
+func (c *call) facts(d *draft) (editorview.NodeFacts, error) {
+	facts := editorview.FactsOf(d.Document, d.problems)
 	pins, err := c.s.Store.ListPins(c.Ctx(), d.flow.WorkspaceID, d.flow.ID)
 	if err != nil {
 		return facts, err
@@ -179,7 +180,7 @@ func (c *call) missingCredentials(d *draft) (map[string]bool, error) {
 }
 
 // faces are the nodes of an ID list as the canvas shows them; nil is all.
-func (c *call) faces(d *draft, only []string) ([]views.NodeFace, error) {
+func (c *call) faces(d *draft, only []string) ([]editorview.NodeFace, error) {
 	facts, err := c.facts(d)
 	if err != nil {
 		return nil, err
@@ -188,10 +189,10 @@ func (c *call) faces(d *draft, only []string) ([]views.NodeFace, error) {
 	for _, id := range only {
 		wanted[id] = true
 	}
-	list := make([]views.NodeFace, 0, len(d.Nodes))
+	list := make([]editorview.NodeFace, 0, len(d.Nodes))
 	for i := range d.Nodes {
 		if n := &d.Nodes[i]; only == nil || wanted[n.ID] {
-			list = append(list, views.FaceOf(n, c.s.Kinds.For(n), facts))
+			list = append(list, editorview.FaceOf(n, c.s.Kinds.For(n), facts))
 		}
 	}
 	return list, nil
@@ -212,8 +213,8 @@ func (c *call) showFace() error {
 		return err
 	}
 	facts.AllPorts = true
-	face := views.FaceOf(n, c.s.Kinds.For(n), facts)
-	return c.Render(http.StatusOK, views.CanvasNode(&face))
+	face := editorview.FaceOf(n, c.s.Kinds.For(n), facts)
+	return c.Render(http.StatusOK, editorview.CanvasNode(&face))
 }
 
 // revOf reads a revision of the address.

@@ -14,7 +14,8 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
-	"sluice/views"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 // editing is who has which flow open, and what those hear who have it open in
@@ -29,7 +30,7 @@ type editing struct {
 type listener struct {
 	flowID string
 	user   string
-	person views.Person
+	person layout.Person
 	edited chan struct{} // the draft has moved on
 	news   chan news
 	lost   chan struct{} // closed when it was too slow: it comes again and asks
@@ -100,12 +101,12 @@ func poke(edited chan<- struct{}) {
 }
 
 // others are the people who have a flow open, without the one who asks.
-func (e *editing) others(flowID, user string) []views.Person {
+func (e *editing) others(flowID, user string) []layout.Person {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var list []views.Person
+	var list []layout.Person
 	seen := map[string]bool{user: true}
-	add := func(user string, p views.Person) {
+	add := func(user string, p layout.Person) {
 		if !seen[user] {
 			seen[user] = true
 			list = append(list, p)
@@ -152,7 +153,7 @@ func (c *call) flowEvents() error {
 	if err != nil {
 		return err
 	}
-	who := views.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
+	who := layout.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
 	s := &flowStream{call: c, rev: rev, checked: c.s.Now(), listener: &listener{
 		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), news: make(chan news, web.NewsKept), lost: make(chan struct{}),
 	}}
@@ -278,7 +279,7 @@ func (s *flowStream) sendNews(n news) error {
 		return s.event(n.name, "", n.detail)
 	}
 	var b bytes.Buffer
-	if err := views.Others(s.s.editing.others(s.flowID, s.user)).Render(s.Ctx(), &b); err != nil {
+	if err := editorview.Others(s.s.editing.others(s.flowID, s.user)).Render(s.Ctx(), &b); err != nil {
 		return err
 	}
 	return s.event(n.name, "", map[string]any{"html": b.String()})

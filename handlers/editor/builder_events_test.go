@@ -5,14 +5,14 @@ import (
 	"testing/synctest"
 
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/layout"
 )
 
 func TestEditing_slowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var e editing
-		l := &listener{flowID: "f", user: "u", person: views.Person{Name: "Ada"}, edited: make(chan struct{}, 1), news: make(chan news, web.NewsKept), lost: make(chan struct{})}
+		l := &listener{flowID: "f", user: "u", person: layout.Person{Name: "Ada"}, edited: make(chan struct{}, 1), news: make(chan news, web.NewsKept), lost: make(chan struct{})}
 		e.join(l)
 		for range web.NewsKept + 1 {
 			e.tell("f", "flow:run", nil)

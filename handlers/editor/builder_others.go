@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/layout"
 )
 
 // What instances that share a database tell each other of their open pages.
@@ -38,7 +38,7 @@ type peopleNews struct {
 // present is somebody who has a flow open.
 type present struct {
 	User   string
-	Person views.Person
+	Person layout.Person
 }
 
 // elsewhere is who has a flow open at other instances.

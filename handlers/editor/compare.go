@@ -11,7 +11,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 // showCompare is GET compare: how two versions differ. Without numbers, it is
@@ -33,7 +35,7 @@ func (c *call) showCompare() error {
 	if err != nil {
 		return err
 	}
-	p := views.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: both.Diff, Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
+	p := editorview.ComparePage{FlowID: f.ID, Name: f.Name, From: from, To: to, Diff: both.Diff, Picture: c.s.diffPicture(both), Nodes: nodeDiffs(both.Diff)}
 	if p.LiveBreaks = from == f.LiveVersion && from > 0 && len(both.Diff.Breaking) > 0; p.LiveBreaks {
 		if p.Callers, err = c.callers(f.ID); err != nil {
 			return err
@@ -42,7 +44,7 @@ func (c *call) showCompare() error {
 	if p.Choices, err = c.versionChoices(f); err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.Compare(c.Page("Compare versions of "+f.Name, views.SectionFlows), p))
+	return c.Render(http.StatusOK, editorview.Compare(c.Page("Compare versions of "+f.Name, layout.SectionFlows), p))
 }
 
 // comparedVersion reads the number of a version, or "draft", which is 0.
@@ -60,27 +62,27 @@ func comparedVersion(text string, otherwise int64) (int64, error) {
 	return n, nil
 }
 
-func (c *call) versionChoices(f *flow.Flow) ([]views.Option, error) {
+func (c *call) versionChoices(f *flow.Flow) ([]components.Option, error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, err
 	}
-	choices := []views.Option{{Value: "draft", Label: "Draft"}}
+	choices := []components.Option{{Value: "draft", Label: "Draft"}}
 	for _, v := range list {
-		label := views.VersionName(v.Number)
+		label := editorview.VersionName(v.Number)
 		if v.Number == f.LiveVersion {
 			label += " · live"
 		}
-		choices = append(choices, views.Option{Value: strconv.FormatInt(v.Number, 10), Label: label})
+		choices = append(choices, components.Option{Value: strconv.FormatInt(v.Number, 10), Label: label})
 	}
 	return choices, nil
 }
 
 // nodeDiffs are the nodes that changed, field by field.
-func nodeDiffs(d *flow.Diff) (list []views.NodeDiff) {
+func nodeDiffs(d *flow.Diff) (list []editorview.NodeDiff) {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
-		node := views.NodeDiff{Change: n.Change, Label: n.Label, Kind: n.Kind}
+		node := editorview.NodeDiff{Change: n.Change, Label: n.Label, Kind: n.Kind}
 		for _, v := range n.Values {
 			node.Fields = append(node.Fields, fieldDiff(v))
 		}
@@ -89,8 +91,8 @@ func nodeDiffs(d *flow.Diff) (list []views.NodeDiff) {
 	return list
 }
 
-func fieldDiff(v flow.FieldChange) views.FieldDiff {
-	f := views.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
+func fieldDiff(v flow.FieldChange) editorview.FieldDiff {
+	f := editorview.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
 	if v.Had {
 		f.Before = readable(v.Before)
 	}
@@ -121,7 +123,7 @@ func readable(v any) string {
 const wordsAtMost = 64 << 10
 
 // textDiff finds what one text adds to and removes from another, in whole words.
-func textDiff(before, after string) []views.Piece {
+func textDiff(before, after string) []editorview.Piece {
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 200 * time.Millisecond
 	split := words
@@ -129,13 +131,13 @@ func textDiff(before, after string) []views.Piece {
 		split = func(s string) []string { return strings.SplitAfter(s, "\n") }
 	}
 	a, b, parts := asRunes(split(before), split(after))
-	var pieces []views.Piece
+	var pieces []editorview.Piece
 	for _, piece := range d.DiffMainRunes(a, b, false) {
 		var text strings.Builder
 		for _, r := range piece.Text {
 			text.WriteString(parts[partOf(r)])
 		}
-		pieces = append(pieces, views.Piece{Change: pieceChanges[piece.Type], Text: text.String()})
+		pieces = append(pieces, editorview.Piece{Change: pieceChanges[piece.Type], Text: text.String()})
 	}
 	return pieces
 }

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // completion is a value that a template could use: the name that stands in it,
@@ -137,7 +137,7 @@ func (l *completions) after() map[string]bool {
 }
 
 func (l *completions) add(n *flow.Node, k *flow.Kind, p flow.Port, fed map[string]string) {
-	out := completion{From: n.ID + "." + p.Name, Title: views.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
+	out := completion{From: n.ID + "." + p.Name, Title: editorview.NodeTitle(n, k) + " › " + p.Name, Type: p.ShownType(), Example: l.example(n, k, p)}
 	if name, connected := fed[out.From]; connected {
 		out.Name = name
 	} else {

@@ -9,7 +9,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
 // shownRun is the run of an ID, or the last of the flow; nil if there is none.
@@ -81,9 +82,9 @@ func (c *call) formerNode(d *draft) (*flow.Node, error) {
 }
 
 func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, trouble *pinTrouble) error {
-	panel := views.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
+	panel := editorview.DataPanel{FlowID: d.flow.ID, Node: n.ID, Now: c.s.Now(), MayPin: c.MayEdit() && d.Node(n.ID) != nil}
 	k := c.s.Kinds.For(n)
-	panel.Title, panel.CanPin = views.NodeTitle(n, k), k != nil && k.CanPin()
+	panel.Title, panel.CanPin = editorview.NodeTitle(n, k), k != nil && k.CanPin()
 	run, err := c.shownRun(d.flow.ID, runID)
 	if err != nil {
 		return err
@@ -100,13 +101,13 @@ func (c *call) dataPanel(status int, d *draft, n *flow.Node, runID string, troub
 		panel.Typed, panel.PinError = trouble.typed, trouble.text
 	}
 	if c.IsFragment() {
-		return c.Render(status, views.Data(panel))
+		return c.Render(status, editorview.Data(panel))
 	}
-	return c.builder(status, d, func(b *views.BuilderPage) { b.Fill.Data = views.Data(panel) })
+	return c.builder(status, d, func(b *editorview.BuilderPage) { b.Fill.Data = editorview.Data(panel) })
 }
 
 // fillData puts what the node did in a run into the panel.
-func (c *call) fillData(panel *views.DataPanel, run *flow.Run) error {
+func (c *call) fillData(panel *editorview.DataPanel, run *flow.Run) error {
 	m := c.mark(run)
 	panel.Run = &m
 	if run.Erased != "" {
@@ -116,25 +117,25 @@ func (c *call) fillData(panel *views.DataPanel, run *flow.Run) error {
 	if err != nil || step == nil {
 		return err
 	}
-	panel.State, panel.Attempts, panel.Usage, panel.Error = step.State, step.Attempt, step.Usage, views.TroubleOf(step.Error)
+	panel.State, panel.Attempts, panel.Usage, panel.Error = step.State, step.Attempt, step.Usage, editorview.TroubleOf(step.Error)
 	panel.Took = stepTook(step, c.s.Now())
 	panel.Inputs = c.valuesOf(panel, run, "input", step.Input)
 	panel.Outputs = c.valuesOf(panel, run, "output", step.Outputs)
 	return nil
 }
 
-func (c *call) valuesOf(panel *views.DataPanel, run *flow.Run, side string, values map[string]any) []views.ValueView {
-	list := []views.ValueView{}
+func (c *call) valuesOf(panel *editorview.DataPanel, run *flow.Run, side string, values map[string]any) []components.ValueView {
+	list := []components.ValueView{}
 	for _, name := range sortedKeys(values) {
 		q := url.Values{"run": {run.ID}, "side": {side}, "port": {name}}
 		more := "/flows/" + url.PathEscape(run.FlowID) + "/data/" + url.PathEscape(panel.Node) + "?" + q.Encode()
-		list = append(list, views.ValueView{Name: name, Value: values[name], More: more})
+		list = append(list, components.ValueView{Name: name, Value: values[name], More: more})
 	}
 	return list
 }
 
 // fillPin puts what is pinned into the panel, and what could be edited.
-func (c *call) fillPin(panel *views.DataPanel, d *draft) error {
+func (c *call) fillPin(panel *editorview.DataPanel, d *draft) error {
 	pins, err := c.s.Store.ListPins(c.Ctx(), c.WorkspaceID(), d.flow.ID)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (c *call) fillPin(panel *views.DataPanel, d *draft) error {
 		if p.Node == panel.Node {
 			panel.HasPin, panel.PinnedAt = true, p.CreatedAt
 			for _, name := range sortedKeys(p.Outputs) {
-				panel.Pinned = append(panel.Pinned, views.ValueView{Name: name, Value: p.Outputs[name]})
+				panel.Pinned = append(panel.Pinned, components.ValueView{Name: name, Value: p.Outputs[name]})
 			}
 			panel.Typed = web.Indented(p.Outputs)
 			return nil
@@ -194,7 +195,7 @@ func (c *call) showBranch() error {
 	}
 	q := url.Values{"run": {run.ID}, "side": {c.QueryParam("side")}, "port": {port}}
 	more := "/flows/" + url.PathEscape(f.ID) + "/data/" + url.PathEscape(step.Node) + "?" + q.Encode()
-	return c.Render(http.StatusOK, views.Value(views.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
+	return c.Render(http.StatusOK, components.Value(components.ValueView{Name: port, Value: v, More: more, At: c.QueryParam("at"), All: true}))
 }
 
 // valueAt follows a JSON pointer.

@@ -14,7 +14,9 @@ import (
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	consoleview "sluice/views/console"
+	"sluice/views/layout"
 )
 
 // Bounds of what is decided about a form, in characters and numbers.
@@ -60,7 +62,7 @@ func (c *call) showFormSettings() error {
 	return c.renderFormSettings(http.StatusOK, f, form, formSettings(form))
 }
 
-func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s views.FormSettings) error {
+func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
 	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormShows(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
@@ -69,12 +71,12 @@ func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s v
 	if form.UsedUp(c.s.Now()) {
 		s.UsedUp = true
 	}
-	return c.Render(status, views.FormSettingsPage(c.Page("Form of "+f.Name, views.SectionFlows), s))
+	return c.Render(status, consoleview.FormSettingsPage(c.Page("Form of "+f.Name, layout.SectionFlows), s))
 }
 
 // formSettings is a form as its fields show it.
-func formSettings(f *flow.Form) views.FormSettings {
-	return views.FormSettings{
+func formSettings(f *flow.Form) consoleview.FormSettings {
+	return consoleview.FormSettings{
 		On: f.On, Title: f.Title, Intro: f.Intro, Button: f.Button, Unlisted: f.Unlisted,
 		PerMinute: strconv.FormatInt(f.PerMinute, 10), PerDay: strconv.FormatInt(f.PerDay, 10), MaxFile: strconv.FormatInt(f.MaxFile>>20, 10),
 		Origins: strings.Join(f.Origins, "\n"),
@@ -120,7 +122,7 @@ func (c *call) changeForm() error {
 	if err := c.auditForm(f, before, &form); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, savedWords(f, before, &form))
+	c.Toast(components.ToneOK, savedWords(f, before, &form))
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/form")
 }
 
@@ -155,19 +157,19 @@ func (c *call) auditForm(f *flow.Flow, before, form *flow.Form) error {
 }
 
 // typedSettings is what came, as it is shown again.
-func (c *call) typedSettings() views.FormSettings {
+func (c *call) typedSettings() consoleview.FormSettings {
 	text := func(name string) string {
 		return strings.TrimSpace(strings.ReplaceAll(c.FormValue(name), "\r\n", "\n"))
 	}
-	return views.FormSettings{
+	return consoleview.FormSettings{
 		On: text("on") != "", Title: text("title"), Intro: text("intro"), Button: text("button"), Unlisted: text("unlisted") != "",
 		PerMinute: text("per_minute"), PerDay: text("per_day"), MaxFile: text("max_file"), Origins: text("origins"), NoPassword: text("no_password") != "",
 	}
 }
 
 // readSettings takes what is right into the form, and tells what is not.
-func (c *call) readSettings(form *flow.Form, typed views.FormSettings) views.Errors {
-	errs := views.Errors{}
+func (c *call) readSettings(form *flow.Form, typed consoleview.FormSettings) components.Errors {
+	errs := components.Errors{}
 	form.On, form.Unlisted = typed.On, typed.Unlisted
 	for _, t := range []struct {
 		name, text string

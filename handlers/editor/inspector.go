@@ -11,7 +11,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 func (s *Server) inspectorRoutes() []route {
@@ -58,16 +60,16 @@ func (c *call) nodeIn(d *draft) (*drafted, error) {
 }
 
 // pane makes the inspector of a node.
-func (c *call) pane(t *drafted) (views.NodePane, error) {
+func (c *call) pane(t *drafted) (editorview.NodePane, error) {
 	list, err := c.s.Store.ListCredentials(c.Ctx(), c.WorkspaceID())
 	if err != nil {
-		return views.NodePane{}, err
+		return editorview.NodePane{}, err
 	}
-	facts := views.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayChange(t.draft)}
+	facts := editorview.PaneFacts{FlowID: t.flow.ID, Kinds: c.s.Kinds, Problems: t.problems, ReadOnly: !c.mayChange(t.draft)}
 	for _, credential := range list {
-		facts.Credentials = append(facts.Credentials, views.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
+		facts.Credentials = append(facts.Credentials, editorview.CredentialChoice{Name: credential.Name, Provider: credential.Provider})
 	}
-	return views.PaneOf(t.Document, t.node, t.kind, facts), nil
+	return editorview.PaneOf(t.Document, t.node, t.kind, facts), nil
 }
 
 // showNode is GET the inspector: alone for the script, a page without one.
@@ -87,13 +89,13 @@ func (c *call) showNode() error {
 	return c.renderPane(http.StatusOK, p)
 }
 
-func (c *call) renderPane(status int, p views.NodePane) error {
+func (c *call) renderPane(status int, p editorview.NodePane) error {
 	if c.IsFragment() {
-		return c.Render(status, views.Inspector(p))
+		return c.Render(status, editorview.Inspector(p))
 	}
-	page := c.Page(p.Name, views.SectionFlows)
+	page := c.Page(p.Name, layout.SectionFlows)
 	page.Canvas = true // its styles are those of the builder
-	return c.Render(status, views.InspectorPage(page, p))
+	return c.Render(status, editorview.InspectorPage(page, p))
 }
 
 // saveNode is POST the inspector without a script: what differs from the draft
@@ -142,7 +144,7 @@ func (c *call) moveSecret() error {
 	if err := c.Audit("credential.save", name, "flow:"+t.flow.ID); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "Moved to the credential “"+name+"”.")
+	c.Toast(components.ToneOK, "Moved to the credential “"+name+"”.")
 	if c.IsFragment() {
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -179,5 +181,5 @@ func (c *call) showOverview() error {
 
 // inspector is the pane as the builder opens.
 func (c *call) inspector(d *draft) templ.Component {
-	return views.FlowOverview(views.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
+	return editorview.FlowOverview(editorview.FlowPaneOf(d.flow.ID, d.Document, c.s.Kinds))
 }

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // nodeForm is what a form without a script says of a node: the edits that make
@@ -69,7 +69,7 @@ func (f *nodeForm) field(field *flow.Field, file map[string]any) {
 	f.forms[field.Name] = typed
 	value, err := field.Parse(typed)
 	if err != nil {
-		f.errors[field.Name] = views.Sentence(err.Error())
+		f.errors[field.Name] = editorview.Sentence(err.Error())
 		return
 	}
 	f.edits = append(f.edits, flow.Edit{Op: flow.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
@@ -159,8 +159,8 @@ func (f *nodeForm) chosenModel() (string, bool) {
 }
 
 // show puts what was typed, and what is wrong with it, back into the pane.
-func (f *nodeForm) show(p *views.NodePane) {
-	for _, list := range [][]views.NodeField{p.Fields, p.More, p.Failing.Values} {
+func (f *nodeForm) show(p *editorview.NodePane) {
+	for _, list := range [][]editorview.NodeField{p.Fields, p.More, p.Failing.Values} {
 		for i := range list {
 			if typed, ok := f.forms[list[i].Name]; ok {
 				list[i].Form = hidden(typed)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // members takes over what a node has beside its config.
@@ -35,7 +35,7 @@ func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
 	field := flow.Field{Type: as}
 	value, err := field.Parse(flow.FormValue{As: as, Texts: f.values[name]})
 	if err != nil {
-		f.errors[name] = views.Sentence(err.Error())
+		f.errors[name] = editorview.Sentence(err.Error())
 		return 0
 	}
 	n, _ = flow.Float(value)
@@ -89,15 +89,15 @@ func (f *nodeForm) timeout() {
 // onError takes over what the run does, with the values for the ports.
 func (f *nodeForm) onError() {
 	switch f.values.Get("on_error") {
-	case views.OnErrorFail:
+	case editorview.OnErrorFail:
 		if f.node.OnError != nil {
 			f.put("on_error", nil, true)
 		}
-	case views.OnErrorRoute:
+	case editorview.OnErrorRoute:
 		if f.node.OnError == nil || !f.node.OnError.Route {
-			f.put("on_error", views.OnErrorRoute, false)
+			f.put("on_error", editorview.OnErrorRoute, false)
 		}
-	case views.OnErrorContinue:
+	case editorview.OnErrorContinue:
 		f.goOn()
 	}
 }
@@ -110,7 +110,7 @@ func (f *nodeForm) goOn() {
 	}
 	values, changed := map[string]any{}, !was
 	for _, p := range f.kind.Outputs {
-		field := views.PortField(p)
+		field := editorview.PortField(p)
 		typed, sent := f.read(&field)
 		if !sent || same(&field, typed, field.Form(now[p.Name])) {
 			if v, given := now[p.Name]; given {
@@ -121,7 +121,7 @@ func (f *nodeForm) goOn() {
 		f.forms[field.Name] = typed
 		value, err := field.Parse(typed)
 		if err != nil {
-			f.errors[field.Name] = views.Sentence(err.Error())
+			f.errors[field.Name] = editorview.Sentence(err.Error())
 		} else if value != nil {
 			values[p.Name] = value
 		}

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // maxOps bounds the body of a transaction; what is in it has limits of its own.
@@ -88,13 +88,13 @@ func (c *call) repainted(d *draft, ops []flow.Edit) (nodes, problems string, err
 		if err != nil {
 			return "", "", err
 		}
-		if err := views.CanvasNodes(faces).Render(c.Ctx(), &b); err != nil {
+		if err := editorview.CanvasNodes(faces).Render(c.Ctx(), &b); err != nil {
 			return "", "", err
 		}
 		nodes = b.String()
 		b.Reset()
 	}
-	err = views.Problems(c.problemsOf(d)).Render(c.Ctx(), &b)
+	err = editorview.Problems(c.problemsOf(d)).Render(c.Ctx(), &b)
 	return nodes, b.String(), err
 }
 
@@ -184,7 +184,7 @@ func (c *call) refuseOps(err error) error {
 	}
 	refused := opsRefused{Detail: e.Message, Node: e.Node}
 	if len(e.Fields) > 0 {
-		refused.Detail, refused.Node = views.Sentence(e.Fields[0].Detail), e.Fields[0].Node
+		refused.Detail, refused.Node = editorview.Sentence(e.Fields[0].Detail), e.Fields[0].Node
 	}
 	status, known := web.Statuses[e.Code]
 	if !known {

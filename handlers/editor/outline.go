@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
 // showOutline is GET /flows/{id}/outline?node=: the flow as a list.
@@ -17,27 +18,27 @@ func (c *call) showOutline() error {
 		return err
 	}
 	if !c.IsFragment() {
-		return c.builder(http.StatusOK, d, func(b *views.BuilderPage) { b.Outlined = true })
+		return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) { b.Outlined = true })
 	}
-	return c.Render(http.StatusOK, views.Outline(c.outline(d, c.QueryParam("node"))))
+	return c.Render(http.StatusOK, editorview.Outline(c.outline(d, c.QueryParam("node"))))
 }
 
 // outliner makes the outline of a draft.
 type outliner struct {
 	*draft
 	kinds *flow.Registry
-	faces map[string]views.OutlineNode
+	faces map[string]editorview.OutlineNode
 	nodes map[string]*flow.Node
 }
 
-func (c *call) outline(d *draft, open string) views.OutlinePanel {
-	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]views.OutlineNode{}, nodes: map[string]*flow.Node{}}
+func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
+	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]editorview.OutlineNode{}, nodes: map[string]*flow.Node{}}
 	problems := d.ByNode(d.problems)
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
 	}
-	panel := views.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayChange(d), Palette: c.s.palette()}
+	panel := editorview.OutlinePanel{FlowID: d.flow.ID, ReadOnly: !c.mayChange(d), Palette: c.s.palette()}
 	for _, id := range o.order() {
 		line := o.faces[id]
 		line.From = o.from(id)
@@ -49,13 +50,13 @@ func (c *call) outline(d *draft, open string) views.OutlinePanel {
 	return panel
 }
 
-func (o *outliner) line(n *flow.Node, problems int) views.OutlineNode {
-	line := views.OutlineNode{ID: n.ID, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Disabled: n.Disabled, Problems: problems}
+func (o *outliner) line(n *flow.Node, problems int) editorview.OutlineNode {
+	line := editorview.OutlineNode{ID: n.ID, KindTitle: n.Kind, Icon: "circle-alert", Group: "canvas", Disabled: n.Disabled, Problems: problems}
 	k := o.kinds.Find(n.Kind)
 	if k != nil {
-		line.KindTitle, line.Icon, line.Group = k.Title, k.Icon, views.GroupWord(k.Group)
+		line.KindTitle, line.Icon, line.Group = k.Title, k.Icon, components.GroupWord(k.Group)
 	}
-	line.Title = views.NodeTitle(n, k)
+	line.Title = editorview.NodeTitle(n, k)
 	return line
 }
 
@@ -126,16 +127,16 @@ func (o *outliner) from(id string) string {
 }
 
 // open is a node with its ports, and what each could be connected to.
-func (o *outliner) open(line views.OutlineNode) *views.OutlineOpen {
+func (o *outliner) open(line editorview.OutlineNode) *editorview.OutlineOpen {
 	n := o.nodes[line.ID]
-	open := &views.OutlineOpen{OutlineNode: line, Label: n.Label}
+	open := &editorview.OutlineOpen{OutlineNode: line, Label: n.Label}
 	k := o.kinds.For(n)
 	if k == nil {
 		return open
 	}
-	facts := views.FactsOf(o.Document, nil)
+	facts := editorview.FactsOf(o.Document, nil)
 	facts.AllPorts = true
-	face := views.FaceOf(n, k, facts)
+	face := editorview.FaceOf(n, k, facts)
 	for _, r := range face.Rows {
 		if r.In != nil {
 			open.Ins = append(open.Ins, o.port(n.ID, r.In, true))
@@ -147,13 +148,13 @@ func (o *outliner) open(line views.OutlineNode) *views.OutlineOpen {
 	return open
 }
 
-func (o *outliner) port(node string, p *views.PortFace, in bool) views.OutlinePort {
-	out := views.OutlinePort{Ref: node + "." + p.Name, Label: p.Label, Type: string(p.Type), Hint: p.Hint, Need: p.Need}
+func (o *outliner) port(node string, p *editorview.PortFace, in bool) editorview.OutlinePort {
+	out := editorview.OutlinePort{Ref: node + "." + p.Name, Label: p.Label, Type: string(p.Type), Hint: p.Hint, Need: p.Need}
 	for _, e := range o.Edges {
 		if in && e.To == out.Ref {
-			out.Edges = append(out.Edges, views.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.From)})
+			out.Edges = append(out.Edges, editorview.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.From)})
 		} else if !in && e.From == out.Ref {
-			out.Edges = append(out.Edges, views.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.To)})
+			out.Edges = append(out.Edges, editorview.OutlineEdge{From: e.From, To: e.To, Title: o.title(e.To)})
 		}
 	}
 	if !in || p.Many || len(out.Edges) == 0 {
@@ -164,7 +165,7 @@ func (o *outliner) port(node string, p *views.PortFace, in bool) views.OutlinePo
 
 // choices are the ports that an edge from or to this one could have at its
 // other end: the types fit, it makes no circle, and the place is free.
-func (o *outliner) choices(ref string, t flow.Type, in bool) (list []views.Option) {
+func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.Option) {
 	around := o.reach(nodeOf(ref), in)
 	taken := map[string]bool{}
 	for _, e := range o.Edges {
@@ -197,9 +198,9 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []views.Optio
 	return list
 }
 
-func (o *outliner) choice(id string, p flow.Port) views.Option {
+func (o *outliner) choice(id string, p flow.Port) components.Option {
 	ref := id + "." + p.Name
-	return views.Option{Value: ref, Label: o.title(ref)}
+	return components.Option{Value: ref, Label: o.title(ref)}
 }
 
 // reach are the nodes that an edge must not touch, for it would make a circle:

@@ -8,7 +8,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // mostModels is how many models are shown at once.
@@ -19,7 +19,7 @@ func (c *call) listModels() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
-	list := views.ModelList{Query: strings.TrimSpace(c.QueryParam("q"))}
+	list := editorview.ModelList{Query: strings.TrimSpace(c.QueryParam("q"))}
 	left := mostModels
 	for _, g := range c.s.Models.ListModels(c.Ctx(), c.WorkspaceID(), c.QueryParam("task"), list.Query) {
 		if len(g.Models) > left {
@@ -30,7 +30,7 @@ func (c *call) listModels() error {
 			list.Groups = append(list.Groups, g)
 		}
 	}
-	return c.Render(http.StatusOK, views.Models(list))
+	return c.Render(http.StatusOK, editorview.Models(list))
 }
 
 // pinModel is GET the edits that make a node use a hosted model. The script
@@ -107,5 +107,5 @@ func (c *call) showUpgrade() error {
 		return err
 	}
 	up.FlowID, up.Node = t.flow.ID, t.node.ID
-	return c.Render(http.StatusOK, views.UpgradeOf(up))
+	return c.Render(http.StatusOK, editorview.UpgradeOf(up))
 }

@@ -2,12 +2,12 @@ package editor
 
 import (
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
 )
 
 // diffPicture draws both documents on one canvas: where the newer one has a
 // node, it stands as there.
-func (s *Server) diffPicture(both *flow.Comparison) views.Picture {
+func (s *Server) diffPicture(both *flow.Comparison) components.Picture {
 	marks := map[string]string{}
 	for _, n := range both.Diff.Nodes {
 		marks[n.Node] = n.Change

@@ -3,7 +3,7 @@ package editor
 import (
 	"net/http"
 
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // showProblems is GET /flows/{id}/problems: what keeps the draft from running.
@@ -12,9 +12,9 @@ func (c *call) showProblems() error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.Problems(c.problemsOf(d)))
+	return c.Render(http.StatusOK, editorview.Problems(c.problemsOf(d)))
 }
 
-func (c *call) problemsOf(d *draft) views.ProblemsPanel {
-	return views.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)
+func (c *call) problemsOf(d *draft) editorview.ProblemsPanel {
+	return editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, d.problems)
 }

@@ -11,7 +11,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 // callersSpan is how far back people are told who used a flow.
@@ -29,8 +31,8 @@ func (s *Server) publishRoutes() []route {
 }
 
 // publishState is what the button says.
-func (c *call) publishState(f *flow.Flow) (views.PublishState, error) {
-	state := views.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
+func (c *call) publishState(f *flow.Flow) (editorview.PublishState, error) {
+	state := editorview.PublishState{FlowID: f.ID, Live: f.LiveVersion, ReadOnly: !c.MayEdit()}
 	state.Changed = f.LiveVersion == 0 || f.LiveHash != flow.Hash(f.Draft)
 	var err error
 	if state.Next, err = c.nextVersion(f); err != nil {
@@ -56,17 +58,17 @@ func (c *call) nextVersion(f *flow.Flow) (int64, error) {
 }
 
 // fillPublish puts the button and its dialog into the builder.
-func (c *call) fillPublish(d *draft, f *views.BuilderFill) (views.PublishState, error) {
+func (c *call) fillPublish(d *draft, f *editorview.BuilderFill) (editorview.PublishState, error) {
 	state, err := c.publishState(d.flow)
 	if err == nil {
-		f.PublishButton = views.PublishButton(state)
-		f.Dialogs = append(f.Dialogs, views.PublishDialog())
+		f.PublishButton = editorview.PublishButton(state)
+		f.Dialogs = append(f.Dialogs, editorview.PublishDialog())
 	}
 	return state, err
 }
 
 // publishProblems are what keeps the draft from being published.
-func (c *call) publishProblems(f *flow.Flow) (list []views.PublishProblem) {
+func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) {
 	_, err := c.s.Library.CheckDraft(c.Ctx(), f)
 	e, ok := errors.AsType[*flow.Error](err)
 	if !ok {
@@ -74,11 +76,11 @@ func (c *call) publishProblems(f *flow.Flow) (list []views.PublishProblem) {
 	}
 	d, _ := flow.ParseDocument(f.Draft)
 	if d == nil {
-		return []views.PublishProblem{{Text: e.Message}}
+		return []editorview.PublishProblem{{Text: e.Message}}
 	}
 	for node, problems := range d.ByNode(e.Fields) {
 		for _, p := range problems {
-			list = append(list, views.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: web.Sentence(p.Detail)})
+			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: web.Sentence(p.Detail)})
 		}
 	}
 	sortByDocument(d, list)
@@ -86,8 +88,8 @@ func (c *call) publishProblems(f *flow.Flow) (list []views.PublishProblem) {
 }
 
 // publishForm gathers all that is said before the draft is published.
-func (c *call) publishForm(f *flow.Flow) (form views.PublishForm, err error) {
-	form = views.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
+func (c *call) publishForm(f *flow.Flow) (form editorview.PublishForm, err error) {
+	form = editorview.PublishForm{FlowID: f.ID, Name: f.Name, URL: c.startURL(f.ID), Draft: flow.Hash(f.Draft)}
 	if form.State, err = c.publishState(f); err != nil {
 		return form, err
 	}
@@ -124,11 +126,11 @@ func (c *call) showPublish() error {
 }
 
 // answerPublish shows the form in the dialog, or without a script as a page.
-func (c *call) answerPublish(status int, form views.PublishForm) error {
+func (c *call) answerPublish(status int, form editorview.PublishForm) error {
 	if c.IsFragment() {
-		return c.Render(status, views.PublishContent(form))
+		return c.Render(status, editorview.PublishContent(form))
 	}
-	return c.Render(status, views.PublishPage(c.Page("Publish "+form.Name, views.SectionFlows), form))
+	return c.Render(status, editorview.PublishPage(c.Page("Publish "+form.Name, layout.SectionFlows), form))
 }
 
 // showPublishButton is GET publish/button: the button after the draft changed.
@@ -141,7 +143,7 @@ func (c *call) showPublishButton() error {
 	if err != nil {
 		return err
 	}
-	return c.Render(http.StatusOK, views.PublishButton(state))
+	return c.Render(http.StatusOK, editorview.PublishButton(state))
 }
 
 // publish is POST publish: the draft that was shown becomes the live version.
@@ -167,7 +169,7 @@ func (c *call) publish() error {
 		form.Error = "Say what is new in 200 characters at most."
 	}
 	if form.Error != "" && c.IsFragment() {
-		return c.Render(http.StatusUnprocessableEntity, views.PublishBody(form))
+		return c.Render(http.StatusUnprocessableEntity, editorview.PublishBody(form))
 	}
 	if form.Error != "" {
 		return c.answerPublish(http.StatusUnprocessableEntity, form)
@@ -176,28 +178,28 @@ func (c *call) publish() error {
 }
 
 // release makes the draft live, writes down who did it, and tells the page.
-func (c *call) release(f *flow.Flow, form views.PublishForm) error {
+func (c *call) release(f *flow.Flow, form editorview.PublishForm) error {
 	v, created, err := c.s.Library.PublishNoted(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, form.Note)
 	if err != nil {
 		return err
 	}
-	said := views.VersionName(v.Number) + " was live already. Nothing changed."
+	said := editorview.VersionName(v.Number) + " was live already. Nothing changed."
 	if created || f.LiveVersion != v.Number {
-		detail := views.VersionName(v.Number) + ": " + v.Summary
+		detail := editorview.VersionName(v.Number) + ": " + v.Summary
 		if err := c.Audit("flow.publish", f.ID, detail); err != nil {
 			return err
 		}
-		said = views.VersionName(v.Number) + " of “" + f.Name + "” is live."
+		said = editorview.VersionName(v.Number) + " of “" + f.Name + "” is live."
 	}
 	c.s.AnnounceLive(f.ID, v.Number)
 	form.Done = true
 	form.State.Live, form.State.Next, form.State.Changed, form.State.Beside = v.Number, v.Number, false, true
-	c.Toast(views.ToneOK, said+" POST "+form.URL)
+	c.Toast(components.ToneOK, said+" POST "+form.URL)
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 	}
 	c.Trigger("flow:published", map[string]any{"flow": f.ID, "version": v.Number, "url": form.URL, "first": f.LiveVersion == 0})
-	return c.Render(http.StatusOK, views.Published(form))
+	return c.Render(http.StatusOK, editorview.Published(form))
 }
 
 // AnnounceLive tells all pages that show a flow which version programs get now.
@@ -207,12 +209,12 @@ func (s *Server) AnnounceLive(flowID string, version int64) {
 
 // sortByDocument puts problems in the order of the nodes; those of the whole
 // flow come first.
-func sortByDocument(d *flow.Document, list []views.PublishProblem) {
+func sortByDocument(d *flow.Document, list []editorview.PublishProblem) {
 	place := map[string]int{}
 	for i := range d.Nodes {
 		place[d.Nodes[i].ID] = i + 1
 	}
-	slices.SortStableFunc(list, func(a, b views.PublishProblem) int {
+	slices.SortStableFunc(list, func(a, b editorview.PublishProblem) int {
 		return cmp.Or(cmp.Compare(place[a.Node], place[b.Node]), cmp.Compare(a.Text, b.Text))
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // documentOf is what a run ran.
@@ -43,26 +43,26 @@ func (c *call) showReplay(d *draft, runID string) error {
 	if d, err = c.ranBy(d, run); err != nil {
 		return err
 	}
-	note := views.Replay{Run: c.mark(run), Differs: d.former, Now: c.s.Now()}
-	return c.builder(http.StatusOK, d, func(b *views.BuilderPage) {
-		b.Fill.RunBar = views.RunBar(note.Run, c.s.Now().UnixMilli())
+	note := editorview.Replay{Run: c.mark(run), Differs: d.former, Now: c.s.Now()}
+	return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) {
+		b.Fill.RunBar = editorview.RunBar(note.Run, c.s.Now().UnixMilli())
 		if note.Differs {
 			b.Replay = run.ID
-			b.Fill.Banner = views.ReplayNote(note)
+			b.Fill.Banner = editorview.ReplayNote(note)
 		}
 	})
 }
 
 // fillRunning puts what runs a flow into the builder.
-func (c *call) fillRunning(d *draft, fill *views.BuilderFill) error {
+func (c *call) fillRunning(d *draft, fill *editorview.BuilderFill) error {
 	list, err := c.flowRuns(d.flow.ID, c.QueryParam("run"))
 	if err != nil {
 		return err
 	}
-	fill.Runs = views.FlowRuns(list)
+	fill.Runs = editorview.FlowRuns(list)
 	if c.MayEdit() {
-		fill.RunButton = views.RunButton(d.flow.ID)
-		fill.Dialogs = append(fill.Dialogs, views.RunDialog(d.flow.ID))
+		fill.RunButton = editorview.RunButton(d.flow.ID)
+		fill.Dialogs = append(fill.Dialogs, editorview.RunDialog(d.flow.ID))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
-	"sluice/views"
+	editorview "sluice/views/editor"
 )
 
 // runStream is what the builder hears of one run.
@@ -173,15 +173,15 @@ func (s *runStream) sendNew() error {
 
 // stepNews is where a step stands, for the canvas.
 type stepNews struct {
-	Node    string         `json:"node"`
-	State   flow.StepState `json:"state"`
-	Ms      int64          `json:"ms"` // it took, or has taken so far
-	Items   int            `json:"items,omitempty"`
-	Tokens  string         `json:"tokens,omitempty"`
-	Cost    string         `json:"cost,omitempty"`
-	Error   *views.Trouble `json:"error,omitempty"`
-	Preview *preview       `json:"preview,omitempty"`
-	At      int64          `json:"at"` // when it was recorded, in ms since 1970
+	Node    string              `json:"node"`
+	State   flow.StepState      `json:"state"`
+	Ms      int64               `json:"ms"` // it took, or has taken so far
+	Items   int                 `json:"items,omitempty"`
+	Tokens  string              `json:"tokens,omitempty"`
+	Cost    string              `json:"cost,omitempty"`
+	Error   *editorview.Trouble `json:"error,omitempty"`
+	Preview *preview            `json:"preview,omitempty"`
+	At      int64               `json:"at"` // when it was recorded, in ms since 1970
 }
 
 func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepNews {
@@ -204,8 +204,8 @@ func (s *runStream) changedSteps(run *flow.Run, steps []flow.Step) []stepNews {
 func (s *runStream) news(step *flow.Step) stepNews {
 	now := s.s.Now()
 	n := stepNews{
-		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: views.Tokens(step.Usage), Cost: views.Cost(step.Usage),
-		Error: views.TroubleOf(step.Error), At: now.UnixMilli(),
+		Node: step.Node, State: step.State, Ms: stepTook(step, now).Milliseconds(), Tokens: editorview.Tokens(step.Usage), Cost: editorview.Cost(step.Usage),
+		Error: editorview.TroubleOf(step.Error), At: now.UnixMilli(),
 	}
 	if !step.EndedAt.IsZero() {
 		n.At = step.EndedAt.UnixMilli()
@@ -231,27 +231,27 @@ func stepTook(step *flow.Step, now time.Time) time.Duration {
 
 // runNews is where the run stands.
 type runNews struct {
-	Run   string         `json:"run"`
-	State flow.RunState  `json:"state"`
-	Done  int            `json:"done"`
-	All   int            `json:"all"`
-	Ms    int64          `json:"ms"`
-	Cost  string         `json:"cost"`
-	Error *views.Trouble `json:"error,omitempty"`
-	Bar   string         `json:"bar"` // the pill above the canvas as HTML
-	Title string         `json:"title,omitempty"`
+	Run   string              `json:"run"`
+	State flow.RunState       `json:"state"`
+	Done  int                 `json:"done"`
+	All   int                 `json:"all"`
+	Ms    int64               `json:"ms"`
+	Cost  string              `json:"cost"`
+	Error *editorview.Trouble `json:"error,omitempty"`
+	Bar   string              `json:"bar"` // the pill above the canvas as HTML
+	Title string              `json:"title,omitempty"`
 }
 
 func (s *runStream) writeRun(b *bytes.Buffer, run *flow.Run) error {
 	m := s.mark(run)
 	var bar bytes.Buffer
-	if err := views.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
+	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
 		return err
 	}
-	n := runNews{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: views.Cost(run.Usage), Error: m.Error, Bar: bar.String()}
+	n := runNews{Run: run.ID, State: run.State, Done: m.Done, All: m.All, Ms: m.Took.Milliseconds(), Cost: editorview.Cost(run.Usage), Error: m.Error, Bar: bar.String()}
 	if m.Error != nil && m.Error.Node != "" {
 		if node := s.graph.Node(m.Error.Node); node != nil {
-			n.Title = views.NodeTitle(node, s.s.Kinds.For(node))
+			n.Title = editorview.NodeTitle(node, s.s.Kinds.For(node))
 		}
 	}
 	b.WriteString("id: " + strconv.FormatInt(run.Seq, 10) + "\n")

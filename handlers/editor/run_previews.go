@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
 )
 
 // preview is the result of a step, small enough to stand in its node.
@@ -57,7 +57,7 @@ func (s *runStream) preview(step *flow.Step) *preview {
 
 func previewOf(v any) *preview {
 	if id, ok := flow.FileID(v); ok {
-		f := views.FileOf(v)
+		f := components.FileOf(v)
 		p := &preview{Kind: "file", Text: f.Name, File: "/files/" + id}
 		if strings.HasPrefix(f.MIME, "image/") && f.MIME != "image/svg+xml" {
 			p.Kind = "image"

@@ -8,7 +8,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 func (s *Server) runningRoutes() []route {
@@ -47,26 +48,26 @@ func (c *call) showRunForm() error {
 	return c.showRun(http.StatusOK, form)
 }
 
-func (c *call) showRun(status int, form views.RunForm) error {
+func (c *call) showRun(status int, form editorview.RunForm) error {
 	if c.IsFragment() {
-		return c.Render(status, views.RunFormBody(form, "h2"))
+		return c.Render(status, editorview.RunFormBody(form, "h2"))
 	}
-	p := c.Page("Run "+form.Flow, views.SectionFlows)
-	return c.Render(status, views.RunFormPage(p, form))
+	p := c.Page("Run "+form.Flow, layout.SectionFlows)
+	return c.Render(status, editorview.RunFormPage(p, form))
 }
 
 // runForm is the form with what was typed, or else with the values of the run
 // before. A draft with problems lists them in the place of fields.
-func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (views.RunForm, error) {
-	form := views.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
+func (c *call) runForm(d *draft, ask web.TestRunOptions, typed *web.Inputs) (editorview.RunForm, error) {
+	form := editorview.RunForm{FlowID: d.flow.ID, Flow: d.Name, Until: ask.Until, From: ask.From, Parent: ask.Parent}
 	if n := d.Node(targetNode(ask)); n != nil {
 		k := c.s.Kinds.For(n)
-		form.Node, form.Sends = views.NodeTitle(n, k), k != nil && k.Collects != ""
+		form.Node, form.Sends = editorview.NodeTitle(n, k), k != nil && k.Collects != ""
 	}
 	form.Webhooks = c.webhooks(d)
 	inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, ask.Until)
 	if e, ok := errors.AsType[*flow.Error](err); ok && len(e.Fields) > 0 {
-		form.Problems = views.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, e.Fields)
+		form.Problems = editorview.ProblemsOf(d.flow.ID, d.Document, c.s.Kinds, e.Fields)
 		return form, nil
 	}
 	if err != nil {
@@ -173,7 +174,7 @@ func (c *call) refuseRun(d *draft, typed *web.Inputs, cause error) error {
 
 // blameFields puts problems beside the fields that they are about, and counts
 // those that found one.
-func blameFields(form *views.RunForm, problems []flow.Problem) (n int) {
+func blameFields(form *editorview.RunForm, problems []flow.Problem) (n int) {
 	for _, p := range problems {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.Pointer, "/inputs"), "/")
 		for i := range form.Fields {
@@ -190,7 +191,7 @@ func fieldTrouble(p flow.Problem) string {
 	if p.Code == "required" {
 		return "The flow needs this."
 	}
-	return views.Sentence(p.Detail)
+	return editorview.Sentence(p.Detail)
 }
 
 // stopRun is POST /flows/{id}/runs/{run}/cancel. Stopping what has ended does
@@ -224,13 +225,13 @@ func (c *call) showFlowRuns() error {
 		return err
 	}
 	if c.IsFragment() {
-		return c.Render(http.StatusOK, views.FlowRuns(list))
+		return c.Render(http.StatusOK, editorview.FlowRuns(list))
 	}
 	return c.Redirect("/flows/" + f.ID)
 }
 
-func (c *call) flowRuns(flowID, current string) (views.RunList, error) {
-	list := views.RunList{FlowID: flowID, MayRun: c.MayEdit(), Now: c.s.Now()}
+func (c *call) flowRuns(flowID, current string) (editorview.RunList, error) {
+	list := editorview.RunList{FlowID: flowID, MayRun: c.MayEdit(), Now: c.s.Now()}
 	runs, err := c.s.Store.ListRuns(c.Ctx(), flow.RunFilter{WorkspaceID: c.WorkspaceID(), FlowID: flowID, Limit: shownRuns})
 	if err != nil {
 		return list, fmt.Errorf("list the runs of %s: %w", flowID, err)
@@ -244,8 +245,8 @@ func (c *call) flowRuns(flowID, current string) (views.RunList, error) {
 }
 
 // mark is where a run stands, for the person who asks.
-func (c *call) mark(run *flow.Run) views.RunMark {
-	m := views.MarkOf(run, c.s.Now())
+func (c *call) mark(run *flow.Run) editorview.RunMark {
+	m := editorview.MarkOf(run, c.s.Now())
 	m.MayRun = c.MayEdit()
 	return m
 }

@@ -10,7 +10,9 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
+	"sluice/views/layout"
 )
 
 func (s *Server) versionRoutes() []route {
@@ -30,7 +32,7 @@ func (c *call) showVersions() error {
 	if err != nil {
 		return err
 	}
-	v := views.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
+	v := editorview.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
 	if v.State, err = c.publishState(f); err != nil {
 		return err
 	}
@@ -45,10 +47,10 @@ func (c *call) showVersions() error {
 	if n, err := strconv.ParseInt(c.QueryParam("restored"), 10, 64); err == nil && !v.State.ReadOnly {
 		v.Restored, v.RestoreTx = n, c.QueryParam("tx")
 	}
-	return c.Render(http.StatusOK, views.Versions(c.Page("Versions of "+f.Name, views.SectionFlows), v))
+	return c.Render(http.StatusOK, editorview.Versions(c.Page("Versions of "+f.Name, layout.SectionFlows), v))
 }
 
-func (c *call) versionLines(f *flow.Flow) (lines []views.VersionLine, most bool, err error) {
+func (c *call) versionLines(f *flow.Flow) (lines []editorview.VersionLine, most bool, err error) {
 	list, err := c.s.Store.ListVersions(c.Ctx(), c.WorkspaceID(), f.ID)
 	if err != nil {
 		return nil, false, err
@@ -59,7 +61,7 @@ func (c *call) versionLines(f *flow.Flow) (lines []views.VersionLine, most bool,
 	}
 	who, draft := c.UserNames(), flow.Hash(f.Draft)
 	for _, v := range list {
-		lines = append(lines, views.VersionLine{
+		lines = append(lines, editorview.VersionLine{
 			Number: v.Number, At: v.CreatedAt, By: who(v.By), Summary: v.Summary,
 			Live: v.Number == f.LiveVersion, Same: v.DocumentHash == draft, Runs: runs[v.Number],
 		})
@@ -88,9 +90,9 @@ func (c *call) showVersion(d *draft, text string) error {
 		return err
 	}
 	n, _ := strconv.ParseInt(text, 10, 64) // as versionOf did
-	return c.builder(http.StatusOK, shown, func(b *views.BuilderPage) {
-		b.Replay = views.VersionName(n)
-		b.Fill.Banner = views.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
+	return c.builder(http.StatusOK, shown, func(b *editorview.BuilderPage) {
+		b.Replay = editorview.VersionName(n)
+		b.Fill.Banner = editorview.VersionNote(d.flow.ID, n, n == d.flow.LiveVersion)
 		b.Fill.RunButton, b.Fill.PublishButton = nil, nil
 	})
 }
@@ -118,13 +120,13 @@ func (c *call) askLive() error {
 	if err != nil {
 		return err
 	}
-	form := views.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: both.Diff}
+	form := editorview.LiveForm{FlowID: f.ID, Name: f.Name, Live: f.LiveVersion, Number: n, Diff: both.Diff}
 	if len(both.Diff.Breaking) > 0 {
 		if form.Callers, err = c.callers(f.ID); err != nil {
 			return err
 		}
 	}
-	return c.Render(http.StatusOK, views.MakeLive(c.Page("Make live", views.SectionFlows), form))
+	return c.Render(http.StatusOK, editorview.MakeLive(c.Page("Make live", layout.SectionFlows), form))
 }
 
 // makeLive is POST live: programs get this version from now on.
@@ -137,12 +139,12 @@ func (c *call) makeLive() error {
 		if err := c.s.Library.SetLiveVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID); err != nil {
 			return err
 		}
-		if err := c.Audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", views.VersionName(n), views.VersionName(f.LiveVersion))); err != nil {
+		if err := c.Audit("flow.live", f.ID, fmt.Sprintf("%s in place of %s", editorview.VersionName(n), editorview.VersionName(f.LiveVersion))); err != nil {
 			return err
 		}
 	}
 	c.s.AnnounceLive(f.ID, n)
-	c.Toast(views.ToneOK, fmt.Sprintf("%s of “%s” is live.", views.VersionName(n), f.Name))
+	c.Toast(components.ToneOK, fmt.Sprintf("%s of “%s” is live.", editorview.VersionName(n), f.Name))
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 }
 
@@ -172,7 +174,7 @@ func (c *call) restoreVersion() error {
 		return err
 	}
 	if out.Changed {
-		if err := c.Audit("flow.restore", f.ID, views.VersionName(n)+" to the draft"); err != nil {
+		if err := c.Audit("flow.restore", f.ID, editorview.VersionName(n)+" to the draft"); err != nil {
 			return err
 		}
 	}
@@ -181,7 +183,7 @@ func (c *call) restoreVersion() error {
 		// The note on that page can take it back; a toast would be gone too soon.
 		return c.Redirect(to + "?" + url.Values{"restored": {strconv.FormatInt(n, 10)}, "tx": {tx}}.Encode())
 	}
-	c.Toast(views.ToneOK, restoredWords(n, out))
+	c.Toast(components.ToneOK, restoredWords(n, out))
 	return c.Redirect(to)
 }
 
@@ -198,13 +200,13 @@ func (c *call) undoRestore() error {
 	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
 		return err
 	}
-	c.Toast(views.ToneOK, "The draft is as it was before.")
+	c.Toast(components.ToneOK, "The draft is as it was before.")
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 }
 
 func restoredWords(n int64, out *flow.Restored) string {
 	if !out.Changed {
-		return "The draft was equal to " + views.VersionName(n) + " already."
+		return "The draft was equal to " + editorview.VersionName(n) + " already."
 	}
-	return "The draft equals " + views.VersionName(n) + " now. Its nodes stand in another order, so this cannot be undone."
+	return "The draft equals " + editorview.VersionName(n) + " now. Its nodes stand in another order, so this cannot be undone."
 }

@@ -10,7 +10,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	formsview "sluice/views/forms"
+	"sluice/views/layout"
 )
 
 func (s *Server) formRoutes() []route {
@@ -100,6 +101,6 @@ func (v *visit) title() string {
 }
 
 // public is what stands around a page for anybody: no person, no workspace.
-func (v *visit) public(title string) views.PublicPage {
-	return views.PublicPage{Page: views.Page{Title: title, Theme: v.Theme()}, Path: v.path(), Unlisted: v.form.Unlisted || v.form.PasswordHash != ""}
+func (v *visit) public(title string) formsview.PublicPage {
+	return formsview.PublicPage{Page: layout.Page{Title: title, Theme: v.Theme()}, Path: v.path(), Unlisted: v.form.Unlisted || v.form.PasswordHash != ""}
 }

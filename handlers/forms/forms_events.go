@@ -10,7 +10,7 @@ import (
 	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
-	"sluice/views"
+	formsview "sluice/views/forms"
 )
 
 // resultHold is how long one stream of a result lasts; the page opens another
@@ -134,7 +134,7 @@ func (s *resultStream) sendNew() error {
 	}
 	s.told = s.run.Seq
 	var page bytes.Buffer
-	if err := views.FormRunBody(s.result()).Render(s.Ctx(), &page); err != nil {
+	if err := formsview.FormRunBody(s.result()).Render(s.Ctx(), &page); err != nil {
 		return err
 	}
 	if err := s.write("run", map[string]any{"html": page.String(), "state": string(s.run.State)}); err != nil {

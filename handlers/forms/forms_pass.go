@@ -6,7 +6,7 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	formsview "sluice/views/forms"
 )
 
 // passLife is how long a visitor need not give the password again.
@@ -56,7 +56,7 @@ func (v *visit) askPassword(status int, ticket, trouble string) error {
 		status = http.StatusForbidden
 	}
 	v.hide()
-	return v.Render(status, views.FormPassword(v.public("Password"), views.PasswordAsk{Ticket: ticket, Error: trouble}))
+	return v.Render(status, formsview.FormPassword(v.public("Password"), formsview.PasswordAsk{Ticket: ticket, Error: trouble}))
 }
 
 // hide keeps an answer out of search engines, and its address from other sites.

@@ -7,7 +7,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	formsview "sluice/views/forms"
 )
 
 // ticketed is the run that a visitor has a ticket for.
@@ -58,12 +59,12 @@ func (v *visit) showResult() error {
 	}
 	p := v.public(v.title())
 	p.Unlisted, p.Refresh = true, !t.run.State.Ended()
-	return v.Render(http.StatusOK, views.FormResult(p, t.result()))
+	return v.Render(http.StatusOK, formsview.FormResult(p, t.result()))
 }
 
 // result is the run as visitors see it.
-func (t *ticketed) result() views.FormRun {
-	r := views.FormRun{
+func (t *ticketed) result() formsview.FormRun {
+	r := formsview.FormRun{
 		Title: t.title(), Path: t.runPath(t.Param("ticket")), Again: t.path() + "?again=" + t.Param("ticket"), URL: t.s.PublicURL + t.runPath(t.Param("ticket")),
 		State: t.run.State, Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: t.run.ID,
 		Erased: t.run.Erased != "",
@@ -76,9 +77,9 @@ func (t *ticketed) result() views.FormRun {
 		if !given && t.run.State.Ended() {
 			continue // a branch that was not taken
 		}
-		r.Outputs = append(r.Outputs, views.FormOutput{
+		r.Outputs = append(r.Outputs, formsview.FormOutput{
 			Name: o.Name, Pending: !given,
-			View: views.ValueView{Name: labelIn(t.doc, o.Node, o.Name), Value: value, All: true, Files: t.fileAddress},
+			View: components.ValueView{Name: labelIn(t.doc, o.Node, o.Name), Value: value, All: true, Files: t.fileAddress},
 		})
 	}
 	return r

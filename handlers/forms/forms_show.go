@@ -8,7 +8,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	"sluice/views/components"
+	formsview "sluice/views/forms"
 )
 
 // show is GET form: the form, with the inputs of a run that is to be done again.
@@ -38,8 +39,8 @@ func (v *visit) again(ticket string) (*flow.Run, error) {
 	return run, err
 }
 
-func (v *visit) showForm(status int, fields []views.FormField, trouble string) error {
-	f := views.FormPage{
+func (v *visit) showForm(status int, fields []formsview.FormField, trouble string) error {
+	f := formsview.FormPage{
 		Title: v.title(), Intro: v.form.Intro, Button: v.form.Button, Fields: fields, Error: trouble,
 		Again: v.QueryParam("again"), Once: rand.Text(), Password: v.form.PasswordHash != "",
 	}
@@ -48,13 +49,13 @@ func (v *visit) showForm(status int, fields []views.FormField, trouble string) e
 	}
 	p := v.public(f.Title)
 	p.About = f.Intro
-	return v.Render(status, views.Form(p, f))
+	return v.Render(status, formsview.Form(p, f))
 }
 
 // fields are the inputs with what was typed, or else with values of a run before.
-func (v *visit) fields(typed *web.Inputs, last map[string]any) []views.FormField {
+func (v *visit) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
 	inputs := v.doc.Inputs(v.s.Kinds)
-	list := make([]views.FormField, len(inputs))
+	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
 		list[i] = v.field(&inputs[i], typed, last)
 	}
@@ -67,8 +68,8 @@ const shortText = 160
 // mostRadios is how many choices are shown at once; more fold into a list.
 const mostRadios = 4
 
-func (v *visit) field(in *flow.Input, typed *web.Inputs, last map[string]any) views.FormField {
-	f := views.FormField{RunField: web.InputField(in, last, typed)}
+func (v *visit) field(in *flow.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
+	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
 	f.Short = in.Type == flow.TypeText && in.Max != nil && *in.Max <= shortText
@@ -77,7 +78,7 @@ func (v *visit) field(in *flow.Input, typed *web.Inputs, last map[string]any) vi
 		f.Options = f.Options[1:]
 	}
 	if typed != nil && in.Type == flow.TypeFile && last[in.Name] != nil && typed.Last[in.Name] != "" {
-		file := views.FileOf(last[in.Name])
+		file := components.FileOf(last[in.Name])
 		f.Last = &file
 	}
 	f.Help = strings.TrimSpace(f.Help + " " + limitWords(in, v.maxFile()))
@@ -101,7 +102,7 @@ func labelIn(d *flow.Document, node, name string) string {
 	if n := d.Node(node); n != nil && n.Label != "" {
 		return n.Label
 	}
-	return views.NameWords(name)
+	return formsview.NameWords(name)
 }
 
 // errSending keeps one address from holding connections without end: a file may

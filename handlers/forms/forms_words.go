@@ -11,7 +11,8 @@ import (
 
 	"sluice/flow"
 	"sluice/handlers/web"
-	"sluice/views"
+	editorview "sluice/views/editor"
+	formsview "sluice/views/forms"
 )
 
 // formRefusal is why a form was not taken, in words for anybody: nothing of it tells
@@ -94,7 +95,7 @@ func (v *visit) refuse(typed *web.Inputs, ticket string, cause error) error {
 }
 
 // blame puts problems beside their fields, and counts those that found one.
-func (v *visit) blame(fields []views.FormField, problems []flow.Problem) (n int) {
+func (v *visit) blame(fields []formsview.FormField, problems []flow.Problem) (n int) {
 	inputs := v.doc.Inputs(v.s.Kinds)
 	for _, p := range problems {
 		i := slices.IndexFunc(inputs, func(in flow.Input) bool { return flow.Pointer(in.Name) == p.Pointer })
@@ -135,7 +136,7 @@ func (v *visit) fieldWords(in *flow.Input, p flow.Problem) string {
 		}
 		return "Choose one of those that are offered."
 	case "not_json":
-		return views.Sentence("This is not valid JSON: " + p.Detail)
+		return editorview.Sentence("This is not valid JSON: " + p.Detail)
 	}
 	return "This cannot be taken."
 }
@@ -196,5 +197,5 @@ func acceptWords(in *flow.Input) string {
 			kinds[i] = a
 		}
 	}
-	return views.Sentence("Takes " + strings.Join(kinds, ", "))
+	return editorview.Sentence("Takes " + strings.Join(kinds, ", "))
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/layout"
 
 	"github.com/labstack/echo/v4"
 )
@@ -38,21 +38,21 @@ func (c *Call) IsFragment() bool {
 }
 
 // Page is what stands around the content.
-func (c *Call) Page(title string, section views.Section) views.Page {
-	p := views.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe(), Version: c.s.Version}
+func (c *Call) Page(title string, section layout.Section) layout.Page {
+	p := layout.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe(), Version: c.s.Version}
 	if m := c.Member; m != nil {
 		p.Workspace = m.Workspace
 		p.Workspaces, p.NewWorkspace = c.choices()
-		p.Person = &views.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
+		p.Person = &layout.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
 	return p
 }
 
-func (c *Call) Theme() views.Theme {
+func (c *Call) Theme() layout.Theme {
 	if cookie, err := c.Cookie("theme"); err == nil {
-		return views.ParseTheme(cookie.Value)
+		return layout.ParseTheme(cookie.Value)
 	}
-	return views.ThemeSystem
+	return layout.ThemeSystem
 }
 
 // Redirect leads to another page of ours.

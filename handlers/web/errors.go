@@ -8,7 +8,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 // Errors that any page may give.
@@ -88,14 +89,14 @@ func (s *Site) Fail(err error, ec echo.Context) {
 	if !flow.IsUnavailable(err) {
 		_ = c.Identify() // who is signed in keeps the navigation
 	}
-	problem := views.ProblemOf(status, c.RequestID())
+	problem := layout.ProblemOf(status, c.RequestID())
 	if text != "" && status != http.StatusNotFound {
 		problem.Text = text
 	}
 	if _, away := errors.AsType[*archivedError](err); away {
 		problem.Title, problem.Archived = "This flow is archived", true
 	}
-	if err := c.Render(status, views.ErrorPage(c.Page(problem.Title, ""), problem)); err != nil {
+	if err := c.Render(status, layout.ErrorPage(c.Page(problem.Title, ""), problem)); err != nil {
 		s.Log.Debug("answer not taken", "request_id", c.RequestID(), "error", err)
 	}
 }
@@ -108,10 +109,10 @@ func (c *Call) failPart(status int, text string) {
 	c.Response().Header().Set("HX-Reswap", "none")
 	c.Response().Header().Set("Cache-Control", "no-store")
 	if text == "" {
-		p := views.ProblemOf(status, "")
+		p := layout.ProblemOf(status, "")
 		text = p.Title + ". " + p.Text
 	}
-	c.triggerToast(views.ToneBad, text)
+	c.triggerToast(components.ToneBad, text)
 	_ = c.NoContent(status)
 }
 

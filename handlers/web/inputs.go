@@ -8,7 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
 	"strings"
 )
 
@@ -159,8 +159,8 @@ func listOf(text string) any {
 
 // InputField is the field of one input, with what was typed into it, or else
 // the value of the run before, or else the default.
-func InputField(in *flow.Input, last map[string]any, typed *Inputs) views.RunField {
-	f := views.RunField{Type: in.Type, Field: views.Field{
+func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.RunField {
+	f := components.RunField{Type: in.Type, Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
 		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
 	}}
@@ -176,17 +176,17 @@ func InputField(in *flow.Input, last map[string]any, typed *Inputs) views.RunFie
 		f.Placeholder = f.Example
 	}
 	for _, e := range in.Enum {
-		f.Options = append(f.Options, views.Option{Value: typedForm(in, e), Label: typedForm(in, e)})
+		f.Options = append(f.Options, components.Option{Value: typedForm(in, e), Label: typedForm(in, e)})
 	}
 	if len(f.Options) > 0 && !in.HasDefault {
-		f.Options = append([]views.Option{{Value: "", Label: "Choose…"}}, f.Options...)
+		f.Options = append([]components.Option{{Value: "", Label: "Choose…"}}, f.Options...)
 	}
 	fillField(&f, in, value, known)
 	return f
 }
 
 // fillField gives the field its value and the limits of its type.
-func fillField(f *views.RunField, in *flow.Input, value any, known bool) {
+func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 	switch in.Type {
 	case flow.TypeBoolean:
 		f.Checked, f.Value = value == true || value == "true", "true"
@@ -197,7 +197,7 @@ func fillField(f *views.RunField, in *flow.Input, value any, known bool) {
 	case flow.TypeFile:
 		f.Attrs["accept"] = strings.Join(in.Accept, ",")
 		if id, ok := flow.FileID(value); ok {
-			file := views.FileOf(value)
+			file := components.FileOf(value)
 			f.Last = &file
 			f.Attrs["required"] = false
 			_ = id
@@ -217,7 +217,7 @@ func fillField(f *views.RunField, in *flow.Input, value any, known bool) {
 	}
 }
 
-func bounds(f *views.RunField, in *flow.Input) {
+func bounds(f *components.RunField, in *flow.Input) {
 	if in.Min != nil {
 		f.Attrs["min"] = fmt.Sprint(*in.Min)
 	}

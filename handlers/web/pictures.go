@@ -2,7 +2,7 @@ package web
 
 import (
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
 )
 
 // groupWords are the classes of the palette's groups.
@@ -14,18 +14,18 @@ var groupWords = map[string]string{
 // drawing gathers the nodes and edges of a picture.
 type drawing struct {
 	kinds  *flow.Registry
-	p      views.Picture
+	p      components.Picture
 	placed []bool
 	place  map[string]int
 }
 
 func (s *Site) NewDrawing(label string) *drawing {
-	return &drawing{kinds: s.Kinds, p: views.Picture{Label: label}, place: map[string]int{}}
+	return &drawing{kinds: s.Kinds, p: components.Picture{Label: label}, place: map[string]int{}}
 }
 
 // Node adds a node under an ID, which edges know it by.
-func (d *drawing) Node(n *flow.Node, mark string) *views.PictureNode {
-	v := views.PictureNode{Name: n.Label, Kind: n.Kind, Group: "api", Mark: mark}
+func (d *drawing) Node(n *flow.Node, mark string) *components.PictureNode {
+	v := components.PictureNode{Name: n.Label, Kind: n.Kind, Group: "api", Mark: mark}
 	if v.Name == "" {
 		v.Name = n.ID
 	}
@@ -44,11 +44,11 @@ func (d *drawing) Edge(e flow.Edge, mark string) {
 	from, okFrom := d.place[e.FromNode()]
 	to, okTo := d.place[e.ToNode()]
 	if okFrom && okTo {
-		d.p.Edges = append(d.p.Edges, views.PictureEdge{From: from, To: to, Mark: mark})
+		d.p.Edges = append(d.p.Edges, components.PictureEdge{From: from, To: to, Mark: mark})
 	}
 }
 
-func (d *drawing) Done() views.Picture {
+func (d *drawing) Done() components.Picture {
 	d.p.Arrange(d.placed)
 	return d.p
 }

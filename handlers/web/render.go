@@ -12,7 +12,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"sluice/views"
+	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 // Policy is what a page may load: nothing but our own. The nonce lets the code
@@ -58,26 +59,26 @@ const toastsKey = "toasts"
 
 // Toast shows a short message: with this answer if htmx asked, else on the page
 // that comes next.
-func (c *Call) Toast(tone views.Tone, text string) {
+func (c *Call) Toast(tone components.Tone, text string) {
 	if c.IsFragment() && c.Response().Header().Get("HX-Redirect") == "" {
 		c.triggerToast(tone, text)
 		return
 	}
-	c.Flash(views.Toast{Tone: tone, Text: text})
+	c.Flash(layout.Toast{Tone: tone, Text: text})
 }
 
 // MaxToasts is how many toasts wait for the next page; of more, the newest.
 const MaxToasts = 5
 
 // Flash keeps a toast for the next page.
-func (c *Call) Flash(t views.Toast) {
-	list, _ := c.s.Sessions.Get(c.Ctx(), toastsKey).([]views.Toast)
+func (c *Call) Flash(t layout.Toast) {
+	list, _ := c.s.Sessions.Get(c.Ctx(), toastsKey).([]layout.Toast)
 	list = append(slices.Clone(list), t)
 	c.s.Sessions.Put(c.Ctx(), toastsKey, list[max(0, len(list)-MaxToasts):])
 }
 
-func (c *Call) takeToasts() []views.Toast {
-	list, _ := c.s.Sessions.Pop(c.Ctx(), toastsKey).([]views.Toast)
+func (c *Call) takeToasts() []layout.Toast {
+	list, _ := c.s.Sessions.Pop(c.Ctx(), toastsKey).([]layout.Toast)
 	return list
 }
 
@@ -86,7 +87,7 @@ func (c *Call) takeToasts() []views.Toast {
 const maxToastLen = 300
 
 // triggerToast shows a message in the corner of the page that asked.
-func (c *Call) triggerToast(tone views.Tone, text string) {
+func (c *Call) triggerToast(tone components.Tone, text string) {
 	if runes := []rune(text); len(runes) > maxToastLen {
 		text = string(runes[:maxToastLen-1]) + "…"
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/layout"
 	"strings"
 	"time"
 
@@ -30,7 +30,7 @@ const (
 	sessionAgent     = "agent"
 )
 
-func init() { gob.Register([]views.Toast{}) }
+func init() { gob.Register([]layout.Toast{}) }
 
 // sessionStore keeps sessions, by the hash of their token.
 type sessionStore interface {

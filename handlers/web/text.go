@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
 	"strings"
 )
 
@@ -62,8 +62,8 @@ func CheckName(name, what string) string {
 func (c *Call) Trimmed(name string) string { return strings.TrimSpace(c.FormValue(name)) }
 
 // FieldErrors gathers what is wrong with a form, by field.
-func FieldErrors(sentences map[string]string) views.Errors {
-	errors := views.Errors{}
+func FieldErrors(sentences map[string]string) components.Errors {
+	errors := components.Errors{}
 	for field, sentence := range sentences {
 		if sentence != "" {
 			errors[field] = sentence

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 	"net/http/httptest"
-	"sluice/views"
+	"sluice/views/components"
 	"strings"
 	"testing"
 
@@ -31,7 +31,7 @@ func TestTriggerToast_bounds_the_header(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	c := &Call{Context: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), w)}
-	c.triggerToast(views.ToneBad, strings.Repeat("\U0001F600\x7f", 5000))
+	c.triggerToast(components.ToneBad, strings.Repeat("\U0001F600\x7f", 5000))
 	if said := w.Header().Get("HX-Trigger"); said == "" || len(said) > 14*maxToastLen || strings.Contains(said, "\x7f") {
 		t.Errorf("a header of %d bytes", len(said))
 	}

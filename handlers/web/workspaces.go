@@ -3,12 +3,12 @@ package web
 import (
 	"net/http"
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/layout"
 	"time"
 )
 
 // choices are the workspaces that the person may work in.
-func (c *Call) choices() (list []views.WorkspaceChoice, mayFound bool) {
+func (c *Call) choices() (list []layout.WorkspaceChoice, mayFound bool) {
 	all, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
 	if err != nil {
 		if c.Ctx().Err() == nil { // otherwise no client is left to read the page
@@ -19,7 +19,7 @@ func (c *Call) choices() (list []views.WorkspaceChoice, mayFound bool) {
 	mayFound = c.s.SignUp
 	for _, m := range all {
 		mayFound = mayFound || m.Role == flow.MemberOwner
-		list = append(list, views.WorkspaceChoice{ID: m.WorkspaceID, Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
+		list = append(list, layout.WorkspaceChoice{ID: m.WorkspaceID, Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
 	}
 	return list, mayFound
 }

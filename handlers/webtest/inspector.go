@@ -6,20 +6,21 @@ import (
 	"strings"
 
 	"sluice/flow"
-	"sluice/views"
+	"sluice/views/components"
+	editorview "sluice/views/editor"
 )
 
 // FakeModels stand in for the providers, which pages know nothing of.
 type FakeModels struct{}
 
-func (FakeModels) ListModels(_ context.Context, _, task, query string) []views.ModelGroup {
-	var list []views.ModelChoice
+func (FakeModels) ListModels(_ context.Context, _, task, query string) []components.ModelGroup {
+	var list []components.ModelChoice
 	for _, id := range []string{"ollama/llama3.2", "ollama/qwen3"} {
 		if strings.Contains(id, query) {
-			list = append(list, views.ModelChoice{ID: id, Text: "for " + task})
+			list = append(list, components.ModelChoice{ID: id, Text: "for " + task})
 		}
 	}
-	return []views.ModelGroup{{Title: "Ollama", Models: list}, {Title: "Groq", Note: "The credential is refused."}}
+	return []components.ModelGroup{{Title: "Ollama", Models: list}, {Title: "Groq", Note: "The credential is refused."}}
 }
 
 func (FakeModels) PinModel(_ context.Context, _ string, n *flow.Node, model string) (map[string]any, error) {
@@ -39,12 +40,12 @@ func (FakeModels) PinModel(_ context.Context, _ string, n *flow.Node, model stri
 	return config, nil
 }
 
-func (FakeModels) UpgradeModel(_ context.Context, _ string, n *flow.Node, _ []flow.Edge) (views.ModelUpgrade, error) {
-	return views.ModelUpgrade{Model: flow.Text(n.Config["model"]), Changes: []views.ModelChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
+func (FakeModels) UpgradeModel(_ context.Context, _ string, n *flow.Node, _ []flow.Edge) (editorview.ModelUpgrade, error) {
+	return editorview.ModelUpgrade{Model: flow.Text(n.Config["model"]), Changes: []editorview.ModelChange{{Sentence: "The input seed is gone.", Breaking: true}}}, nil
 }
 
-func (FakeModels) Providers() []views.Option {
-	return []views.Option{{Value: "openai", Label: "OpenAI"}}
+func (FakeModels) Providers() []components.Option {
+	return []components.Option{{Value: "openai", Label: "OpenAI"}}
 }
 
 func (FakeModels) NewCredential(ws, name, provider, secret string, hosts []string, _ bool) (flow.Credential, error) {

@@ -1,0 +1,20 @@
+package account
+
+import (
+	"testing"
+
+	"sluice/views/viewtest"
+)
+
+var samples = viewtest.Merge(peopleSamples, signInSamples)
+
+func TestMain(m *testing.M) { viewtest.Main(m, samples) }
+
+func TestGolden(t *testing.T) { viewtest.Golden(t, samples, "sign-in-errors") }
+
+func TestMarkup(t *testing.T) { viewtest.Markup(t, samples) }
+
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	viewtest.Templates(t)
+}

@@ -1,0 +1,116 @@
+package components
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Bar is one part of a sparkline: what happened in one hour, say.
+type Bar struct {
+	Count, Failed int
+}
+
+// Sparkline is a row of bars; Unit is what is counted ("runs"), Span over what
+// time ("24 h").
+type Sparkline struct {
+	Bars []Bar
+	Unit string
+	Span string
+}
+
+// The drawing's own units: a bar is 3 wide with a gap of 1, and 24 high.
+const (
+	sparkStep   = 4
+	sparkBar    = 3
+	sparkHeight = 24
+)
+
+func (s Sparkline) ViewBox() string {
+	return fmt.Sprintf("0 0 %d %d", max(len(s.Bars)*sparkStep-1, 1), sparkHeight)
+}
+
+// words say in a sentence what the picture shows.
+func (s Sparkline) words() string {
+	var all, failed, most int
+	for _, b := range s.Bars {
+		all, failed, most = all+b.Count, failed+b.Failed, max(most, b.Count)
+	}
+	return fmt.Sprintf("%s %s in %s, %s failed, at most %s at once", Count(all), s.Unit, s.Span, Count(failed), Count(most))
+}
+
+// rect is one rectangle of a drawing.
+type Rect struct {
+	X, Y, Width, Height string
+	Class               string
+}
+
+// rects are the bars: what succeeded, and on top of it what failed. An hour
+// without runs is a thin line, so that time goes on where nothing happens.
+func (s Sparkline) Rects() []Rect {
+	most := 1
+	for _, b := range s.Bars {
+		most = max(most, b.Count)
+	}
+	var all []Rect
+	for i, b := range s.Bars {
+		if b.Count == 0 {
+			all = append(all, bar(i, 0, 1, "none"))
+			continue
+		}
+		high := math.Max(2, float64(b.Count)/float64(most)*sparkHeight)
+		red := 0.0
+		if b.Failed > 0 {
+			red = math.Max(2, high*float64(b.Failed)/float64(b.Count))
+			all = append(all, bar(i, high-red, red, "failed"))
+		}
+		if b.Failed < b.Count {
+			all = append(all, bar(i, 0, high-red, ""))
+		}
+	}
+	return all
+}
+
+func bar(i int, above, height float64, class string) Rect {
+	return Rect{
+		X: strconv.Itoa(i * sparkStep), Y: Coordinate(sparkHeight - above - height),
+		Width: strconv.Itoa(sparkBar), Height: Coordinate(height), Class: class,
+	}
+}
+
+// short writes a coordinate with at most two decimals.
+func Coordinate(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// Share is how much of a whole is used up, from 0 to 1.
+type Share struct {
+	Part float64
+	Tone Tone
+	// Label says what the bar shows, with the numbers.
+	Label string
+}
+
+func (s Share) width() string { return Coordinate(100 * min(max(s.Part, 0), 1)) }
+
+// Outcomes are attempts in order of time, the oldest first: did they succeed?
+type Outcomes []bool
+
+// rects draws one bar per attempt; a failed one is short and red.
+func (o Outcomes) rects() []Rect {
+	all := make([]Rect, len(o))
+	for i, ok := range o {
+		if ok {
+			all[i] = bar(i, 0, sparkHeight, "")
+		} else {
+			all[i] = bar(i, 0, sparkHeight/2, "failed")
+		}
+	}
+	return all
+}
+
+func (o Outcomes) viewBox() string {
+	return fmt.Sprintf("0 0 %d %d", max(len(o)*sparkStep-1, 1), sparkHeight)
+}

@@ -1,0 +1,74 @@
+package components
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Count writes a number as people read it: 1,204.
+func Count(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Took writes a duration with as much of it as matters: 14 ms, 1.9 s, 83 s, 3 min 20 s.
+func Took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Money writes millionths of a US dollar: $0.0012, $3.40.
+func Money(micros int64) string {
+	switch {
+	case micros == 0:
+		return "$0"
+	case micros < 100:
+		return "<$0.0001"
+	case micros < 1_000_000:
+		return fmt.Sprintf("$%.4f", float64(micros)/1e6)
+	}
+	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+}
+
+// Percent writes a share from 0 to 1. Only all is 100 %.
+func Percent(share float64) string {
+	p := share * 100
+	switch {
+	case share >= 1:
+		return "100 %"
+	case p > 99.9:
+		return "99.9 %"
+	case p == math.Trunc(p):
+		return fmt.Sprintf("%.0f %%", p)
+	}
+	return fmt.Sprintf("%.1f %%", p)
+}
+
+// some counts things: no nodes, 1 node, 12 nodes.
+func Quantity(n int, thing string) string {
+	switch n {
+	case 0:
+		return "no " + thing + "s"
+	case 1:
+		return "1 " + thing
+	}
+	return Count(n) + " " + thing + "s"
+}

@@ -1,0 +1,144 @@
+package components
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/a-h/templ"
+)
+
+// Picture is a flow as it stands still: for a comparison, or for a run that is
+// over.
+type Picture struct {
+	// Label says what is to be seen.
+	Label string
+	Nodes []PictureNode
+	Edges []PictureEdge
+}
+
+// PictureNode is one node. Mark is the state of its step or what changed:
+// succeeded, failed, added, removed.
+type PictureNode struct {
+	X, Y         float64
+	Name, Kind   string
+	Group        string
+	Mark, Detail string // Detail is said below the name
+	Href         templ.SafeURL
+	Current      bool
+	// Attrs are put on the link, such as data-hx-get.
+	Attrs templ.Attributes
+}
+
+// PictureEdge joins two nodes by their places in Picture.Nodes.
+type PictureEdge struct {
+	From, To int
+	Mark     string
+}
+
+// The size of a node and the air around all, in the units of the canvas; the
+// picture is shown at pictureScale of it, which makes its 20 units of text 13 px.
+const (
+	pictureWidth  = 212
+	pictureHeight = 68
+	picturePad    = 28
+	pictureScale  = 0.65
+	pictureName   = 13 // letters that fit
+)
+
+func (p Picture) bounds() (left, top, right, bottom float64) {
+	left, top, right, bottom = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, n := range p.Nodes {
+		left, top = math.Min(left, n.X), math.Min(top, n.Y)
+		right, bottom = math.Max(right, n.X+pictureWidth), math.Max(bottom, n.Y+pictureHeight)
+	}
+	return left - picturePad, top - picturePad, right + picturePad, bottom + picturePad
+}
+
+func (p Picture) viewBox() string {
+	l, t, r, b := p.bounds()
+	return fmt.Sprintf("%s %s %s %s", Coordinate(l), Coordinate(t), Coordinate(r-l), Coordinate(b-t))
+}
+
+func (p Picture) width() string {
+	l, _, r, _ := p.bounds()
+	return Coordinate(math.Round((r - l) * pictureScale))
+}
+
+func (p Picture) height() string {
+	_, t, _, b := p.bounds()
+	return Coordinate(math.Round((b - t) * pictureScale))
+}
+
+// path is an edge as a curve from the right of one node to the left of another.
+func (p Picture) path(e PictureEdge) string {
+	a, b := p.Nodes[e.From], p.Nodes[e.To]
+	x1, y1, x2, y2 := a.X+pictureWidth, a.Y+pictureHeight/2, b.X, b.Y+pictureHeight/2
+	bend := math.Max(math.Abs(x2-x1)/2, 40)
+	return fmt.Sprintf("M%s,%sC%s,%s %s,%s %s,%s",
+		Coordinate(x1), Coordinate(y1), Coordinate(x1+bend), Coordinate(y1), Coordinate(x2-bend), Coordinate(y2), Coordinate(x2), Coordinate(y2))
+}
+
+func (n PictureNode) at() string {
+	return fmt.Sprintf("translate(%s %s)", Coordinate(n.X), Coordinate(n.Y))
+}
+
+// shown is as much of the name as fits; the whole is its title.
+func (n PictureNode) shown() string {
+	letters := []rune(n.Name)
+	if len(letters) <= pictureName {
+		return n.Name
+	}
+	return string(letters[:pictureName-1]) + "…"
+}
+
+// below is what is written under the name.
+func (n PictureNode) below() string { return cmp.Or(n.Detail, n.Kind) }
+
+// words are what the node says to those who do not see it. They begin with what
+// is written on it, so that saying that out loud is enough to choose the node.
+func (n PictureNode) words() string {
+	text := n.Name + ", " + n.below()
+	if n.Detail != "" {
+		text += ", " + n.Kind
+	}
+	if n.Mark != "" && n.Mark != n.Detail {
+		text += ", " + n.Mark
+	}
+	return text
+}
+
+// markIcons are the signs of marks that no state of a step has.
+var markIcons = map[string]string{"added": "plus", "removed": "minus", "changed": "pencil"}
+
+func (n PictureNode) icon() string {
+	if icon := markIcons[n.Mark]; icon != "" {
+		return icon
+	}
+	return SignOf(n.Mark).Icon
+}
+
+// Arrange gives nodes without a place one: by how far they are from the
+// beginning, from left to right.
+func (p *Picture) Arrange(placed []bool) {
+	depth := make([]int, len(p.Nodes))
+	for range p.Nodes { // as often as the longest way at most; a circle does no harm
+		changed := false
+		for _, e := range p.Edges {
+			if d := depth[e.From] + 1; d > depth[e.To] && d < len(p.Nodes) {
+				depth[e.To], changed = d, true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	rows := map[int]int{}
+	for i := range p.Nodes {
+		if placed[i] {
+			continue
+		}
+		p.Nodes[i].X, p.Nodes[i].Y = float64(depth[i])*280, float64(rows[depth[i]])*110
+		rows[depth[i]]++
+	}
+}

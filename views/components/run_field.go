@@ -1,0 +1,29 @@
+package components
+
+import (
+	"github.com/a-h/templ"
+	"sluice/flow"
+)
+
+// RunField is one input of the flow.
+type RunField struct {
+	Field
+	Type flow.Type
+	// Example is what the flow's author gave as one, as text.
+	Example string
+	// Last is the file of the run before, kept unless another is chosen.
+	Last *FileView
+}
+
+// control is the field with what "Fill the example" puts into the field.
+func (f RunField) Control() Field {
+	field := f.Field
+	field.Attrs = templ.Attributes{}
+	for k, v := range f.Field.Attrs {
+		field.Attrs[k] = v
+	}
+	if f.Example != "" {
+		field.Attrs["data-example"] = f.Example
+	}
+	return field
+}

@@ -1,0 +1,216 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// KeyRow is one key, with the names of what it points to. Its text is nowhere.
+type KeyRow struct {
+	flow.Key
+	// FlowNames are those of Key.Flows; none means all flows.
+	FlowNames []string
+	// MadeBy is a person or the command line; Former tells that the person is no
+	// longer a member.
+	MadeBy string
+	Former bool
+	Now    time.Time
+}
+
+// MadeKey is a key whose text is on the screen, for this once.
+type MadeKey struct {
+	Text string
+	// WebhookSecret signs the webhooks of its runs.
+	WebhookSecret string
+	Key           KeyRow
+	// Rolled tells that it follows another text; Done leads away from it.
+	Rolled bool
+	Done   string
+}
+
+// KeysPage lists the keys of a workspace.
+type KeysPage struct {
+	Keys []KeyRow
+	// All shows those that have ended too; Ended is how many they are.
+	All    bool
+	Active int
+	Ended  int
+	Made   *MadeKey
+	// MayEdit is false for viewers.
+	MayEdit bool
+	Now     time.Time
+}
+
+// KeyPage is one key and what can be done with it.
+type KeyPage struct {
+	Key  KeyRow
+	Form KeyForm
+	Made *MadeKey
+	// Error says why what was just tried was not done.
+	Error   string
+	MayEdit bool
+}
+
+// FlowKeysPanel are the keys that may call a flow, and a way to a new one.
+type FlowKeysPanel struct {
+	FlowID, Flow string
+	Keys         []KeyRow
+	Form         KeyForm
+	Made         *MadeKey
+	Error        string
+	MayEdit      bool
+}
+
+// KeyFlow is a flow that a key may call.
+type KeyFlow struct{ ID, Name string }
+
+// KeyForm is what people say of a key. Numbers are as they were typed.
+type KeyForm struct {
+	// ID is the key's. A new one has it too, so that sending the form twice does
+	// not make two keys.
+	ID     string
+	Name   string
+	Scopes []flow.Scope
+	// Only limits the key to Flows, out of Choices.
+	Only    bool
+	Flows   []string
+	Choices []KeyFlow
+	// Expiry is one of the choices of expiries; Date goes with "date".
+	Expiry, Date                            string
+	RPM, Concurrency, RunsPerDay, USDPerDay string
+	// Existing is the key that the form changes; nil for a new one.
+	Existing *flow.Key
+	// Within begins the names of the fields where a page has other forms.
+	Within string
+	Now    time.Time
+	Errors components.Errors
+}
+
+// KeyWarning is a key in use that will stop.
+type KeyWarning struct {
+	ID, Name  string
+	ExpiresAt time.Time
+}
+
+// KeyPath is where a key lives.
+func KeyPath(id string) string { return "/keys/" + url.PathEscape(id) }
+
+func (k KeyRow) to(what string) templ.SafeURL { return templ.SafeURL(KeyPath(k.ID) + what) }
+
+// dialog names the dialog of a key that does something.
+func (k KeyRow) dialog(what string) string { return what + "-" + k.ID }
+
+// tag says where the key stands, and how urgent that is.
+func (k KeyRow) tag() (components.Tone, string) {
+	switch k.State(k.Now) {
+	case flow.KeyRevoked:
+		return components.ToneNone, "revoked"
+	case flow.KeyExpired:
+		return components.ToneBad, "expired"
+	}
+	if k.EndsSoon(k.Now) {
+		return components.ToneWait, "expires " + In(k.ExpiresAt, k.Now)
+	}
+	return components.ToneOK, "active"
+}
+
+func (k KeyRow) tone() components.Tone { tone, _ := k.tag(); return tone }
+func (k KeyRow) state() string         { _, word := k.tag(); return word }
+
+// usable tells that programs can call with it.
+func (k KeyRow) usable() bool { return k.State(k.Now) == flow.KeyActive }
+
+func (k KeyRow) scopes() string {
+	list := make([]string, len(k.Scopes))
+	for i, s := range k.Scopes {
+		list[i] = string(s)
+	}
+	return strings.Join(list, ", ")
+}
+
+// reach names the flows in a few words.
+func (k KeyRow) reach() string {
+	switch len(k.FlowNames) {
+	case 0:
+		return "all flows"
+	case 1:
+		return k.FlowNames[0]
+	}
+	return k.FlowNames[0] + " and " + components.Count(len(k.FlowNames)-1) + " more"
+}
+
+// reachHere is reach where one flow is meant anyway.
+func (k KeyRow) reachHere() string {
+	switch len(k.FlowNames) {
+	case 0:
+		return "all flows"
+	case 1:
+		return "this flow only"
+	}
+	return "this flow and " + components.Count(len(k.FlowNames)-1) + " more"
+}
+
+func (k KeyRow) maker() string {
+	if k.Former {
+		return k.MadeBy + ", no longer a member"
+	}
+	return k.MadeBy
+}
+
+// terms are the limits and the expiry in one line.
+func (k KeyRow) terms(reach string) string {
+	list := append([]string{k.scopes(), reach}, k.Limits()...)
+	if !k.ExpiresAt.IsZero() && k.usable() {
+		list = append(list, "expires "+day(k.ExpiresAt))
+	}
+	return strings.Join(list, " · ")
+}
+
+// lastUse is who would notice if the key stopped.
+func (k KeyRow) lastUse() string {
+	if k.LastUsedAt.IsZero() {
+		return "Nobody has used it yet."
+	}
+	return "It was last used " + components.Ago(k.LastUsedAt, k.Now) + " from " + k.LastUsedIP + ", and " + components.Quantity(int(k.Uses), "time") + " in all."
+}
+
+// until says roughly how long something goes on.
+func until(at, now time.Time) string {
+	if d := at.Sub(now); d < 48*time.Hour {
+		return strings.Replace(In(at, now), "in ", "for ", 1)
+	}
+	return "until " + day(at)
+}
+
+func day(at time.Time) string    { return at.UTC().Format("2 Jan 2006") }
+func moment(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
+
+// In says roughly how far after now something is, or its date.
+func In(at, now time.Time) string {
+	d := at.Sub(now)
+	switch {
+	case d < time.Minute:
+		return "in less than a minute"
+	case d < time.Hour:
+		return "in " + components.Count(int(d.Minutes())) + " min."
+	case d < 48*time.Hour:
+		return "in " + components.Count(int(d.Hours())) + " hr."
+	case d < 30*24*time.Hour:
+		return "in " + components.Count(int((d+12*time.Hour).Hours()/24)) + " days"
+	}
+	return day(at)
+}
+
+func (f FlowKeysPanel) to(rest string) templ.SafeURL {
+	return components.FlowURL(f.FlowID, "/keys"+rest)
+}
+
+// swaps are the attributes of a form whose answer takes the panel's place.
+func (f FlowKeysPanel) swaps(rest string) templ.Attributes {
+	return templ.Attributes{"data-hx-post": string(f.to(rest)), "data-hx-target": "#flow-keys", "data-hx-swap": "outerHTML"}
+}

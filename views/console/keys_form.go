@@ -1,0 +1,115 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// scopeWords explain the scopes to whoever gives them away.
+var scopeWords = []struct {
+	scope       flow.Scope
+	title, text string
+}{
+	{flow.ScopeRun, "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
+	{flow.ScopeRead, "Read", "Read every run of its flows, whoever started it, and what the flows ask for."},
+	{flow.ScopeManage, "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
+}
+
+// Choices of an expiry besides a number of days.
+const (
+	ExpiryNever = "never"
+	ExpiryDate  = "date"
+	ExpiryKeep  = "keep"
+)
+
+// expiryDays are the choices in days.
+var expiryDays = []int{7, 30, 90, 365}
+
+func (f KeyForm) expiries() []components.Option {
+	var list []components.Option
+	if k := f.Existing; k != nil && !k.ExpiresAt.IsZero() {
+		list = append(list, components.Option{Value: ExpiryKeep, Label: "As it is: " + moment(k.ExpiresAt)})
+	}
+	list = append(list, components.Option{Value: ExpiryNever, Label: "Never"})
+	for _, n := range expiryDays {
+		list = append(list, components.Option{Value: strconv.Itoa(n), Label: "In " + strconv.Itoa(n) + " days, on " + day(f.Now.AddDate(0, 0, n))})
+	}
+	return append(list, components.Option{Value: ExpiryDate, Label: "On another day …"})
+}
+
+// tomorrow is the first day that a key can expire on.
+func (f KeyForm) tomorrow() string { return f.Now.UTC().Add(24 * time.Hour).Format(time.DateOnly) }
+
+func (f KeyForm) field(name, label string) components.Field {
+	return components.Field{ID: f.name(name), Name: name, Label: label, Error: f.Errors[name], Autocomplete: "off"}
+}
+
+func (f KeyForm) nameField() components.Field {
+	d := f.field("name", "Name")
+	d.Value, d.Help, d.Placeholder = f.Name, "What it is for. Shown in lists, never to callers.", "Website, production"
+	d.Attrs = map[string]any{"maxlength": "100"}
+	return d
+}
+
+func (f KeyForm) limit(name, label, value string) components.Field {
+	d := f.field(name, label)
+	d.Value, d.Optional, d.Type, d.Placeholder = value, true, "number", "No limit"
+	d.Attrs = map[string]any{"min": "1", "step": "1", "inputmode": "numeric"}
+	if name == "usd_per_day" {
+		d.Attrs = map[string]any{"min": "0", "step": "any", "inputmode": "decimal"}
+	}
+	return d
+}
+
+func (f KeyForm) limits() []components.Field {
+	return []components.Field{
+		f.limit("rpm", "Requests a minute", f.RPM), f.limit("concurrency", "Runs at once", f.Concurrency),
+		f.limit("runs_per_day", "Runs a day", f.RunsPerDay), f.limit("usd_per_day", "Dollars a day", f.USDPerDay),
+	}
+}
+
+func (f KeyForm) expiryField() components.Field {
+	d := f.field("expires", "Expires")
+	d.Value, d.Options = cmp.Or(f.Expiry, ExpiryNever), f.expiries()
+	return d
+}
+
+func (f KeyForm) dateField() components.Field {
+	d := f.field("date", "Last day")
+	d.Type, d.Value, d.Either, d.Help = "date", f.Date, true, "It works until the end of this day, UTC."
+	d.Attrs = map[string]any{"min": f.tomorrow()}
+	return d
+}
+
+// name is the name of a field of this form.
+func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
+
+func (f KeyForm) has(s flow.Scope) bool { return slices.Contains(f.Scopes, s) }
+func (f KeyForm) chosen(id string) bool { return slices.Contains(f.Flows, id) }
+func (f KeyForm) failed(name string) string {
+	if f.Errors[name] != "" {
+		return f.name(name) + "-error"
+	}
+	return ""
+}
+
+// optioned tells that something beside the name is wrong, or not as it was.
+func (f KeyForm) optioned() bool {
+	for name := range f.Errors {
+		if name != "name" && name != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Overlaps are for how long a replaced key or secret may work on.
+var Overlaps = []components.Option{{Value: "0", Label: "not at all"}, {Value: "1h", Label: "for an hour"}, {Value: OverlapUsual, Label: "for 24 hours"}, {Value: "168h", Label: "for 7 days"}}
+
+// OverlapUsual is the choice that lets callers change over in their own time.
+const OverlapUsual = "24h"

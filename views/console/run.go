@@ -1,0 +1,145 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/views/components"
+)
+
+// RunPage is one run: what it was, how it went, and what to do next.
+type RunPage struct {
+	ID, FlowID, FlowName string
+	State                string
+	Version              int64
+	Draft                bool
+	// Parent is the run that this one is a rerun of; From the node it was asked
+	// from, as people call it.
+	Parent, From string
+	Facts        []Fact
+	Error        *RunError
+	// Erased says why the content is gone; empty while it is there.
+	Erased  string
+	Picture components.Picture
+	Fall    Waterfall
+	// Step is the selected one, if any.
+	Step *StepView
+	// Selected is its path, to be kept while the page renews itself.
+	Selected                  string
+	Inputs, Outputs, Metadata []components.ValueView
+	Deliveries                []DeliveryLine
+	// CURL starts a run with the same inputs; empty where there is nothing to copy.
+	CURL string
+	// MayRun is for who may start and cancel runs.
+	MayRun bool
+	// Live is set until the run has ended; Seen is what the page shows of it.
+	Live bool
+	Seen int64
+	Now  time.Time
+}
+
+// Fact is one thing to know about a run.
+type Fact struct {
+	Title, Text string
+	Href        string
+	// At is shown in the place of Text.
+	At time.Time
+}
+
+// RunError says why a run failed and what to do about it.
+type RunError struct {
+	Code, Message, Advice string
+	// Node is where it happened, if somewhere; Label is what people call it.
+	Node, Label string
+	// Reused are the finished steps that a rerun from there takes over.
+	Reused int
+}
+
+// StepView is what one node did, in full.
+type StepView struct {
+	Path, Node, Label, State string
+	// About is the kind, the model, what it used.
+	About           string
+	Inputs, Outputs []components.ValueView
+	Tries           []TryLine
+	Error           *RunError
+	// Note says why there is nothing to see.
+	Note string
+	// MayRerun tells that the run can be run again from here.
+	MayRerun bool
+}
+
+// TryLine is one attempt of a step.
+type TryLine struct {
+	Number     int
+	At         time.Time
+	Took, Text string
+	Tone       components.Tone
+}
+
+// DeliveryLine is one webhook message of a run.
+type DeliveryLine struct {
+	ID, Node, URL, State, Text string
+	At                         time.Time
+}
+
+func (r RunPage) path(rest string) templ.SafeURL {
+	return templ.SafeURL(components.RunPath(r.ID) + rest)
+}
+
+func (r RunPage) flow() templ.SafeURL { return templ.SafeURL("/flows/" + url.PathEscape(r.FlowID)) }
+
+// events is where the page asks for what is new.
+func (r RunPage) events() string {
+	q := url.Values{"seen": {strconv.FormatInt(r.Seen, 10)}}
+	if r.Selected != "" {
+		q.Set("step", r.Selected)
+	}
+	return components.RunPath(r.ID) + "/events?" + q.Encode()
+}
+
+// liveID is another one each time, so that each answer asks for the next.
+func (r RunPage) liveID() string { return "run-live-" + strconv.FormatInt(r.Now.UnixMicro(), 36) }
+
+// StepPath is the page of a run with a step selected.
+func StepPath(runID, path string) string {
+	return components.RunPath(runID) + "?" + url.Values{"step": {path}}.Encode()
+}
+
+// StepAttrs let a link select a step without loading the page anew.
+func StepAttrs(runID, path string) templ.Attributes {
+	return templ.Attributes{
+		"data-hx-get": StepPath(runID, path), "data-hx-target": "#run", "data-hx-select": "#run",
+		"data-hx-swap": "outerMorph", "data-hx-replace-url": "true",
+	}
+}
+
+// reuse says what a rerun from the failed node costs.
+func (e RunError) reuse() string {
+	switch e.Reused {
+	case 0:
+		return ""
+	case 1:
+		return "A rerun from here reuses 1 finished step and pays for nothing twice."
+	}
+	return "A rerun from here reuses " + components.Count(e.Reused) + " finished steps and pays for nothing twice."
+}
+
+// from is what a rerun from the failed node is called.
+func (e RunError) from() string {
+	label := []rune(e.Label)
+	if len(label) > 28 {
+		return "Rerun from “" + string(label[:27]) + "…”"
+	}
+	return "Rerun from “" + e.Label + "”"
+}
+
+// deliveryTag is the state of a delivery as State writes it.
+func deliveryTag(state string) string {
+	if state == "pending" {
+		return "waiting"
+	}
+	return state
+}

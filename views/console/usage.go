@@ -1,0 +1,392 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// UsagePage is what was used in a range of days, beside the range before it.
+type UsagePage struct {
+	Filter              UsageFilter
+	Flows, Keys, Models []components.Option
+	// Days are all of the range, the oldest first.
+	Days                         []UsageDay
+	Total, Previous              UsageSum
+	TopFlows, TopKeys, TopModels []UsagePart
+	Budgets                      []UsageBudget
+	Quotas                       []UsageQuota
+}
+
+// UsageFilter is what the address of the page says.
+type UsageFilter struct {
+	// Range is "7", "30", "90" days, or "custom" with the days in From and Until.
+	Range, From, Until string
+	Flow, Key, Model   string
+	Errors             components.Errors
+}
+
+// UsageDay is one day, by UTC.
+type UsageDay struct {
+	Day time.Time
+	UsageSum
+}
+
+// UsageSum is what was used. Percentiles are within 9 %.
+type UsageSum struct {
+	Runs, Succeeded, Failed, Canceled int64
+	Median, P95                       time.Duration
+	InputTokens, OutputTokens         int64
+	Micros                            int64 // millionths of a US dollar
+}
+
+// UsagePart is the part of one flow, key or model.
+type UsagePart struct {
+	Name, Href string
+	Amount     string
+	// Share of the whole, from 0 to 1.
+	Share float64
+}
+
+// UsageBudget is what a flow or a key may use on a UTC day and has used today.
+type UsageBudget struct {
+	Name, Href    string
+	Key           bool // or else a flow
+	Runs          bool // it counts runs, or else millionths of a US dollar
+	Used, Allowed int64
+}
+
+// UsageQuota is one quota of the workspace and how much of it is used.
+type UsageQuota struct {
+	Kind        flow.QuotaKind
+	Used, Limit int64 // a Limit of 0 is unlimited
+}
+
+var usageRanges = []components.Option{{Value: "7", Label: "7 days"}, {Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "custom", Label: "From … until …"}}
+
+func (f UsageFilter) values() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"range": f.Range, "from": f.From, "until": f.Until, "flow": f.Flow, "key": f.Key, "model": f.Model} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// With is the address of the page with one thing changed.
+func (f UsageFilter) With(name, value string) string {
+	q := f.values()
+	q.Set(name, value)
+	return "/usage?" + q.Encode()
+}
+
+// empty tells whether the page as it is first shown has nothing to show.
+func (p UsagePage) empty() bool {
+	return p.Filter.Range == "30" && p.Total == UsageSum{} && p.Previous == UsageSum{} && p.Filter.Flow == "" && p.Filter.Key == "" && p.Filter.Model == ""
+}
+
+func (s UsageSum) tokens() int64 { return s.InputTokens + s.OutputTokens }
+
+// success is the share of what succeeded or failed; known tells whether there was any.
+func (s UsageSum) success() (share float64, known bool) {
+	if s.Succeeded+s.Failed == 0 {
+		return 0, false
+	}
+	return float64(s.Succeeded) / float64(s.Succeeded+s.Failed), true
+}
+
+func (s UsageSum) successText() string {
+	if share, ok := s.success(); ok {
+		return components.Percent(share)
+	}
+	return "–"
+}
+
+func durationText(d time.Duration) string {
+	if d == 0 {
+		return "–"
+	}
+	return components.Took(d)
+}
+
+// change says how a number compares with the range before.
+func change(now, before int64) string {
+	switch {
+	case before == 0 && now == 0:
+		return "as before"
+	case before == 0:
+		return "none before"
+	}
+	percent := math.Round(100 * float64(now-before) / float64(before))
+	switch {
+	case percent == 0:
+		return "as before"
+	case percent > 999:
+		return fmt.Sprintf("%.0f times as before", float64(now)/float64(before))
+	}
+	if percent < 0 {
+		return fmt.Sprintf("%.0f %% less than before", -percent)
+	}
+	return fmt.Sprintf("%.0f %% more than before", percent)
+}
+
+// usageChart is one picture with its number.
+type usageChart struct {
+	title, value, change string
+	// legend names the colours: class and word.
+	legend [][2]string
+	bars   []components.Rect
+	lines  []usageLine
+	top    string // what the upper edge stands for
+	days   int
+	words  string
+}
+
+type usageLine struct{ path, class string }
+
+// look is its class. A line of one day is a dot, which has to be thicker to be seen.
+func (l usageLine) look() string {
+	if !strings.Contains(l.path, "L") {
+		return strings.TrimSpace(l.class + " dot")
+	}
+	return l.class
+}
+
+// The drawing's own units: a day is 10 wide with a gap of 2, and all is 100 high.
+const (
+	dayStep     = 10
+	dayBar      = 8
+	usageHeight = 100
+)
+
+func (c usageChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.days*dayStep, usageHeight) }
+
+// charts are the pictures of the page. Runs belong to no model, so a page of one
+// model has those of tokens and cost alone.
+func (p UsagePage) charts() (all []usageChart) {
+	if p.Filter.Model == "" {
+		all = append(all, p.runsChart(), p.successChart(), p.latencyChart())
+	}
+	return append(all, p.tokensChart(), p.costChart())
+}
+
+func (p UsagePage) runsChart() usageChart {
+	c := usageChart{title: "Runs", value: components.Count(int(p.Total.Runs)), change: change(p.Total.Runs, p.Previous.Runs), legend: [][2]string{{"", "succeeded"}, {"failed", "failed"}, {"quiet", "canceled"}}}
+	most := p.most(func(d UsageDay) int64 { return d.Runs })
+	c.top = components.Count(int(most))
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Succeeded, d.Failed, d.Canceled} })
+}
+
+func (p UsagePage) tokensChart() usageChart {
+	c := usageChart{title: "Tokens", value: components.Count(int(p.Total.tokens())), change: change(p.Total.tokens(), p.Previous.tokens()), legend: [][2]string{{"", "input"}, {"second", "output"}}}
+	most := p.most(func(d UsageDay) int64 { return d.tokens() })
+	c.top = components.Count(int(most))
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.InputTokens, d.OutputTokens} })
+}
+
+func (p UsagePage) costChart() usageChart {
+	c := usageChart{title: "Cost", value: components.Money(p.Total.Micros), change: change(p.Total.Micros, p.Previous.Micros), legend: [][2]string{{"", "US dollars"}}}
+	most := p.most(func(d UsageDay) int64 { return d.Micros })
+	c.top = components.Money(most)
+	return p.stacked(c, most, func(d UsageDay) []int64 { return []int64{d.Micros} })
+}
+
+func (p UsagePage) successChart() usageChart {
+	c := usageChart{title: "Success", value: p.Total.successText(), change: p.before(p.Previous.successText()), legend: [][2]string{{"", "share that succeeded"}}, top: "100 %", days: len(p.Days)}
+	c.lines = []usageLine{{p.line(func(d UsageDay) (float64, bool) { return d.success() }), ""}}
+	c.words = c.says()
+	return c
+}
+
+func (p UsagePage) latencyChart() usageChart {
+	c := usageChart{title: "Latency", value: durationText(p.Total.Median) + " · " + durationText(p.Total.P95), change: p.before(durationText(p.Previous.Median) + " · " + durationText(p.Previous.P95)), days: len(p.Days)}
+	c.legend = [][2]string{{"", "median"}, {"second", "p95"}}
+	most := float64(max(1, p.most(func(d UsageDay) int64 { return int64(d.P95) })))
+	c.top = durationText(time.Duration(most))
+	share := func(of func(UsageDay) time.Duration) func(UsageDay) (float64, bool) {
+		return func(d UsageDay) (float64, bool) { return float64(of(d)) / most, of(d) > 0 }
+	}
+	c.lines = []usageLine{
+		{p.line(share(func(d UsageDay) time.Duration { return d.Median })), ""},
+		{p.line(share(func(d UsageDay) time.Duration { return d.P95 })), "second"},
+	}
+	c.words = c.says()
+	return c
+}
+
+// before is what a number was in the range before, if anything ran then.
+func (p UsagePage) before(text string) string {
+	if p.Previous.Runs == 0 {
+		return "none before"
+	}
+	return "before: " + text
+}
+
+func (c usageChart) says() string {
+	return fmt.Sprintf("%s by day: %s in all, %s, at most %s. The numbers of each day are in the table below.", c.title, c.value, c.change, c.top)
+}
+
+func (p UsagePage) most(of func(UsageDay) int64) (most int64) {
+	for _, d := range p.Days {
+		most = max(most, of(d))
+	}
+	return most
+}
+
+// stacked draws the parts of each day on top of one another, in the order of
+// the legend.
+func (p UsagePage) stacked(c usageChart, most int64, parts func(UsageDay) []int64) usageChart {
+	c.days, c.words = len(p.Days), c.says()
+	for i, d := range p.Days {
+		at := float64(usageHeight)
+		for j, n := range parts(d) {
+			if n == 0 {
+				continue
+			}
+			high := math.Max(1, float64(n)/float64(max(1, most))*usageHeight)
+			at -= high
+			c.bars = append(c.bars, components.Rect{X: components.Coordinate(float64(i*dayStep) + 1), Y: components.Coordinate(math.Max(0, at)), Width: fmt.Sprint(dayBar), Height: components.Coordinate(high), Class: c.legend[j][0]})
+		}
+	}
+	return c
+}
+
+// line leads through the days that have a value; the others leave a gap.
+func (p UsagePage) line(value func(UsageDay) (share float64, known bool)) string {
+	var b strings.Builder
+	drawn := false
+	for i, d := range p.Days {
+		share, known := value(d)
+		if known {
+			word := "L"
+			if !drawn {
+				word = "M"
+			}
+			x, y := components.Coordinate(float64(i*dayStep)+dayStep/2), components.Coordinate(usageHeight*(1-min(share, 1)))
+			fmt.Fprintf(&b, "%s%s %s", word, x, y)
+			if !drawn {
+				b.WriteString("h0") // a day alone is a dot
+			}
+		}
+		drawn = known
+	}
+	return b.String()
+}
+
+func (b UsageBudget) share() components.Share {
+	part := float64(b.Used) / float64(max(1, b.Allowed))
+	tone := components.ToneNone
+	switch {
+	case part >= 1:
+		tone = components.ToneBad
+	case part >= 0.8:
+		tone = components.ToneWait
+	}
+	return components.Share{Part: part, Tone: tone, Label: fmt.Sprintf("%s, %s: %s today", b.Name, b.whose(), b.label())}
+}
+
+func (q UsageQuota) title() string {
+	switch q.Kind {
+	case flow.QuotaFlows:
+		return "Flows"
+	case flow.QuotaRuns:
+		return "Runs kept"
+	}
+	return "Files, runs and flows"
+}
+
+func (q UsageQuota) amount(n int64) string {
+	if q.Kind == flow.QuotaBytes {
+		return flow.Size(n)
+	}
+	return components.Count(int(n))
+}
+
+func (q UsageQuota) label() string {
+	if q.Limit == 0 {
+		return q.amount(q.Used)
+	}
+	return q.amount(q.Used) + " of " + q.amount(q.Limit)
+}
+
+// part returns the used fraction of the quota, where 1 is all of it.
+func (q UsageQuota) part() float64 {
+	if q.Limit == 0 {
+		return 0
+	}
+	return float64(q.Used) / float64(q.Limit)
+}
+
+func (q UsageQuota) share() components.Share {
+	tone := components.ToneNone
+	switch part := q.part(); {
+	case part >= 1:
+		tone = components.ToneBad
+	case part >= 0.8:
+		tone = components.ToneWait
+	}
+	return components.Share{Part: q.part(), Tone: tone, Label: q.title() + ": " + q.label()}
+}
+
+// advice returns what is or soon will be refused and what to do; empty while
+// there is room.
+func (q UsageQuota) advice() string {
+	if q.part() < 0.8 {
+		return ""
+	}
+	state, refused, remedy := "Almost full.", "", ""
+	switch q.Kind {
+	case flow.QuotaFlows:
+		refused, remedy = "New flows are refused.", "Archive flows that you no longer need"
+	case flow.QuotaRuns:
+		refused, remedy = "New runs are refused.", "Delete runs that you no longer need"
+	default:
+		refused, remedy = "Uploads, new runs and larger drafts are refused.", "Delete runs or files that you no longer need"
+	}
+	if q.part() >= 1 {
+		state = "Full. " + refused
+	}
+	return state + " " + remedy + ", or ask the operator of this server to raise the quota."
+}
+
+func (b UsageBudget) whose() string {
+	if b.Key {
+		return "key"
+	}
+	return "flow"
+}
+
+func (b UsageBudget) unit() string {
+	if b.Runs {
+		return "Runs"
+	}
+	return "Dollars"
+}
+
+func (b UsageBudget) label() string {
+	if b.Runs {
+		return fmt.Sprintf("%s of %s runs", components.Count(int(b.Used)), components.Count(int(b.Allowed)))
+	}
+	return fmt.Sprintf("%s of %s", components.Money(b.Used), amount(b.Allowed))
+}
+
+// amount writes millionths of a dollar that somebody typed: whole cents as such.
+func amount(micros int64) string {
+	if micros%10_000 == 0 {
+		return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+	}
+	return components.Money(micros)
+}
+
+func (u UsagePart) share() components.Share {
+	return components.Share{Part: u.Share, Label: u.Name + ": " + components.Percent(u.Share)}
+}
+
+func (u UsagePart) path() templ.SafeURL { return templ.SafeURL(u.Href) }

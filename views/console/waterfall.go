@@ -1,0 +1,148 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/views/components"
+)
+
+// Waterfall is the steps of a run over time.
+type Waterfall struct {
+	// Done of Total steps have ended.
+	Done, Total int
+	// Span is the time that the axis covers.
+	Span time.Duration
+	Rows []FallRow
+}
+
+// FallRow is one step.
+type FallRow struct {
+	Path, Label, State string
+	// Depth is how far the step is inside of other nodes.
+	Depth int
+	Bars  []FallBar
+	// Note is said in the place of bars.
+	Note    string
+	Tries   int
+	Took    time.Duration
+	Began   bool
+	Href    string
+	Attrs   templ.Attributes
+	Current bool
+}
+
+// FallBar is one attempt, or the wait before the next, from and to the
+// beginning of the axis.
+type FallBar struct {
+	From, To time.Duration
+	// State is that of the attempt: succeeded, failed, retrying; "pause" is a wait.
+	State string
+	Title string
+}
+
+// A bar is never thinner than this, in percent of the axis, so that a step of
+// a millisecond is seen too.
+const thinnest = 0.4
+
+func (w Waterfall) percent(d time.Duration) float64 {
+	if w.Span <= 0 {
+		return 0
+	}
+	return min(max(100*float64(d)/float64(w.Span), 0), 100)
+}
+
+func (w Waterfall) x(b FallBar) string {
+	return percent(min(w.percent(b.From), 100-thinnest))
+}
+
+func (w Waterfall) width(b FallBar) string {
+	return percent(max(w.percent(b.To)-w.percent(b.From), thinnest))
+}
+
+func percent(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) + "%" }
+
+// tick is a moment that the axis names.
+type tick struct{ x, label string }
+
+// steps of an axis, as people count.
+var tickSteps = []time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
+	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// ticks are four at most, on even moments, with room for the last label.
+func (w Waterfall) ticks() (list []tick) {
+	step := tickSteps[len(tickSteps)-1]
+	for _, s := range tickSteps {
+		if w.Span/s <= 4 {
+			step = s
+			break
+		}
+	}
+	for at := time.Duration(0); at <= w.Span*94/100 && len(list) < 8; at += step {
+		list = append(list, tick{percent(w.percent(at)), tickLabel(at)})
+	}
+	return list
+}
+
+func tickLabel(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h", int(d.Hours()))
+}
+
+func (w Waterfall) progress() string { return fmt.Sprintf("%d of %d done", w.Done, w.Total) }
+
+func (r FallRow) tries() string {
+	if r.Tries == 0 {
+		return "–"
+	}
+	return strconv.Itoa(r.Tries)
+}
+
+func (r FallRow) took() string {
+	if !r.Began {
+		return "–"
+	}
+	return Precisely(r.Took)
+}
+
+// Precisely writes a duration with a hundredth below ten seconds.
+func Precisely(d time.Duration) string {
+	if d >= time.Second && d < 10*time.Second {
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	}
+	return components.Took(d)
+}
+
+// words say what the bars show.
+func (r FallRow) words() string {
+	text := ""
+	for i, b := range r.Bars {
+		if i > 0 {
+			text += "; "
+		}
+		text += b.Title
+	}
+	return text
+}
+
+func (r FallRow) indent() string { return "depth-" + strconv.Itoa(min(r.Depth, 3)) }
+
+// clock writes a moment within a day.
+func clock(at time.Time) string { return at.UTC().Format("15:04:05.0") }
+
+func (t TryLine) number() string { return strconv.Itoa(t.Number) }

@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/a-h/templ"
+	"sluice/docs"
+)
+
+// Within a line and within a sample each space counts, so these are written by
+// hand; a template would set its own.
+
+// docSpans is the text of a paragraph, heading or cell.
+func docSpans(spans []docs.Span) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		writeSpans(&b, spans)
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+func writeSpans(b *strings.Builder, spans []docs.Span) {
+	for _, s := range spans {
+		switch s.Kind {
+		case docs.Plain:
+			b.WriteString(templ.EscapeString(s.Text))
+		case docs.Mono:
+			b.WriteString("<code>" + templ.EscapeString(s.Text) + "</code>")
+		case docs.Strong:
+			writeAround(b, "strong", "", s.Spans)
+		case docs.Emphasis:
+			writeAround(b, "em", "", s.Spans)
+		case docs.Link:
+			writeAround(b, "a", ` class="link" href="`+templ.EscapeString(string(templ.URL(s.Href)))+`"`, s.Spans)
+		}
+	}
+}
+
+func writeAround(b *strings.Builder, element, attributes string, spans []docs.Span) {
+	b.WriteString("<" + element + attributes + ">")
+	writeSpans(b, spans)
+	b.WriteString("</" + element + ">")
+}
+
+// docTokens is a sample in colours.
+func docTokens(sample docs.Block) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		if len(sample.Tokens) == 0 {
+			b.WriteString(templ.EscapeString(sample.Code))
+		}
+		for _, t := range sample.Tokens {
+			if t.Class == "" {
+				b.WriteString(templ.EscapeString(t.Text))
+				continue
+			}
+			b.WriteString(`<span class="` + templ.EscapeString(t.Class) + `">` + templ.EscapeString(t.Text) + "</span>")
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+// docMarks is a text with what was found in it.
+func docMarks(marks []docs.Mark) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		var b strings.Builder
+		for _, m := range marks {
+			if text := templ.EscapeString(m.Text); m.Found {
+				b.WriteString("<mark>" + text + "</mark>")
+			} else {
+				b.WriteString(text)
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}

@@ -1,0 +1,79 @@
+package editor
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/snippets"
+	"sluice/views/components"
+)
+
+// APICalls are the last calls of a flow by programs.
+type APICalls struct {
+	FlowID string
+	Rows   []APICall
+	P95    time.Duration // of those that ended; 0 if none has
+	Now    time.Time
+}
+
+// APICall is one of them.
+type APICall struct {
+	ID    string
+	State flow.RunState
+	At    time.Time
+	Took  time.Duration
+	// Key is the name of the key; empty if it is unknown.
+	Key string
+}
+
+func (c APICall) path() templ.SafeURL { return templ.SafeURL(components.RunPath(c.ID)) }
+
+func (c APICalls) curl(run string) string {
+	return components.FlowPath(c.FlowID) + "/runs/" + url.PathEscape(run) + "/curl"
+}
+
+func (c APICalls) all() templ.SafeURL {
+	return templ.SafeURL("/runs?" + url.Values{"flow": {c.FlowID}, "trigger": {string(flow.TriggerAPI)}}.Encode())
+}
+
+// Mark changes when the list does, apart from the time.
+func (c APICalls) Mark() string {
+	h := fnv.New64a()
+	for _, r := range c.Rows {
+		fmt.Fprint(h, r.ID, r.State, r.Took, r.Key, "\n")
+	}
+	return fmt.Sprintf("%x", h.Sum64())
+}
+
+// mostCalls is how many bars the picture has room for.
+const mostCalls = 20
+
+// spark draws how long the calls took, the oldest first.
+func (c APICalls) spark() components.Sparkline {
+	s := components.Sparkline{Bars: make([]components.Bar, max(0, mostCalls-len(c.Rows)))}
+	for i := len(c.Rows) - 1; i >= 0; i-- {
+		r := c.Rows[i]
+		b := components.Bar{Count: int(r.Took.Milliseconds()) + 1}
+		if r.State == flow.RunFailed {
+			b.Failed = b.Count
+		}
+		s.Bars = append(s.Bars, b)
+	}
+	return s
+}
+
+// APIAddresses are the other ways to the flow.
+type APIAddresses struct {
+	FlowID  string
+	OpenAPI string
+	// MCP is the address for clients of the Model Context Protocol, and Client
+	// what their configuration says.
+	MCP    string
+	Client []snippets.Token
+	// Form is the page on which anybody can run the flow; empty if there is none.
+	Form string
+}

@@ -1,0 +1,55 @@
+package editor
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/snippets"
+	"sluice/views/components"
+)
+
+// APITry is the form that performs a real request.
+type APITry struct {
+	FlowID string
+	Live   int64
+	MayTry bool
+	Fields []components.RunField
+	// Open shows the form; else a line leads to it.
+	Open     bool
+	Error    string
+	Exchange *APIExchange
+}
+
+func (t APITry) path() templ.SafeURL { return components.FlowURL(t.FlowID, "/api/try") }
+
+// APIExchange is a request and its answer, as they went over the wire.
+type APIExchange struct {
+	Request, Response []snippets.Token
+	Status            int
+	Reason            string
+	Took              time.Duration
+	// Cut tells that the body is longer than what is shown.
+	Cut bool
+	// FlowID and Run are of the run that the request began; no Run is none.
+	FlowID, Run string
+}
+
+func (e *APIExchange) tone() components.Tone {
+	switch {
+	case e.Status < 300:
+		return components.ToneOK
+	case e.Status < 500:
+		return components.ToneWait
+	}
+	return components.ToneBad
+}
+
+func (e *APIExchange) words() string { return fmt.Sprintf("%d %s", e.Status, e.Reason) }
+
+func (e *APIExchange) run() templ.SafeURL { return templ.SafeURL(components.RunPath(e.Run)) }
+
+func (e *APIExchange) replay() templ.SafeURL {
+	return components.FlowURL(e.FlowID, "?run="+url.QueryEscape(e.Run))
+}

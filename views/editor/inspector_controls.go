@@ -1,0 +1,247 @@
+package editor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// inSight tells whether a field is shown though it is one of those under
+// "More": something is in it.
+func (f *NodeField) inSight() bool {
+	return f.Error != "" || len(f.Problems) > 0 || len(f.Feeds) > 0 || len(f.Secrets) > 0
+}
+
+// id names the control, for its label.
+func (f *NodeField) id() string { return "set-" + f.Name }
+
+// title is the label of a field.
+func (f *NodeField) title() string { return cmp.Or(f.Title, f.Name) }
+
+// text is what stands in row i.
+func (f *NodeField) text(i int) string { return at(f.Form.Texts, i) }
+func (f *NodeField) kept(i int) string { return at(f.Form.Kept, i) }
+func (f *NodeField) name(i int) string { return at(f.Form.Names, i) }
+
+func at(list []string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return ""
+}
+
+// usual is the value that stands in when nothing is typed, as a form shows it.
+func (f *NodeField) usual() string {
+	if f.Default != nil {
+		return flow.Text(f.Default)
+	}
+	return flow.Text(f.Suggest)
+}
+
+// placeholder is the usual value in the empty control.
+func (f *NodeField) placeholder() string {
+	if len(f.Feeds) > 0 && f.Form.As != flow.FieldModel {
+		return "Used when nothing arrives"
+	}
+	if f.slides() && f.usual() == "" {
+		return "Not set"
+	}
+	if usual := f.usual(); usual != "" || f.Type != flow.FieldModel {
+		return clipped(usual, 120)
+	}
+	if f.Task == "hosted" {
+		return "owner/name"
+	}
+	return "provider/model"
+}
+
+// none is the choice of a select that sets nothing.
+func (f *NodeField) none() string {
+	switch usual := f.usual(); {
+	case usual != "" && f.Default != nil:
+		return usual + " (default)"
+	case usual != "":
+		return usual + " (the model’s own)"
+	case f.Required:
+		return "Choose…"
+	}
+	return "Not set"
+}
+
+// slides tells whether a number has a slider: both bounds are known.
+func (f *NodeField) slides() bool { return f.Min != nil && f.Max != nil && *f.Max > *f.Min }
+
+// step is how far one move of the slider goes.
+func (f *NodeField) step() string {
+	span := *f.Max - *f.Min
+	switch {
+	case f.Form.As == flow.FieldInteger:
+		return "1"
+	case span <= 2:
+		return "0.01"
+	case span <= 20:
+		return "0.1"
+	}
+	return "1"
+}
+
+// slid is where the slider stands.
+func (f *NodeField) slid() string {
+	return cmp.Or(f.text(0), f.usual(), decimalOf(f.Min))
+}
+
+func decimalOf(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return flow.Text(flow.Number(*f))
+}
+
+// switched tells whether a boolean shows as a switch: what it is without a
+// value is known. Otherwise it has three choices.
+func (f *NodeField) switched() bool { return f.Default != nil || f.Suggest != nil }
+
+// on is how the switch stands.
+func (f *NodeField) on() bool { return cmp.Or(f.text(0), f.usual()) == "true" }
+
+// options are the choices, with one that is gone but still set.
+func (f *NodeField) options() []fieldOption {
+	names := f.Options
+	if f.Type == flow.FieldKind {
+		for _, t := range flow.InputTypes {
+			names = append(names, string(t))
+		}
+	}
+	list := make([]fieldOption, len(names))
+	for i, name := range names {
+		value := any(name)
+		if f.Values != nil {
+			value = f.Values[i]
+		}
+		list[i] = fieldOption{name, string(flow.EncodeJSON(value))}
+	}
+	if now := f.text(0); now != "" && !slices.Contains(names, now) {
+		list = append(list, fieldOption{now, string(flow.EncodeJSON(now))})
+	}
+	return list
+}
+
+// fieldOption is a choice with the JSON that it stands for.
+type fieldOption struct{ Text, JSON string }
+
+// fileRow is what a kept file says of itself.
+type fileRow struct{ ID, Name, Size, MIME string }
+
+func (r fileRow) picture() bool {
+	return strings.HasPrefix(r.MIME, "image/") && !strings.HasPrefix(r.MIME, "image/svg")
+}
+
+func (r fileRow) path() string { return "/files/" + r.ID }
+
+// fileAt is the file that row i keeps.
+func (f *NodeField) fileAt(i int) (r fileRow, ok bool) {
+	v, err := flow.DecodeJSON([]byte(f.kept(i)))
+	id, isFile := flow.FileID(v)
+	if err != nil || !isFile {
+		return r, false
+	}
+	m := v.(map[string]any)
+	r = fileRow{ID: id, Name: cmp.Or(flow.Text(m["name"]), id), MIME: flow.Text(m["mime"])}
+	if size, ok := flow.Float(m["size"]); ok {
+		r.Size = flow.Size(int64(size))
+	}
+	return r, true
+}
+
+// referAt is the name of the credential that row i keeps.
+func (f *NodeField) referAt(i int) string {
+	v, _ := flow.DecodeJSON([]byte(f.kept(i)))
+	name, _ := flow.SecretRef(v)
+	return name
+}
+
+// takesFiles tells whether rows of a list may be files.
+func (f *NodeField) takesFiles() bool {
+	return f.Value == flow.TypeAny && !f.Template && f.Name != "labels"
+}
+
+// takesURL tells whether a file may be given by its address.
+func (f *NodeField) takesURL() bool { return f.Value == flow.TypeAny }
+
+// choices are the credentials to choose from: those of the field's provider
+// first, and the one that is named though it does not exist.
+func (f *NodeField) choices(named string) []credentialOption {
+	var list []credentialOption
+	there := named == ""
+	for _, c := range f.Credentials {
+		there = there || c.Name == named
+		list = append(list, credentialOption{Name: c.Name, Label: credentialLabel(c), Fits: f.Provider != "" && c.Provider == f.Provider})
+	}
+	slices.SortStableFunc(list, func(a, b credentialOption) int { return cmp.Compare(b.rank(), a.rank()) })
+	if !there {
+		list = append(list, credentialOption{Name: named, Label: named + " (does not exist)"})
+	}
+	return list
+}
+
+type credentialOption struct {
+	Name, Label string
+	Fits        bool
+}
+
+func (o credentialOption) rank() int {
+	if o.Fits {
+		return 1
+	}
+	return 0
+}
+
+func (o credentialOption) json() string {
+	return string(flow.EncodeJSON(map[string]any{"credential": o.Name}))
+}
+
+func credentialLabel(c CredentialChoice) string {
+	if c.Provider == "" || c.Provider == c.Name || strings.Contains(c.Provider, ":") {
+		return c.Name
+	}
+	return c.Name + " · " + c.Provider
+}
+
+// noCredential is the choice of none.
+func (f *NodeField) noCredential() string {
+	if f.Provider != "" {
+		return "The workspace’s own for " + f.Provider
+	}
+	return "None"
+}
+
+// bounds says what a number may be.
+func (f *NodeField) bounds() string {
+	if f.Form.As != flow.FieldNumber && f.Form.As != flow.FieldInteger {
+		return ""
+	}
+	switch {
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s to %s", decimalOf(f.Min), decimalOf(f.Max))
+	case f.Min != nil:
+		return "from " + decimalOf(f.Min)
+	case f.Max != nil:
+		return "up to " + decimalOf(f.Max)
+	}
+	return ""
+}
+
+// described lists the sentences that belong to the control.
+func (f *NodeField) described() string {
+	list := []string{}
+	if f.Error != "" || len(f.Problems) > 0 {
+		list = append(list, f.id()+"-error")
+	}
+	if f.Help != "" {
+		list = append(list, f.id()+"-help")
+	}
+	return strings.Join(list, " ")
+}

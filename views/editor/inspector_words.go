@@ -1,0 +1,87 @@
+package editor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+)
+
+// attrs are what the control of a field has in common with all others. part
+// is "text", or "kept" where it is not a text that is chosen.
+func (f *NodeField) attrs(part string) templ.Attributes {
+	a := templ.Attributes{"id": f.id(), "name": part + "." + f.Name}
+	if about := f.described(); about != "" {
+		a["aria-describedby"] = about
+	}
+	if f.Error != "" || len(f.Problems) > 0 {
+		a["aria-invalid"] = "true"
+	}
+	if f.Form.As != flow.FieldBoolean && f.Form.As != flow.FieldSelect && f.Form.As != flow.FieldKind && f.placeholder() != "" && !f.takesURLNow() {
+		a["placeholder"] = f.placeholder()
+	}
+	return a
+}
+
+func (f *NodeField) takesURLNow() bool { return f.Form.As == flow.FieldFile }
+
+// grouped tells whether the field has several controls under one label.
+func (f *NodeField) grouped() bool {
+	return f.Form.As == flow.FieldList || f.Form.As == flow.FieldMap || f.Form.As == flow.FieldFile
+}
+
+// mark is the short remark beside the label.
+func (f *NodeField) mark() string {
+	switch {
+	case f.Required && f.empty() && len(f.Feeds) == 0:
+		return "required"
+	case f.bounds() != "":
+		return f.bounds()
+	}
+	return ""
+}
+
+func (f *NodeField) empty() bool {
+	return strings.Join(f.Form.Texts, "")+strings.Join(f.Form.Kept, "") == ""
+}
+
+// chosen tells whether a choice is the one that is set. A type that nobody
+// chose is the usual one.
+func (f *NodeField) chosen(option string) bool {
+	now := f.text(0)
+	if now == "" && f.Type == flow.FieldKind {
+		now = f.usual()
+	}
+	return now == option
+}
+
+// rows is how high a text area begins.
+func (f *NodeField) rows() string {
+	if f.Form.As == flow.FieldJSON {
+		return "4"
+	}
+	return "3"
+}
+
+// rowName is what a row of a list or map is called.
+func (f *NodeField) rowName(i int) string { return fmt.Sprintf("%s %d", f.title(), i+1) }
+
+// rowHint stands in the row that begins the next item.
+func (f *NodeField) rowHint(i int) string {
+	if i > 0 || f.usual() == "" {
+		return "Add…"
+	}
+	return f.usual()
+}
+
+// accepts is what files may be chosen.
+func (f *NodeField) accepts() string { return strings.Join(f.Accept, ",") }
+
+// looksSecret returns a sentence about a text that looks like a secret.
+func looksSecret(name string) string {
+	if name == "" {
+		return "A part of this looks like a secret."
+	}
+	return "“" + name + "” looks like a secret."
+}

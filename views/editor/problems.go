@@ -1,0 +1,58 @@
+package editor
+
+import (
+	"strings"
+
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// ProblemsPanel is what keeps the draft from running.
+type ProblemsPanel struct {
+	FlowID string
+	List   []ProblemLine
+}
+
+// ProblemLine is one problem, with the node and field where it is mended.
+type ProblemLine struct{ Node, Title, Field, Text string }
+
+// ProblemsOf sorts the problems of a draft by the order of its nodes; what
+// belongs to no node comes first.
+func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems []flow.Problem) ProblemsPanel {
+	panel := ProblemsPanel{FlowID: flowID}
+	by := d.ByNode(problems)
+	for _, p := range by[""] {
+		panel.List = append(panel.List, ProblemLine{Text: Sentence(p.Detail)})
+	}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		for _, p := range by[n.ID] {
+			panel.List = append(panel.List, ProblemLine{Node: n.ID, Title: NodeTitle(n, kinds.For(n)), Field: fieldAt(p.Pointer), Text: Sentence(p.Detail)})
+		}
+	}
+	return panel
+}
+
+// fieldAt is the config field that a place like /nodes/3/config/prompt names.
+func fieldAt(pointer string) string {
+	parts := strings.Split(pointer, "/")
+	if len(parts) < 5 || parts[1] != "nodes" || parts[3] != "config" {
+		return ""
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[4])
+}
+
+func (p ProblemsPanel) summary() string {
+	if len(p.List) == 0 {
+		return "No problems"
+	}
+	return components.Quantity(len(p.List), "problem")
+}
+
+// countOf is the number beside the tab; nothing is no number.
+func countOf(p ProblemsPanel) string {
+	if len(p.List) == 0 {
+		return ""
+	}
+	return components.Count(len(p.List))
+}

@@ -1,0 +1,186 @@
+package editor
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// PublishState is what the button says about publishing the draft.
+type PublishState struct {
+	FlowID string
+	Live   int64 // 0 before the first publish
+	Next   int64 // the version that publishing makes live
+	// Changed tells that the draft is not what is live.
+	Changed bool
+	// Problems keep the draft from being published.
+	Problems int
+	// ReadOnly is for who may not publish.
+	ReadOnly bool
+	// Beside is set when the button comes with another answer, to take the place
+	// of the one on the page.
+	Beside bool
+}
+
+func (s PublishState) attrs() templ.Attributes {
+	a := templ.Attributes{"id": "publish-button", "class": "publish-button"}
+	if s.Beside {
+		a["data-hx-swap-oob"] = "true"
+	}
+	return a
+}
+
+func (s PublishState) path() string { return "/flows/" + url.PathEscape(s.FlowID) + "/publish" }
+
+func (s PublishState) label() string { return "Publish " + VersionName(s.Next) }
+
+// PublishForm is what is said before the draft is published.
+type PublishForm struct {
+	FlowID, Name string
+	State        PublishState
+	// URL is where programs start runs.
+	URL string
+	// Draft is the hash of the draft that is shown: another one is not published
+	// unseen.
+	Draft string
+	Diff  *flow.Diff
+	// Callers are the keys that used the flow lately; shown when they break.
+	Callers  []flow.Caller
+	Problems []PublishProblem
+	Note     string
+	Error    string
+	// Done shows that it is live now.
+	Done bool
+}
+
+// PublishProblem is something that keeps the draft from being published, and
+// the node it is at.
+type PublishProblem struct{ Node, Label, Text string }
+
+func (f PublishForm) title() string {
+	switch {
+	case f.Done:
+		return VersionName(f.State.Live) + " is live"
+	case len(f.Problems) > 0:
+		return "Not ready to be published"
+	case !f.State.Changed:
+		return "Nothing to publish"
+	case f.State.Live == 0:
+		return "Publish as an API"
+	}
+	return f.State.label()
+}
+
+func (f PublishForm) versions() templ.SafeURL { return components.VersionsURL(f.FlowID) }
+
+func (f PublishForm) back() templ.SafeURL {
+	return templ.SafeURL("/flows/" + url.PathEscape(f.FlowID))
+}
+
+func (f PublishForm) jump(node string) templ.SafeURL {
+	return templ.SafeURL("/flows/" + url.PathEscape(f.FlowID) + "?node=" + url.QueryEscape(node))
+}
+
+// submit is the button that publishes; where callers break, it says so.
+func (f PublishForm) submit() components.Button {
+	b := components.Button{Label: f.State.label(), Look: components.LookPrimary, Busy: "Publishing…"}
+	if len(f.Diff.Breaking) > 0 {
+		b.Label += " anyway"
+	}
+	return b
+}
+
+// compare leads from the live version to the draft.
+func (f PublishForm) compare() templ.SafeURL {
+	return comparePath(f.FlowID, versionWord(f.State.Live), draftWord)
+}
+
+// draftWord stands for the draft where versions are named by their numbers.
+const draftWord = "draft"
+
+func versionWord(n int64) string {
+	if n == 0 {
+		return draftWord
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// VersionName is what people call a version: v3.
+func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
+
+func comparePath(flowID, from, to string) templ.SafeURL {
+	q := url.Values{"from": {from}, "to": {to}}
+	return templ.SafeURL("/flows/" + url.PathEscape(flowID) + "/compare?" + q.Encode())
+}
+
+// changeSigns are the sign, tone and word of what happened to something.
+var changeSigns = map[string]struct {
+	icon string
+	tone components.Tone
+	word string
+}{
+	flow.ChangeAdded:   {"plus", components.ToneOK, "Added"},
+	flow.ChangeRemoved: {"minus", components.ToneBad, "Removed"},
+	flow.ChangeChanged: {"pencil", components.ToneWait, "Changed"},
+}
+
+// changeLine is one sentence of a change list.
+type changeLine struct {
+	change, text string
+	breaking     bool
+}
+
+// changeGroup is a part of a change list under a heading.
+type changeGroup struct {
+	title string
+	lines []changeLine
+}
+
+// changeGroups sorts what changed: what callers see comes first.
+func changeGroups(d *flow.Diff) (groups []changeGroup) {
+	add := func(title string, lines []changeLine) {
+		if len(lines) > 0 {
+			groups = append(groups, changeGroup{title, lines})
+		}
+	}
+	var api, nodes, edges, about []changeLine
+	for _, a := range d.API {
+		api = append(api, changeLine{a.Change, a.Sentence, a.Breaking && len(d.Breaking) > 0})
+	}
+	for _, n := range d.Nodes {
+		nodes = append(nodes, changeLine{n.Change, n.Sentence, false})
+	}
+	for _, e := range d.Added {
+		edges = append(edges, changeLine{flow.ChangeAdded, fmt.Sprintf("%s now leads to %s.", e.From, e.To), false})
+	}
+	for _, e := range d.Removed {
+		edges = append(edges, changeLine{flow.ChangeRemoved, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), false})
+	}
+	for _, text := range d.About {
+		about = append(about, changeLine{flow.ChangeChanged, text, false})
+	}
+	if d.Moved > 0 {
+		about = append(about, changeLine{flow.ChangeChanged, components.Quantity(d.Moved, "node") + " moved on the canvas.", false})
+	}
+	add("API", api)
+	add("Nodes", nodes)
+	add("Edges", edges)
+	add("About", about)
+	return groups
+}
+
+// lastUsed says when a caller last used the flow.
+func lastUsed(c flow.Caller) string {
+	return components.Quantity(int(c.Runs), "call") + " in 30 days, last on " + c.LastDay
+}
+
+func liveWords(live int64) string {
+	if live == 0 {
+		return "no program can call it"
+	}
+	return "programs call " + VersionName(live)
+}

@@ -1,0 +1,299 @@
+package editor
+
+import (
+	"cmp"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// RunForm asks for the inputs of a run of the draft.
+type RunForm struct {
+	FlowID, Flow string
+	// Until is the node that it runs to, From the one that it runs again from;
+	// Parent is the run whose results it may take over.
+	Until, From, Parent string
+	// Node is the title of Until or From; Sends tells that Until is a webhook.
+	Node  string
+	Sends bool
+	// Webhooks counts those that a run of everything sends.
+	Webhooks int
+	Fields   []components.RunField
+	// Problems keep the draft from running; there are no fields then.
+	Problems ProblemsPanel
+	Error    string
+	// Ran tells that the values come from a run before.
+	Ran bool
+}
+
+func (f RunForm) title() string {
+	switch {
+	case f.Until != "":
+		return "Run to " + f.Node
+	case f.From != "":
+		return "Run from " + f.Node
+	}
+	return "Run the draft"
+}
+
+// words say what will run, and what not.
+func (f RunForm) words() string {
+	switch {
+	case f.Until != "" && f.Sends:
+		return "Runs this webhook and what it depends on. The message is really sent."
+	case f.Until != "":
+		return "Runs this node and what it depends on, and nothing else. No webhook is sent."
+	case f.From != "":
+		return "Runs this node and everything after it. Results before it are taken over where nothing changed."
+	case f.Webhooks > 0:
+		return "Runs the draft as it is now. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" of it will be sent")
+	}
+	return "Runs the draft as it is now. Nothing of it is published."
+}
+
+func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }
+
+// hasExamples tells whether any field can be filled for the person.
+func (f RunForm) hasExamples() bool {
+	for i := range f.Fields {
+		if f.Fields[i].Example != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (f RunForm) broken() bool { return len(f.Problems.List) > 0 }
+
+// RunMark is where a run stands, as the builder shows it.
+type RunMark struct {
+	FlowID, ID string
+	State      flow.RunState
+	Draft      bool
+	Version    int64
+	Trigger    flow.Trigger
+	Done, All  int
+	// Took is how long it ran, until now if it has not ended.
+	Took      time.Duration
+	Usage     flow.Usage
+	CreatedAt time.Time
+	Error     *Trouble
+	// MayRun shows what starts and stops.
+	MayRun bool
+	// Current is the run that the page shows.
+	Current bool
+}
+
+// MarkOf reads the mark of a run.
+func MarkOf(run *flow.Run, now time.Time) RunMark {
+	m := RunMark{
+		FlowID: run.FlowID, ID: run.ID, State: run.State, Draft: run.Draft, Version: run.Version, Trigger: run.Trigger,
+		Done: run.Progress.Done, All: run.Progress.Total, Usage: run.Usage, CreatedAt: run.CreatedAt, Error: TroubleOf(run.Error),
+	}
+	switch {
+	case !run.EndedAt.IsZero() && !run.StartedAt.IsZero():
+		m.Took = max(0, run.EndedAt.Sub(run.StartedAt))
+	case !run.StartedAt.IsZero():
+		m.Took = max(0, now.Sub(run.StartedAt))
+	}
+	return m
+}
+
+// shortID is an ID that fits beside other words.
+func shortID(id string) string {
+	if len(id) <= 14 {
+		return id
+	}
+	return id[:8] + "…" + id[len(id)-4:]
+}
+
+func (m RunMark) steps() string {
+	return components.Count(m.Done) + " of " + components.Quantity(m.All, "step")
+}
+
+// cost is empty when nothing was paid for.
+func (m RunMark) cost() string { return Cost(m.Usage) }
+
+// Cost writes what was paid, nothing if nothing was.
+func Cost(u flow.Usage) string {
+	if u.CostNanoUSD == 0 {
+		return ""
+	}
+	return components.Money(max(1, u.CostNanoUSD/1000))
+}
+
+// Tokens writes what went into a model and what came out: 312 → 48 tokens.
+func Tokens(u flow.Usage) string {
+	if u.InputTokens == 0 && u.OutputTokens == 0 {
+		return ""
+	}
+	return components.Count(int(u.InputTokens)) + " → " + components.Count(int(u.OutputTokens)) + " tokens"
+}
+
+// of says what ran.
+func (m RunMark) of() string {
+	if m.Draft {
+		return "draft"
+	}
+	return "v" + components.Count(int(m.Version))
+}
+
+func (m RunMark) ended() bool { return m.State.Ended() }
+
+func (m RunMark) path(rest string) templ.SafeURL {
+	return components.FlowURL(m.FlowID, "/runs/"+url.PathEscape(m.ID)+rest)
+}
+
+func (m RunMark) page() templ.SafeURL {
+	return templ.SafeURL("/runs/" + url.PathEscape(m.ID))
+}
+
+// replay shows the run on the canvas.
+func (m RunMark) replay() templ.SafeURL {
+	return components.FlowURL(m.FlowID, "?run="+url.QueryEscape(m.ID))
+}
+
+// triggers in words.
+var triggers = map[flow.Trigger]string{
+	flow.TriggerAPI: "API", flow.TriggerBuilder: "Builder", flow.TriggerForm: "Form",
+	flow.TriggerMCP: "MCP", flow.TriggerCLI: "Command line", flow.TriggerRerun: "Rerun",
+}
+
+func triggerWord(t flow.Trigger) string { return cmp.Or(triggers[t], string(t)) }
+
+// Trouble is why a run or a step failed and what to do about it.
+type Trouble struct {
+	Code     flow.Code
+	Text, Do string
+	Node     string
+}
+
+// TroubleOf explains an error; nil is none.
+func TroubleOf(e *flow.Error) *Trouble {
+	if e == nil {
+		return nil
+	}
+	do := remedies[e.Code]
+	if do == "" && e.Retryable {
+		do = "Run it again; it may pass."
+	}
+	return &Trouble{Code: e.Code, Text: Sentence(e.Message), Do: do, Node: e.Node}
+}
+
+// remedies say what a person can do about a failure.
+var remedies = map[flow.Code]string{
+	flow.CodeProviderAuth:        "Check the credential that the node uses under Credentials, then run from here.",
+	flow.CodeProviderRateLimited: "Wait a moment and run from here, or let the node try again under Retry.",
+	flow.CodeProviderRejected:    "Change what the node sends: its model, its prompt or its options.",
+	flow.CodeProviderUnavailable: "Run from here in a moment, or let the node try again under Retry.",
+	flow.CodeModelNotFound:       "Choose another model in the node.",
+	flow.CodeModelIncompatible:   "Choose a model that can do this, or take the option away.",
+	flow.CodeOutputInvalid:       "Look at the output and loosen the schema, or ask for it more clearly.",
+	flow.CodeStepTimeout:         "Give the node more time, or less to do.",
+	flow.CodeRunTimeout:          "Look at which step takes long; a run may take an hour.",
+	flow.CodeInputInvalid:        "Look at the node's input: something came in that it cannot take.",
+	flow.CodeExpressionFailed:    "Mend the expression in the node, then run from here.",
+	flow.CodeCodeFailed:          "Mend the code in the node, then run from here.",
+	flow.CodeDestinationBlocked:  "An operator can allow private addresses with SLUICE_ALLOW_PRIVATE.",
+	flow.CodeHTTPFailed:          "Open the address yourself, or list the status under the codes that succeed.",
+	flow.CodeBudgetExceeded:      "Raise the budget under Usage, or wait for the next period.",
+	flow.CodePoisoned:            "The log says what crashed. Change the flow before you run it again.",
+	flow.CodeInternal:            "The log has the details. If it happens again, report it with the run's ID.",
+}
+
+// RunList are the last runs of a flow, in the builder's pane.
+type RunList struct {
+	FlowID string
+	Runs   []RunMark
+	MayRun bool
+	Now    time.Time
+}
+
+// open tells whether any of the runs may still change.
+func (l RunList) open() bool {
+	for i := range l.Runs {
+		if !l.Runs[i].ended() {
+			return true
+		}
+	}
+	return false
+}
+
+// DataPanel is what went into a node and came out of it in one run.
+type DataPanel struct {
+	FlowID, Node, Title string
+	// Run is the run; nil if there is none yet.
+	Run *RunMark
+	// State is empty where the node took no part in the run.
+	State           flow.StepState
+	Attempts        int
+	Took            time.Duration
+	Usage           flow.Usage
+	Error           *Trouble
+	Inputs, Outputs []components.ValueView
+	// Erased says why the content of the run is gone.
+	Erased string
+	// MayPin lets the person pin outputs; CanPin tells that the kind allows it.
+	MayPin, CanPin bool
+	// Pinned are the outputs that stand in for the node; HasPin that there are some.
+	HasPin bool
+	Pinned []components.ValueView
+	PinnedAt,
+	Now time.Time
+	// Typed is the JSON in the editor of pins, PinError what is wrong with it.
+	Typed, PinError string
+}
+
+func (d DataPanel) pinPath(verb string) templ.SafeURL {
+	return components.FlowURL(d.FlowID, "/"+verb+"/"+url.PathEscape(d.Node))
+}
+
+// facts are what is known of the step beside its values.
+func (d DataPanel) facts() string {
+	var list []string
+	if d.Took >= time.Millisecond {
+		list = append(list, components.Took(d.Took))
+	}
+	if d.Attempts > 1 {
+		list = append(list, components.Quantity(d.Attempts, "attempt"))
+	}
+	for _, text := range []string{Tokens(d.Usage), Cost(d.Usage)} {
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, " · ")
+}
+
+// absence says why there is nothing to see.
+func (d DataPanel) absence() string {
+	switch {
+	case d.Run == nil:
+		return "This flow has not run yet. Run it, then see here what went in and what came out."
+	case d.Erased != "":
+		return d.Erased
+	case d.State == "" && d.Run.ended():
+		return "This node took no part in the run."
+	case d.State == "":
+		return "This node has not started yet."
+	case d.State == flow.StepSkipped:
+		return "Skipped: its branch was not taken, or nothing that it needs came in."
+	}
+	return ""
+}
+
+// Replay is the line above a canvas that shows a past run.
+type Replay struct {
+	Run RunMark
+	// Differs tells that another document ran than the one that is the draft now.
+	Differs bool
+	Now     time.Time
+}
+
+// wholeNumber is for scripts.
+func wholeNumber(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,67 @@
+package editor
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/views/components"
+	"sluice/views/layout"
+	"sluice/views/viewtest"
+)
+
+func runningSamples(theme layout.Theme) map[string]templ.Component {
+	mark := RunMark{FlowID: "flow_1", ID: "run_7qxk0m2a9zzz3f", State: flow.RunRunning, Draft: true, Trigger: flow.TriggerBuilder, Done: 3, All: 6, Took: 1800 * time.Millisecond, Usage: flow.Usage{InputTokens: 312, OutputTokens: 48, CostNanoUSD: 412_000}, CreatedAt: viewtest.Noon.Add(-3 * time.Minute), MayRun: true}
+	failed := mark
+	failed.ID, failed.State, failed.Version, failed.Draft, failed.Trigger = "run_8", flow.RunFailed, 3, false, flow.TriggerAPI
+	failed.Error = TroubleOf(&flow.Error{Code: flow.CodeProviderAuth, Message: "the provider refused the key", Node: "write"})
+	step := DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply", Run: &mark, State: flow.StepSucceeded, Attempts: 2, Took: 1200 * time.Millisecond, Usage: mark.Usage, Now: viewtest.Noon, MayPin: true, CanPin: true, Typed: `{"text": "Thanks"}`,
+		Inputs: []components.ValueView{{Name: "ticket", Value: "I was charged twice."}}, Outputs: []components.ValueView{{Name: "text", Value: "Thanks"}}}
+	pinned, none, broken := step, DataPanel{FlowID: "flow_1", Node: "write", Title: "Write a reply"}, step
+	pinned.HasPin, pinned.State, pinned.Pinned, pinned.PinError = true, flow.StepReused, step.Outputs, "This is not JSON."
+	broken.State, broken.Outputs, broken.Error, broken.MayPin = flow.StepFailed, nil, failed.Error, false
+	within := func(parts ...templ.Component) templ.Component {
+		parts = append([]templ.Component{templ.Raw("<h1>Running</h1>")}, parts...)
+		return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+			return layout.Layout(viewtest.Page("Running", layout.SectionFlows, theme)).Render(templ.WithChildren(ctx, templ.Join(parts...)), w)
+		})
+	}
+	return map[string]templ.Component{
+		"run-form":       RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), sampleRunForm()),
+		"run-problems":   RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), RunForm{FlowID: "flow_1", Flow: "Route", Problems: ProblemsPanel{FlowID: "flow_1", List: []ProblemLine{{"", "", "", "A flow needs at least one node."}, {"write", "Write a reply", "prompt", "Nothing is typed here."}}}}),
+		"run-until":      RunFormPage(viewtest.Page("Run", layout.SectionFlows, theme), RunForm{FlowID: "flow_1", Flow: "Route", Until: "tell", Node: "Tell legal", Sends: true, Error: "The queue is full. Try again in a moment."}),
+		"run-bar":        within(RunBar(mark, 0)),
+		"run-bar-failed": within(RunBar(failed, 0)),
+		"run-list":       within(FlowRuns(RunList{FlowID: "flow_1", Runs: []RunMark{mark, failed}, MayRun: true, Now: viewtest.Noon})),
+		"run-list-empty": within(FlowRuns(RunList{FlowID: "flow_1", MayRun: true, Now: viewtest.Noon})),
+		"run-replay":     within(ReplayNote(Replay{Run: failed, Differs: true, Now: viewtest.Noon})),
+		"data":           within(Data(step)),
+		"data-pinned":    within(Data(pinned)),
+		"data-none":      within(Data(none)),
+		"data-failed":    within(Data(broken)),
+	}
+}
+
+func sampleRunForm() RunForm {
+	field := func(name string, t flow.Type, set func(*components.RunField)) components.RunField {
+		f := components.RunField{Type: t, Field: components.Field{ID: "run-" + name, Name: "in." + name, Label: name}}
+		set(&f)
+		return f
+	}
+	return RunForm{FlowID: "flow_1", Flow: "Route a support ticket", Webhooks: 1, Ran: true, Fields: []components.RunField{
+		field("ticket", flow.TypeText, func(f *components.RunField) {
+			f.Help, f.Example, f.Value, f.Error = "The ticket as it came.", "I was charged twice.", "typed", "The flow needs this."
+		}),
+		field("times", flow.TypeNumber, func(f *components.RunField) { f.Field.Type, f.Value, f.Optional = "number", "2", true }),
+		field("urgent", flow.TypeBoolean, func(f *components.RunField) { f.Checked = true }),
+		field("labels", flow.TypeList, func(f *components.RunField) { f.Value, f.Mono = "billing\ntechnical", true }),
+		field("tone", flow.TypeText, func(f *components.RunField) {
+			f.Options = []components.Option{{Value: "friendly", Label: "friendly"}, {Value: "formal", Label: "formal"}}
+		}),
+		field("invoice", flow.TypeFile, func(f *components.RunField) {
+			f.Last = &components.FileView{ID: "file_1", Name: "invoice.pdf", MIME: "application/pdf", Size: 48213}
+		}),
+	}}
+}

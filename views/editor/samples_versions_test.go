@@ -1,0 +1,92 @@
+package editor
+
+import (
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"sluice/flow"
+	"sluice/nodes"
+	"sluice/views/components"
+	"sluice/views/layout"
+	"sluice/views/viewtest"
+)
+
+func versionsSamples(theme layout.Theme) map[string]templ.Component {
+	p := viewtest.Page("Route a support ticket", layout.SectionFlows, theme)
+	form, full := samplePublish(), sampleVersions()
+	first, problems, done, same := form, form, form, form
+	first.State.Live, first.State.Next, first.Diff, first.Callers = 0, 1, sampleFirstDiff(), nil
+	problems.Problems = []PublishProblem{{"write", "Write a reply", "Nothing is typed here."}, {"", "", "A flow needs at least one output."}}
+	done.Done, done.State.Live, done.State.Changed = true, 4, false
+	same.State.Changed = false
+	viewer := full
+	viewer.State.ReadOnly, viewer.Restored = true, 0
+	return map[string]templ.Component{
+		"publish": PublishPage(p, form), "publish-first": PublishPage(p, first), "publish-problems": PublishPage(p, problems),
+		"publish-done": PublishPage(p, done), "publish-same": PublishPage(p, same),
+		"versions": Versions(p, full), "versions-viewer": Versions(p, viewer), "versions-none": Versions(p, VersionsPage{FlowID: "flow_1", Name: "New flow", State: first.State, EditedAt: viewtest.Noon, Now: viewtest.Noon}),
+		"version-live": MakeLive(p, LiveForm{FlowID: "flow_1", Name: "Route a support ticket", Live: 3, Number: 2, Diff: form.Diff, Callers: form.Callers}),
+		"compare":      Compare(p, sampleCompare(form)),
+	}
+}
+
+func samplePublish() PublishForm {
+	return PublishForm{
+		FlowID: "flow_1", Name: "Route a support ticket", URL: "https://flows.example.com/v1/flow/flow_1/run", Draft: "sha256:1", Note: "Writes to legal too",
+		State: PublishState{FlowID: "flow_1", Live: 3, Next: 4, Changed: true}, Diff: sampleDiff(),
+		Callers: []flow.Caller{{Name: "production", Prefix: "sk_live_7Q", Runs: 1204, LastDay: viewtest.Noon.Format(time.DateOnly)}},
+	}
+}
+
+func sampleFirstDiff() *flow.Diff { return sampleChange(nil, sampleDraft) }
+
+// sampleDiff adds, changes and removes something, and breaks what programs call.
+func sampleDiff() *flow.Diff {
+	now := strings.NewReplacer(`"labels": ["billing", "legal", "technical"]`, `"labels": ["billing", "legal"]`, `{"name": "tone", "default": "friendly"}`, `{"name": "mood"}`,
+		`"config": {"name": "reply"}`, `"config": {"name": "answer"}`).Replace(sampleDraft)
+	was := sampleDraft
+	return sampleChange(&was, now)
+}
+
+func sampleChange(was *string, now string) *flow.Diff {
+	var old *flow.Document
+	if was != nil {
+		old, _ = flow.ParseDocument([]byte(*was))
+	}
+	d, _ := flow.ParseDocument([]byte(now))
+	return flow.Compare(old, d, nodes.New(nodes.Deps{}))
+}
+
+func sampleVersions() VersionsPage {
+	f := samplePublish()
+	return VersionsPage{
+		FlowID: f.FlowID, Name: f.Name, State: f.State, Draft: f.Diff, EditedAt: viewtest.Noon.Add(-4 * time.Minute), URL: f.URL, Now: viewtest.Noon, Most: true, Restored: 2, RestoreTx: "tx_1",
+		List: []VersionLine{
+			{Number: 3, At: viewtest.Noon.Add(-26 * time.Hour), By: "Ada", Summary: "Legal tickets go to a person", Live: true, Runs: 12_043},
+			{Number: 2, At: viewtest.Noon.Add(-9 * 24 * time.Hour), By: "you", Same: true, Runs: 1},
+			{Number: 1, At: viewtest.Noon.Add(-70 * 24 * time.Hour), By: "the command line"},
+		},
+	}
+}
+
+func sampleCompare(f PublishForm) ComparePage {
+	c := ComparePage{
+		FlowID: f.FlowID, Name: f.Name, From: 3, Diff: f.Diff, Callers: f.Callers, LiveBreaks: true,
+		Choices: []components.Option{{Value: "draft", Label: "Draft"}, {Value: "3", Label: "v3 (live)"}, {Value: "2", Label: "v2"}}, Picture: sampleComparedPicture(),
+	}
+	c.Nodes = []NodeDiff{{Change: flow.ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
+		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {flow.ChangeRemoved, "friendly"}, {flow.ChangeAdded, "<calm>"}, {"", " tone"}}},
+		{Title: "Temperature", Has: true, After: "0.4"},
+		{Title: "Model", Had: true, Has: true, Before: "ollama/llama3.2", After: "ollama/qwen3"},
+	}}}
+	return c
+}
+
+func sampleComparedPicture() components.Picture {
+	return components.Picture{Label: "The flow with what changed", Edges: []components.PictureEdge{{From: 0, To: 1, Mark: "carried"}, {From: 1, To: 2, Mark: "idle"}}, Nodes: []components.PictureNode{
+		{Name: "Ticket", Kind: "Input", Group: "api", Mark: "changed"},
+		{X: 280, Name: "Write a reply to everybody", Kind: "Chat", Group: "model", Mark: "added", Current: true},
+		{X: 560, Name: "Reply", Kind: "Output", Group: "api", Mark: "skipped"},
+	}}
+}
