@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestBackground_due(t *testing.T) {
+func TestPoller_due(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	for _, c := range []struct {

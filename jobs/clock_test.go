@@ -13,7 +13,7 @@ import (
 // TestSkewedClocks has two instances on machines whose clocks are an hour off in
 // either direction. One accepts a run and makes an attempt at its webhook, which
 // fails; the other one, left alone, makes the next attempt when it is due.
-func TestSkewedClocks(t *testing.T) {
+func TestRunner_with_skewed_clocks(t *testing.T) {
 	t.Parallel()
 	for name, skew := range map[string]time.Duration{"first instance ahead": time.Hour, "first instance behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestSkewedClocks(t *testing.T) {
 			a.newRunnerWith(a.store, soon)
 			a.start()
 			run := a.awaitEnd(a.startRun())
-			a.eventually("an attempt has failed", func() bool {
+			a.waitUntil("an attempt has failed", func() bool {
 				list, err := a.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, a.flowID, "", 1)
 				return err == nil && len(list) == 1 && list[0].Attempt == 1
 			})

@@ -186,7 +186,7 @@ func (r *badReceiver) check(t *testing.T, n, failed int) {
 // TestBadReceiver_fails_at_first fails the first k attempts at each message, k
 // from 0 to 8: all of them arrive. The tenth attempt is left for a message whose
 // good answer came too late, as on a busy machine.
-func TestBadReceiver_fails_at_first(t *testing.T) {
+func TestDelivery_retries_until_receiver_recovers(t *testing.T) {
 	t.Parallel()
 	k := map[string]int{}
 	r := newBadReceiver(t, func(id string, attempt int) bool {
@@ -205,7 +205,7 @@ func TestBadReceiver_fails_at_first(t *testing.T) {
 
 // TestBadReceiver_fails_at_random fails half of all attempts: at least 99.8 %
 // arrive, and the rest once they are sent again to a receiver that is well.
-func TestBadReceiver_fails_at_random(t *testing.T) {
+func TestDelivery_survives_random_failures(t *testing.T) {
 	t.Parallel()
 	r := newBadReceiver(t, func(string, int) bool { return rand.IntN(2) == 0 })
 	fx := sendMany(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)

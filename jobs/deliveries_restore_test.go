@@ -12,7 +12,7 @@ import (
 
 // TestDelivery_made_again_after_a_restore has the webhook-id of the first one,
 // of the node and of the run, so that receivers deduplicate.
-func TestDelivery_made_again_after_a_restore(t *testing.T) {
+func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(204))
 	document := strings.Replace(gatedFlow, `{"id":"o"`, `{"id":"s","kind":"send","config":{"url":"`+url+`"}},{"id":"o"`, 1)

@@ -84,7 +84,7 @@ func (fx *fixture) queueWebhooks(ws string, url string, n int) {
 // TestHangingReceiver_delays_nobody_else queues 400 webhooks to a receiver that
 // holds every request: the webhooks of another workspace all arrive while it
 // still does.
-func TestHangingReceiver_delays_nobody_else(t *testing.T) {
+func TestDelivery_slots_per_endpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		hanging := newHangingReceiver(t)
@@ -111,7 +111,7 @@ func TestHangingReceiver_delays_nobody_else(t *testing.T) {
 
 // TestHangingReceivers_of_one_workspace has 100 of them: together they hold a
 // part of the slots.
-func TestHangingReceivers_of_one_workspace(t *testing.T) {
+func TestDelivery_slots_per_workspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		const unproven = flow.DeliverySlots / 16
@@ -145,7 +145,7 @@ func TestHangingReceivers_of_one_workspace(t *testing.T) {
 
 // TestHangingReceiver_of_many_instances counts the attempts of all instances
 // that share a database.
-func TestHangingReceiver_of_many_instances(t *testing.T) {
+func TestDelivery_slots_across_instances(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -173,7 +173,7 @@ func TestHangingReceiver_of_many_instances(t *testing.T) {
 }
 
 // TestEndpoint_that_keeps_failing is paused by how often it failed in a row.
-func TestEndpoint_that_keeps_failing(t *testing.T) {
+func TestDelivery_pauses_failing_endpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(500), status(500), status(500), status(204), status(500), status(204))

@@ -92,7 +92,7 @@ func (fx *fixture) secretOf(node, url string) string {
 
 // TestDelivery_to_a_receiver_of_the_caller is signed neither with the secret of
 // the flow nor with that of another receiver.
-func TestDelivery_to_a_receiver_of_the_caller(t *testing.T) {
+func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
@@ -134,7 +134,7 @@ func TestDelivery_to_a_receiver_of_the_caller(t *testing.T) {
 	})
 }
 
-func TestDeliveryIsSignedAndLogged(t *testing.T) {
+func TestDelivery_is_signed_and_logged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
@@ -158,7 +158,7 @@ func TestDeliveryIsSignedAndLogged(t *testing.T) {
 	})
 }
 
-func TestDeliveryIsTriedAgain(t *testing.T) {
+func TestDelivery_is_retried_with_same_ID(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(500), status(200))
@@ -177,7 +177,7 @@ func TestDeliveryIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestDeliveryRespectsRetryAfter(t *testing.T) {
+func TestDelivery_respects_Retry_After(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", "120")
@@ -192,7 +192,7 @@ func TestDeliveryRespectsRetryAfter(t *testing.T) {
 	}
 }
 
-func TestDeliveryStops(t *testing.T) {
+func TestDelivery_stops_at_410(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter){"at 410": status(410)} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestDeliveryStops(t *testing.T) {
 	}
 }
 
-func TestDeliveryFollowsNoRedirect(t *testing.T) {
+func TestDelivery_follows_no_redirect(t *testing.T) {
 	t.Parallel()
 	elsewhere, hit := receiver(t, status(200))
 	url, got := receiver(t, func(w http.ResponseWriter) {
@@ -225,7 +225,7 @@ func TestDeliveryFollowsNoRedirect(t *testing.T) {
 	}
 }
 
-func TestDeliverySchedule(t *testing.T) {
+func TestDelivery_schedule(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(500))
 	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
@@ -241,7 +241,7 @@ func TestDeliverySchedule(t *testing.T) {
 }
 
 // TestDelivery_names_the_cause wants the log to say what kind of failure it was.
-func TestDelivery_names_the_cause(t *testing.T) {
+func TestDelivery_logs_cause_of_failure(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler()) // by an authority that nobody knows
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -287,7 +287,7 @@ func verifies(t *testing.T, secret string, m message) bool {
 
 // TestDelivery_is_signed_with_both wants the old and the new secret to verify
 // while they overlap, and the new one alone afterwards.
-func TestDelivery_is_signed_with_both(t *testing.T) {
+func TestDelivery_is_signed_with_old_and_new_secret(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
@@ -322,7 +322,7 @@ func signedSendFlow(url string) string {
 
 // TestDelivery_of_a_replaced_credential wants the same of a secret that is a
 // credential.
-func TestDelivery_of_a_replaced_credential(t *testing.T) {
+func TestDelivery_is_signed_with_replaced_credential(t *testing.T) {
 	t.Parallel()
 	const old, fresh = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	url, got := receiver(t, status(204))
@@ -348,7 +348,7 @@ func TestDelivery_of_a_replaced_credential(t *testing.T) {
 }
 
 // TestDelivery_of_a_test is sent once, and again only when somebody asks.
-func TestDelivery_of_a_test(t *testing.T) {
+func TestDelivery_of_test_is_not_retried(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(500), status(200))
 	fx := newFixture(t, sqliteConfig(t), sendFlow(url)).start()
@@ -370,7 +370,7 @@ func TestDelivery_of_a_test(t *testing.T) {
 // TestDelivery_with_a_credential_in_its_URL opens the credential for each
 // attempt, for the host of the URL only. The log shows its name and not its
 // secret, even if the receiver repeats it.
-func TestDelivery_with_a_credential_in_its_URL(t *testing.T) {
+func TestDelivery_fills_credentials_into_URL(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		const secret = "s3cret & more"
@@ -425,7 +425,7 @@ func TestDelivery_with_a_credential_in_its_URL(t *testing.T) {
 }
 
 // TestDelivery_to_a_URL_of_the_caller reads no reference to a credential there.
-func TestDelivery_to_a_URL_of_the_caller(t *testing.T) {
+func TestDelivery_ignores_credentials_in_callers_URL(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.URL.Query().Get("token") }))

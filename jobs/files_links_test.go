@@ -18,7 +18,7 @@ var links = &flow.FileLinks{Base: "https://sluice.test", Key: []byte("secret tha
 
 // TestDeliveryLinksToFiles: what is sent leads to its files in the same bytes
 // on every attempt, and what is kept does not.
-func TestDeliveryLinksToFiles(t *testing.T) {
+func TestDelivery_links_to_files(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		target, got := receiver(t, status(500), status(200))

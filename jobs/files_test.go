@@ -89,7 +89,7 @@ func (fx *fixture) awaitErased(id string) {
 	}
 }
 
-func TestRunWithAFile(t *testing.T) {
+func TestStartRun_with_file(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow).start()
@@ -123,7 +123,7 @@ func TestRunWithAFile(t *testing.T) {
 	})
 }
 
-func TestStartRefusesFiles(t *testing.T) {
+func TestStartRun_rejects_files(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow)
@@ -168,7 +168,7 @@ func TestStartRefusesFiles(t *testing.T) {
 	})
 }
 
-func TestStartWithFilesOfOthers(t *testing.T) {
+func TestStartRun_rejects_files_of_other_keys(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow).start()
@@ -190,7 +190,7 @@ func TestStartWithFilesOfOthers(t *testing.T) {
 }
 
 // The flow's own file is for everybody who may start the flow, and stays.
-func TestStartWithTheFileOfTheFlow(t *testing.T) {
+func TestStartRun_with_default_file_of_flow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow).start()
@@ -219,7 +219,7 @@ func TestStartWithTheFileOfTheFlow(t *testing.T) {
 }
 
 // A rerun needs what its parent gave, also when the parent is erased.
-func TestRerunKeepsFiles(t *testing.T) {
+func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow).start()
@@ -257,7 +257,7 @@ func TestRerunKeepsFiles(t *testing.T) {
 }
 
 // Tidying erases what nobody used, with its content, and what crashes left.
-func TestTidyFiles(t *testing.T) {
+func TestCleanUp_erases_unused_files(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow)

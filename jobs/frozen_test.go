@@ -25,7 +25,7 @@ func (s *holdRunCounter) HoldRun(ctx context.Context, id string, attempt int64) 
 }
 
 // TestFrozenWorkerMakesNoCall asks before an outside call whether it may be made.
-func TestFrozenWorkerMakesNoCall(t *testing.T) {
+func TestFencing_stops_calls_of_frozen_worker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -87,7 +87,7 @@ func (s *stealingStore) FindDelivery(ctx context.Context, id string, attempt int
 	return d, err
 }
 
-func TestFrozenWorkerSendsNoWebhook(t *testing.T) {
+func TestFencing_stops_webhooks_of_frozen_worker(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(204))
 	fx := newFixture(t, dbtest.PostgresConfig(t), sendFlow(url))
@@ -102,7 +102,7 @@ func TestFrozenWorkerSendsNoWebhook(t *testing.T) {
 
 // TestBusyStepIsSavedForOthers has a step work on an answer for a while. Other
 // instances must be able to see that, and that it is over.
-func TestBusyStepIsSavedForOthers(t *testing.T) {
+func TestRecovery_saves_busy_runs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
 	reports := make(chan func(bool), 1)

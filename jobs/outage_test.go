@@ -59,7 +59,7 @@ func readKind(g *gate, reads chan<- struct{}) flow.Kind {
 // TestOutageFailsNoRun stops the database under a step, in each way that a
 // server ends, and starts it again. The step and those who wait for its run must
 // not notice.
-func TestOutageFailsNoRun(t *testing.T) {
+func TestOutage_fails_no_run(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{})
 	cfg := server.Config("outage")
@@ -107,7 +107,7 @@ func TestOutageFailsNoRun(t *testing.T) {
 
 // TestStart_on_full_PostgreSQL starts while others have all connections that
 // the server takes: it must wait for its own rather than end the process.
-func TestStart_on_full_PostgreSQL(t *testing.T) {
+func TestStart_waits_for_database_connection(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, dbtest.PostgresConfig(t), passThroughFlow)
 	fx.newRunnerWith(fx.store, func(cfg *jobs.Config) {

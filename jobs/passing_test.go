@@ -40,7 +40,7 @@ func (f *flakyStore) FindSteps(ctx context.Context, ws, id string) ([]flow.Step,
 	return f.Store.FindSteps(ctx, ws, id)
 }
 
-func TestDeliveryOutlivesAPassingFault(t *testing.T) {
+func TestDelivery_retries_transient_store_errors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, _ := receiver(t, status(204))
@@ -55,7 +55,7 @@ func TestDeliveryOutlivesAPassingFault(t *testing.T) {
 	})
 }
 
-func TestRerunOutlivesAPassingFault(t *testing.T) {
+func TestRerun_retries_transient_store_errors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow)
@@ -69,7 +69,7 @@ func TestRerunOutlivesAPassingFault(t *testing.T) {
 }
 
 // A delivery that is cut by the shutdown is made again, under the same ID.
-func TestDrainReturnsDeliveries(t *testing.T) {
+func TestDrain_returns_deliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, _ := receiver(t, status(204))
@@ -93,7 +93,7 @@ func TestDrainReturnsDeliveries(t *testing.T) {
 
 // The log must not show a secret that the receiver sends back, not even one
 // that is cut in two.
-func TestDeliveryLogHidesSecrets(t *testing.T) {
+func TestDelivery_log_redacts_secrets(t *testing.T) {
 	t.Parallel()
 	pad := make([]byte, 4<<10-3)
 	for i := range pad {

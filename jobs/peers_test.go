@@ -110,7 +110,7 @@ func (w *peerInstance) reader(run *flow.Run) *transcript {
 	return r
 }
 
-func TestTextReachesOtherInstances(t *testing.T) {
+func TestMirror_reaches_all_instances(t *testing.T) {
 	t.Parallel()
 	f := newInstances(t, 3)
 	a, b, c := f[0], f[1].listen(), f[2].listen()
@@ -156,7 +156,7 @@ func (w *peerInstance) awaitForgotten(run *flow.Run) {
 
 // Whoever reads the store and then the text has all text of the steps that the
 // store says are over, as on the instance that works on the run.
-func TestSyncWaitsForTextOfEndedSteps(t *testing.T) {
+func TestSync_waits_for_text_of_ended_steps(t *testing.T) {
 	t.Parallel()
 	f := newInstances(t, 2)
 	a, b := f[0], f[1].listen()
@@ -192,7 +192,7 @@ func TestSyncWaitsForTextOfEndedSteps(t *testing.T) {
 
 // A run that is handed on in mid-stream goes from another instance to the
 // reader's own, and from one to another.
-func TestTextFollowsTheRun(t *testing.T) {
+func TestMirror_follows_run_to_other_instance(t *testing.T) {
 	t.Parallel()
 	f := newInstances(t, 3)
 	a, b, c := f[0], f[1], f[2].listen()
@@ -221,7 +221,7 @@ func TestTextFollowsTheRun(t *testing.T) {
 }
 
 // A connection that breaks is made again, and readers go on where they were.
-func TestTextAfterABreak(t *testing.T) {
+func TestMirror_reconnects(t *testing.T) {
 	t.Parallel()
 	f := newInstances(t, 2)
 	a, b := f[0], f[1].listen()
@@ -246,7 +246,7 @@ func TestTextAfterABreak(t *testing.T) {
 
 // A holder that neither answers nor closes its connections holds up the events
 // of readers elsewhere for a moment only.
-func TestSyncGivesUp(t *testing.T) {
+func TestSync_times_out(t *testing.T) {
 	t.Parallel()
 	f := newInstances(t, 2)
 	a, b := f[0], f[1].listen()

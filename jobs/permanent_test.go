@@ -59,7 +59,7 @@ func (fx *fixture) awaitInternalFailure(run *flow.Run) {
 	}
 }
 
-func TestRunThatCannotBeReadIsGivenUp(t *testing.T) {
+func TestPermanentError_fails_unreadable_run(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow)
@@ -74,7 +74,7 @@ func TestRunThatCannotBeReadIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestRunWhoseStepsCannotBeReadIsGivenUp(t *testing.T) {
+func TestPermanentError_fails_run_with_unreadable_steps(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -92,7 +92,7 @@ func TestRunWhoseStepsCannotBeReadIsGivenUp(t *testing.T) {
 
 // TestRowThatCannotBeScannedCostsNoWorker damages a row so that it cannot even be
 // marked as failed.
-func TestRowThatCannotBeScannedCostsNoWorker(t *testing.T) {
+func TestPermanentError_frees_worker_if_row_cannot_be_scanned(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
 	var damaged *flow.Run
@@ -124,7 +124,7 @@ func (s rejectingStore) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	return s.Store.WriteRun(ctx, w)
 }
 
-func TestRunThatCannotBeRecordedIsGivenUp(t *testing.T) {
+func TestPermanentError_fails_run_that_cannot_be_recorded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow)
@@ -152,7 +152,7 @@ func (s corruptingStore) FindDelivery(ctx context.Context, id string, attempt in
 	return s.Store.FindDelivery(ctx, id, attempt)
 }
 
-func TestDeliveryThatCannotBeReadIsGivenUp(t *testing.T) {
+func TestPermanentError_fails_unreadable_delivery(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(204))
@@ -180,7 +180,7 @@ func (s unavailableStore) LoadRun(context.Context, string, int64) (*flow.Run, []
 	return nil, nil, errTransient
 }
 
-func TestDrainDoesNotWaitForAStoreThatIsAway(t *testing.T) {
+func TestDrain_does_not_wait_for_unavailable_store(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow)

@@ -14,7 +14,7 @@ import (
 // TestCompletionOutlivesDeletedJob deletes the row of a job while River is
 // completing it, as a recovery does that takes over from a frozen instance.
 // River's own completion panics then.
-func TestCompletionOutlivesDeletedJob(t *testing.T) {
+func TestPilot_completes_deleted_job(t *testing.T) {
 	t.Parallel()
 	url, _ := receiver(t, status(204), status(204))
 	fx := newFixture(t, dbtest.PostgresConfig(t), sendFlow(url)).start()
@@ -25,7 +25,7 @@ func TestCompletionOutlivesDeletedJob(t *testing.T) {
 	}
 	defer deletion.Rollback(context.Background())
 	fx.startRun()
-	fx.eventually("a job is being worked on or completed", func() bool {
+	fx.waitUntil("a job is being worked on or completed", func() bool {
 		rows, err := deletion.Query(ctx, `DELETE FROM river_job WHERE state = 'running' RETURNING id`)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestCompletionOutlivesDeletedJob(t *testing.T) {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err == nil && len(ids) > 0
 	})
-	fx.eventually("River waits to complete it", func() bool {
+	fx.waitUntil("River waits to complete it", func() bool {
 		var waiting bool
 		err := fx.store.Pool().QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%river_job%')`).Scan(&waiting)
@@ -43,7 +43,7 @@ func TestCompletionOutlivesDeletedJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	fx.startRun()
-	fx.eventually("all jobs are gone", func() bool {
+	fx.waitUntil("all jobs are gone", func() bool {
 		var left int
 		err := fx.store.Pool().QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
 		return err == nil && left == 0
@@ -51,7 +51,7 @@ func TestCompletionOutlivesDeletedJob(t *testing.T) {
 }
 
 // eventually waits until a condition holds.
-func (fx *fixture) eventually(what string, holds func() bool) {
+func (fx *fixture) waitUntil(what string, holds func() bool) {
 	fx.t.Helper()
 	for late := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(late) {

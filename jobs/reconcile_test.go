@@ -62,7 +62,7 @@ const fetchSQL = "SET state = 'running'"
 // awaitLostFetch loses the answers to fetches until one took a job of the kind.
 func awaitLostFetch(t *testing.T, fx *fixture, proxy *dbtest.Proxy, direct *pgx.Conn, kind string) {
 	t.Helper()
-	fx.eventually("a job was taken by this instance, which was not told", func() bool {
+	fx.waitUntil("a job was taken by this instance, which was not told", func() bool {
 		var taken bool
 		err := direct.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM river_job WHERE state = 'running' AND kind = $1)`, kind).Scan(&taken)
 		return err == nil && taken && proxy.Lost() > 0
@@ -70,14 +70,14 @@ func awaitLostFetch(t *testing.T, fx *fixture, proxy *dbtest.Proxy, direct *pgx.
 	proxy.LoseAnswers(nil)
 }
 
-func TestLostFetchOfRun(t *testing.T) {
+func TestReconcile_returns_run_after_lost_fetch(t *testing.T) {
 	t.Parallel()
 	fx, proxy, direct := behindProxy(t, gatedFlow)
 	run := fx.startRun()
 	<-fx.gate.started
 	proxy.LoseAnswers(dbtest.LosesAnswersTo(fetchSQL))
 	// Handed back, the run waits in the queue's table for any instance.
-	fx.eventually("the run is handed back", func() bool {
+	fx.waitUntil("the run is handed back", func() bool {
 		return fx.store.HandBack(t.Context(), map[string]int64{run.ID: 1}) == nil
 	})
 	awaitLostFetch(t, fx, proxy, direct, flow.JobRun)
@@ -89,7 +89,7 @@ func TestLostFetchOfRun(t *testing.T) {
 	}
 }
 
-func TestLostFetchOfDelivery(t *testing.T) {
+func TestReconcile_returns_delivery_after_lost_fetch(t *testing.T) {
 	t.Parallel()
 	r := newHangingReceiver(t)
 	r.release()
@@ -97,7 +97,7 @@ func TestLostFetchOfDelivery(t *testing.T) {
 	proxy.LoseAnswers(dbtest.LosesAnswersTo(fetchSQL))
 	fx.queueWebhooks("ws_send", r.URL, 1)
 	awaitLostFetch(t, fx, proxy, direct, flow.JobDelivery)
-	fx.eventually("the delivery is delivered", func() bool {
+	fx.waitUntil("the delivery is delivered", func() bool {
 		var state string
 		err := direct.QueryRow(t.Context(), `SELECT state FROM deliveries`).Scan(&state)
 		return err == nil && state == string(flow.DeliveryDelivered)
@@ -109,7 +109,7 @@ func TestLostFetchOfDelivery(t *testing.T) {
 }
 
 // TestLostHandOver loses the answer to the commit that accepts a run.
-func TestLostHandOver(t *testing.T) {
+func TestReconcile_returns_run_after_lost_commit(t *testing.T) {
 	t.Parallel()
 	fx, proxy, direct := behindProxy(t, passThroughFlow)
 	var accepts atomic.Bool
@@ -124,7 +124,7 @@ func TestLostHandOver(t *testing.T) {
 	if err == nil || proxy.Lost() == 0 {
 		t.Fatalf("the start returned %v with %d lost answers", err, proxy.Lost())
 	}
-	fx.eventually("the run has succeeded", func() bool {
+	fx.waitUntil("the run has succeeded", func() bool {
 		var n int
 		err := direct.QueryRow(t.Context(), `SELECT count(*) FROM runs WHERE state = 'succeeded'`).Scan(&n)
 		return err == nil && n == 1
@@ -132,7 +132,7 @@ func TestLostHandOver(t *testing.T) {
 }
 
 // TestWorkThatNobodyHas sets rows as a lost hand-over leaves them.
-func TestWorkThatNobodyHas(t *testing.T) {
+func TestReconcile_returns_run_that_nobody_works_on(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
 		"held in memory by this instance":          `UPDATE runs SET place = 2, attempt = 1, instance_id = (SELECT id FROM instances WHERE workers > 0)`,
@@ -160,7 +160,7 @@ func TestWorkThatNobodyHas(t *testing.T) {
 }
 
 // TestWorkInHandStays compares many times while a run and a delivery are at work.
-func TestWorkInHandStays(t *testing.T) {
+func TestReconcile_keeps_work_in_progress(t *testing.T) {
 	t.Parallel()
 	r := newHangingReceiver(t)
 	fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
@@ -170,9 +170,9 @@ func TestWorkInHandStays(t *testing.T) {
 	run := fx.startRun()
 	<-fx.gate.started
 	fx.queueWebhooks("ws_send", r.URL, 1)
-	fx.eventually("a delivery is at work", func() bool { return r.mostHeld() == 1 })
+	fx.waitUntil("a delivery is at work", func() bool { return r.mostHeld() == 1 })
 	s.enabled.Store(true)
-	fx.eventually("the tables were compared often", func() bool { return s.n.Load() >= 12 })
+	fx.waitUntil("the tables were compared often", func() bool { return s.n.Load() >= 12 })
 	if now := fx.findRun(run); now.Attempt != 1 {
 		t.Errorf("the run was released: attempt %d", now.Attempt)
 	}
@@ -187,7 +187,7 @@ func TestWorkInHandStays(t *testing.T) {
 
 // TestRunThatShouldHaveEnded has a living instance hold runs that it never
 // heard of: the first is past its deadline, and the second is canceled.
-func TestRunThatShouldHaveEnded(t *testing.T) {
+func TestReconcile_ends_overdue_run(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		late func(fx *fixture, run *flow.Run)

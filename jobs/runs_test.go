@@ -13,7 +13,7 @@ import (
 )
 
 // The poll of these queues is an hour: a run that ends was woken by the commit.
-func TestRunBeginsAtTheCommit(t *testing.T) {
+func TestStartRun_wakes_worker_at_commit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -26,7 +26,7 @@ func TestRunBeginsAtTheCommit(t *testing.T) {
 	})
 }
 
-func TestAnswerFromMemoryEqualsTheStore(t *testing.T) {
+func TestStartRun_waits_and_returns_stored_run(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -41,7 +41,7 @@ func TestAnswerFromMemoryEqualsTheStore(t *testing.T) {
 	})
 }
 
-func TestCompletedJobsAreRemoved(t *testing.T) {
+func TestPilot_deletes_completed_jobs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
 	fx.awaitEnd(fx.startRun())
@@ -56,7 +56,7 @@ func TestCompletedJobsAreRemoved(t *testing.T) {
 	}
 }
 
-func TestStartRunRefuses(t *testing.T) {
+func TestStartRun_rejects(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
 	draft := fx.flowID
@@ -87,7 +87,7 @@ func TestStartRunRefuses(t *testing.T) {
 	}
 }
 
-func TestDraftRunKeepsItsDocument(t *testing.T) {
+func TestStartRun_of_draft(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -98,7 +98,7 @@ func TestDraftRunKeepsItsDocument(t *testing.T) {
 	})
 }
 
-func TestIdempotencyOutlivesTheFlow(t *testing.T) {
+func TestStartRun_replays_after_flow_is_archived(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -117,7 +117,7 @@ func TestIdempotencyOutlivesTheFlow(t *testing.T) {
 	})
 }
 
-func TestCancelReachesTheStep(t *testing.T) {
+func TestCancelRun_stops_step(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -135,7 +135,7 @@ func TestCancelReachesTheStep(t *testing.T) {
 }
 
 // A cancel that comes while a worker takes the run must not get lost.
-func TestCancelAtOnce(t *testing.T) {
+func TestCancelRun_right_after_start(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -151,7 +151,7 @@ func TestCancelAtOnce(t *testing.T) {
 	})
 }
 
-func TestDrainHandsBack(t *testing.T) {
+func TestDrain_hands_runs_back(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -174,7 +174,7 @@ func TestDrainHandsBack(t *testing.T) {
 	})
 }
 
-func TestDrainLetsStepsFinish(t *testing.T) {
+func TestDrain_lets_steps_finish(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -216,7 +216,7 @@ func TestDrainLetsStepsFinish(t *testing.T) {
 	})
 }
 
-func TestDrainLetsWaitersGo(t *testing.T) {
+func TestDrain_releases_waiters(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gatedFlow).start()
 	told := make(chan *flow.Run)
@@ -229,7 +229,7 @@ func TestDrainLetsWaitersGo(t *testing.T) {
 	fx.gate.release <- nil
 }
 
-func TestLongBackOffReleasesTheWorker(t *testing.T) {
+func TestRun_releases_worker_during_long_back_off(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, `{"schema":"sluice.flow/v1","name":"Retry","nodes":[
@@ -249,7 +249,7 @@ func TestLongBackOffReleasesTheWorker(t *testing.T) {
 	})
 }
 
-func TestRetentionErases(t *testing.T) {
+func TestCleanUp_erases_expired_runs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		cfg.Retention = time.Hour
@@ -263,7 +263,7 @@ func TestRetentionErases(t *testing.T) {
 	})
 }
 
-func TestDiscardedRunIsErasedAtItsEnd(t *testing.T) {
+func TestCleanUp_erases_discarded_runs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -310,7 +310,7 @@ func (s *suspectsFailStore) TrySuspects(ctx context.Context, runIDs []string) (m
 
 // TestSuspectIsTriedOnceTheStoreAllowsIt: nobody comes for a suspect a second
 // time before the next start.
-func TestSuspectIsTriedOnceTheStoreAllowsIt(t *testing.T) {
+func TestSuspects_are_claimed_despite_store_errors(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
 	suspect := fx.startRun()
@@ -325,7 +325,7 @@ func TestSuspectIsTriedOnceTheStoreAllowsIt(t *testing.T) {
 	}
 }
 
-func TestSuspectIsTriedBesideNormalWork(t *testing.T) {
+func TestSuspects_do_not_block_other_runs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gateOnlyFlow)
 	suspect := fx.startRun(func(s *flow.Start) { s.Given = nil })
@@ -343,7 +343,7 @@ func TestSuspectIsTriedBesideNormalWork(t *testing.T) {
 	}
 }
 
-func TestNextGroupIsTriedAfterTheBound(t *testing.T) {
+func TestSuspects_next_group_starts_after_timeout(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gateOnlyFlow)
 	begin := func() string { return fx.startRun(func(s *flow.Start) { s.Given = nil }).ID }
@@ -369,7 +369,7 @@ func TestNextGroupIsTriedAfterTheBound(t *testing.T) {
 	}
 }
 
-func TestDrainHandsSuspectsBack(t *testing.T) {
+func TestDrain_hands_suspects_back(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gateOnlyFlow)
 	begin := func() *flow.Run { return fx.startRun(func(s *flow.Start) { s.Given = nil }) }
@@ -415,7 +415,7 @@ func (fx *fixture) findRun(run *flow.Run) *flow.Run {
 	return r
 }
 
-func TestPoisonedRunEnds(t *testing.T) {
+func TestSuspects_poisoned_run_fails(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gatedFlow)
 	run, neighbor := fx.startRun(), fx.startRun()
@@ -435,7 +435,7 @@ func TestPoisonedRunEnds(t *testing.T) {
 	}
 }
 
-func TestRerunReusesWhatSucceeded(t *testing.T) {
+func TestRerun_reuses_succeeded_steps(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()

@@ -25,7 +25,7 @@ func verify(t testing.TB, secret, id string, at time.Time, body []byte) error {
 	return wh.Verify(body, h)
 }
 
-func TestSignVerifiesWithTheReferenceLibrary(t *testing.T) {
+func TestSign_verifies_with_reference_library(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"empty": "", "object": `{"answer":"42"}`, "unicode": `{"name":"Zoë 🌊"}`, "newlines": "{\n}\n",
@@ -40,7 +40,7 @@ func TestSignVerifiesWithTheReferenceLibrary(t *testing.T) {
 }
 
 // The example of the standard's own documentation.
-func TestSignKnownMessage(t *testing.T) {
+func TestSign_matches_example_of_standard(t *testing.T) {
 	t.Parallel()
 	got := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
@@ -48,7 +48,7 @@ func TestSignKnownMessage(t *testing.T) {
 	}
 }
 
-func TestSigningKeyOfOtherTexts(t *testing.T) {
+func TestSigningKey_uses_other_text_as_is(t *testing.T) {
 	t.Parallel()
 	if got := string(signingKey("not base64!")); got != "not base64!" {
 		t.Errorf("a plain text signs as %q", got)

@@ -43,7 +43,7 @@ func (fx *fixture) wantStates(run *flow.Run, want string) {
 	}
 }
 
-func TestTrialRunsUntilANode(t *testing.T) {
+func TestDraftRun_until_node(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, twoGatesFlow).start()
@@ -60,7 +60,7 @@ func TestTrialRunsUntilANode(t *testing.T) {
 	})
 }
 
-func TestTrialUsesPins(t *testing.T) {
+func TestDraftRun_uses_pins(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, twoGatesFlow).start()
@@ -88,7 +88,7 @@ func TestTrialUsesPins(t *testing.T) {
 
 // A crash right after the run was accepted, and another in the middle of it,
 // leave what is pinned as it is, although the pin is gone by then.
-func TestTrialSurvivesRestarts(t *testing.T) {
+func TestDraftRun_survives_restarts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, twoGatesFlow)
@@ -117,7 +117,7 @@ func TestTrialSurvivesRestarts(t *testing.T) {
 	})
 }
 
-func TestTrialAgainUsesTheDraft(t *testing.T) {
+func TestRerun_of_draft_run_uses_current_draft(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, twoGatesFlow).start()

@@ -30,7 +30,7 @@ func hasText(text string) func(flow.Delta) bool {
 	return func(d flow.Delta) bool { return d.Text == text }
 }
 
-func TestWatchHearsSteps(t *testing.T) {
+func TestWatchText_returns_text_of_steps(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, gatedFlow).start()
@@ -59,7 +59,7 @@ func TestWatchHearsSteps(t *testing.T) {
 	})
 }
 
-func TestWatchHearsThatAnAttemptIsVoid(t *testing.T) {
+func TestWatchText_resets_text_of_failed_attempt(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), `{"schema":"sluice.flow/v1","name":"Retry","nodes":[
 		{"id":"a","kind":"input","config":{"name":"x"}},
@@ -85,7 +85,7 @@ func TestWatchHearsThatAnAttemptIsVoid(t *testing.T) {
 
 // Text that a step said before a shutdown is void when it is said again by
 // whoever goes on with the run.
-func TestWatchHearsOfARunThatWasHandedBack(t *testing.T) {
+func TestWatchText_continues_after_run_is_handed_back(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gatedFlow).start()
 	run := fx.startRun()

@@ -68,7 +68,7 @@ func wantBuffered(t *testing.T, l *liveRun, texts, size int) {
 	}
 }
 
-func TestTexts(t *testing.T) {
+func TestOutputBuffer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T, h *broker, l *liveRun){
 		"gathers what was not read": func(t *testing.T, h *broker, _ *liveRun) {
@@ -217,7 +217,7 @@ func TestTexts(t *testing.T) {
 }
 
 // Whatever readers do, each of them puts together the whole text.
-func TestTextsReachEveryReader(t *testing.T) {
+func TestOutputBuffer_reaches_every_reader(t *testing.T) {
 	t.Parallel()
 	const tokens, readers = 5_000, 4
 	h := newBroker()

@@ -151,7 +151,7 @@ func sendRequest(t *testing.T, p *Peers, peer flow.Peer, change func(h http.Head
 	return resp.StatusCode
 }
 
-func TestServeRefuses(t *testing.T) {
+func TestServe_rejects(t *testing.T) {
 	t.Parallel()
 	peer := serveHolder(t, streamHello)
 	p, raw := newPeers(t, "reader"), newPeers(t, "reader")
@@ -196,7 +196,7 @@ func TestServeRefuses(t *testing.T) {
 }
 
 // A signature that may be forgotten is one that has expired.
-func TestSeenOutlivesValidity(t *testing.T) {
+func TestReplayCache_outlives_validity(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	set := func(c *Config) { c.Now = func() time.Time { return now } }
@@ -226,7 +226,7 @@ func TestSeenOutlivesValidity(t *testing.T) {
 	}
 }
 
-func TestServeKnowsOnlyTheFleet(t *testing.T) {
+func TestServe_accepts_only_same_master_key(t *testing.T) {
 	t.Parallel()
 	var passed atomic.Bool
 	peer := serveHolder(t, func(ctx context.Context, runID string, send func(flow.PeerText) error) error {
