@@ -10,9 +10,10 @@ import (
 	"sluice/jobs"
 )
 
-// TestSkewedClocks has two instances on machines whose clocks are an hour off in
-// either direction. One accepts a run and makes an attempt at its webhook, which
-// fails; the other one, left alone, makes the next attempt when it is due.
+// TestRunner_with_skewed_clocks has two instances on machines whose clocks are an hour
+// off in opposite directions. One accepts a run and makes the first attempt at its
+// webhook, which fails. After it has stopped, the other one makes the next attempt when
+// that is due.
 func TestRunner_with_skewed_clocks(t *testing.T) {
 	t.Parallel()
 	for name, skew := range map[string]time.Duration{"first instance ahead": time.Hour, "first instance behind": -time.Hour} {

@@ -22,14 +22,14 @@ import (
 	"sluice/jobs"
 )
 
-// manyDeliveries is how many webhooks the tests of bad receivers send. The
-// figure that is promised is reached with
+// manyDeliveries is the number of webhooks that the tests of failing receivers send. The
+// number in the documentation is reached with
 //
-//	go test ./jobs -run TestBadReceiver -deliveries 10000
-var manyDeliveries = flag.Int("deliveries", 100, "webhooks that are sent to a receiver that fails")
+//	go test ./jobs -run TestDelivery_.*_recovers -deliveries 10000
+var manyDeliveries = flag.Int("deliveries", 100, "number of webhooks to send to a failing receiver")
 
-// badReceiver is a server that fails as it is told, and checks what it gets
-// with the reference library.
+// badReceiver is a server that fails on demand and verifies requests with the reference
+// library of Standard Webhooks.
 type badReceiver struct {
 	*httptest.Server
 	verify     *standardwebhooks.Webhook
@@ -37,7 +37,7 @@ type badReceiver struct {
 
 	mu            sync.Mutex
 	attempts      map[string]int
-	delivered     map[string]int // messages that were answered 2xx
+	delivered     map[string]int // by webhook-id: requests answered 2xx
 	badSignatures int
 	requests      int
 }
@@ -69,8 +69,8 @@ func (r *badReceiver) receive(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// fault is a 500, a connection that is reset or, seldom because it takes the
-// whole patience, no answer at all.
+// respondBadly answers 500, resets the connection or, rarely because it takes the whole
+// timeout, does not answer.
 func respondBadly(w http.ResponseWriter, req *http.Request) {
 	switch n := rand.IntN(8); {
 	case n < 4:
@@ -85,22 +85,22 @@ func respondBadly(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// heal ends all faults.
+// recover ends all failures.
 func (r *badReceiver) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shouldFail = nil
 }
 
-// patience is how long an answer may take in these tests instead of 15 s, and
-// perRun how many webhooks one run sends.
+// receiverTimeout is how long an attempt may take in these tests instead of 15 s, and
+// webhooksPerRun how many webhooks one run sends.
 const (
 	receiverTimeout = 500 * time.Millisecond
 	webhooksPerRun  = 50
 )
 
-// flood sends n webhooks to a receiver and waits until all have ended. The
-// schedule has as many attempts as ever, with no pauses between them.
+// sendMany sends n webhooks to a receiver and waits until all have ended. The retry
+// schedule has its usual number of attempts, without pauses between them.
 func sendMany(t *testing.T, cfg db.Config, r *badReceiver, n int) *fixture {
 	t.Helper()
 	fx := newFixture(t, cfg, sendManyFlow(r.URL))
@@ -130,11 +130,12 @@ func sendManyFlow(url string) string {
 	 "edges":[{"from":"a.value","to":"s.value"}]}`, url, webhooksPerRun)
 }
 
-// settled waits until no delivery is pending.
+// awaitDeliveriesEnded waits until no delivery is pending.
 func (fx *fixture) awaitDeliveriesEnded() {
 	fx.t.Helper()
 	pending := flow.DeliveryChoice{WorkspaceID: flow.DefaultWorkspace, States: []flow.DeliveryState{flow.DeliveryPending}, Limit: 1}
-	for late := time.Now().Add(time.Duration(*manyDeliveries)*100*time.Millisecond + time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	timeout := time.Duration(*manyDeliveries)*100*time.Millisecond + time.Minute
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		p, err := fx.store.ListDeliveryRows(context.Background(), pending)
 		if err != nil {
 			fx.t.Fatal(err)
@@ -142,7 +143,7 @@ func (fx *fixture) awaitDeliveriesEnded() {
 		if len(p.Rows) == 0 {
 			return
 		}
-		if time.Now().After(late) {
+		if time.Now().After(deadline) {
 			fx.t.Fatalf("a delivery is still pending: %+v", p.Rows[0])
 		}
 	}
@@ -157,35 +158,35 @@ func (fx *fixture) countFailed() int {
 	return n
 }
 
-// report wants every message that did not fail to have arrived, and every
-// signature to verify.
+// check wants every message that did not fail to have arrived, and every signature to
+// be valid.
 func (r *badReceiver) check(t *testing.T, n, failed int) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	tries := slices.Sorted(func(yield func(int) bool) {
+	attempts := slices.Sorted(func(yield func(int) bool) {
 		for _, a := range r.attempts {
 			if !yield(a) {
 				return
 			}
 		}
 	})
-	twice := 0 // answered, but too late to count: the receiver knows such a message by its ID
+	duplicates := 0 // answered too late to count; the receiver recognizes them by their ID
 	for _, times := range r.delivered {
-		twice += times - 1
+		duplicates += times - 1
 	}
-	t.Logf("%d webhooks, %d requests, up to %d attempts each: %d failed, %d forged, %d came twice", n, r.requests, tries[len(tries)-1], failed, r.badSignatures, twice)
+	t.Logf("%d webhooks, %d requests, up to %d attempts each: %d failed, %d invalid signatures, %d duplicates", n, r.requests, attempts[len(attempts)-1], failed, r.badSignatures, duplicates)
 	if r.badSignatures > 0 {
-		t.Errorf("the reference library refused %d requests", r.badSignatures)
+		t.Errorf("the reference library rejected %d requests", r.badSignatures)
 	}
 	if len(r.delivered) != n-failed {
 		t.Errorf("%d messages were answered, and %d of %d failed", len(r.delivered), failed, n)
 	}
 }
 
-// TestBadReceiver_fails_at_first fails the first k attempts at each message, k
-// from 0 to 8: all of them arrive. The tenth attempt is left for a message whose
-// good answer came too late, as on a busy machine.
+// TestDelivery_retries_until_receiver_recovers fails the first k attempts at each
+// message, k from 0 to 8: all messages arrive. The tenth attempt is left for a message
+// whose good response came too late, as on a busy machine.
 func TestDelivery_retries_until_receiver_recovers(t *testing.T) {
 	t.Parallel()
 	k := map[string]int{}
@@ -203,22 +204,22 @@ func TestDelivery_retries_until_receiver_recovers(t *testing.T) {
 	}
 }
 
-// TestBadReceiver_fails_at_random fails half of all attempts: at least 99.8 %
-// arrive, and the rest once they are sent again to a receiver that is well.
+// TestDelivery_survives_random_failures fails half of all attempts: at least 99.8 % of
+// the messages arrive, and the rest when they are resent to a healthy receiver.
 func TestDelivery_survives_random_failures(t *testing.T) {
 	t.Parallel()
 	r := newBadReceiver(t, func(string, int) bool { return rand.IntN(2) == 0 })
 	fx := sendMany(t, dbtest.SQLiteConfig(t), r, *manyDeliveries)
 	failed := fx.countFailed()
 	r.check(t, *manyDeliveries, failed)
-	// Of few messages, chance may take more: of 200, three or more once in a thousand times.
+	// With few messages more may fail by chance: of 200, three or more in one test of a thousand.
 	if most := max(4, *manyDeliveries*2/1000); failed > most {
 		t.Errorf("%d of %d failed, wanted at most %d", failed, *manyDeliveries, most)
 	}
 	r.recover()
-	again, err := fx.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
-	if err != nil || again != failed {
-		t.Fatalf("%d of %d were sent again, %v", again, failed, err)
+	resent, err := fx.store.RedeliverFailed(context.Background(), flow.FailedChoice{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Asked: fx.clock.now()}, 1_000_000)
+	if err != nil || resent != failed {
+		t.Fatalf("%d of %d were resent, %v", resent, failed, err)
 	}
 	fx.awaitDeliveriesEnded()
 	r.check(t, *manyDeliveries, fx.countFailed())

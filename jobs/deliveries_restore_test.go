@@ -10,8 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// TestDelivery_made_again_after_a_restore has the webhook-id of the first one,
-// of the node and of the run, so that receivers deduplicate.
+// TestDelivery_keeps_ID_after_restore wants a delivery that is created again after a
+// restore to have the same webhook-id, for a node's webhook and for the run's, so that
+// receivers deduplicate it.
 func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(204))
@@ -36,7 +37,7 @@ func TestDelivery_keeps_ID_after_restore(t *testing.T) {
 	if _, err := db.Restore(context.Background(), cfg, backup, false); err != nil {
 		t.Fatal(err)
 	}
-	again := newFixture(t, cfg, passThroughFlow) // another flow: that of the run comes with the backup
+	again := newFixture(t, cfg, passThroughFlow) // publishes another flow; the run's comes with the backup
 	again.flowID = run.FlowID
 	again.start()
 	<-again.gate.started

@@ -15,8 +15,8 @@ import (
 	"sluice/jobs"
 )
 
-// hangingReceiver answers nothing until it is let go, and notes how many
-// requests it held at once.
+// hangingReceiver does not respond until it is released. It records the largest number
+// of requests it held concurrently.
 type hangingReceiver struct {
 	*httptest.Server
 	mu          sync.Mutex
@@ -61,8 +61,8 @@ func (r *hangingReceiver) mostHeld() (most int) {
 	return r.most
 }
 
-// send puts n webhooks of a workspace in line without a run. The flow is made
-// with the first.
+// queueWebhooks queues n webhooks of a workspace without a run. Each call creates a
+// flow, and so an endpoint of its own.
 func (fx *fixture) queueWebhooks(ws string, url string, n int) {
 	fx.t.Helper()
 	ctx := context.Background()
@@ -81,9 +81,8 @@ func (fx *fixture) queueWebhooks(ws string, url string, n int) {
 	}
 }
 
-// TestHangingReceiver_delays_nobody_else queues 400 webhooks to a receiver that
-// holds every request: the webhooks of another workspace all arrive while it
-// still does.
+// TestDelivery_slots_per_endpoint queues 400 webhooks to a receiver that does not
+// respond: meanwhile all webhooks of another workspace arrive.
 func TestDelivery_slots_per_endpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -104,13 +103,13 @@ func TestDelivery_slots_per_endpoint(t *testing.T) {
 		hanging.mu.Lock()
 		defer hanging.mu.Unlock()
 		if hanging.held != flow.EndpointSlots {
-			t.Errorf("%d requests are held: the others did not arrive beside them", hanging.held)
+			t.Errorf("%d requests are held, so the others did not arrive meanwhile", hanging.held)
 		}
 	})
 }
 
-// TestHangingReceivers_of_one_workspace has 100 of them: together they hold a
-// part of the slots.
+// TestDelivery_slots_per_workspace has 100 endpoints that do not respond: together they
+// get only a part of the slots.
 func TestDelivery_slots_per_workspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -118,7 +117,7 @@ func TestDelivery_slots_per_workspace(t *testing.T) {
 		hanging := newHangingReceiver(t)
 		url, got := receiver(t, status(204))
 		fx := newFixture(t, cfg, passThroughFlow).start()
-		for range 100 { // a flow of its own each, so an endpoint of its own
+		for range 100 { // each with its own flow, so its own endpoint
 			fx.queueWebhooks("ws_hanging", hanging.URL, 1)
 		}
 		for range unproven {
@@ -131,7 +130,7 @@ func TestDelivery_slots_per_workspace(t *testing.T) {
 		if most := hanging.mostHeld(); most != unproven {
 			t.Errorf("%d attempts at once, wanted %d", most, unproven)
 		}
-		hanging.release() // all are sent in the end
+		hanging.release() // then all are sent
 		for range 100 - unproven {
 			<-hanging.arrived
 		}
@@ -143,8 +142,8 @@ func TestDelivery_slots_per_workspace(t *testing.T) {
 	})
 }
 
-// TestHangingReceiver_of_many_instances counts the attempts of all instances
-// that share a database.
+// TestDelivery_slots_across_instances wants the limit to count the attempts of all
+// instances on a database.
 func TestDelivery_slots_across_instances(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -172,17 +171,18 @@ func TestDelivery_slots_across_instances(t *testing.T) {
 	})
 }
 
-// TestEndpoint_that_keeps_failing is paused by how often it failed in a row.
+// TestDelivery_pauses_failing_endpoint wants the pause to depend on the number of
+// consecutive failures.
 func TestDelivery_pauses_failing_endpoint(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		url, got := receiver(t, status(500), status(500), status(500), status(204), status(500), status(204))
 		fx := newFixture(t, cfg, sendFlow(url))
-		asked := make(chan int64, 10)
+		pauses := make(chan int64, 10)
 		fx.newRunnerWith(fx.store, func(c *jobs.Config) {
 			c.Pause = func(int64, float64) (time.Duration, bool) { return 0, true }
 			c.EndpointPause = func(failures int64) time.Duration {
-				asked <- failures
+				pauses <- failures
 				return 0
 			}
 		})
@@ -192,11 +192,11 @@ func TestDelivery_pauses_failing_endpoint(t *testing.T) {
 			for range tries {
 				<-got
 			}
-			fx.awaitDeliveriesEnded() // the receiver hears of an attempt before it is recorded
+			fx.awaitDeliveriesEnded() // the receiver gets an attempt before it is recorded
 		}
 		for _, want := range []int64{1, 2, 3, 1} {
-			if failures := <-asked; failures != want {
-				t.Errorf("asked for the pause after %d failures, wanted %d", failures, want)
+			if failures := <-pauses; failures != want {
+				t.Errorf("paused after %d failures, wanted %d", failures, want)
 			}
 		}
 	})

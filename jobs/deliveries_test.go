@@ -21,20 +21,20 @@ import (
 
 func sqliteConfig(t *testing.T) db.Config { t.Helper(); return dbtest.SQLiteConfig(t) }
 
-// message is what a receiver got.
+// message is a request that a receiver got.
 type message struct {
 	header http.Header
 	body   []byte
 }
 
-// receiver answers with the given statuses in turn, the last one for ever.
+// receiver responds with the given answers in turn, and repeats the last one.
 func receiver(t *testing.T, answers ...func(http.ResponseWriter)) (url string, got chan message) {
 	t.Helper()
 	got = make(chan message, 100)
-	var asked atomic.Int64
+	var requests atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		answer := answers[min(int(asked.Add(1)), len(answers))-1]
+		answer := answers[min(int(requests.Add(1)), len(answers))-1]
 		answer(w)
 		got <- message{r.Header, body}
 	}))
@@ -46,7 +46,7 @@ func status(code int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { w.WriteHeader(code) }
 }
 
-// echoing answers with a text and the custom signature that sending sends.
+// echo responds with text and the custom signature that sendFlow sends.
 func echo(text string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { io.WriteString(w, text+"custom") }
 }
@@ -57,26 +57,27 @@ func sendFlow(url string) string {
 	 "edges":[{"from":"a.value","to":"s.value"}]}`, url)
 }
 
-// delivered waits until the log shows the delivery in a state.
-func (fx *fixture) awaitDelivery(state flow.DeliveryState, attempts int) flow.DeliveryRecord {
+// awaitDelivery waits until the only delivery is in a state after a number of
+// attempts.
+func (fx *fixture) awaitDelivery(state flow.DeliveryState, attempts int) (d flow.DeliveryRecord) {
 	fx.t.Helper()
-	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	fx.waitUntil(fmt.Sprintf("a delivery is %s after %d attempts", state, attempts), func() bool {
 		list, err := fx.store.ListDeliveries(context.Background(), flow.DefaultWorkspace, fx.flowID, "", 10)
 		if err != nil {
 			fx.t.Fatal(err)
 		}
-		// The attempts are read after the row, which must be as new as they are.
-		if len(list) == 1 && list[0].State == state && len(list[0].Attempts) == attempts && (list[0].Test() || list[0].Attempt == int64(attempts)) {
-			return list[0]
+		if len(list) != 1 {
+			return false
 		}
-		if time.Now().After(late) {
-			fx.t.Fatalf("wanted one delivery %s after %d attempts, got %+v", state, attempts, list)
-		}
-	}
+		d = list[0]
+		// The attempts are read after the row, so the row must be as new as they are.
+		return d.State == state && len(d.Attempts) == attempts && (d.Test() || d.Attempt == int64(attempts))
+	})
+	return d
 }
 
-// signer is what signs the webhooks of a node with a typed URL; without a URL,
-// those whose URL comes with the run.
+// signer identifies the secret that signs the webhooks of a node with a typed URL, or,
+// without a URL, those whose URL comes with the run.
 func (fx *fixture) signer(node, url string) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Node: node, Host: flow.HostOf(url)}
 }
@@ -90,8 +91,8 @@ func (fx *fixture) secretOf(node, url string) string {
 	return s.Secrets[0].Secret
 }
 
-// TestDelivery_to_a_receiver_of_the_caller is signed neither with the secret of
-// the flow nor with that of another receiver.
+// TestDelivery_secret_depends_on_source_of_URL wants a webhook to a URL of the caller to
+// be signed with neither the flow's secret nor that of another receiver.
 func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -100,14 +101,14 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 		 {"id":"a","kind":"input","config":{"name":"x"}},{"id":"s","kind":"send","config":{"url":%q}}],
 		 "edges":[{"from":"a.value","to":"s.value"},{"from":"a.value","to":"s.url"}]}`, url)).start()
 		ctx := context.Background()
-		ofFlow, err := fx.store.SigningSecret(ctx, flow.DefaultWorkspace, fx.flowID)
+		flowSecret, err := fx.store.SigningSecret(ctx, flow.DefaultWorkspace, fx.flowID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": url} }))
 		m := <-got
-		if !verifies(t, fx.secretOf("s", ""), m) || verifies(t, fx.secretOf("s", url), m) || verifies(t, ofFlow, m) {
-			t.Error("a message to an address of the caller is not signed with the node's secret for these alone")
+		if !verifies(t, fx.secretOf("s", ""), m) || verifies(t, fx.secretOf("s", url), m) || verifies(t, flowSecret, m) {
+			t.Error("a message to a URL of the caller is not signed with the node's secret for such URLs")
 		}
 
 		k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
@@ -115,7 +116,7 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 		if _, err := ring.Create(ctx, flow.Actor{ID: "cli"}, k); err != nil {
 			t.Fatal(err)
 		}
-		ofKey, err := fx.store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, k.ID)
+		keySecret, err := fx.store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, k.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,12 +124,12 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 			s.Key, s.Options.Webhook, s.Given = k, &flow.RunWebhook{URL: url}, map[string]any{"x": url}
 		}
 		run := fx.awaitEnd(fx.startRun(hook))
-		for m = <-got; m.header.Get("Webhook-Id") != flow.DeliveryID(run.ID, "", 0); m = <-got { // that of the node may come first
+		for m = <-got; m.header.Get("Webhook-Id") != flow.DeliveryID(run.ID, "", 0); m = <-got { // the node's may come first
 			if id := m.header.Get("Webhook-Id"); id != flow.DeliveryID(run.ID, "s", 0) {
 				t.Fatalf("an unknown message %s", id)
 			}
 		}
-		if !verifies(t, ofKey, m) || verifies(t, ofFlow, m) {
+		if !verifies(t, keySecret, m) || verifies(t, flowSecret, m) {
 			t.Error("the webhook of a run is not signed with the secret of its key")
 		}
 	})
@@ -172,7 +173,7 @@ func TestDelivery_is_retried_with_same_ID(t *testing.T) {
 			t.Errorf("the second attempt has another ID: %s, %s", a, b)
 		}
 		if d := fx.awaitDelivery(flow.DeliveryDelivered, 2); d.Attempts[0].Error == "" {
-			t.Errorf("the failed attempt says nothing: %+v", d.Attempts)
+			t.Errorf("the failed attempt has no error: %+v", d.Attempts)
 		}
 	})
 }
@@ -240,10 +241,9 @@ func TestDelivery_schedule(t *testing.T) {
 	fx.awaitDelivery(flow.DeliveryFailed, len(want)+1)
 }
 
-// TestDelivery_names_the_cause wants the log to say what kind of failure it was.
 func TestDelivery_logs_cause_of_failure(t *testing.T) {
 	t.Parallel()
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler()) // by an authority that nobody knows
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler()) // with a certificate of an unknown authority
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
@@ -275,7 +275,7 @@ func TestDelivery_logs_cause_of_failure(t *testing.T) {
 	}
 }
 
-// verifies tells whether the reference library takes a message with a secret.
+// verifies reports whether the reference library accepts a message with a secret.
 func verifies(t *testing.T, secret string, m message) bool {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)
@@ -285,8 +285,8 @@ func verifies(t *testing.T, secret string, m message) bool {
 	return wh.VerifyIgnoringTimestamp(m.body, m.header) == nil
 }
 
-// TestDelivery_is_signed_with_both wants the old and the new secret to verify
-// while they overlap, and the new one alone afterwards.
+// TestDelivery_is_signed_with_old_and_new_secret wants both to verify during the grace
+// period of a rotation, and only the new one afterwards.
 func TestDelivery_is_signed_with_old_and_new_secret(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -310,18 +310,17 @@ func TestDelivery_is_signed_with_old_and_new_secret(t *testing.T) {
 		fx.awaitEnd(fx.startRun())
 		m = <-got
 		if verifies(t, old, m) || !verifies(t, fresh, m) {
-			t.Error("the old secret signs after its time, or the new one does not")
+			t.Error("the old secret signs after its grace period, or the new one does not")
 		}
 	})
 }
 
-// signed is a flow that signs with a credential.
+// signedSendFlow is sendFlow with a signing secret that is a credential.
 func signedSendFlow(url string) string {
 	return strings.Replace(sendFlow(url), `"config":{"url"`, `"config":{"secret":{"credential":"hook"},"url"`, 1)
 }
 
-// TestDelivery_of_a_replaced_credential wants the same of a secret that is a
-// credential.
+// TestDelivery_is_signed_with_replaced_credential wants the same of a credential.
 func TestDelivery_is_signed_with_replaced_credential(t *testing.T) {
 	t.Parallel()
 	const old, fresh = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -340,14 +339,14 @@ func TestDelivery_is_signed_with_replaced_credential(t *testing.T) {
 	if m := <-got; !verifies(t, old, m) || !verifies(t, fresh, m) {
 		t.Error("not both secrets sign")
 	}
-	save(old, 0) // lost: back to the old one, and the new one ends at once
+	save(old, 0) // back to the old one, without a grace period for the new one
 	fx.awaitEnd(fx.startRun())
 	if m := <-got; !verifies(t, old, m) || verifies(t, fresh, m) {
-		t.Error("a secret that was to end at once signs, or the present one does not")
+		t.Error("a secret without a grace period signs, or the current one does not")
 	}
 }
 
-// TestDelivery_of_a_test is sent once, and again only when somebody asks.
+// A test is sent once, and again only by a manual resend.
 func TestDelivery_of_test_is_not_retried(t *testing.T) {
 	t.Parallel()
 	url, got := receiver(t, status(500), status(200))
@@ -367,9 +366,9 @@ func TestDelivery_of_test_is_not_retried(t *testing.T) {
 	fx.awaitDelivery(flow.DeliveryDelivered, 2)
 }
 
-// TestDelivery_with_a_credential_in_its_URL opens the credential for each
-// attempt, for the host of the URL only. The log shows its name and not its
-// secret, even if the receiver repeats it.
+// TestDelivery_fills_credentials_into_URL wants the credential to be released in each
+// attempt, and only for the host of the URL. The log shows its name and not its secret,
+// even if the receiver repeats the secret.
 func TestDelivery_fills_credentials_into_URL(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -403,20 +402,16 @@ func TestDelivery_fills_credentials_into_URL(t *testing.T) {
 		if got := <-arrived; got != "/s3cret%20&%20more/in?token=s3cret%20%26%20more" {
 			t.Errorf("sent to %s", got)
 		}
-		for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			d, err := fx.store.ReadDelivery(context.Background(), flow.DefaultWorkspace, refused.ID)
-			if err != nil {
+		var d *flow.DeliveryRecord
+		fx.waitUntil("a second attempt is recorded", func() bool {
+			var err error
+			if d, err = fx.store.ReadDelivery(context.Background(), flow.DefaultWorkspace, refused.ID); err != nil {
 				t.Fatal(err)
 			}
-			if len(d.Attempts) == 2 {
-				if log := string(flow.EncodeJSON(d)); d.URL != address || strings.Contains(log, "s3cret") || !strings.Contains(d.Attempts[1].Response, "You sent "+flow.Redacted) {
-					t.Errorf("the log has %s", log)
-				}
-				break
-			}
-			if time.Now().After(late) {
-				t.Fatalf("wanted a second attempt: %+v", d)
-			}
+			return len(d.Attempts) == 2
+		})
+		if log := string(flow.EncodeJSON(d)); d.URL != address || strings.Contains(log, "s3cret") || !strings.Contains(d.Attempts[1].Response, "You sent "+flow.Redacted) {
+			t.Errorf("the log has %s", log)
 		}
 		if len(arrived) != 0 {
 			t.Error("more than one message arrived")
@@ -424,7 +419,7 @@ func TestDelivery_fills_credentials_into_URL(t *testing.T) {
 	})
 }
 
-// TestDelivery_to_a_URL_of_the_caller reads no reference to a credential there.
+// A URL that comes with the run is data: nothing in it is a reference to a credential.
 func TestDelivery_ignores_credentials_in_callers_URL(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan string, 10)

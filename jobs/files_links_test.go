@@ -13,11 +13,11 @@ import (
 	"sluice/flow"
 )
 
-// links are those of every runner of these tests.
+// links is the configuration of all Runners of these tests.
 var links = &flow.FileLinks{Base: "https://sluice.test", Key: []byte("secret that signs links in tests")}
 
-// TestDeliveryLinksToFiles: what is sent leads to its files in the same bytes
-// on every attempt, and what is kept does not.
+// TestDelivery_links_to_files wants all attempts to send the same bytes, with links to
+// the files, and the stored body to have no links.
 func TestDelivery_links_to_files(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -50,11 +50,11 @@ func TestDelivery_links_to_files(t *testing.T) {
 		for days, want := range map[int]bool{0: true, 6: true, 8: false} {
 			at := fx.clock.now().Add(time.Duration(days) * 24 * time.Hour)
 			if links.Valid(f, u.Query().Get("expires"), u.Query().Get("signature"), at) != want {
-				t.Errorf("after %d days the link holds: %v", days, !want)
+				t.Errorf("after %d days the link is valid: %v", days, !want)
 			}
 		}
 		if d := fx.awaitDelivery(flow.DeliveryDelivered, 2); bytes.Contains(d.Body, []byte("url")) {
-			t.Errorf("a link was kept: %s", d.Body)
+			t.Errorf("a link was stored: %s", d.Body)
 		}
 	})
 }

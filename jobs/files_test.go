@@ -12,14 +12,14 @@ import (
 	"sluice/flow"
 )
 
-// copying takes a picture and gives a copy of it; extra may hold files too.
+// copyFlow copies an image; its input extra may contain files too.
 const copyFlow = `{"schema":"sluice.flow/v1","name":"Copy","nodes":[
  {"id":"a","kind":"input","config":{"name":"x","type":"file","accept":["image/*",".md"]}},
  {"id":"b","kind":"input","config":{"name":"extra","type":"json","default":""}},
  {"id":"c","kind":"copy","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"c.value"},{"from":"c.value","to":"o.value"}]}`
 
-// defaulting copies the file that it has itself.
+// copyFlowWithDefault copies a file that the flow itself holds as a default.
 func copyFlowWithDefault(id string) string {
 	return strings.Replace(copyFlow, `"type":"file","accept":["image/*",".md"]`, `"type":"file","default":{"file":"`+id+`"}`, 1)
 }
@@ -45,7 +45,8 @@ func input(name string, v any) func(*flow.Start) {
 
 func fileRef(id string) map[string]any { return map[string]any{"file": id} }
 
-// refused starts a run and lists its problems as "pointer code".
+// startProblems starts a run that must be rejected and lists its problems as "pointer
+// code".
 func (fx *fixture) startProblems(set ...func(*flow.Start)) string {
 	fx.t.Helper()
 	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{}}
@@ -78,15 +79,10 @@ func (fx *fixture) exists(id string) bool {
 	return err == nil
 }
 
-// gone waits until tidying has erased a file.
+// awaitErased waits until the clean-up has erased a file.
 func (fx *fixture) awaitErased(id string) {
 	fx.t.Helper()
-	for late := time.Now().Add(20 * time.Second); fx.exists(id); {
-		if time.Now().After(late) {
-			fx.t.Fatalf("%s is still there", id)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	fx.waitUntil(id+" is erased", func() bool { return !fx.exists(id) })
 }
 
 func TestStartRun_with_file(t *testing.T) {
@@ -189,7 +185,7 @@ func TestStartRun_rejects_files_of_other_keys(t *testing.T) {
 	})
 }
 
-// The flow's own file is for everybody who may start the flow, and stays.
+// Everybody who may start the flow may use its own file, which outlives the run.
 func TestStartRun_with_default_file_of_flow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -218,7 +214,7 @@ func TestStartRun_with_default_file_of_flow(t *testing.T) {
 	})
 }
 
-// A rerun needs what its parent gave, also when the parent is erased.
+// A rerun needs its parent's input files, even when the parent is erased.
 func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -256,7 +252,7 @@ func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 	})
 }
 
-// Tidying erases what nobody used, with its content, and what crashes left.
+// The clean-up erases unused files with their content.
 func TestCleanUp_erases_unused_files(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -276,23 +272,10 @@ func TestCleanUp_erases_unused_files(t *testing.T) {
 	})
 }
 
-// contentFollows waits until nothing erased is left to be removed.
+// awaitContentRemoved waits until the content of all erased files is removed.
 func (fx *fixture) awaitContentRemoved() {
 	fx.t.Helper()
-	const count = "SELECT count(*) FROM files WHERE erased_at > 0"
-	for late := time.Now().Add(20 * time.Second); ; <-time.After(20 * time.Millisecond) {
-		var left int
-		var err error
-		if pool := fx.store.Pool(); pool != nil {
-			err = pool.QueryRow(context.Background(), count).Scan(&left)
-		} else {
-			err = fx.store.SQLite().QueryRow(count).Scan(&left)
-		}
-		if err != nil || time.Now().After(late) {
-			fx.t.Fatalf("%d erased files are left: %v", left, err)
-		}
-		if left == 0 {
-			return
-		}
-	}
+	fx.waitUntil("the content of erased files is removed", func() bool {
+		return fx.queryInt("SELECT count(*) FROM files WHERE erased_at > 0") == 0
+	})
 }

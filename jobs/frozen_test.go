@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 	"sluice/jobs"
 )
 
-// counting is a store that counts how often it is asked whether a run is held.
+// holdRunCounter counts calls of HoldRun.
 type holdRunCounter struct {
 	*db.Store
 	calls atomic.Int32
@@ -24,14 +25,15 @@ func (s *holdRunCounter) HoldRun(ctx context.Context, id string, attempt int64) 
 	return s.Store.HoldRun(ctx, id, attempt)
 }
 
-// TestFrozenWorkerMakesNoCall asks before an outside call whether it may be made.
+// TestFencing_stops_calls_of_frozen_worker checks the hook that the engine calls before
+// a request to an external service.
 func TestFencing_stops_calls_of_frozen_worker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		timeout time.Duration
 		taken   bool // another instance has taken over
-		asked   bool // the store was asked
+		checks  bool // the store is asked who holds the run
 		want    error
 	}{
 		{"after a recent heartbeat", time.Hour, false, false, nil},
@@ -42,18 +44,18 @@ func TestFencing_stops_calls_of_frozen_worker(t *testing.T) {
 			t.Parallel()
 			fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
 			s := &holdRunCounter{Store: fx.store}
-			ask := make(chan func(context.Context) error, 10)
+			hooks := make(chan func(context.Context) error, 10)
 			fx.newRunnerWith(s, func(cfg *jobs.Config) {
 				cfg.InstanceTimeout = c.timeout
 				cfg.Calls = func(ctx context.Context, before func(context.Context) error, _ func(bool)) context.Context {
-					ask <- before
+					hooks <- before
 					return ctx
 				}
 			})
 			fx.start()
 			run := fx.startRun()
 			<-fx.gate.started
-			before := <-ask
+			before := <-hooks
 			if c.taken {
 				fx.exec(`UPDATE instances SET heartbeat_at = 1`)
 				if _, err := fx.store.Recover(t.Context(), "other"); err != nil {
@@ -61,10 +63,10 @@ func TestFencing_stops_calls_of_frozen_worker(t *testing.T) {
 				}
 			}
 			if err := before(t.Context()); !errors.Is(err, c.want) || err == nil != (c.want == nil) {
-				t.Errorf("asked before a call: %v, want %v", err, c.want)
+				t.Errorf("the hook returned %v, want %v", err, c.want)
 			}
-			if s.calls.Load() > 0 != c.asked {
-				t.Errorf("the store was asked %d times", s.calls.Load())
+			if s.calls.Load() > 0 != c.checks {
+				t.Errorf("HoldRun was called %d times", s.calls.Load())
 			}
 			fx.gate.release <- nil
 			fx.gate.release <- nil
@@ -73,7 +75,7 @@ func TestFencing_stops_calls_of_frozen_worker(t *testing.T) {
 	}
 }
 
-// stealing hands a delivery to another worker right after it was read.
+// stealingStore hands a delivery to another worker right after it was read.
 type stealingStore struct {
 	*db.Store
 	stolen atomic.Bool
@@ -96,12 +98,12 @@ func TestFencing_stops_webhooks_of_frozen_worker(t *testing.T) {
 	fx.awaitEnd(fx.startRun())
 	fx.awaitDelivery(flow.DeliveryDelivered, 1)
 	if len(got) != 1 {
-		t.Errorf("the receiver got %d messages, want that of the worker that took over", len(got))
+		t.Errorf("the receiver got %d messages, want only that of the worker that took over", len(got))
 	}
 }
 
-// TestBusyStepIsSavedForOthers has a step work on an answer for a while. Other
-// instances must be able to see that, and that it is over.
+// TestRecovery_saves_busy_runs has a step process data for a while. Other instances must
+// see that in the database, and that it is over.
 func TestRecovery_saves_busy_runs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
@@ -118,18 +120,9 @@ func TestRecovery_saves_busy_runs(t *testing.T) {
 	working := <-reports
 	for _, busy := range []bool{false, true, false} {
 		working(busy)
-		for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			var saved bool
-			if err := fx.store.Pool().QueryRow(t.Context(), "SELECT busy = 1 FROM runs WHERE id = $1", run.ID).Scan(&saved); err != nil {
-				t.Fatal(err)
-			}
-			if saved == busy {
-				break
-			}
-			if time.Now().After(late) {
-				t.Fatalf("20 s after the step reported %v the row says %v", busy, saved)
-			}
-		}
+		fx.waitUntil(fmt.Sprintf("the run is stored with busy = %v", busy), func() bool {
+			return fx.queryInt("SELECT busy FROM runs") == map[bool]int{true: 1}[busy]
+		})
 	}
 	fx.gate.release <- nil
 	fx.awaitEnd(run)

@@ -15,15 +15,14 @@ import (
 	"sluice/jobs"
 )
 
-// reading has a step that reads a credential and a file after its
-// gate is opened.
+// readFlow has a step that reads a credential and a file after its gate.
 const readFlow = `{"schema":"sluice.flow/v1","name":"Read","nodes":[
  {"id":"a","kind":"input","config":{"name":"x","type":"file"}},
  {"id":"r","kind":"read","config":{"secret":{"credential":"c"}}},
  {"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"r.value"},{"from":"r.value","to":"o.value"}]}`
 
-// reader is a kind that reads and writes everything that the store has for a step.
+// readKind is a kind that reads and writes everything that the store offers to steps.
 func readKind(g *gate, reads chan<- struct{}) flow.Kind {
 	return flow.Kind{
 		Name: "read", Title: "read", Group: "test", Summary: "For tests.", Class: flow.Outside,
@@ -56,9 +55,8 @@ func readKind(g *gate, reads chan<- struct{}) flow.Kind {
 	}
 }
 
-// TestOutageFailsNoRun stops the database under a step, in each way that a
-// server ends, and starts it again. The step and those who wait for its run must
-// not notice.
+// TestOutage_fails_no_run stops the database during a step, in each way that a server
+// ends, and starts it again. The step and those who wait for its run must not notice.
 func TestOutage_fails_no_run(t *testing.T) {
 	t.Parallel()
 	server := dbtest.NewServer(t, dbtest.ServerConfig{})
@@ -79,8 +77,8 @@ func TestOutage_fails_no_run(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		run := fx.startRun(input("x", file.Value()))
 		<-fx.gate.started
-		// A durable write takes those of the run's begin to the disk, which a
-		// server that is killed would lose.
+		// A durable write also syncs the writes of the run's start, which a killed
+		// server would lose.
 		if err := fx.store.SaveCredential(t.Context(), flow.Credential{WorkspaceID: flow.DefaultWorkspace, Name: "c"}, "secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -105,8 +103,8 @@ func TestOutage_fails_no_run(t *testing.T) {
 	}
 }
 
-// TestStart_on_full_PostgreSQL starts while others have all connections that
-// the server takes: it must wait for its own rather than end the process.
+// TestStart_waits_for_database_connection starts while others use all connections that
+// the server allows: the Runner must wait for its own instead of ending the process.
 func TestStart_waits_for_database_connection(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, dbtest.PostgresConfig(t), passThroughFlow)
@@ -122,7 +120,7 @@ func TestStart_waits_for_database_connection(t *testing.T) {
 			return
 		}
 		if !flow.IsUnavailable(err) {
-			t.Fatalf("the start was refused with %v, wanted %s", err, flow.CodeUnavailable)
+			t.Fatalf("the start was rejected with %v, wanted %s", err, flow.CodeUnavailable)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

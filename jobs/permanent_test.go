@@ -10,21 +10,8 @@ import (
 	"sluice/flow"
 )
 
-// exec changes what is stored behind the store's back.
-func (fx *fixture) exec(statement string) {
-	fx.t.Helper()
-	var err error
-	if fx.store.Pool() != nil {
-		_, err = fx.store.Pool().Exec(context.Background(), statement)
-	} else {
-		_, err = fx.store.SQLite().Exec(statement)
-	}
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-}
-
-// wantGivenUp waits until a run has failed as internal and wants workers to go on.
+// wantFailedInternal waits until runs have failed as internal, without leaving open
+// steps, and checks that the workers are free for another run.
 func (fx *fixture) wantFailedInternal(runs ...*flow.Run) {
 	fx.t.Helper()
 	for _, run := range runs {
@@ -42,20 +29,18 @@ func (fx *fixture) wantFailedInternal(runs ...*flow.Run) {
 	}
 }
 
-// endsAsInternal waits for the end of a run that cannot be read before.
+// awaitInternalFailure waits until a run has failed as internal. Until then reading
+// it may fail.
 func (fx *fixture) awaitInternalFailure(run *flow.Run) {
 	fx.t.Helper()
-	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		now, err := fx.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
-		if err == nil && now.State.Ended() {
-			if now.State != flow.RunFailed || now.Error == nil || now.Error.Code != flow.CodeInternal {
-				fx.t.Errorf("the run is %s: %+v", now.State, now.Error)
-			}
-			return
-		}
-		if time.Now().After(late) {
-			fx.t.Fatalf("the run has not ended: %v", err)
-		}
+	var now *flow.Run
+	fx.waitUntil("the run has ended", func() bool {
+		var err error
+		now, err = fx.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
+		return err == nil && now.State.Ended()
+	})
+	if now.State != flow.RunFailed || now.Error == nil || now.Error.Code != flow.CodeInternal {
+		fx.t.Errorf("the run is %s: %+v", now.State, now.Error)
 	}
 }
 
@@ -90,8 +75,8 @@ func TestPermanentError_fails_run_with_unreadable_steps(t *testing.T) {
 	})
 }
 
-// TestRowThatCannotBeScannedCostsNoWorker damages a row so that it cannot even be
-// marked as failed.
+// TestPermanentError_frees_worker_if_row_cannot_be_scanned damages rows so that the
+// runs cannot even be marked as failed.
 func TestPermanentError_frees_worker_if_row_cannot_be_scanned(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
@@ -108,11 +93,11 @@ func TestPermanentError_frees_worker_if_row_cannot_be_scanned(t *testing.T) {
 	}
 	_, err := fx.store.FindRun(t.Context(), damaged.WorkspaceID, "", damaged.ID)
 	if e := flow.AsError(err); err == nil || e.Message == flow.AsError(nil).Message {
-		t.Errorf("reading the damaged run says %v", err)
+		t.Errorf("reading the damaged run returned %v", err)
 	}
 }
 
-// refusing is a store to which nothing of certain steps can be written.
+// rejectingStore fails permanently to record the end of the step g.
 type rejectingStore struct{ *db.Store }
 
 func (s rejectingStore) WriteRun(ctx context.Context, w flow.RunWrite) error {
@@ -136,7 +121,7 @@ func TestPermanentError_fails_run_that_cannot_be_recorded(t *testing.T) {
 	})
 }
 
-// spoiling damages what is stored of a delivery right before it is read.
+// corruptingStore damages the stored data of a delivery right before it is read.
 type corruptingStore struct{ *db.Store }
 
 func (s corruptingStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
@@ -166,7 +151,7 @@ func TestPermanentError_fails_unreadable_delivery(t *testing.T) {
 	})
 }
 
-// away is a store whose runs and deliveries cannot be read for a transient reason.
+// unavailableStore cannot read runs, for a transient reason.
 type unavailableStore struct {
 	*db.Store
 	called chan struct{}
@@ -190,7 +175,7 @@ func TestDrain_does_not_wait_for_unavailable_store(t *testing.T) {
 		fx.start()
 		<-s.called
 		if err := drain(fx.runner, time.Minute); err != nil {
-			t.Errorf("drain: %v", err) // it would have waited out its time
+			t.Errorf("drain: %v", err) // the error of a drain that timed out
 		}
 		fx.newRunner()
 		fx.start()

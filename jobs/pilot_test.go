@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,9 +10,9 @@ import (
 	"sluice/flow"
 )
 
-// TestCompletionOutlivesDeletedJob deletes the row of a job while River is
-// completing it, as a recovery does that takes over from a frozen instance.
-// River's own completion panics then.
+// TestPilot_completes_deleted_job deletes the row of a job while River is completing it,
+// as a recovery does that takes over from a frozen instance. River's own completion
+// would panic.
 func TestPilot_completes_deleted_job(t *testing.T) {
 	t.Parallel()
 	url, _ := receiver(t, status(204), status(204))
@@ -48,14 +47,4 @@ func TestPilot_completes_deleted_job(t *testing.T) {
 		err := fx.store.Pool().QueryRow(ctx, `SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM deliveries WHERE state <> $1)`, string(flow.DeliveryDelivered)).Scan(&left)
 		return err == nil && left == 0
 	})
-}
-
-// eventually waits until a condition holds.
-func (fx *fixture) waitUntil(what string, holds func() bool) {
-	fx.t.Helper()
-	for late := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(late) {
-			fx.t.Fatalf("after 20 s it is not so that %s", what)
-		}
-	}
 }

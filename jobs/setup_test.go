@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// clock is a time that a test sets.
+// clock is a clock that a test sets.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -38,12 +38,12 @@ func (c *clock) advance(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// gate is a kind's work that begins, tells so, passes on what it is given to
-// say, and ends when it is let.
+// gate controls a step of a test: the step reports that it has started, emits the texts
+// it is given, and ends when it is released.
 type gate struct {
-	started chan string
+	started chan string // receives the step's execution key
 	emit    chan string
-	release chan error
+	release chan error // the step's error, or nil
 }
 
 func newGate() *gate {
@@ -64,16 +64,16 @@ func (g *gate) run(ctx context.Context, in *flow.In) (flow.Out, error) {
 	}
 }
 
-// world is a Runner with kinds of its own on a real database.
+// fixture is a Runner with test kinds on a real database, and so one process.
 type fixture struct {
 	t      *testing.T
 	store  *db.Store
 	runner *jobs.Runner
-	clock  *clock // nil if the store has a clock of its own
+	clock  *clock // nil if the store uses a clock of its own
 	gate   *gate
 	kinds  *flow.Registry
 	flowID string
-	poll   time.Duration // of the queue; by default notifications must do
+	poll   time.Duration // interval of the queue; by default an hour, so that only notifications wake it
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.
@@ -82,7 +82,7 @@ func onBoth(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, dbtest.PostgresConfig(t)) })
 }
 
-// open makes a world that is not started; document is published in it.
+// newFixture makes a fixture whose Runner is not started, and publishes document.
 func newFixture(t *testing.T, cfg db.Config, document string) *fixture {
 	t.Helper()
 	fx := &fixture{t: t, clock: &clock{t: time.Now()}}
@@ -92,8 +92,8 @@ func newFixture(t *testing.T, cfg db.Config, document string) *fixture {
 	return fx
 }
 
-// beside is another process on the same database, with a gate of its own. It is
-// not wired yet.
+// secondProcess makes another process on the same database, with its own gate and
+// without a Runner.
 func (fx *fixture) secondProcess(cfg db.Config) *fixture {
 	fx.t.Helper()
 	other := &fixture{t: fx.t, clock: fx.clock, flowID: fx.flowID}
@@ -117,12 +117,13 @@ func (fx *fixture) openStore(cfg db.Config) {
 	fx.store, fx.kinds = store, kinds(fx.gate)
 }
 
+// newRunner replaces the Runner, as a restart of the process does.
 func (fx *fixture) newRunner() { fx.newRunnerOn(fx.store) }
 
-// wireTo makes a Runner on a store that may have faults of its own.
+// newRunnerOn makes a Runner on a store that may inject faults.
 func (fx *fixture) newRunnerOn(store jobs.Store) { fx.newRunnerWith(store, func(*jobs.Config) {}) }
 
-// wireAs makes a Runner that is set up otherwise.
+// newRunnerWith makes a Runner with changes to its configuration.
 func (fx *fixture) newRunnerWith(store jobs.Store, set func(*jobs.Config)) {
 	fx.t.Helper()
 	instance := "test-" + rand.Text()
@@ -158,8 +159,9 @@ func (fx *fixture) start() *fixture {
 	return fx
 }
 
-func drain(r *jobs.Runner, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// drain drains a Runner and aborts steps that run longer than timeout.
+func drain(r *jobs.Runner, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return r.Drain(ctx)
 }
@@ -177,7 +179,7 @@ func (fx *fixture) publish(document string) {
 	fx.flowID = f.ID
 }
 
-// begin starts a run.
+// startRun starts a run of the published flow.
 func (fx *fixture) startRun(set ...func(*flow.Start)) *flow.Run {
 	fx.t.Helper()
 	s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Trigger: flow.TriggerAPI, Given: map[string]any{"x": "hello"}}
@@ -191,18 +193,18 @@ func (fx *fixture) startRun(set ...func(*flow.Start)) *flow.Run {
 	return started.Run
 }
 
-// ended waits for a run's end.
+// awaitEnd waits for the end of a run.
 func (fx *fixture) awaitEnd(run *flow.Run) *flow.Run {
 	fx.t.Helper()
 	return fx.awaitRun(run, func(r *flow.Run) bool { return r.State.Ended() })
 }
 
-// until follows a run until a condition holds.
+// awaitRun waits until a condition holds for a run.
 func (fx *fixture) awaitRun(run *flow.Run, holds func(*flow.Run) bool) *flow.Run {
 	fx.t.Helper()
 	watch := fx.runner.WatchRun(run.ID)
 	defer watch.Stop()
-	late := time.After(20 * time.Second)
+	deadline := time.After(waitTimeout)
 	for {
 		now, err := fx.store.FindRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
 		if err != nil {
@@ -213,15 +215,57 @@ func (fx *fixture) awaitRun(run *flow.Run, holds func(*flow.Run) bool) *flow.Run
 		}
 		select {
 		case <-watch.Changes:
-		case <-time.After(50 * time.Millisecond): // written by somebody whom this runner does not hear
-		case <-late:
-			fx.t.Fatalf("the run is still %s after 20 s: %+v", now.State, now.Error)
+		case <-time.After(50 * time.Millisecond): // written by a process whose notifications this Runner does not receive
+		case <-deadline:
+			fx.t.Fatalf("the run is still %s: %+v", now.State, now.Error)
 		}
 	}
 }
 
-// kinds are an input, an output, a step that waits at the gate, one that copies
-// a file, and one that sends a message.
+// waitTimeout is how long tests wait for what must happen eventually.
+const waitTimeout = 20 * time.Second
+
+// waitUntil waits until a condition holds.
+func (fx *fixture) waitUntil(what string, holds func() bool) {
+	fx.t.Helper()
+	for deadline := time.Now().Add(waitTimeout); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			fx.t.Fatalf("timed out waiting until %s", what)
+		}
+	}
+}
+
+// queryInt returns the single number of a query.
+func (fx *fixture) queryInt(query string) (n int) {
+	fx.t.Helper()
+	var err error
+	if pool := fx.store.Pool(); pool != nil {
+		err = pool.QueryRow(context.Background(), query).Scan(&n)
+	} else {
+		err = fx.store.SQLite().QueryRow(query).Scan(&n)
+	}
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+	return n
+}
+
+// exec changes stored data behind the store's back.
+func (fx *fixture) exec(statement string) {
+	fx.t.Helper()
+	var err error
+	if fx.store.Pool() != nil {
+		_, err = fx.store.Pool().Exec(context.Background(), statement)
+	} else {
+		_, err = fx.store.SQLite().Exec(statement)
+	}
+	if err != nil {
+		fx.t.Fatal(err)
+	}
+}
+
+// kinds are an input, an output, a step that waits at the gate, one that copies a file,
+// and one that sends a webhook.
 func kinds(g *gate) *flow.Registry {
 	value := []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}}
 	pass := func(_ context.Context, in *flow.In) (flow.Out, error) {
@@ -261,7 +305,7 @@ const passThroughFlow = `{"schema":"sluice.flow/v1","name":"Pass","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"a.value","to":"o.value"}]}`
 
-// gateFirst has nothing to record before its gate.
+// gateOnlyFlow records nothing before its gate.
 const gateOnlyFlow = `{"schema":"sluice.flow/v1","name":"Gate","nodes":[
  {"id":"g","kind":"gate","config":{}},{"id":"o","kind":"output","config":{"name":"y"}}],
  "edges":[{"from":"g.value","to":"o.value"}]}`
