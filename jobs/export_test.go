@@ -2,13 +2,13 @@ package jobs
 
 import "context"
 
-// Hear hears of other instances' writes until ctx ends.
+// ListenForTest receives notifications of other instances until ctx ends.
 func (r *Runner) ListenForTest(ctx context.Context) { r.listen(ctx) }
 
-// Watches reports whether this process has state of a run that somebody watches.
+// HasLiveRun reports whether this process watches or works on a run.
 func (r *Runner) HasLiveRun(runID string) bool { return r.broker.find(runID) != nil }
 
-// Relays counts the instances to which a run's text is passed on.
+// RelayCount returns the number of instances to which a run's text is streamed.
 func (r *Runner) RelayCount(runID string) (n int) {
 	l := r.broker.find(runID)
 	l.mu.Lock()
@@ -21,7 +21,7 @@ func (r *Runner) RelayCount(runID string) (n int) {
 	return n
 }
 
-// DropMirror breaks the connection that a run's text comes on.
+// DisconnectMirror ends the connection on which a run's text arrives.
 func (r *Runner) DisconnectMirror(runID string) {
 	l := r.broker.find(runID)
 	l.mu.Lock()
@@ -29,7 +29,7 @@ func (r *Runner) DisconnectMirror(runID string) {
 	l.mirror.disconnect()
 }
 
-// FailStarts makes the first attempts to start the queue's client fail.
+// FailStarts makes the first calls of the River client's Start return errs.
 func (q *Queue) FailStarts(errs ...error) { q.client = &failingClient{q.client, errs} }
 
 type failingClient struct {

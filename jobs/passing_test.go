@@ -11,13 +11,13 @@ import (
 	"sluice/flow"
 )
 
-// flaky is a store whose next calls of a kind fail for a passing reason.
+// flakyStore fails the next calls of some methods for a transient reason.
 type flakyStore struct {
 	*db.Store
-	find, record, steps atomic.Int32
+	find, record, steps atomic.Int32 // number of calls to fail
 }
 
-var errTransient = errors.New("the database is away for a moment")
+var errTransient = errors.New("the database is unavailable")
 
 func (f *flakyStore) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	if f.find.Add(-1) >= 0 {
@@ -68,7 +68,7 @@ func TestRerun_retries_transient_store_errors(t *testing.T) {
 	})
 }
 
-// A delivery that is cut by the shutdown is made again, under the same ID.
+// An attempt that the shutdown interrupts is repeated under the same ID.
 func TestDrain_returns_deliveries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -91,8 +91,8 @@ func TestDrain_returns_deliveries(t *testing.T) {
 	})
 }
 
-// The log must not show a secret that the receiver sends back, not even one
-// that is cut in two.
+// The log must not show a secret that the receiver sends back, not even one that the
+// limit of the log cuts in two.
 func TestDelivery_log_redacts_secrets(t *testing.T) {
 	t.Parallel()
 	pad := make([]byte, 4<<10-3)

@@ -15,72 +15,71 @@ import (
 	"sluice/jobs/peers"
 )
 
-// instance is one of several on a database, with an address for the others.
+// peerInstance is one of several instances on a database that have connections to each
+// other.
 type peerInstance struct {
 	*fixture
 	peers *peers.Peers
 }
 
-// fleet makes instances that are wired to each other; the first one is alone in
-// working on runs until others are started.
+// newInstances makes n connected instances. The first is started and works on runs;
+// the others only receive its notifications.
 func newInstances(t *testing.T, n int) []*peerInstance {
 	t.Helper()
 	cfg := dbtest.PostgresConfig(t)
-	var list []*peerInstance
-	for i := range n {
-		w := &peerInstance{}
-		if i == 0 {
-			w.fixture = newFixture(t, cfg, gatedFlow)
-		} else {
-			w.fixture = list[0].secondProcess(cfg)
-		}
-		w.newPeerRunner()
-		list = append(list, w)
+	first := &peerInstance{fixture: newFixture(t, cfg, gatedFlow)}
+	first.newPeerRunner()
+	list := []*peerInstance{first}
+	for range n - 1 {
+		in := &peerInstance{fixture: first.secondProcess(cfg)}
+		in.newPeerRunner()
+		list = append(list, in.listen())
 	}
+	first.start()
 	return list
 }
 
-// connect wires a Runner that has connections to other instances.
-func (w *peerInstance) newPeerRunner() {
-	w.t.Helper()
-	key, err := w.store.PeerKey()
+// newPeerRunner makes a Runner that has connections to other instances.
+func (in *peerInstance) newPeerRunner() {
+	in.t.Helper()
+	key, err := in.store.PeerKey()
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	name := "test-" + rand.Text()
-	if w.peers, err = peers.New(peers.Config{Instance: name, Key: key, Now: w.store.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
-		w.t.Fatal(err)
+	id := "test-" + rand.Text()
+	if in.peers, err = peers.New(peers.Config{Instance: id, Key: key, Now: in.store.Now, Log: slog.New(slog.DiscardHandler)}); err != nil {
+		in.t.Fatal(err)
 	}
 	l, err := peers.Listen("127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		in.t.Fatal(err)
 	}
-	w.t.Cleanup(w.peers.Close)
-	w.store.PeerAddr = l.Addr().String()
-	w.newRunnerWith(w.store, func(cfg *jobs.Config) { cfg.Instance, cfg.Follow = name, w.peers.Follow })
-	w.peers.Serve(l, w.runner.StreamText, func(err error) { w.t.Error(err) })
+	in.t.Cleanup(in.peers.Close)
+	in.store.PeerAddr = l.Addr().String()
+	in.newRunnerWith(in.store, func(cfg *jobs.Config) { cfg.Instance, cfg.Follow = id, in.peers.Follow })
+	in.peers.Serve(l, in.runner.StreamText, func(err error) { in.t.Error(err) })
 }
 
-// hearing lets a Runner hear of others' writes without working on runs.
-func (w *peerInstance) listen() *peerInstance {
+// listen lets the Runner receive notifications without working on runs.
+func (in *peerInstance) listen() *peerInstance {
 	ctx, stop := context.WithCancel(context.Background())
-	var over sync.WaitGroup
-	over.Go(func() { w.runner.ListenForTest(ctx) })
-	w.t.Cleanup(func() { stop(); over.Wait() })
-	return w
+	var listening sync.WaitGroup
+	listening.Go(func() { in.runner.ListenForTest(ctx) })
+	in.t.Cleanup(func() { stop(); listening.Wait() })
+	return in
 }
 
-// transcript puts together what a reader is told of the node g.
+// transcript collects the text of the node g as a reader sees it.
 type transcript struct {
 	watch flow.Watch
 	text  strings.Builder
 	last  flow.Delta
 }
 
-// until reads on until the text is want.
+// awaitText reads until the text is want.
 func (r *transcript) awaitText(t *testing.T, want string) {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	deadline := time.After(waitTimeout)
 	for {
 		r.read()
 		if r.text.String() == want {
@@ -88,10 +87,16 @@ func (r *transcript) awaitText(t *testing.T, want string) {
 		}
 		select {
 		case <-r.watch.Texts:
-		case <-late:
-			t.Fatalf("after 20 s the text is %q, wanted %q", &r.text, want)
+		case <-deadline:
+			t.Fatalf("timed out with the text %q, wanted %q", &r.text, want)
 		}
 	}
+}
+
+// sync reads what belongs to a run and steps that were read from the store.
+func (r *transcript) sync(ctx context.Context, run *flow.Run, steps []flow.Step) {
+	r.watch.Sync(ctx, run, steps)
+	r.read()
 }
 
 func (r *transcript) read() {
@@ -104,39 +109,57 @@ func (r *transcript) read() {
 	}
 }
 
-func (w *peerInstance) reader(run *flow.Run) *transcript {
-	r := &transcript{watch: w.runner.WatchText(run.ID)}
-	w.t.Cleanup(r.watch.Stop)
+func (in *peerInstance) reader(run *flow.Run) *transcript {
+	r := &transcript{watch: in.runner.WatchText(run.ID)}
+	in.t.Cleanup(r.watch.Stop)
 	return r
+}
+
+// awaitForgotten waits until an instance has no state of a run any more.
+func (in *peerInstance) awaitForgotten(run *flow.Run) {
+	in.t.Helper()
+	in.waitUntil("the instance forgets the run", func() bool { return !in.runner.HasLiveRun(run.ID) })
+}
+
+// emitFirst starts a run on the first instance and emits text that the readers on
+// other instances get.
+func emitFirst(t *testing.T, first *peerInstance, text string, others ...*peerInstance) (run *flow.Run, readers []*transcript) {
+	t.Helper()
+	run = first.startRun()
+	for _, in := range others {
+		readers = append(readers, in.reader(run))
+	}
+	<-first.gate.started
+	first.gate.emit <- text
+	for _, r := range readers {
+		r.awaitText(t, text)
+	}
+	return run, readers
 }
 
 func TestMirror_reaches_all_instances(t *testing.T) {
 	t.Parallel()
-	f := newInstances(t, 3)
-	a, b, c := f[0], f[1].listen(), f[2].listen()
-	a.start()
-	run := a.startRun()
-	early := b.reader(run)
-	<-a.gate.started
-	a.gate.emit <- "one "
-	early.awaitText(t, "one ")
+	list := newInstances(t, 3)
+	a, b, c := list[0], list[1], list[2]
+	run, readers := emitFirst(t, a, "one ", b)
 	late := b.reader(run)
 	late.awaitText(t, "one ")
 	if !late.last.Reset {
-		t.Errorf("who comes late hears %+v", late.last)
+		t.Errorf("a reader that joins late got %+v", late.last)
 	}
 	third := c.reader(run)
 	third.awaitText(t, "one ")
+	readers = append(readers, late, third)
 	a.gate.emit <- "two"
-	for _, r := range []*transcript{early, late, third} {
+	for _, r := range readers {
 		r.awaitText(t, "one two")
 	}
 	if n := a.runner.RelayCount(run.ID); n != 2 {
-		t.Errorf("%d connections carry the text, wanted one for each instance", n)
+		t.Errorf("%d streams carry the text, wanted one for each instance", n)
 	}
 	a.gate.release <- nil
 	a.awaitEnd(run)
-	for _, r := range []*transcript{early, late, third} {
+	for _, r := range readers {
 		r.awaitText(t, "one two")
 		r.watch.Stop()
 	}
@@ -144,99 +167,72 @@ func TestMirror_reaches_all_instances(t *testing.T) {
 	a.awaitForgotten(run)
 }
 
-// forgets waits until an instance has no state of a run any more.
-func (w *peerInstance) awaitForgotten(run *flow.Run) {
-	w.t.Helper()
-	for late := time.Now().Add(20 * time.Second); w.runner.HasLiveRun(run.ID); time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			w.t.Fatal("an instance remembers the text of a run that is over")
-		}
-	}
-}
-
-// Whoever reads the store and then the text has all text of the steps that the
-// store says are over, as on the instance that works on the run.
+// A reader that reads the store and then the text has all text of the steps that
+// the store says have ended, as on the instance that works on the run.
 func TestSync_waits_for_text_of_ended_steps(t *testing.T) {
 	t.Parallel()
-	f := newInstances(t, 2)
-	a, b := f[0], f[1].listen()
-	a.start()
+	list := newInstances(t, 2)
+	a, b := list[0], list[1]
 	for range 20 {
-		run := a.startRun()
-		r := b.reader(run)
-		<-a.gate.started
-		a.gate.emit <- "almost "
-		r.awaitText(t, "almost ")
+		run, readers := emitFirst(t, a, "almost ", b)
+		r := readers[0]
 		a.gate.emit <- "all of it"
 		a.gate.release <- nil
 		for ended := false; !ended; {
 			<-r.watch.Changes
-			now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := b.findRun(run)
 			steps, err := b.store.FindSteps(t.Context(), run.WorkspaceID, run.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.watch.Sync(t.Context(), now, steps)
-			r.read()
+			r.sync(t.Context(), now, steps)
 			ended = now.State.Ended()
 		}
 		if r.text.String() != "almost all of it" {
-			t.Fatalf("with the end of the run the text is %q", &r.text)
+			t.Fatalf("at the end of the run the text is %q", &r.text)
 		}
 		r.watch.Stop()
 	}
 }
 
-// A run that is handed on in mid-stream goes from another instance to the
-// reader's own, and from one to another.
+// A run that is handed back in the middle of its text moves to one reader's own
+// instance and, for the other reader, from one instance to another.
 func TestMirror_follows_run_to_other_instance(t *testing.T) {
 	t.Parallel()
-	f := newInstances(t, 3)
-	a, b, c := f[0], f[1], f[2].listen()
-	a.start()
-	run := a.startRun()
-	here, there := b.listen().reader(run), c.reader(run)
-	<-a.gate.started
-	a.gate.emit <- "cut off"
-	here.awaitText(t, "cut off")
-	there.awaitText(t, "cut off")
+	list := newInstances(t, 3)
+	a, b, c := list[0], list[1], list[2]
+	run, readers := emitFirst(t, a, "interrupted", b, c)
 	if err := drain(a.runner, 50*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	b.start()
 	<-b.gate.started
 	b.gate.emit <- "again"
-	here.awaitText(t, "again")
-	there.awaitText(t, "again")
-	if here.last.Attempt != 2 || there.last.Attempt != 2 {
-		t.Errorf("the new attempt says %+v here, %+v there", here.last, there.last)
+	for _, r := range readers {
+		if r.awaitText(t, "again"); r.last.Attempt != 2 {
+			t.Errorf("the text of the new attempt came as %+v", r.last)
+		}
 	}
 	b.gate.release <- nil
 	b.awaitEnd(run)
-	here.awaitText(t, "again")
-	there.awaitText(t, "again")
+	for _, r := range readers {
+		r.awaitText(t, "again")
+	}
 }
 
-// A connection that breaks is made again, and readers go on where they were.
+// A lost connection is replaced, and readers continue at their positions.
 func TestMirror_reconnects(t *testing.T) {
 	t.Parallel()
-	f := newInstances(t, 2)
-	a, b := f[0], f[1].listen()
-	a.start()
-	run := a.startRun()
-	r := b.reader(run)
-	<-a.gate.started
-	a.gate.emit <- "one "
-	r.awaitText(t, "one ")
+	list := newInstances(t, 2)
+	a, b := list[0], list[1]
+	run, readers := emitFirst(t, a, "one ", b)
+	r := readers[0]
 	r.last = flow.Delta{}
 	b.runner.DisconnectMirror(run.ID)
 	a.gate.emit <- "two "
 	r.awaitText(t, "one two ")
 	if r.last.Reset {
-		t.Error("text was told twice after a break")
+		t.Error("text was repeated after the connection was lost")
 	}
 	late := b.reader(run)
 	late.awaitText(t, "one two ")
@@ -244,23 +240,16 @@ func TestMirror_reconnects(t *testing.T) {
 	a.awaitEnd(run)
 }
 
-// A holder that neither answers nor closes its connections holds up the events
-// of readers elsewhere for a moment only.
+// An instance that neither answers nor closes its connections delays the events of
+// readers elsewhere only for a moment.
 func TestSync_times_out(t *testing.T) {
 	t.Parallel()
-	f := newInstances(t, 2)
-	a, b := f[0], f[1].listen()
-	a.start()
-	run := a.startRun()
-	r := b.reader(run)
-	<-a.gate.started
-	a.gate.emit <- "some"
-	r.awaitText(t, "some")
-	now, err := b.store.FindRun(t.Context(), run.WorkspaceID, run.FlowID, run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now.Seq += 100 // recorded by somebody of whom a does not know
+	list := newInstances(t, 2)
+	a, b := list[0], list[1]
+	run, readers := emitFirst(t, a, "some", b)
+	r := readers[0]
+	now := b.findRun(run)
+	now.Seq += 100 // an event that a never learns of
 	r.watch.Sync(t.Context(), now, nil)
 	r.watch.Sync(t.Context(), now, nil)
 	a.gate.emit <- " more"

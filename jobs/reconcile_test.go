@@ -16,8 +16,8 @@ import (
 	"sluice/jobs"
 )
 
-// looks is a store that counts comparisons of the tables with what is in hand,
-// once it is let.
+// holdsCounter counts comparisons of the tables with the work in progress, once it is
+// enabled. Before that it reports no holds.
 type holdsCounter struct {
 	*db.Store
 	enabled atomic.Bool
@@ -33,11 +33,10 @@ func (s *holdsCounter) ListHolds(ctx context.Context, instance string) ([]flow.H
 	return list, err
 }
 
-// often makes a Runner compare often.
 func reconcileOften(cfg *jobs.Config) { cfg.Reconcile = 30 * time.Millisecond }
 
-// behindProxy opens a started world whose connections go through a proxy, and a
-// connection that does not.
+// behindProxy makes a started fixture whose database connections go through a proxy, and
+// a connection that does not.
 func behindProxy(t *testing.T, document string) (*fixture, *dbtest.Proxy, *pgx.Conn) {
 	t.Helper()
 	cfg := dbtest.PostgresConfig(t)
@@ -59,10 +58,11 @@ func behindProxy(t *testing.T, document string) (*fixture, *dbtest.Proxy, *pgx.C
 
 const fetchSQL = "SET state = 'running'"
 
-// awaitLostFetch loses the answers to fetches until one took a job of the kind.
+// awaitLostFetch loses the answers to fetches until one of them has fetched a job of the
+// kind.
 func awaitLostFetch(t *testing.T, fx *fixture, proxy *dbtest.Proxy, direct *pgx.Conn, kind string) {
 	t.Helper()
-	fx.waitUntil("a job was taken by this instance, which was not told", func() bool {
+	fx.waitUntil("a job was fetched by this instance, which did not get the answer", func() bool {
 		var taken bool
 		err := direct.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM river_job WHERE state = 'running' AND kind = $1)`, kind).Scan(&taken)
 		return err == nil && taken && proxy.Lost() > 0
@@ -108,7 +108,7 @@ func TestReconcile_returns_delivery_after_lost_fetch(t *testing.T) {
 	}
 }
 
-// TestLostHandOver loses the answer to the commit that accepts a run.
+// The answer to the commit that accepts a run is lost.
 func TestReconcile_returns_run_after_lost_commit(t *testing.T) {
 	t.Parallel()
 	fx, proxy, direct := behindProxy(t, passThroughFlow)
@@ -131,14 +131,15 @@ func TestReconcile_returns_run_after_lost_commit(t *testing.T) {
 	})
 }
 
-// TestWorkThatNobodyHas sets rows as a lost hand-over leaves them.
+// TestReconcile_returns_run_that_nobody_works_on sets rows to what a lost hand-over
+// leaves.
 func TestReconcile_returns_run_that_nobody_works_on(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
-		"held in memory by this instance":          `UPDATE runs SET place = 2, attempt = 1, instance_id = (SELECT id FROM instances WHERE workers > 0)`,
-		"held by nobody":                           `UPDATE runs SET place = 2, attempt = 1, instance_id = ''`,
-		"held by nobody, with a stale job":         `WITH j AS (INSERT INTO river_job (kind, args, queue, max_attempts, state, attempted_by) SELECT 'run', json_build_object('id', id, 'attempt', 1), 'other', 1, 'running', ARRAY['dead'] FROM runs) UPDATE runs SET place = 2, attempt = 2, instance_id = ''`,
-		"fetched by an instance that is forgotten": `WITH j AS (INSERT INTO river_job (kind, args, queue, max_attempts, state, attempted_by) SELECT 'run', json_build_object('id', id, 'attempt', 1), 'runs', 1, 'running', ARRAY['dead'] FROM runs) UPDATE runs SET place = 2, attempt = 1, instance_id = ''`,
+		"held in memory by this instance":      `UPDATE runs SET place = 2, attempt = 1, instance_id = (SELECT id FROM instances WHERE workers > 0)`,
+		"held by nobody":                       `UPDATE runs SET place = 2, attempt = 1, instance_id = ''`,
+		"held by nobody, with a stale job":     `WITH j AS (INSERT INTO river_job (kind, args, queue, max_attempts, state, attempted_by) SELECT 'run', json_build_object('id', id, 'attempt', 1), 'other', 1, 'running', ARRAY['dead'] FROM runs) UPDATE runs SET place = 2, attempt = 2, instance_id = ''`,
+		"fetched by an instance without a row": `WITH j AS (INSERT INTO river_job (kind, args, queue, max_attempts, state, attempted_by) SELECT 'run', json_build_object('id', id, 'attempt', 1), 'runs', 1, 'running', ARRAY['dead'] FROM runs) UPDATE runs SET place = 2, attempt = 1, instance_id = ''`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +160,8 @@ func TestReconcile_returns_run_that_nobody_works_on(t *testing.T) {
 	}
 }
 
-// TestWorkInHandStays compares many times while a run and a delivery are at work.
+// TestReconcile_keeps_work_in_progress compares many times while a run and a delivery are
+// at work.
 func TestReconcile_keeps_work_in_progress(t *testing.T) {
 	t.Parallel()
 	r := newHangingReceiver(t)
@@ -185,8 +187,8 @@ func TestReconcile_keeps_work_in_progress(t *testing.T) {
 	fx.awaitEnd(run)
 }
 
-// TestRunThatShouldHaveEnded has a living instance hold runs that it never
-// heard of: the first is past its deadline, and the second is canceled.
+// TestReconcile_ends_overdue_run has a live instance hold runs that it never learned of:
+// one is past its deadline, the other is canceled.
 func TestReconcile_ends_overdue_run(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -209,8 +211,8 @@ func TestReconcile_ends_overdue_run(t *testing.T) {
 			<-fx.gate.started
 			fx.awaitRun(run, func(r *flow.Run) bool { return r.State == flow.RunRunning && !r.DeadlineAt.IsZero() })
 			holder := fx.runner
-			fx.exec(`UPDATE runs SET instance_id = 'deaf'`)
-			fx.exec(`INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES ('deaf', 1, 1, 9000000000000000)`)
+			fx.exec(`UPDATE runs SET instance_id = 'unaware'`)
+			fx.exec(`INSERT INTO instances (id, workers, started_at, heartbeat_at) VALUES ('unaware', 1, 1, 9000000000000000)`)
 			fx.newRunnerWith(fx.store, reconcileOften)
 			fx.start()
 			c.late(fx, run)
@@ -218,7 +220,7 @@ func TestReconcile_ends_overdue_run(t *testing.T) {
 				t.Errorf("the run is %s: %v", got.State, got.Error)
 			}
 			if err := drain(holder, 100*time.Millisecond); err != nil && fx.findRun(run).State != c.want {
-				t.Error("the late answer of the first holder was recorded")
+				t.Error("the late result of the first holder was recorded")
 			}
 		})
 	}
