@@ -12,7 +12,7 @@ import (
 	"sluice/jobs"
 )
 
-// The poll of these queues is an hour: a run that ends was woken by the commit.
+// The queue polls only every hour here, so a run that ends was woken by the commit.
 func TestStartRun_wakes_worker_at_commit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -30,13 +30,13 @@ func TestStartRun_waits_and_returns_stored_run(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
-		told := fx.startRun(func(s *flow.Start) { s.Wait = 20 * time.Second })
-		kept := fx.awaitEnd(told)
-		if a, b := told.ExpiresAt, kept.ExpiresAt; !a.Equal(b) {
-			t.Errorf("expires at %s in the answer, %s in the store", a, b)
+		returned := fx.startRun(func(s *flow.Start) { s.Wait = 20 * time.Second })
+		stored := fx.awaitEnd(returned)
+		if a, b := returned.ExpiresAt, stored.ExpiresAt; !a.Equal(b) {
+			t.Errorf("expires at %s as returned, %s as stored", a, b)
 		}
-		if !told.EndedAt.Equal(kept.EndedAt) || !told.StartedAt.Equal(kept.StartedAt) || told.Seq != kept.Seq {
-			t.Errorf("told %+v, kept %+v", told, kept)
+		if !returned.EndedAt.Equal(stored.EndedAt) || !returned.StartedAt.Equal(stored.StartedAt) || returned.Seq != stored.Seq {
+			t.Errorf("returned %+v, stored %+v", returned, stored)
 		}
 	})
 }
@@ -45,21 +45,15 @@ func TestPilot_deletes_completed_jobs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
 	fx.awaitEnd(fx.startRun())
-	deadline := time.Now().Add(20 * time.Second)
-	for left := -1; left != 0; {
-		if err := fx.store.SQLite().QueryRow(`SELECT count(*) FROM river_job WHERE kind IN ('run', 'delivery')`).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d jobs are left", left)
-		}
-	}
+	fx.waitUntil("no job is left", func() bool {
+		return fx.queryInt(`SELECT count(*) FROM river_job WHERE kind IN ('run', 'delivery')`) == 0
+	})
 }
 
 func TestStartRun_rejects(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
-	draft := fx.flowID
+	published := fx.flowID
 	library := &flow.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
 	unpublished, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(passThroughFlow))
 	if err != nil {
@@ -70,11 +64,11 @@ func TestStartRun_rejects(t *testing.T) {
 		set    func(*flow.Start)
 		want   flow.Code
 	}{
-		"an unknown flow":          {"flow_unknown", func(*flow.Start) {}, flow.CodeNotFound},
-		"a flow never published":   {unpublished.ID, func(*flow.Start) {}, flow.CodeNotPublished},
-		"a version that never was": {draft, func(s *flow.Start) { s.Options.Version = 7 }, flow.CodeInputInvalid},
-		"a missing input":          {draft, func(s *flow.Start) { s.Given = nil }, flow.CodeInputInvalid},
-		"another workspace":        {draft, func(s *flow.Start) { s.WorkspaceID = "ws_other" }, flow.CodeNotFound},
+		"unknown flow":      {"flow_unknown", func(*flow.Start) {}, flow.CodeNotFound},
+		"unpublished flow":  {unpublished.ID, func(*flow.Start) {}, flow.CodeNotPublished},
+		"unknown version":   {published, func(s *flow.Start) { s.Options.Version = 7 }, flow.CodeInputInvalid},
+		"missing input":     {published, func(s *flow.Start) { s.Given = nil }, flow.CodeInputInvalid},
+		"another workspace": {published, func(s *flow.Start) { s.WorkspaceID = "ws_other" }, flow.CodeNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: c.flowID, Given: map[string]any{"x": "hello"}}
@@ -134,7 +128,7 @@ func TestCancelRun_stops_step(t *testing.T) {
 	})
 }
 
-// A cancel that comes while a worker takes the run must not get lost.
+// A cancellation must not get lost while a worker claims the run.
 func TestCancelRun_right_after_start(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -169,7 +163,7 @@ func TestDrain_hands_runs_back(t *testing.T) {
 		<-fx.gate.started
 		fx.gate.release <- nil
 		if end := fx.awaitEnd(run); end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
-			t.Errorf("went on to %s with %v", end.State, end.Outputs)
+			t.Errorf("continued, the run is %s with %v", end.State, end.Outputs)
 		}
 	})
 }
@@ -200,7 +194,7 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 		}
 		for _, s := range steps {
 			if s.Node == "g" && s.State != flow.StepSucceeded {
-				t.Errorf("the step that was let finish is %s", s.State)
+				t.Errorf("the step that was running is %s", s.State)
 			}
 		}
 		if started.Run == nil {
@@ -211,7 +205,7 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 		<-fx.gate.started
 		fx.gate.release <- nil
 		if end := fx.awaitEnd(started.Run); end.Outputs["y"] != "late" {
-			t.Errorf("what was accepted while draining is %s with %v", end.State, end.Outputs)
+			t.Errorf("the run accepted while draining is %s with %v", end.State, end.Outputs)
 		}
 	})
 }
@@ -219,11 +213,11 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 func TestDrain_releases_waiters(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gatedFlow).start()
-	told := make(chan *flow.Run)
-	go func() { told <- fx.startRun(func(s *flow.Start) { s.Wait = time.Minute }) }()
+	returned := make(chan *flow.Run)
+	go func() { returned <- fx.startRun(func(s *flow.Start) { s.Wait = time.Minute }) }()
 	<-fx.gate.started
 	go drain(fx.runner, 10*time.Second)
-	if run := <-told; run.State.Ended() {
+	if run := <-returned; run.State.Ended() {
 		t.Errorf("the run is %s", run.State)
 	}
 	fx.gate.release <- nil
@@ -244,7 +238,7 @@ func TestRun_releases_worker_during_long_back_off(t *testing.T) {
 		fx.clock.advance(61 * time.Second)
 		end := fx.awaitEnd(run)
 		if end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
-			t.Errorf("went on to %s with %v", end.State, end.Outputs)
+			t.Errorf("continued, the run is %s with %v", end.State, end.Outputs)
 		}
 	})
 }
@@ -269,7 +263,7 @@ func TestCleanUp_erases_discarded_runs(t *testing.T) {
 		fx := newFixture(t, cfg, passThroughFlow).start()
 		run := fx.startRun(func(s *flow.Start) { s.Options.Discard, s.Wait = true, 20*time.Second })
 		if run.Outputs["y"] != "hello" {
-			t.Errorf("the answer has %v", run.Outputs)
+			t.Errorf("the returned run has %v", run.Outputs)
 		}
 		if gone := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" }); gone.Erased != flow.CodeResultNotSaved {
 			t.Errorf("erased as %s", gone.Erased)
@@ -277,8 +271,7 @@ func TestCleanUp_erases_discarded_runs(t *testing.T) {
 	})
 }
 
-// crash recovers as after a crash of an engine that had begun with the runs and
-// was at work on them.
+// crash recovers as if an engine had crashed while it worked on the runs.
 func crash(t *testing.T, fx *fixture, runIDs ...string) {
 	t.Helper()
 	marks := fx.store.BusyMarks()
@@ -294,8 +287,7 @@ func crash(t *testing.T, fx *fixture, runIDs ...string) {
 	}
 }
 
-// stuck is a store in which suspects cannot be taken for a passing reason, some
-// times.
+// suspectsFailStore fails the next calls of TrySuspects for a transient reason.
 type suspectsFailStore struct {
 	*db.Store
 	failures atomic.Int32
@@ -308,8 +300,7 @@ func (s *suspectsFailStore) TrySuspects(ctx context.Context, runIDs []string) (m
 	return s.Store.TrySuspects(ctx, runIDs)
 }
 
-// TestSuspectIsTriedOnceTheStoreAllowsIt: nobody comes for a suspect a second
-// time before the next start.
+// Nothing else claims a suspect before the next start.
 func TestSuspects_are_claimed_despite_store_errors(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow)
@@ -331,15 +322,15 @@ func TestSuspects_do_not_block_other_runs(t *testing.T) {
 	suspect := fx.startRun(func(s *flow.Start) { s.Given = nil })
 	crash(t, fx, suspect.ID)
 	crash(t, fx, suspect.ID)
-	fx.start() // returns although the suspect is still blocked
+	fx.start() // returns although the suspect is still at the gate
 	<-fx.gate.started
 	fx.publish(passThroughFlow)
 	if end := fx.awaitEnd(fx.startRun()); end.State != flow.RunSucceeded {
-		t.Errorf("a run beside the suspect is %s: %+v", end.State, end.Error)
+		t.Errorf("a run next to the suspect is %s: %+v", end.State, end.Error)
 	}
 	fx.gate.release <- nil
 	if end := fx.awaitEnd(suspect); end.State != flow.RunSucceeded || end.Crashes != 0 {
-		t.Errorf("an innocent suspect is %s with %d crashes", end.State, end.Crashes)
+		t.Errorf("the cleared suspect is %s with %d crashes", end.State, end.Crashes)
 	}
 }
 
@@ -353,10 +344,10 @@ func TestSuspects_next_group_starts_after_timeout(t *testing.T) {
 	if _, err := fx.store.TrySuspects(t.Context(), []string{first, second}); err != nil {
 		t.Fatal(err)
 	}
-	crash(t, fx, first, second) // each is a group now
+	crash(t, fx, first, second) // now each is a group
 	fx.newRunnerWith(fx.store, func(c *jobs.Config) { c.SuspectTimeout = 100 * time.Millisecond })
 	fx.start()
-	begun := map[string]bool{<-fx.gate.started: true, <-fx.gate.started: true} // none has recorded anything
+	begun := map[string]bool{<-fx.gate.started: true, <-fx.gate.started: true} // neither has recorded progress
 	if len(begun) != 2 {
 		t.Errorf("begun: %v", begun)
 	}
@@ -373,14 +364,14 @@ func TestDrain_hands_suspects_back(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gateOnlyFlow)
 	begin := func() *flow.Run { return fx.startRun(func(s *flow.Start) { s.Given = nil }) }
-	tried, parked := begin(), begin()
-	crash(t, fx, tried.ID, parked.ID)
-	crash(t, fx, tried.ID, parked.ID)
-	if _, err := fx.store.TrySuspects(t.Context(), []string{tried.ID, parked.ID}); err != nil {
+	retried, parked := begin(), begin()
+	crash(t, fx, retried.ID, parked.ID)
+	crash(t, fx, retried.ID, parked.ID)
+	if _, err := fx.store.TrySuspects(t.Context(), []string{retried.ID, parked.ID}); err != nil {
 		t.Fatal(err)
 	}
-	crash(t, fx, tried.ID, parked.ID)
-	before := fx.findRun(tried).Crashes
+	crash(t, fx, retried.ID, parked.ID)
+	before := fx.findRun(retried).Crashes
 	fx.newRunner()
 	fx.start()
 	<-fx.gate.started
@@ -391,15 +382,15 @@ func TestDrain_hands_suspects_back(t *testing.T) {
 	if _, err := fx.store.Recover(t.Context(), "next"); err != nil {
 		t.Fatal(err)
 	}
-	for _, run := range []*flow.Run{tried, parked} {
+	for _, run := range []*flow.Run{retried, parked} {
 		if n := fx.findRun(run).Crashes; n != before {
-			t.Errorf("a shutdown made %d crashes of %d", n, before)
+			t.Errorf("a shutdown left %d crashes, wanted %d", n, before)
 		}
 	}
 	fx.start()
 	fx.gate.release <- nil
 	fx.gate.release <- nil
-	for _, run := range []*flow.Run{tried, parked} {
+	for _, run := range []*flow.Run{retried, parked} {
 		if end := fx.awaitEnd(run); end.State != flow.RunSucceeded {
 			t.Errorf("handed back, a suspect is %s: %+v", end.State, end.Error)
 		}
@@ -424,7 +415,7 @@ func TestSuspects_poisoned_run_fails(t *testing.T) {
 	if _, err := fx.store.TrySuspects(t.Context(), []string{run.ID}); err != nil {
 		t.Fatal(err)
 	}
-	crash(t, fx, run.ID) // on trial
+	crash(t, fx, run.ID) // while being retried
 	fx.gate.release <- nil
 	fx.start()
 	if end := fx.awaitEnd(run); end.State != flow.RunFailed || end.Error == nil || end.Error.Code != flow.CodePoisoned {

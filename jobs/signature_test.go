@@ -10,13 +10,12 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// verify asks the reference library whether a message is signed as the
-// standard wants it.
+// verify checks a signature with the reference library.
 func verify(t testing.TB, secret, id string, at time.Time, body []byte) error {
 	t.Helper()
 	wh, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
-		t.Fatalf("the reference library refuses the secret: %v", err)
+		t.Fatalf("the reference library rejects the secret: %v", err)
 	}
 	h := http.Header{}
 	h.Set("webhook-id", id)
@@ -39,7 +38,7 @@ func TestSign_verifies_with_reference_library(t *testing.T) {
 	}
 }
 
-// The example of the standard's own documentation.
+// The example is from the documentation of Standard Webhooks.
 func TestSign_matches_example_of_standard(t *testing.T) {
 	t.Parallel()
 	got := sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))

@@ -9,8 +9,7 @@ import (
 	"sluice/flow"
 )
 
-// twoGates has a step at the gate, one after it, and one beside both that has a
-// problem.
+// twoGatesFlow has two gates in a row, and an unconnected branch.
 const twoGatesFlow = `{"schema":"sluice.flow/v1","name":"Gates","nodes":[
  {"id":"a","kind":"input","config":{"name":"x"}},{"id":"g1","kind":"gate","config":{}},{"id":"g2","kind":"gate","config":{}},
  {"id":"o","kind":"output","config":{"name":"y"}},{"id":"b","kind":"input","config":{"name":"z"}},{"id":"late","kind":"output","config":{"name":"late"}}],
@@ -23,11 +22,12 @@ func (fx *fixture) pin(node string, value any) {
 	}
 }
 
+// testRun starts a test run of the draft in the builder.
 func testRun(until string) func(*flow.Start) {
 	return func(s *flow.Start) { s.Trigger, s.Trial = flow.TriggerBuilder, &flow.Trial{Until: until} }
 }
 
-// wantStates compares a line of "node state" for every step of a run.
+// wantStates compares the steps of a run, written as "node state, node state …".
 func (fx *fixture) wantStates(run *flow.Run, want string) {
 	fx.t.Helper()
 	steps, err := fx.store.FindSteps(context.Background(), run.WorkspaceID, run.ID)
@@ -52,11 +52,11 @@ func TestDraftRun_until_node(t *testing.T) {
 		if fx.wantStates(run, "a succeeded, g1 succeeded"); run.State != flow.RunSucceeded || !run.Draft || run.Version != 0 || run.Progress.Total != 2 {
 			t.Errorf("%+v", run)
 		}
-		again, err := fx.runner.Rerun(context.Background(), flow.Rerun{Start: flow.Start{WorkspaceID: run.WorkspaceID, FlowID: run.FlowID}, ParentRunID: run.ID})
+		rerun, err := fx.runner.Rerun(context.Background(), flow.Rerun{Start: flow.Start{WorkspaceID: run.WorkspaceID, FlowID: run.FlowID}, ParentRunID: run.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fx.wantStates(fx.awaitEnd(again.Run), "a reused, g1 reused")
+		fx.wantStates(fx.awaitEnd(rerun.Run), "a reused, g1 reused")
 	})
 }
 
@@ -66,7 +66,7 @@ func TestDraftRun_uses_pins(t *testing.T) {
 		fx := newFixture(t, cfg, twoGatesFlow).start()
 		fx.pin("g1", "pinned")
 		fx.gate.release <- nil
-		run := fx.awaitEnd(fx.startRun(testRun("o"), func(s *flow.Start) { s.Given = nil })) // nothing asks for x
+		run := fx.awaitEnd(fx.startRun(testRun("o"), func(s *flow.Start) { s.Given = nil })) // x is not required
 		fx.wantStates(run, "a skipped, g1 reused, g2 succeeded, o succeeded")
 		if run.Outputs["y"] != "pinned" || run.Seq < 4 {
 			t.Errorf("%v, seq %d", run.Outputs, run.Seq)
@@ -86,8 +86,8 @@ func TestDraftRun_uses_pins(t *testing.T) {
 	})
 }
 
-// A crash right after the run was accepted, and another in the middle of it,
-// leave what is pinned as it is, although the pin is gone by then.
+// Two restarts, one right after the run was accepted and one in the middle of it, keep
+// the pinned output, although the pin was removed in between.
 func TestDraftRun_survives_restarts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
@@ -97,7 +97,7 @@ func TestDraftRun_survives_restarts(t *testing.T) {
 		if err := fx.store.RemovePin(context.Background(), run.WorkspaceID, run.FlowID, "g1"); err != nil {
 			t.Fatal(err)
 		}
-		fx.newRunner() // the process that accepted it is gone
+		fx.newRunner() // restarts the process
 		fx.start()
 		if key := <-fx.gate.started; key != run.ID+":g2" {
 			t.Fatalf("%s began", key)
@@ -146,7 +146,7 @@ func TestRerun_of_draft_run_uses_current_draft(t *testing.T) {
 func TestTrialInputs(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), twoGatesFlow)
-	broken := strings.Replace(twoGatesFlow, `,{"from":"b.value","to":"late.value"}`, "", 1) // late gets nothing
+	broken := strings.Replace(twoGatesFlow, `,{"from":"b.value","to":"late.value"}`, "", 1) // late is not connected
 	if err := fx.store.UpdateDraft(context.Background(), flow.DefaultWorkspace, fx.flowID, "Gates", "", []byte(broken)); err != nil {
 		t.Fatal(err)
 	}

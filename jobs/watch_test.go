@@ -8,20 +8,20 @@ import (
 	"sluice/flow"
 )
 
-// heard waits for text of the node g that fits, and returns it.
-func awaitDelta(t *testing.T, w flow.Watch, fits func(flow.Delta) bool) flow.Delta {
+// awaitDelta waits for text of the node g for which accept is true, and returns it.
+func awaitDelta(t *testing.T, w flow.Watch, accept func(flow.Delta) bool) flow.Delta {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	deadline := time.After(waitTimeout)
 	for {
 		for _, d := range w.Read(func(string, int) bool { return true }) {
-			if d.Path == "g" && fits(d) {
+			if d.Path == "g" && accept(d) {
 				return d
 			}
 		}
 		select {
 		case <-w.Texts:
-		case <-late:
-			t.Fatal("nothing of the kind was heard for 20 s")
+		case <-deadline:
+			t.Fatal("timed out waiting for text")
 		}
 	}
 }
@@ -40,21 +40,21 @@ func TestWatchText_returns_text_of_steps(t *testing.T) {
 		<-fx.gate.started
 		fx.gate.emit <- "one "
 		if d := awaitDelta(t, early, hasText("one ")); d.Reset || d.Attempt != 1 {
-			t.Errorf("heard %+v", d)
+			t.Errorf("got %+v", d)
 		}
 		fx.gate.emit <- "two"
 		awaitDelta(t, early, hasText("two"))
 		late := fx.runner.WatchText(run.ID)
 		defer late.Stop()
 		if d := awaitDelta(t, late, hasText("one two")); !d.Reset {
-			t.Errorf("who comes late hears %+v", d)
+			t.Errorf("a reader that joins late got %+v", d)
 		}
 		fx.gate.release <- nil
 		fx.awaitEnd(run)
 		after := fx.runner.WatchText(run.ID)
 		defer after.Stop()
 		if got := after.Read(func(string, int) bool { return true }); got != nil {
-			t.Errorf("of a run that has ended was heard %+v", got)
+			t.Errorf("got text of a run that has ended: %+v", got)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestWatchText_resets_text_of_failed_attempt(t *testing.T) {
 	awaitDelta(t, watch, hasText("wrong"))
 	fx.gate.release <- &flow.Error{Code: flow.CodeHTTPFailed, Message: "Not now.", Retryable: true}
 	if d := awaitDelta(t, watch, func(d flow.Delta) bool { return d.Reset }); d.Attempt != 2 || d.Text != "" {
-		t.Errorf("the new attempt begins with %+v", d)
+		t.Errorf("the text of the new attempt starts with %+v", d)
 	}
 	<-fx.gate.started
 	fx.gate.emit <- "right"
@@ -83,8 +83,7 @@ func TestWatchText_resets_text_of_failed_attempt(t *testing.T) {
 	fx.awaitEnd(run)
 }
 
-// Text that a step said before a shutdown is void when it is said again by
-// whoever goes on with the run.
+// Text emitted before a shutdown is replaced by that of the next attempt.
 func TestWatchText_continues_after_run_is_handed_back(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), gatedFlow).start()
@@ -104,7 +103,7 @@ func TestWatchText_continues_after_run_is_handed_back(t *testing.T) {
 	<-fx.gate.started
 	fx.gate.emit <- "again"
 	if d := awaitDelta(t, again, hasText("again")); d.Attempt != 2 {
-		t.Errorf("the next attempt says %+v", d)
+		t.Errorf("the text of the next attempt came as %+v", d)
 	}
 	fx.gate.release <- nil
 	fx.awaitEnd(run)

@@ -14,18 +14,18 @@ const testRunID = "run_1"
 
 func readyForAll(string, int) bool { return true }
 
-// listen watches the run of these tests for text.
+// addReader adds a watcher that reads text.
 func (h *broker) addReader() *watcher {
 	return h.addWatcher(testRunID, &watcher{changes: make(chan struct{}, 1), textReader: newTextReader()})
 }
 
-// record is what the Runner tells after a write.
+// recordStep publishes a write of one step.
 func (h *broker) recordStep(state flow.StepState, path string, attempt int) {
 	h.publish(&flow.RunWrite{Run: &flow.Run{ID: testRunID}, Steps: []flow.Step{{Path: path, State: state, Attempt: attempt}}})
 }
 
-// wantText reads once and compares, written as path/attempt text and ! for a
-// reset, … for a cut.
+// wantText reads once and compares. Deltas are written as "path/attempt text", with !
+// before a reset and … after truncated text.
 func wantText(t *testing.T, w *watcher, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -49,29 +49,29 @@ func wantNotification(t *testing.T, w *watcher, want bool) {
 	select {
 	case <-w.notifications:
 		if !want {
-			t.Error("the reader was poked")
+			t.Error("the reader was notified")
 		}
 	default:
 		if want {
-			t.Error("the reader was not poked")
+			t.Error("the reader was not notified")
 		}
 	}
 }
 
-// wantKept compares how much of the run's text is kept.
+// wantBuffered compares how much of the run's text is buffered.
 func wantBuffered(t *testing.T, l *liveRun, texts, size int) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.texts) != texts || l.size != size {
-		t.Errorf("%d texts of %d bytes are kept, wanted %d of %d", len(l.texts), l.size, texts, size)
+		t.Errorf("%d texts of %d bytes are buffered, wanted %d of %d", len(l.texts), l.size, texts, size)
 	}
 }
 
 func TestOutputBuffer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(t *testing.T, h *broker, l *liveRun){
-		"gathers what was not read": func(t *testing.T, h *broker, _ *liveRun) {
+		"coalesces unread text": func(t *testing.T, h *broker, _ *liveRun) {
 			w := h.addReader()
 			wantNotification(t, w, false)
 			h.emit(testRunID, "a", 1, "one ")
@@ -83,7 +83,7 @@ func TestOutputBuffer(t *testing.T) {
 			wantNotification(t, w, true)
 			wantText(t, w, "a/1 three")
 		},
-		"tells who comes late all that was said": func(t *testing.T, h *broker, _ *liveRun) {
+		"gives late readers all text so far": func(t *testing.T, h *broker, _ *liveRun) {
 			h.emit(testRunID, "a", 1, "one ")
 			w := h.addReader()
 			wantNotification(t, w, true)
@@ -93,7 +93,7 @@ func TestOutputBuffer(t *testing.T) {
 			h.emit(testRunID, "a", 1, "three")
 			wantText(t, w, "a/1 three")
 		},
-		"keeps what the reader is not ready for": func(t *testing.T, h *broker, _ *liveRun) {
+		"keeps text the reader is not ready for": func(t *testing.T, h *broker, _ *liveRun) {
 			w := h.addReader()
 			h.emit(testRunID, "a", 1, "one")
 			h.emit(testRunID, "b", 1, "two")
@@ -102,7 +102,7 @@ func TestOutputBuffer(t *testing.T) {
 			}
 			wantText(t, w, "a/1 one")
 		},
-		"voids the text of an earlier attempt": func(t *testing.T, h *broker, l *liveRun) {
+		"resets text of an earlier attempt": func(t *testing.T, h *broker, l *liveRun) {
 			w := h.addReader()
 			h.emit(testRunID, "a", 1, "wrong")
 			wantText(t, w, "a/1 wrong")
@@ -117,7 +117,7 @@ func TestOutputBuffer(t *testing.T) {
 			wantText(t, w, "a/2 right")
 			wantBuffered(t, l, 1, len("right"))
 		},
-		"voids unread text as well": func(t *testing.T, h *broker, _ *liveRun) {
+		"drops unread text of an earlier attempt": func(t *testing.T, h *broker, _ *liveRun) {
 			w := h.addReader()
 			h.emit(testRunID, "a", 1, "wrong")
 			h.recordStep(flow.StepRunning, "a", 2)
@@ -127,7 +127,7 @@ func TestOutputBuffer(t *testing.T) {
 			late := h.addReader()
 			wantText(t, late, "!a/2 right")
 		},
-		"voids text after the run was away": func(t *testing.T, h *broker, l *liveRun) {
+		"resets text after the run was handed back": func(t *testing.T, h *broker, l *liveRun) {
 			w := h.addReader()
 			h.emit(testRunID, "a", 1, "wrong")
 			wantText(t, w, "a/1 wrong")
@@ -138,7 +138,7 @@ func TestOutputBuffer(t *testing.T) {
 			h.recordStep(flow.StepRunning, "a", 2)
 			wantText(t, w, "!a/2 ")
 		},
-		"says nothing of a first attempt that only began": func(t *testing.T, h *broker, l *liveRun) {
+		"ignores steps without text": func(t *testing.T, h *broker, l *liveRun) {
 			w := h.addReader()
 			h.recordStep(flow.StepRunning, "a", 1)
 			h.recordStep(flow.StepRunning, "b", 2)
@@ -146,7 +146,7 @@ func TestOutputBuffer(t *testing.T) {
 			wantText(t, w)
 			wantBuffered(t, l, 0, 0)
 		},
-		"keeps the rest of an ended step until all have read it": func(t *testing.T, h *broker, l *liveRun) {
+		"keeps text of an ended step until all have read it": func(t *testing.T, h *broker, l *liveRun) {
 			w, slow, leaver := h.addReader(), h.addReader(), h.addReader()
 			h.emit(testRunID, "a", 1, "text")
 			h.recordStep(flow.StepSucceeded, "a", 1)
@@ -158,22 +158,22 @@ func TestOutputBuffer(t *testing.T) {
 			h.removeWatcher(testRunID, leaver)
 			wantBuffered(t, l, 0, 0)
 			if len(w.positions)+len(slow.positions)+len(late.positions) > 0 {
-				t.Error("readers remember the text of a step that has ended")
+				t.Error("readers keep positions in the text of an ended step")
 			}
 		},
-		"keeps no text of an ended step that nobody reads": func(t *testing.T, h *broker, l *liveRun) {
-			w := h.watch(testRunID) // for its end
+		"drops text of an ended step that nobody reads": func(t *testing.T, h *broker, l *liveRun) {
+			w := h.watch(testRunID) // without text
 			h.emit(testRunID, "a", 1, "text")
 			wantBuffered(t, l, 1, 4)
 			h.recordStep(flow.StepFailed, "a", 1)
 			wantBuffered(t, l, 0, 0)
 			h.removeWatcher(testRunID, w)
 		},
-		"cuts a text that is too long, in whole characters": func(t *testing.T, h *broker, l *liveRun) {
+		"truncates long text at a character": func(t *testing.T, h *broker, l *liveRun) {
 			w := h.addReader()
 			h.emit(testRunID, "a", 1, strings.Repeat("x", maxText-1))
 			if got := w.read(readyForAll); len(got) != 1 || got[0].Truncated {
-				t.Fatal("the text that fits is cut")
+				t.Fatal("text within the limit is truncated")
 			}
 			h.emit(testRunID, "a", 1, "é")
 			wantText(t, w, "a/1 …")
@@ -183,10 +183,10 @@ func TestOutputBuffer(t *testing.T) {
 			wantText(t, w)
 			wantBuffered(t, l, 1, maxText-1)
 			if got := h.addReader().read(readyForAll); len(got) != 1 || !got[0].Reset || !got[0].Truncated || len(got[0].Text) != maxText-1 {
-				t.Error("who comes late is not told of the cut")
+				t.Error("a late reader does not learn that text was truncated")
 			}
 		},
-		"cuts all texts of a run together": func(t *testing.T, h *broker, l *liveRun) {
+		"bounds the texts of a run together": func(t *testing.T, h *broker, l *liveRun) {
 			for i := range maxRunText/maxText + 2 {
 				h.emit(testRunID, fmt.Sprintf("s%d", i), 1, strings.Repeat("x", maxText))
 			}
@@ -195,7 +195,7 @@ func TestOutputBuffer(t *testing.T) {
 			h.emit(testRunID, "b", 1, "room again")
 			wantBuffered(t, l, maxRunText/maxText+2, maxRunText-maxText+len("room again"))
 		},
-		"hears nothing of runs that nobody works on": func(t *testing.T, h *broker, l *liveRun) {
+		"ignores text of runs without a worker": func(t *testing.T, h *broker, l *liveRun) {
 			w := h.addReader()
 			h.workerStopped(testRunID, l)
 			h.emit(testRunID, "a", 1, "late")
@@ -204,7 +204,7 @@ func TestOutputBuffer(t *testing.T) {
 			h.removeWatcher(testRunID, w)
 			h.emit(testRunID, "a", 1, "later")
 			if h.find(testRunID) != nil {
-				t.Error("the hub remembers a run that nobody watches or works on")
+				t.Error("the broker keeps a run that nobody watches or works on")
 			}
 		},
 	} {
@@ -216,7 +216,7 @@ func TestOutputBuffer(t *testing.T) {
 	}
 }
 
-// Whatever readers do, each of them puts together the whole text.
+// Every reader gets the whole text, however reads and writes interleave.
 func TestOutputBuffer_reaches_every_reader(t *testing.T) {
 	t.Parallel()
 	const tokens, readers = 5_000, 4
@@ -232,7 +232,7 @@ func TestOutputBuffer_reaches_every_reader(t *testing.T) {
 		all.Go(func() {
 			defer h.removeWatcher(testRunID, w)
 			if got := w.readAll(); got != want.String() {
-				t.Errorf("a reader has %d bytes of %d", len(got), want.Len())
+				t.Errorf("a reader got %d of %d bytes", len(got), want.Len())
 			}
 		})
 	}
@@ -243,11 +243,11 @@ func TestOutputBuffer_reaches_every_reader(t *testing.T) {
 	h.workerStopped(testRunID, l)
 	all.Wait()
 	if h.find(testRunID) != nil {
-		t.Error("the hub remembers the run")
+		t.Error("the broker keeps the run")
 	}
 }
 
-// whole reads until the run has ended.
+// readAll reads until the run has ended.
 func (w *watcher) readAll() string {
 	var b strings.Builder
 	take := func() {
@@ -276,7 +276,7 @@ func BenchmarkEmit(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		h.emit(testRunID, "answer", 1, "token ")
-		if i%10_000 == 0 { // lest all of it be cut
+		if i%10_000 == 0 { // or it would be truncated
 			w.read(readyForAll)
 			h.recordStep(flow.StepSucceeded, "answer", 1)
 		}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var key = bytes.Repeat([]byte("k"), 32)
 
-// one is an instance with the fleet's key.
+// newPeers makes an instance with the common key.
 func newPeers(t *testing.T, name string, set ...func(*Config)) *Peers {
 	t.Helper()
 	cfg := Config{Instance: name, Key: key, Log: slog.New(slog.DiscardHandler), Now: time.Now}
@@ -37,14 +37,14 @@ func newPeers(t *testing.T, name string, set ...func(*Config)) *Peers {
 	return p
 }
 
-// holder is an instance named "holder" that serves.
-func serveHolder(t *testing.T, pass StreamFunc, set ...func(*Config)) flow.Peer {
+// serveHolder makes an instance named "holder" that serves text.
+func serveHolder(t *testing.T, stream StreamFunc, set ...func(*Config)) flow.Peer {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	newPeers(t, "holder", set...).Serve(l, pass, func(err error) { t.Error(err) })
+	newPeers(t, "holder", set...).Serve(l, stream, func(err error) { t.Error(err) })
 	return flow.Peer{Instance: "holder", Addr: l.Addr().String()}
 }
 
@@ -54,7 +54,7 @@ func streamHello(_ context.Context, runID string, send func(flow.PeerText) error
 
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	t.Run("passes every piece on, in order, until the end", func(t *testing.T) {
+	t.Run("receives all frames in order", func(t *testing.T) {
 		t.Parallel()
 		sent := []flow.PeerText{
 			{Deltas: []flow.Delta{{Path: "a", Attempt: 2, Text: "one\n", Reset: true}, {Path: "b", Attempt: 1, Truncated: true}}, Seq: 7},
@@ -74,33 +74,33 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(got) != len(sent) {
-			t.Fatalf("%d pieces arrived, wanted %d", len(got), len(sent))
+			t.Fatalf("%d frames arrived, wanted %d", len(got), len(sent))
 		}
 		for i := range sent {
 			if a, b := flow.EncodeJSON(got[i]), flow.EncodeJSON(sent[i]); !bytes.Equal(a, b) {
-				t.Errorf("piece %d is %.100s, wanted %.100s", i, a, b)
+				t.Errorf("frame %d is %.100s, wanted %.100s", i, a, b)
 			}
 		}
 	})
-	t.Run("returns an error when the text breaks off", func(t *testing.T) {
+	t.Run("returns an error when the stream breaks", func(t *testing.T) {
 		t.Parallel()
 		peer := serveHolder(t, func(_ context.Context, _ string, send func(flow.PeerText) error) error {
 			return errors.Join(send(flow.PeerText{Seq: 1}), errors.New("the run was frozen"))
 		})
 		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
-			t.Error("a break passes for the end of the run")
+			t.Error("a broken stream counts as the end of the run")
 		}
 	})
-	t.Run("returns an error when the peer does not have the run", func(t *testing.T) {
+	t.Run("returns an error when the peer never had the run", func(t *testing.T) {
 		t.Parallel()
 		peer := serveHolder(t, func(context.Context, string, func(flow.PeerText) error) error {
 			return flow.Errorf(flow.CodeNotFound, "Not here.")
 		})
 		if err := newPeers(t, "reader").Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
-			t.Error("a run that is not there passes for one that is over")
+			t.Error("an unknown run counts as one that has ended")
 		}
 	})
-	t.Run("ends the holder's work when the reader goes", func(t *testing.T) {
+	t.Run("stops the peer when the reader leaves", func(t *testing.T) {
 		t.Parallel()
 		ended := make(chan struct{})
 		peer := serveHolder(t, func(ctx context.Context, _ string, send func(flow.PeerText) error) error {
@@ -113,7 +113,7 @@ func TestFollow(t *testing.T) {
 		_ = newPeers(t, "reader").Follow(ctx, peer, "run_1", func(flow.PeerText) { cancel() })
 		<-ended
 	})
-	t.Run("dials no address that cannot be an instance's", func(t *testing.T) {
+	t.Run("rejects addresses that cannot belong to an instance", func(t *testing.T) {
 		t.Parallel()
 		for _, addr := range []string{"", "localhost:80", "169.254.169.254:80", "[fe80::1]:80", "0.0.0.0:80", "[::]:80", "[::ffff:169.254.169.254]:80", "224.0.0.1:80", "10.0.0.1", "10.0.0.1:80/x", "user@10.0.0.1:80"} {
 			p := newPeers(t, "reader")
@@ -122,19 +122,19 @@ func TestFollow(t *testing.T) {
 				return nil, errors.New("no")
 			}
 			if err := p.Follow(t.Context(), flow.Peer{Instance: "x", Addr: addr}, "run_1", func(flow.PeerText) {}); err == nil {
-				t.Errorf("%q is an address", addr)
+				t.Errorf("%q was accepted", addr)
 			}
 		}
 	})
 }
 
-// at is an instance whose clock is off.
+// newPeersWithSkew makes an instance whose clock is off.
 func newPeersWithSkew(t *testing.T, off time.Duration) *Peers {
 	return newPeers(t, "reader", func(c *Config) { c.Now = func() time.Time { return time.Now().Add(off) } })
 }
 
-// ask sends a request that change may spoil, and returns the status of the
-// answer.
+// sendRequest sends a request after change has modified its headers, and returns the
+// status of the response.
 func sendRequest(t *testing.T, p *Peers, peer flow.Peer, change func(h http.Header)) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+peer.Addr+textPath, nil)
@@ -157,36 +157,36 @@ func TestServe_rejects(t *testing.T) {
 	p, raw := newPeers(t, "reader"), newPeers(t, "reader")
 	raw.key = key
 	for name, change := range map[string]func(h http.Header){
-		"no signature":      func(h http.Header) { h.Del(headerMAC) },
-		"a forged one":      func(h http.Header) { h.Set(headerMAC, strings.Repeat("A", 43)+"=") },
-		"another run":       func(h http.Header) { h.Set(headerRun, "run_2") },
-		"another sender":    func(h http.Header) { h.Set(headerFrom, "somebody") },
-		"another time":      func(h http.Header) { h.Set(headerTime, "1") },
-		"another nonce":     func(h http.Header) { h.Set(headerNonce, "n") },
-		"shifted fields":    func(h http.Header) { h.Set(headerFrom, "readerholder"); h.Set(headerTo, "") },
-		"the underived key": func(h http.Header) { raw.sign(h, peer.Instance, "run_1") },
+		"no signature":     func(h http.Header) { h.Del(headerMAC) },
+		"forged signature": func(h http.Header) { h.Set(headerMAC, strings.Repeat("A", 43)+"=") },
+		"another run":      func(h http.Header) { h.Set(headerRun, "run_2") },
+		"another sender":   func(h http.Header) { h.Set(headerFrom, "somebody") },
+		"another time":     func(h http.Header) { h.Set(headerTime, "1") },
+		"another nonce":    func(h http.Header) { h.Set(headerNonce, "n") },
+		"shifted fields":   func(h http.Header) { h.Set(headerFrom, "readerholder"); h.Set(headerTo, "") },
+		"underived key":    func(h http.Header) { raw.sign(h, peer.Instance, "run_1") },
 	} {
 		if status := sendRequest(t, p, peer, change); status != http.StatusForbidden {
 			t.Errorf("%s: answered with %d", name, status)
 		}
 	}
 	for name, change := range map[string]func(h http.Header){
-		"another target": func(h http.Header) { p.sign(h, "third", "run_1") },
-		"an expired one": func(h http.Header) { newPeersWithSkew(t, -validity-time.Second).sign(h, peer.Instance, "run_1") },
-		"one made ahead": func(h http.Header) { newPeersWithSkew(t, validity+time.Minute).sign(h, peer.Instance, "run_1") },
+		"another target":  func(h http.Header) { p.sign(h, "third", "run_1") },
+		"expired":         func(h http.Header) { newPeersWithSkew(t, -validity-time.Second).sign(h, peer.Instance, "run_1") },
+		"from the future": func(h http.Header) { newPeersWithSkew(t, validity+time.Minute).sign(h, peer.Instance, "run_1") },
 	} {
 		if status := sendRequest(t, p, peer, change); status != http.StatusForbidden {
 			t.Errorf("%s: answered with %d", name, status)
 		}
 	}
-	var again http.Header
-	if status := sendRequest(t, p, peer, func(h http.Header) { again = h.Clone() }); status != http.StatusOK {
-		t.Fatalf("a good request: answered with %d", status)
+	var accepted http.Header
+	if status := sendRequest(t, p, peer, func(h http.Header) { accepted = h.Clone() }); status != http.StatusOK {
+		t.Fatalf("a valid request: answered with %d", status)
 	}
 	for range 2 {
 		if status := sendRequest(t, p, peer, func(h http.Header) {
 			clear(h)
-			for k, v := range again {
+			for k, v := range accepted {
 				h[k] = v
 			}
 		}); status != http.StatusForbidden {
@@ -195,13 +195,13 @@ func TestServe_rejects(t *testing.T) {
 	}
 }
 
-// A signature that may be forgotten is one that has expired.
+// A signature may be forgotten only after it has expired.
 func TestReplayCache_outlives_validity(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	set := func(c *Config) { c.Now = func() time.Time { return now } }
 	holder, reader := newPeers(t, "holder", set), newPeers(t, "reader", set)
-	now = now.Add(validity) // signed by a clock that was set back then
+	now = now.Add(validity) // signed by a clock that is then set back
 	h := http.Header{}
 	reader.sign(h, "holder", "run_1")
 	now = now.Add(-validity)
@@ -213,7 +213,7 @@ func TestReplayCache_outlives_validity(t *testing.T) {
 			t.Fatalf("replayed after %s", now.Sub(begun))
 		}
 	}
-	for range 3 { // others come later
+	for range 3 { // other requests make the cache forget it
 		now = now.Add(2*validity + 1)
 		other := http.Header{}
 		reader.sign(other, "holder", "run_1")
@@ -222,7 +222,7 @@ func TestReplayCache_outlives_validity(t *testing.T) {
 		}
 	}
 	if n := len(holder.replays.seenAt); n > 2 {
-		t.Errorf("%d signatures are remembered", n)
+		t.Errorf("%d signatures are cached", n)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestServe_accepts_only_same_master_key(t *testing.T) {
 	trusting := newPeers(t, "reader", func(c *Config) { c.Key = bytes.Repeat([]byte("x"), 32) })
 	trusting.client.TLSClientConfig.VerifyConnection = func(tls.ConnectionState) error { return nil }
 	if err := trusting.Follow(t.Context(), peer, "run_1", func(flow.PeerText) {}); err == nil {
-		t.Error("one that accepts any certificate was answered")
+		t.Error("an instance that accepts any certificate was answered")
 	}
 	client := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer client.CloseIdleConnections()
@@ -254,7 +254,7 @@ func TestServe_accepts_only_same_master_key(t *testing.T) {
 		}
 	}
 	if passed.Load() {
-		t.Error("text was passed to a stranger")
+		t.Error("text was sent to an instance with another master key")
 	}
 	p := newPeers(t, "reader")
 	for _, path := range []string{"/", "/v1/flow", "/livez", "/text/", "/metrics"} {
