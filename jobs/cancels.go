@@ -14,8 +14,8 @@ const cancelWait = 2 * time.Second
 // state if it ends within cancelWait. A run that has already ended is returned
 // unchanged.
 //
-// The request is committed before any worker is told, so a crash in between
-// still cancels the run: its next worker reads the request.
+// The request is committed before any worker is notified, so a crash in between
+// does not lose it: the run's next worker reads it.
 func (r *Runner) CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
 	run, err := r.store.RequestCancel(ctx, ws, flowID, runID)
 	if err != nil || run.State.Ended() {

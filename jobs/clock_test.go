@@ -21,7 +21,7 @@ func TestRunner_with_skewed_clocks(t *testing.T) {
 			t.Parallel()
 			url, _ := receiver(t, status(500), status(204))
 			cfg := dbtest.PostgresConfig(t)
-			begun := time.Now()
+			start := time.Now()
 			first, second := cfg, cfg
 			first.MachineNow = func() time.Time { return time.Now().Add(skew) }
 			second.MachineNow = func() time.Time { return time.Now().Add(-skew) }
@@ -49,8 +49,8 @@ func TestRunner_with_skewed_clocks(t *testing.T) {
 				"run was created": run.CreatedAt, "run was started": run.StartedAt, "run ended": run.EndedAt,
 				"first attempt was made": d.Attempts[0].StartedAt, "second attempt was made": d.Attempts[1].StartedAt,
 			} {
-				if at.Before(begun.Add(-time.Minute)) || at.After(time.Now().Add(time.Minute)) {
-					t.Errorf("the %s at %v, %v after the test began", what, at, at.Sub(begun))
+				if at.Before(start.Add(-time.Minute)) || at.After(time.Now().Add(time.Minute)) {
+					t.Errorf("the %s at %v, %v after the start of the test", what, at, at.Sub(start))
 				}
 			}
 		})

@@ -104,7 +104,7 @@ func (r *Runner) post(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAtt
 		return 0
 	}
 	defer resp.Body.Close()
-	// Twice of what is logged: a secret must not escape redaction by being cut in two.
+	// Read twice as much as the log keeps, so that a secret at the cut is redacted whole.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*maxLoggedResponse))
 	a.Status, a.Response = resp.StatusCode, loggedResponse(body, secrets)
 	a.Error, a.Cause = checkResponse(resp)

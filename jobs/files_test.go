@@ -247,7 +247,7 @@ func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 		}
 		erase(run)
 		if fx.exists(f.ID) || fx.exists(made) {
-			t.Error("files of nobody are still there")
+			t.Error("unreferenced files still exist")
 		}
 	})
 }

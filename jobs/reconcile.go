@@ -21,8 +21,8 @@ const (
 	takeOverAfter = 4
 )
 
-// reconciler compares what the tables say that this process works on with what
-// it really works on.
+// reconciler compares the work that the tables attribute to this process with the
+// work that it has.
 //
 // A connection that breaks after a commit loses the answer, so a job can be
 // fetched, or a run handed over, without the process ever learning of it. The

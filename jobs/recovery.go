@@ -16,8 +16,8 @@ const (
 	// recoverInterval is the interval between searches for dead instances on
 	// PostgreSQL.
 	recoverInterval = 5 * time.Second
-	// saveBusyInterval is the interval at which PostgreSQL is told which runs are at
-	// work.
+	// saveBusyInterval is the interval at which changes of the set of busy runs are
+	// stored on PostgreSQL.
 	saveBusyInterval = 250 * time.Millisecond
 )
 

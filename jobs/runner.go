@@ -128,7 +128,7 @@ func New(cfg Config) *Runner {
 	r.engine = &flow.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store,
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
-		Report: func(err error) { r.log.Error("run", "error", err) },
+		Report: func(err error) { r.log.Error("engine error", "error", err) },
 	}
 	if cfg.Shared {
 		r.engine.MayCall = r.checkRunHeld

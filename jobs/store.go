@@ -40,7 +40,7 @@ type Store interface {
 	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
 }
 
-// flowStore finds what a run is started from.
+// flowStore finds flows, their versions and documents.
 type flowStore interface {
 	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
 	// RecentLiveVersion returns the live version from a cache, or false if it is not
@@ -74,7 +74,7 @@ type runStore interface {
 	DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error)
 }
 
-// recoveryStore tracks which instance works on what.
+// recoveryStore records which instance works on which run or delivery.
 type recoveryStore interface {
 	Heartbeat(ctx context.Context, instance string, workers int) error
 	LeaveInstance(ctx context.Context, instance string) error
@@ -90,7 +90,7 @@ type recoveryStore interface {
 	TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error)
 }
 
-// expiryStore erases what is no longer kept.
+// expiryStore erases expired data.
 type expiryStore interface {
 	ExpireRuns(ctx context.Context, now time.Time, limit int) (int, error)
 	EraseUnsaved(ctx context.Context, limit int) (int, error)

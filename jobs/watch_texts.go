@@ -104,8 +104,8 @@ func (w *watcher) read(ready func(path string, attempt int) bool) []flow.Delta {
 }
 
 // next returns the unread rest of a text and moves the reader to its end. The delta
-// is a reset, which replaces what the reader has of the step, if the reader has
-// text of an earlier attempt or joined after the text was started.
+// is a reset, which replaces the step's earlier text at the reader, if the reader
+// has text of another attempt or joined after this one started.
 func (r *textReader) next(t *attemptText) flow.Delta {
 	d := flow.Delta{Path: t.path, Attempt: t.attempt, Truncated: t.truncated}
 	p := r.positions[t.path]

@@ -208,9 +208,9 @@ func TestReplayCache_outlives_validity(t *testing.T) {
 	if err := holder.verify(h); err != nil {
 		t.Fatal(err)
 	}
-	for begun := now; now.Before(begun.Add(5 * validity)); now = now.Add(validity / 4) {
+	for start := now; now.Before(start.Add(5 * validity)); now = now.Add(validity / 4) {
 		if err := holder.verify(h); err == nil {
-			t.Fatalf("replayed after %s", now.Sub(begun))
+			t.Fatalf("replayed after %s", now.Sub(start))
 		}
 	}
 	for range 3 { // other requests make the cache forget it
