@@ -25,7 +25,7 @@ import (
 // manyDeliveries is the number of webhooks that the tests of failing receivers send. The
 // number in the documentation is reached with
 //
-//	go test ./jobs -run TestDelivery_.*_recovers -deliveries 10000
+//	go test ./jobs -run 'TestDelivery_(retries_until|survives)_' -deliveries 10000
 var manyDeliveries = flag.Int("deliveries", 100, "number of webhooks to send to a failing receiver")
 
 // badReceiver is a server that fails on demand and verifies requests with the reference

@@ -90,8 +90,8 @@ func TestStartRun_with_file(t *testing.T) {
 	onBoth(t, func(t *testing.T, cfg db.Config) {
 		fx := newFixture(t, cfg, copyFlow).start()
 		f := fx.upload(png, func(n *flow.NewFile) { n.Name = "photo.png" })
-		lied := map[string]any{"file": f.ID, "name": "../../etc/passwd", "mime": "text/html", "size": flow.Number(9), "url": "https://example.com"}
-		run := fx.awaitEnd(fx.startRun(input("x", lied), input("extra", map[string]any{"all": []any{fileRef(f.ID), "other"}})))
+		claimed := map[string]any{"file": f.ID, "name": "../../etc/passwd", "mime": "text/html", "size": flow.Number(9), "url": "https://example.com"}
+		run := fx.awaitEnd(fx.startRun(input("x", claimed), input("extra", map[string]any{"all": []any{fileRef(f.ID), "other"}})))
 		if got := string(flow.EncodeJSON(run.Inputs["x"])); got != string(flow.EncodeJSON(f.Value())) {
 			t.Errorf("the input is %s", got)
 		}
@@ -114,7 +114,7 @@ func TestStartRun_with_file(t *testing.T) {
 			t.Fatal(err)
 		}
 		if fx.exists(id) || fx.exists(f.ID) {
-			t.Error("the run is erased, its files are not")
+			t.Error("the files of an erased run still exist")
 		}
 	})
 }
@@ -142,23 +142,23 @@ func TestStartRun_rejects_files(t *testing.T) {
 			x, extra any
 			want     string
 		}{
-			"that never were":         {fileRef(never), "", "/x not_found"},
-			"that are erased":         {fileRef(erased.ID), "", "/x not_found"},
-			"of another workspace":    {fileRef(foreign.ID), "", "/x not_found"},
-			"of another service":      {fileRef("report.pdf"), "", "/x not_found"},
-			"that are not accepted":   {fileRef(text.ID), "", "/x not_allowed"},
-			"inside other values":     {fileRef(good.ID), []any{"a", map[string]any{"b": fileRef(never)}}, "/extra not_found"},
-			"all of them at once":     {fileRef(never), fileRef(erased.ID), "/x not_found, /extra not_found"},
-			"and what else is wrong":  {"text", fileRef(never), "/x wrong_type, /extra not_found"},
-			"that are too many":       {fileRef(good.ID), many, "/extra too_large"},
-			"beside unknown, but not": {fileRef(notes.ID), fileRef("report.pdf"), ""},
+			"unknown":               {fileRef(never), "", "/x not_found"},
+			"erased":                {fileRef(erased.ID), "", "/x not_found"},
+			"of another workspace":  {fileRef(foreign.ID), "", "/x not_found"},
+			"ID of another service": {fileRef("report.pdf"), "", "/x not_found"},
+			"type not accepted":     {fileRef(text.ID), "", "/x not_allowed"},
+			"inside other values":   {fileRef(good.ID), []any{"a", map[string]any{"b": fileRef(never)}}, "/extra not_found"},
+			"several problems":      {fileRef(never), fileRef(erased.ID), "/x not_found, /extra not_found"},
+			"other problems too":    {"text", fileRef(never), "/x wrong_type, /extra not_found"},
+			"too many":              {fileRef(good.ID), many, "/extra too_large"},
+			"accepted by extension": {fileRef(notes.ID), fileRef("report.pdf"), ""},
 		} {
 			if c.want == "" {
 				fx.startRun(input("x", c.x), input("extra", c.extra))
 				continue
 			}
 			if got := fx.startProblems(input("x", c.x), input("extra", c.extra)); got != c.want {
-				t.Errorf("files %s: got %q, want %q", name, got, c.want)
+				t.Errorf("%s: got %q, want %q", name, got, c.want)
 			}
 		}
 	})
@@ -173,12 +173,12 @@ func TestStartRun_rejects_files_of_other_keys(t *testing.T) {
 			return func(s *flow.Start) { s.Key = &flow.Key{ID: id, WorkspaceID: flow.DefaultWorkspace, Scopes: scopes} }
 		}
 		if got := fx.startProblems(input("x", fileRef(mine.ID)), key("key_b", flow.ScopeRun)); got != "/x not_found" {
-			t.Errorf("another key's upload: %s", got)
+			t.Errorf("with another key's upload: %s", got)
 		}
 		run := fx.awaitEnd(fx.startRun(input("x", fileRef(mine.ID)), key("key_a", flow.ScopeRun)))
 		made, _ := flow.FileID(run.Outputs["y"])
 		if got := fx.startProblems(input("x", fileRef(made)), key("key_b", flow.ScopeRun)); got != "/x not_found" {
-			t.Errorf("a file of another key's run: %s", got)
+			t.Errorf("with a file of another key's run: %s", got)
 		}
 		fx.startRun(input("x", fileRef(made)), key("key_a", flow.ScopeRun))
 		fx.startRun(input("x", fileRef(mine.ID)), key("key_b", flow.ScopeRun, flow.ScopeRead))
@@ -197,19 +197,19 @@ func TestStartRun_with_default_file_of_flow(t *testing.T) {
 		}
 		run := fx.awaitEnd(fx.startRun(input("x", nil), anyone, func(s *flow.Start) { s.Options.Discard = true }))
 		if run.State != flow.RunSucceeded {
-			t.Fatalf("the run %s: %v", run.State, run.Error)
+			t.Fatalf("the run is %s: %v", run.State, run.Error)
 		}
 		if id, _ := flow.FileID(run.Outputs["y"]); id != "" {
 			fx.awaitErased(id)
 		}
 		if got := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" }); !fx.exists(f.ID) {
-			t.Errorf("the flow's file went with %s", got.ID)
+			t.Errorf("the flow's file was erased with %s", got.ID)
 		}
 		if err := fx.store.EraseFile(context.Background(), flow.DefaultWorkspace, f.ID); err != nil {
 			t.Fatal(err)
 		}
 		if got := fx.startProblems(anyone); got != "/x not_found" {
-			t.Errorf("once it is erased: %s", got)
+			t.Errorf("with an erased file: %s", got)
 		}
 	})
 }
@@ -238,7 +238,7 @@ func TestRerun_keeps_files_of_erased_parent(t *testing.T) {
 		}
 		erase(parent)
 		if !fx.exists(f.ID) || !fx.exists(made) {
-			t.Error("the rerun's files went with its parent")
+			t.Error("the rerun's files were erased with its parent")
 		}
 		again.ParentRunID, again.Given = run.ID, map[string]any{"x": fileRef(flow.NewIDs().New(flow.PrefixFile))}
 		_, err = fx.runner.Rerun(context.Background(), again)
@@ -266,7 +266,7 @@ func TestCleanUp_erases_unused_files(t *testing.T) {
 		fx.clock.advance(25 * time.Hour)
 		fx.awaitErased(loose.ID)
 		if !fx.exists(used.ID) || !fx.exists(young.ID) {
-			t.Error("too much was erased")
+			t.Error("files in use were erased")
 		}
 		fx.awaitContentRemoved()
 	})

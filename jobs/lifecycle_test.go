@@ -47,7 +47,7 @@ func TestDrain_lets_steps_finish(t *testing.T) {
 		late := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID, Given: map[string]any{"x": "late"}}
 		started, err := fx.runner.StartRun(context.Background(), late)
 		if shared := cfg.DatabaseURL != ""; shared != (err == nil) || !shared && !errors.Is(err, &flow.Error{Code: flow.CodeDraining}) {
-			t.Errorf("a start while draining gave %v", err)
+			t.Errorf("a start while draining returned %v", err)
 		}
 		fx.gate.release <- nil
 		if err := <-drained; err != nil {

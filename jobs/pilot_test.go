@@ -48,3 +48,12 @@ func TestPilot_completes_deleted_job(t *testing.T) {
 		return err == nil && left == 0
 	})
 }
+
+func TestPilot_deletes_completed_jobs(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
+	fx.awaitEnd(fx.startRun())
+	fx.waitUntil("no job is left", func() bool {
+		return fx.queryInt(`SELECT count(*) FROM river_job WHERE kind IN ('run', 'delivery')`) == 0
+	})
+}

@@ -2,146 +2,12 @@ package jobs_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"sluice/db"
 	"sluice/flow"
 )
-
-// The queue polls only every hour here, so a run that ends was woken by the commit.
-func TestStartRun_wakes_worker_at_commit(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		for range 20 {
-			run := fx.startRun(func(s *flow.Start) { s.Wait = 20 * time.Second })
-			if run.State != flow.RunSucceeded || run.Outputs["y"] != "hello" {
-				t.Fatalf("the run is %s with %v", run.State, run.Outputs)
-			}
-		}
-	})
-}
-
-func TestStartRun_waits_and_returns_stored_run(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		returned := fx.startRun(func(s *flow.Start) { s.Wait = 20 * time.Second })
-		stored := fx.awaitEnd(returned)
-		if a, b := returned.ExpiresAt, stored.ExpiresAt; !a.Equal(b) {
-			t.Errorf("expires at %s as returned, %s as stored", a, b)
-		}
-		if !returned.EndedAt.Equal(stored.EndedAt) || !returned.StartedAt.Equal(stored.StartedAt) || returned.Seq != stored.Seq {
-			t.Errorf("returned %+v, stored %+v", returned, stored)
-		}
-	})
-}
-
-func TestPilot_deletes_completed_jobs(t *testing.T) {
-	t.Parallel()
-	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
-	fx.awaitEnd(fx.startRun())
-	fx.waitUntil("no job is left", func() bool {
-		return fx.queryInt(`SELECT count(*) FROM river_job WHERE kind IN ('run', 'delivery')`) == 0
-	})
-}
-
-func TestStartRun_rejects(t *testing.T) {
-	t.Parallel()
-	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
-	published := fx.flowID
-	library := &flow.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
-	unpublished, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(passThroughFlow))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		flowID string
-		set    func(*flow.Start)
-		want   flow.Code
-	}{
-		"unknown flow":      {"flow_unknown", func(*flow.Start) {}, flow.CodeNotFound},
-		"unpublished flow":  {unpublished.ID, func(*flow.Start) {}, flow.CodeNotPublished},
-		"unknown version":   {published, func(s *flow.Start) { s.Options.Version = 7 }, flow.CodeInputInvalid},
-		"missing input":     {published, func(s *flow.Start) { s.Given = nil }, flow.CodeInputInvalid},
-		"another workspace": {published, func(s *flow.Start) { s.WorkspaceID = "ws_other" }, flow.CodeNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: c.flowID, Given: map[string]any{"x": "hello"}}
-			c.set(&s)
-			_, err := fx.runner.StartRun(context.Background(), s)
-			if !errors.Is(err, &flow.Error{Code: c.want}) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
-		})
-	}
-}
-
-func TestStartRun_of_draft(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		run := fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Options.Draft = true }))
-		if run.State != flow.RunSucceeded || !run.Draft || run.Version != 0 {
-			t.Errorf("the draft run is %+v", run)
-		}
-	})
-}
-
-func TestStartRun_replays_after_flow_is_archived(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		repeat := func(s *flow.Start) { s.IdempotencyKey, s.Fingerprint, s.Wait = "k", "f", 20*time.Second }
-		first := fx.startRun(repeat)
-		if err := fx.store.ArchiveFlow(context.Background(), flow.DefaultWorkspace, fx.flowID); err != nil {
-			t.Fatal(err)
-		}
-		if again := fx.startRun(repeat); again.ID != first.ID || again.State != flow.RunSucceeded {
-			t.Errorf("the repeated request found %s (%s), wanted %s", again.ID, again.State, first.ID)
-		}
-		_, err := fx.runner.StartRun(context.Background(), flow.Start{WorkspaceID: flow.DefaultWorkspace, FlowID: fx.flowID})
-		if flow.AsError(err).Code != flow.CodeNotFound {
-			t.Errorf("an archived flow was started: %v", err)
-		}
-	})
-}
-
-func TestCancelRun_stops_step(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, gatedFlow).start()
-		run := fx.startRun()
-		<-fx.gate.started
-		got, err := fx.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
-		if err != nil || got.State != flow.RunCanceled {
-			t.Fatalf("canceled: %+v, %v", got, err)
-		}
-		again, err := fx.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID)
-		if err != nil || again.State != flow.RunCanceled || !again.EndedAt.Equal(got.EndedAt) {
-			t.Errorf("a second cancel changed the run: %+v, %v", again, err)
-		}
-	})
-}
-
-// A cancellation must not get lost while a worker claims the run.
-func TestCancelRun_right_after_start(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, gatedFlow).start()
-		for range 30 {
-			run := fx.startRun()
-			if _, err := fx.runner.CancelRun(context.Background(), run.WorkspaceID, run.FlowID, run.ID); err != nil {
-				t.Fatal(err)
-			}
-			if end := fx.awaitEnd(run); end.State != flow.RunCanceled {
-				t.Fatalf("the run is %s", end.State)
-			}
-		}
-	})
-}
 
 func TestRun_releases_worker_during_long_back_off(t *testing.T) {
 	t.Parallel()
@@ -159,34 +25,6 @@ func TestRun_releases_worker_during_long_back_off(t *testing.T) {
 		end := fx.awaitEnd(run)
 		if end.State != flow.RunSucceeded || end.Outputs["y"] != "hello" {
 			t.Errorf("continued, the run is %s with %v", end.State, end.Outputs)
-		}
-	})
-}
-
-func TestCleanUp_erases_expired_runs(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		cfg.Retention = time.Hour
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		run := fx.awaitEnd(fx.startRun())
-		fx.clock.advance(2 * time.Hour)
-		gone := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" })
-		if gone.Erased != flow.CodeRunExpired || gone.Inputs != nil || gone.Outputs != nil || gone.State != flow.RunSucceeded {
-			t.Errorf("the tombstone is %+v", gone)
-		}
-	})
-}
-
-func TestCleanUp_erases_discarded_runs(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, cfg db.Config) {
-		fx := newFixture(t, cfg, passThroughFlow).start()
-		run := fx.startRun(func(s *flow.Start) { s.Options.Discard, s.Wait = true, 20*time.Second })
-		if run.Outputs["y"] != "hello" {
-			t.Errorf("the returned run has %v", run.Outputs)
-		}
-		if gone := fx.awaitRun(run, func(r *flow.Run) bool { return r.Erased != "" }); gone.Erased != flow.CodeResultNotSaved {
-			t.Errorf("erased as %s", gone.Erased)
 		}
 	})
 }

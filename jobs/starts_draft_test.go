@@ -75,13 +75,13 @@ func TestDraftRun_uses_pins(t *testing.T) {
 		fx.gate.release <- nil
 		version := fx.awaitEnd(fx.startRun(func(s *flow.Start) { s.Given = map[string]any{"x": "real", "z": "z"} }))
 		if version.Outputs["y"] != "real" {
-			t.Errorf("a run of the version gave %v", version.Outputs)
+			t.Errorf("a run of the version returned %v", version.Outputs)
 		}
 		draft := fx.startRun(func(s *flow.Start) { s.Options.Draft, s.Given = true, map[string]any{"x": "real", "z": "z"} })
 		fx.gate.release <- nil
 		fx.gate.release <- nil
 		if draft = fx.awaitEnd(draft); draft.Outputs["y"] != "real" {
-			t.Errorf("a run of the draft by API gave %v", draft.Outputs)
+			t.Errorf("a run of the draft through the API returned %v", draft.Outputs)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestDraftRun_survives_restarts(t *testing.T) {
 		fx.newRunner() // restarts the process
 		fx.start()
 		if key := <-fx.gate.started; key != run.ID+":g2" {
-			t.Fatalf("%s began", key)
+			t.Fatalf("%s started", key)
 		}
 		if err := drain(fx.runner, 0); err != nil {
 			t.Fatal(err)
