@@ -2,8 +2,11 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"sluice/flow"
 )
 
 const (
@@ -47,6 +50,29 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// retry calls f until it succeeds, with exponential back-off. It gives up when ctx
+// ends or the process shuts down, but not on transient errors: this job is the
+// only one for its run or delivery, so giving up would leave that stuck. A
+// permanent error is returned after flow.PermanentTries.
+func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
+	permanent := 0
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := f()
+		if flow.IsPermanent(err) {
+			permanent++
+		}
+		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil || r.Draining() || permanent == flow.PermanentTries {
+			return err
+		}
+		r.log.Error("retrying", "what", what, "error", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		case <-r.drain: // makes a last attempt
+		}
 	}
 }
 

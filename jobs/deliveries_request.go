@@ -21,7 +21,7 @@ func (r *Runner) newDeliveryRequest(ctx context.Context, d *flow.Delivery, a *fl
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The address of the webhook is not a URL.")
+		return nil, nil, flow.Errorf(flow.CodeHTTPFailed, "The webhook's URL is not valid.")
 	}
 	secrets, err := r.signingSecrets(ctx, d)
 	if err != nil {

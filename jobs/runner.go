@@ -23,7 +23,7 @@ type Config struct {
 	Files    flow.FileStore
 	Links    *flow.FileLinks // adds download links to webhooks that hold files
 	Prices   flow.PriceStore
-	HTTP     *http.Client // for webhooks: refuses internal addresses and follows no redirects
+	HTTP     *http.Client // for webhooks: guarded by package outbound, follows no redirects
 	Instance string       // identifies this process among those that share the database
 	Workers  int          // number of runs executed concurrently
 	Shared   bool         // other processes may work on the same database

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"sluice/flow"
 )
@@ -182,27 +181,4 @@ func (r *Runner) runEnded(run *flow.Run) {
 		r.hasUnsaved.Store(true)
 	}
 	r.cfg.Observe(Observation{Run: run, Latency: max(0, run.EndedAt.Sub(run.CreatedAt))})
-}
-
-// retry calls f until it succeeds, with exponential back-off. It gives up when ctx
-// ends or the process shuts down, but not on transient errors: this job is the
-// only one for its run or delivery, so giving up would leave that stuck. A
-// permanent error is returned after flow.PermanentTries.
-func (r *Runner) retry(ctx context.Context, what string, f func() error) error {
-	permanent := 0
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := f()
-		if flow.IsPermanent(err) {
-			permanent++
-		}
-		if err == nil || errors.Is(err, flow.ErrFenced) || ctx.Err() != nil || r.Draining() || permanent == flow.PermanentTries {
-			return err
-		}
-		r.log.Error("retrying", "what", what, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		case <-r.drain: // makes a last attempt
-		}
-	}
 }
