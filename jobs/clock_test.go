@@ -26,8 +26,8 @@ func TestRunner_with_skewed_clocks(t *testing.T) {
 			first.MachineNow = func() time.Time { return time.Now().Add(skew) }
 			second.MachineNow = func() time.Time { return time.Now().Add(-skew) }
 			soon := func(cfg *jobs.Config) {
-				cfg.Pause = func(int64, float64) (time.Duration, bool) { return 2 * time.Second, true }
-				cfg.EndpointPause = func(int64) time.Duration { return 0 }
+				cfg.Backoff = func(int64, float64) (time.Duration, bool) { return 2 * time.Second, true }
+				cfg.EndpointBackoff = func(int64) time.Duration { return 0 }
 			}
 			a := newFixture(t, first, sendFlow(url))
 			a.newRunnerWith(a.store, soon)

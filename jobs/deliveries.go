@@ -64,7 +64,7 @@ func (r *Runner) failDelivery(ctx context.Context, j flow.Job) error {
 func (r *Runner) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.Job) error {
 	a := flow.DeliveryAttempt{DeliveryID: d.ID, StartedAt: r.now()}
 	start := time.Now()
-	retryAfter := r.post(ctx, d, &a)
+	retryAfter := r.sendAttempt(ctx, d, &a)
 	if a.Error != "" && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -84,9 +84,9 @@ func (r *Runner) attemptDelivery(ctx context.Context, d *flow.Delivery, j flow.J
 	return nil
 }
 
-// post sends the request of an attempt and sets the attempt's result. It returns
+// sendAttempt sends the request of an attempt and sets the attempt's result. It returns
 // the pause that the receiver requested with Retry-After, or 0.
-func (r *Runner) post(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (retryAfter time.Duration) {
+func (r *Runner) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.DeliveryAttempt) (retryAfter time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	timedOut := func() bool { return errors.Is(ctx.Err(), context.DeadlineExceeded) }
@@ -122,8 +122,8 @@ func (r *Runner) nextOutcome(d *flow.Delivery, a *flow.DeliveryAttempt, retryAft
 	if a.Error == "" {
 		return flow.DeliveryOutcome{State: flow.DeliveryDelivered}
 	}
-	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.now().Add(r.cfg.EndpointPause(d.EndpointFailures + 1))}
-	if pause, more := r.cfg.Pause(d.Attempt, r.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
+	next := flow.DeliveryOutcome{State: flow.DeliveryFailed, PausedUntil: r.now().Add(r.cfg.EndpointBackoff(d.EndpointFailures + 1))}
+	if pause, more := r.cfg.Backoff(d.Attempt, r.cfg.Jitter()); more && a.Cause != flow.CauseGone && !d.Test() {
 		next.State, next.NextAt = flow.DeliveryPending, r.now().Add(max(pause, min(retryAfter, maxRetryAfter)))
 	}
 	return next

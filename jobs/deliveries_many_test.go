@@ -106,11 +106,11 @@ func sendMany(t *testing.T, cfg db.Config, r *badReceiver, n int) *fixture {
 	fx := newFixture(t, cfg, sendManyFlow(r.URL))
 	fx.newRunnerWith(fx.store, func(c *jobs.Config) {
 		c.HTTP = &http.Client{Timeout: receiverTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-		c.Pause = func(failed int64, jitter float64) (time.Duration, bool) {
+		c.Backoff = func(failed int64, jitter float64) (time.Duration, bool) {
 			_, more := flow.DeliveryPause(failed, jitter)
 			return 0, more
 		}
-		c.EndpointPause = func(int64) time.Duration { return 0 }
+		c.EndpointBackoff = func(int64) time.Duration { return 0 }
 	})
 	var err error
 	if r.verify, err = standardwebhooks.NewWebhook(fx.secretOf("s", r.URL)); err != nil {

@@ -180,8 +180,8 @@ func TestDelivery_pauses_failing_endpoint(t *testing.T) {
 		fx := newFixture(t, cfg, sendFlow(url))
 		pauses := make(chan int64, 10)
 		fx.newRunnerWith(fx.store, func(c *jobs.Config) {
-			c.Pause = func(int64, float64) (time.Duration, bool) { return 0, true }
-			c.EndpointPause = func(failures int64) time.Duration {
+			c.Backoff = func(int64, float64) (time.Duration, bool) { return 0, true }
+			c.EndpointBackoff = func(failures int64) time.Duration {
 				pauses <- failures
 				return 0
 			}

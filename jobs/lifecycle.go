@@ -15,9 +15,9 @@ const (
 	// startRetryInterval is the interval between attempts to start on a store that
 	// cannot be written to.
 	startRetryInterval = time.Second
-	// listenRetryPause is the wait before reconnecting to the notifications of other
+	// listenRetryInterval is the wait before reconnecting to the notifications of other
 	// instances.
-	listenRetryPause = time.Second
+	listenRetryInterval = time.Second
 	// abortTimeout is how long aborted steps may take to stop, and how long the last
 	// writes of a shutdown may take.
 	abortTimeout = 1500 * time.Millisecond
@@ -71,7 +71,7 @@ func (r *Runner) startLoops(ctx context.Context) {
 		return
 	}
 	r.loop(ctx, recoverInterval, r.recoverWork)
-	r.loop(ctx, r.cfg.Reconcile, newReconciler(r).run)
+	r.loop(ctx, r.cfg.ReconcileInterval, newReconciler(r).run)
 	r.loop(ctx, saveBusyInterval, newBusySaver(r).run)
 	r.loop(ctx, time.Second, r.pollCancels)
 	r.loops.Go(func() { r.listen(ctx) })
@@ -190,7 +190,7 @@ func (r *Runner) listen(ctx context.Context) {
 		})
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("lost the notifications of other instances; reconnecting", "error", err)
-			sleep(ctx, listenRetryPause)
+			sleep(ctx, listenRetryInterval)
 		}
 	}
 }

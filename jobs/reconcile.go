@@ -47,7 +47,7 @@ func (c *reconciler) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if time.Since(c.lastRun) > 2*c.cfg.Reconcile { // the process was frozen, and its hand-overs with it
+	if time.Since(c.lastRun) > 2*c.cfg.ReconcileInterval { // the process was frozen, and its hand-overs with it
 		clear(c.misses)
 	}
 	c.lastRun = time.Now()

@@ -33,7 +33,7 @@ func (s *holdsCounter) ListHolds(ctx context.Context, instance string) ([]flow.H
 	return list, err
 }
 
-func reconcileOften(cfg *jobs.Config) { cfg.Reconcile = 30 * time.Millisecond }
+func reconcileOften(cfg *jobs.Config) { cfg.ReconcileInterval = 30 * time.Millisecond }
 
 // behindProxy makes a started fixture whose database connections go through a proxy, and
 // a connection that does not.
@@ -205,7 +205,7 @@ func TestReconcile_ends_overdue_run(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fx := newFixture(t, dbtest.PostgresConfig(t), gatedFlow)
-			fx.newRunnerWith(fx.store, func(cfg *jobs.Config) { cfg.Reconcile = time.Hour })
+			fx.newRunnerWith(fx.store, func(cfg *jobs.Config) { cfg.ReconcileInterval = time.Hour })
 			fx.start()
 			run := fx.startRun(func(s *flow.Start) { s.Options.Timeout = time.Minute })
 			<-fx.gate.started

@@ -30,12 +30,12 @@ type Config struct {
 	Log      *slog.Logger
 	Now      func() time.Time // default: the store's clock
 	Jitter   func() float64   // in [0,1), for the back-off of webhooks; default: random
-	// Pause returns the wait after a number of failed attempts at a delivery, or
+	// Backoff returns the wait after a number of failed attempts at a delivery, or
 	// false when there are no more attempts; default flow.DeliveryPause.
-	Pause func(failed int64, jitter float64) (time.Duration, bool)
-	// EndpointPause returns the wait before the next attempt at an endpoint after a
+	Backoff func(failed int64, jitter float64) (time.Duration, bool)
+	// EndpointBackoff returns the wait before the next attempt at an endpoint after a
 	// number of consecutive failures; default flow.EndpointPause.
-	EndpointPause func(failures int64) time.Duration
+	EndpointBackoff func(failures int64) time.Duration
 	// Busy records which runs are at work in this process, for the recovery after a
 	// crash; by default the marks do not survive a crash.
 	Busy *flow.BusyMarks
@@ -44,9 +44,9 @@ type Config struct {
 	// InstanceTimeout is the time without a heartbeat after which other processes
 	// take over from this one; default 20 s. It must equal the store's.
 	InstanceTimeout time.Duration
-	// Reconcile is the interval between comparisons of the tables with the work that
+	// ReconcileInterval is the interval between comparisons of the tables with the work that
 	// this process has, if the database is shared; default 3 s.
-	Reconcile time.Duration
+	ReconcileInterval time.Duration
 	// SuspectTimeout bounds the retries of all suspects of one recovery together;
 	// default 30 s.
 	SuspectTimeout time.Duration
@@ -63,7 +63,7 @@ type Config struct {
 // rejected start (Refused), or a finished delivery attempt (Delivery).
 type Observation struct {
 	Run      *flow.Run
-	Refused  flow.Code
+	Rejected flow.Code
 	Delivery flow.DeliveryState // after the attempt
 	Latency  time.Duration      // of the run from its creation, or of the attempt
 }
@@ -145,11 +145,11 @@ func withDefaults(cfg Config) Config {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	if cfg.Pause == nil {
-		cfg.Pause = flow.DeliveryPause
+	if cfg.Backoff == nil {
+		cfg.Backoff = flow.DeliveryPause
 	}
-	if cfg.EndpointPause == nil {
-		cfg.EndpointPause = flow.EndpointPause
+	if cfg.EndpointBackoff == nil {
+		cfg.EndpointBackoff = flow.EndpointPause
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}
@@ -158,7 +158,7 @@ func withDefaults(cfg Config) Config {
 		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
-	cfg.Reconcile = cmp.Or(cfg.Reconcile, reconcileInterval)
+	cfg.ReconcileInterval = cmp.Or(cfg.ReconcileInterval, reconcileInterval)
 	cfg.SuspectTimeout = cmp.Or(cfg.SuspectTimeout, suspectTimeout)
 	return cfg
 }

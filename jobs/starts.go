@@ -28,7 +28,7 @@ func (r *Runner) StartRun(ctx context.Context, s flow.Start) (flow.Started, erro
 func (r *Runner) acceptOnce(ctx context.Context, s flow.Start, start func() (flow.Started, error)) (started flow.Started, err error) {
 	defer func() {
 		if e, ok := errors.AsType[*flow.Error](err); ok {
-			r.cfg.Observe(Observation{Refused: e.Code})
+			r.cfg.Observe(Observation{Rejected: e.Code})
 		}
 	}()
 	if err := r.checkAccepting(); err != nil {

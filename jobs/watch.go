@@ -229,8 +229,8 @@ func (r *Runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 	return r.await(ctx, w, run, limit)
 }
 
-// unavailablePause is the wait before reading again from an unavailable database.
-const unavailablePause = 500 * time.Millisecond
+// unavailableRetryInterval is the wait before reading again from an unavailable database.
+const unavailableRetryInterval = 500 * time.Millisecond
 
 // await waits for the end of a run that had not ended when it was last read. A run
 // without a state has never been read, because the database was unavailable. If the
@@ -241,7 +241,7 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 	defer timer.Stop()
 	var retry <-chan time.Time // set after a read that failed
 	if run.State == "" {
-		retry = time.After(unavailablePause)
+		retry = time.After(unavailableRetryInterval)
 	}
 	for {
 		last := false
@@ -268,7 +268,7 @@ func (r *Runner) await(ctx context.Context, w *watcher, run *flow.Run, limit tim
 		case flow.IsUnavailable(err) && last:
 			return nil, err
 		case flow.IsUnavailable(err):
-			retry = time.After(unavailablePause)
+			retry = time.After(unavailableRetryInterval)
 			continue
 		case err != nil || current.State.Ended() || last:
 			return current, err

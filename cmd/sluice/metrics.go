@@ -62,8 +62,8 @@ func newMetrics(store *db.Store) *metrics {
 
 func (m *metrics) observe(o jobs.Observation) {
 	switch {
-	case o.Refused != "":
-		m.refused.WithLabelValues(string(o.Refused)).Inc()
+	case o.Rejected != "":
+		m.refused.WithLabelValues(string(o.Rejected)).Inc()
 		return
 	case o.Run == nil:
 		m.deliveries.WithLabelValues(string(o.Delivery)).Inc()
