@@ -1,6 +1,6 @@
-// The script of every page. Pages work without it; it makes them quicker:
-// swaps (htmx), tabs (Basecoat), menus that close, copies, toasts, theme. The
-// canvas comes only where there is one.
+// The script of every page. Pages work without it; it adds partial updates
+// (htmx), tabs (Basecoat), menus, copy buttons, toasts and the theme. The canvas
+// is loaded only on pages that have one.
 import "htmx.org/dist/htmx.esm.js";
 import "basecoat-css/basecoat";
 import "basecoat-css/tabs";

@@ -1,4 +1,4 @@
-// Loads the canvas where a page has one, now or after a swap.
+// Loads the canvas on pages that have one, now or after a swap.
 
 function load(): void {
   if (document.querySelector("flow-canvas") && !customElements.get("flow-canvas")) void import("./canvas/index.ts");

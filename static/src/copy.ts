@@ -1,9 +1,9 @@
-// <button data-copy="text"> copies the text; data-copy-from="id" copies what
-// that element shows or holds.
+// <button data-copy="text"> copies the text; data-copy-from="id" copies the text
+// or value of that element.
 import { say } from "./say.ts";
 import { toast } from "./toasts.ts";
 
-const shown = 1600; // ms that the tick stays
+const shown = 1600; // ms that the check mark is shown
 
 function textOf(button: HTMLElement): string {
   const from = button.dataset.copyFrom;
@@ -12,14 +12,14 @@ function textOf(button: HTMLElement): string {
   return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement ? element.value : (element?.textContent ?? "");
 }
 
-/** copied copies a text, now or once it is there, and shows so on the button. */
+/** copied copies a text, once it is available, and confirms on the button. */
 export async function copied(button: HTMLElement, text: string | Promise<string>): Promise<void> {
-  const wanted = await Promise.resolve(text).catch(() => undefined); // who fetches it says what went wrong
+  const wanted = await Promise.resolve(text).catch(() => undefined); // whoever fetches it shows the error
   if (wanted === undefined) return;
   try {
     await navigator.clipboard.writeText(wanted);
   } catch {
-    // Browsers give the clipboard to https and localhost only.
+    // The clipboard is available on https and localhost only.
     toast("Can't copy from this page. Select the text and press Ctrl+C.", "wait");
     return;
   }

@@ -1,5 +1,5 @@
 // <button commandfor="id" command="show-modal"> opens a <dialog>. Browsers from
-// 2025 do that themselves; this does it for older ones. A click beside a dialog
+// 2025 on do that natively; this is for older ones. A click outside a dialog
 // closes it, unless something was typed in it.
 
 if (!("commandForElement" in HTMLButtonElement.prototype)) {

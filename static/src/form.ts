@@ -1,10 +1,10 @@
-// The script of public forms and their results. Both work without it; it shows
-// a result as it comes, and what is wrong before the form is sent.
+// The script of public forms and their results. Both work without it; it updates
+// the result live and validates the form before it is sent.
 import "./copy.ts";
 import { say } from "./say.ts";
 
-/** Says beside a field what is wrong with it; nothing takes that back. */
-function blame(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+/** showFieldError shows an error below a field, or removes it when text is empty. */
+function showFieldError(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   field.setCustomValidity(text);
   const id = `${field.id}-said`;
   let line = document.getElementById(id);
@@ -23,7 +23,7 @@ function blame(field: HTMLInputElement | HTMLTextAreaElement, text: string): voi
   field.setAttribute("aria-invalid", "true");
 }
 
-// Plain words are taken as a text; what begins like JSON must be JSON.
+// Plain text is accepted; text that starts like JSON must be valid JSON.
 function checkJSON(field: HTMLTextAreaElement): void {
   const text = field.value.trim();
   let wrong = "";
@@ -34,13 +34,13 @@ function checkJSON(field: HTMLTextAreaElement): void {
       wrong = "This isn't valid JSON. Check the brackets, quotes and commas.";
     }
   }
-  blame(field, wrong);
+  showFieldError(field, wrong);
 }
 
 function checkFile(field: HTMLInputElement): void {
   const most = Number(field.dataset.most);
   const large = [...(field.files ?? [])].some((file) => file.size > most);
-  blame(field, large ? `This file is too large. The limit is ${Math.round(most / 1048576)} MiB.` : "");
+  showFieldError(field, large ? `This file is too large. The limit is ${Math.round(most / 1048576)} MiB.` : "");
 }
 
 function prepare(form: HTMLFormElement): void {
@@ -53,7 +53,7 @@ function prepare(form: HTMLFormElement): void {
     if (target instanceof HTMLTextAreaElement && target.validity.customError) checkJSON(target);
   });
   form.addEventListener("submit", () => button?.classList.add("htmx-request"));
-  // A page that comes back as it was left is another copy of the form.
+  // A page restored from the back/forward cache needs a new idempotency key.
   window.addEventListener("pageshow", (event) => {
     button?.classList.remove("htmx-request");
     const once = form.querySelector<HTMLInputElement>("[name=once]");
@@ -66,17 +66,17 @@ const texts = new Map<string, string>();
 
 function showText(run: HTMLElement, output: string): void {
   const section = run.querySelector<HTMLElement>(`[data-output="${CSS.escape(output)}"]`);
-  const text = section?.querySelector<HTMLElement>(":scope > .shape > .text"); // one that waits for its value
+  const text = section?.querySelector<HTMLElement>(":scope > .shape > .text"); // of an output that is still empty
   if (!section || !text) return;
   text.textContent = texts.get(output) ?? "";
   section.hidden = !texts.get(output);
 }
 
-/** Replaces what differs alone: a button that goes away under a finger is never pressed. */
-function renew(run: HTMLElement, html: string): void {
-  const news = document.createElement("template");
-  news.innerHTML = html;
-  const next = [...news.content.children];
+/** replaceChanged replaces only what differs, so that a button does not disappear under the pointer. */
+function replaceChanged(run: HTMLElement, html: string): void {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const next = [...template.content.children];
   next.forEach((part, i) => {
     const old = run.children[i];
     if (!old) run.append(part);
@@ -85,28 +85,28 @@ function renew(run: HTMLElement, html: string): void {
   for (const gone of [...run.children].slice(next.length)) gone.remove();
 }
 
-const again = 4000; // ms until a page whose stream was refused looks anew
+const reloadAfter = 4000; // ms until the page is reloaded after the stream was rejected
 
 function follow(run: HTMLElement, path: string): void {
   const source = new EventSource(path);
   let words = "";
   source.addEventListener("run", (event) => {
-    const news = JSON.parse(event.data) as { html: string };
+    const message = JSON.parse(event.data) as { html: string };
     const held = run.contains(document.activeElement) && document.activeElement instanceof HTMLButtonElement;
-    renew(run, news.html);
+    replaceChanged(run, message.html);
     for (const output of texts.keys()) showText(run, output);
     if (held) run.querySelector<HTMLElement>(".bar .btn")?.focus();
     const now = run.querySelector(".now, .note")?.textContent?.trim() ?? "";
     if (now !== words) say((words = now));
   });
   source.addEventListener("text", (event) => {
-    const news = JSON.parse(event.data) as { output: string; text: string; reset: boolean };
-    texts.set(news.output, (news.reset ? "" : (texts.get(news.output) ?? "")) + news.text);
-    showText(run, news.output);
+    const message = JSON.parse(event.data) as { output: string; text: string; reset: boolean };
+    texts.set(message.output, (message.reset ? "" : (texts.get(message.output) ?? "")) + message.text);
+    showText(run, message.output);
   });
   source.addEventListener("over", () => source.close());
   source.addEventListener("error", () => {
-    if (source.readyState === EventSource.CLOSED) window.setTimeout(() => location.reload(), again);
+    if (source.readyState === EventSource.CLOSED) window.setTimeout(() => location.reload(), reloadAfter);
   });
 }
 

@@ -1,4 +1,4 @@
-// What bundled packages that ship no types for these paths look like to us.
+// Types of bundled packages that have none for these paths.
 declare module "htmx.org/dist/htmx.esm.js" {
   const htmx: {
     process(element: Element): void;

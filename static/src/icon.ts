@@ -1,6 +1,6 @@
 const svg = "http://www.w3.org/2000/svg";
 
-/** Makes an icon of the sprite, whose address the page's <body> carries. */
+/** icon returns an icon of the sprite, whose URL is an attribute of <body>. */
 export function icon(name: string): SVGSVGElement {
   const element = document.createElementNS(svg, "svg");
   element.setAttribute("class", "icon");

@@ -1,5 +1,5 @@
-// A new key is shown once: a page that the browser keeps, to come back to it
-// quickly, does not keep the key.
+// A new key is shown once: it is removed from pages that enter the browser's
+// back/forward cache.
 window.addEventListener("pagehide", () => {
   for (const key of document.querySelectorAll("[data-new-key]")) key.textContent = "shown once, no longer available";
 });

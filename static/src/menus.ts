@@ -1,5 +1,5 @@
-// A menu is <details class="menu">, which opens by itself. This closes it when
-// somebody clicks elsewhere, presses Escape, or has chosen; arrows walk it.
+// A menu is <details class="menu">, which opens without a script. This closes it
+// on a click elsewhere, on Escape and after a choice, and handles arrow keys.
 
 const open = () => document.querySelectorAll<HTMLDetailsElement>("details.menu[open]");
 

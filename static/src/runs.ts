@@ -1,19 +1,19 @@
-// The first page of a list, of runs or of deliveries, keeps itself fresh while somebody sees it.
-// Rows that are the same stay in place, so that focus and selection do; when the
-// reader has scrolled, new rows wait behind a button instead of moving the page.
+// Polls the first page of a list of runs or deliveries while it is visible.
+// Unchanged rows stay in place, and so do focus and selection. When the reader
+// has scrolled, new rows are announced by a button instead of moving the page.
 import htmx from "htmx.org/dist/htmx.esm.js";
 
-const pause = 2000; // ms between two looks
+const pause = 2000; // ms between two requests
 
 async function fetchRows(address: string, mark: string): Promise<HTMLElement | undefined> {
   const answer = await fetch(`${address}&mark=${mark}`, { headers: { "HX-Request": "true", "HX-Request-Type": "partial" } });
-  if (answer.status !== 200) return undefined; // 204: nothing has changed
+  if (answer.status !== 200) return undefined; // 204: unchanged
   const table = document.createElement("table");
   table.innerHTML = await answer.text();
   return table.tBodies[0];
 }
 
-/** Shows what became of the rows that are there. */
+/** update replaces rows on the page that changed. */
 function update(rows: HTMLElement, fresh: HTMLElement): void {
   for (const row of fresh.querySelectorAll<HTMLElement>(":scope > tr")) {
     const old = document.getElementById(row.id);
@@ -21,7 +21,7 @@ function update(rows: HTMLElement, fresh: HTMLElement): void {
   }
 }
 
-/** Shows the fresh rows and no others. */
+/** putAll shows exactly the fresh rows. */
 function putAll(rows: HTMLElement, fresh: HTMLElement): void {
   const kept = [...fresh.querySelectorAll<HTMLElement>(":scope > tr")].map((row) => {
     const old = document.getElementById(row.id);
@@ -47,7 +47,7 @@ function announce(list: HTMLElement, count: number, fresh: HTMLElement): void {
   };
 }
 
-async function look(): Promise<void> {
+async function poll(): Promise<void> {
   const list = document.getElementById("runs");
   const rows = document.getElementById("run-rows");
   const address = list?.dataset.live;
@@ -65,8 +65,8 @@ async function look(): Promise<void> {
   announce(list, count, fresh);
 }
 
-function again(): void {
-  window.setTimeout(() => void look().finally(again), pause);
+function pollAgain(): void {
+  window.setTimeout(() => void poll().finally(pollAgain), pause);
 }
 
-if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) again();
+if (document.getElementById("runs") || ["/runs", "/deliveries"].includes(location.pathname)) pollAgain();

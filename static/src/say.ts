@@ -1,8 +1,8 @@
-/** Says a sentence to people who listen rather than look. */
+/** say announces a sentence to screen readers. */
 export function say(text: string): void {
   const region = document.getElementById("live");
   if (!region) return;
   region.textContent = "";
-  // A text that is equal to the last one is only read when it comes anew.
+  // Without clearing it first, an equal text would not be announced again.
   requestAnimationFrame(() => (region.textContent = text));
 }

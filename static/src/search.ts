@@ -1,4 +1,4 @@
-// "/" goes to the page's search field, unless somebody is typing.
+// "/" focuses the page's search field, except while typing.
 
 function typing(): boolean {
   const at = document.activeElement;

@@ -1,10 +1,9 @@
-// Light, dark or as the system. The server puts the choice on <html> from the
-// cookie, so that no page flashes; the form of buttons also works without this.
-// The same buttons, sent by a browser without scripts, post to the server.
+// Light, dark or system theme. The server sets the class of <html> from the
+// cookie, so that pages do not flash. Without scripts the buttons post a form.
 
 const year = 31_536_000; // s
 
-function choose(theme: string): void {
+function applyTheme(theme: string): void {
   const root = document.documentElement;
   root.classList.remove("light", "dark");
   if (theme !== "system") root.classList.add(theme);
@@ -19,5 +18,5 @@ document.addEventListener("submit", (event) => {
   const form = event.target as HTMLFormElement;
   if (!form.matches("form[data-theme]") || !(event.submitter instanceof HTMLButtonElement)) return;
   event.preventDefault();
-  choose(event.submitter.value);
+  applyTheme(event.submitter.value);
 });

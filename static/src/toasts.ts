@@ -1,16 +1,15 @@
-// Short messages in the corner. A server asks for one with the response header
+// Toasts. The server requests one with the response header
 //   HX-Trigger: {"toast": {"tone": "ok", "text": "Key revoked."}}
-// or puts it into the page. Texts are set as text, never as HTML.
+// or renders it into the page. Texts are set as text, never as HTML.
 import { icon } from "./icon.ts";
 
 export type Tone = "ok" | "bad" | "wait" | "info";
 
-// How long a toast stays, in ms. A failure stays until it is closed: nobody
-// should have to read quickly what went wrong.
+// How long a toast stays, in ms. An error stays until it is closed.
 const stay: Record<Tone, number> = { ok: 4000, info: 6000, wait: 8000, bad: Infinity };
-const signs: Record<Tone, string> = { ok: "circle-check", bad: "circle-alert", wait: "triangle-alert", info: "info" };
+const icons: Record<Tone, string> = { ok: "circle-check", bad: "circle-alert", wait: "triangle-alert", info: "info" };
 
-/** Shows a toast; `again` is what a button "Undo" or "Retry" does. */
+/** toast shows a toast; again adds a button, such as "Undo" or "Retry". */
 export function toast(text: string, tone: Tone = "info", again?: { label: string; act: () => void }): void {
   const area = document.getElementById("toasts");
   if (!area) return;
@@ -19,11 +18,11 @@ export function toast(text: string, tone: Tone = "info", again?: { label: string
   element.setAttribute("role", tone === "bad" ? "alert" : "status");
   const words = document.createElement("p");
   words.textContent = text;
-  element.append(icon(signs[tone]), words);
+  element.append(icon(icons[tone]), words);
   if (again) element.append(button(again.label, () => (element.remove(), again.act())));
   element.append(closer(element));
   area.append(element);
-  leave(element, stay[tone]);
+  removeAfter(element, stay[tone]);
 }
 
 function button(label: string, act: () => void): HTMLButtonElement {
@@ -43,11 +42,11 @@ function closer(element: HTMLElement): HTMLButtonElement {
   return b;
 }
 
-// leave removes a toast later, but not while it is pointed at or focused.
-function leave(element: HTMLElement, after: number): void {
+// removeAfter removes a toast after a while, but not while it is hovered or focused.
+function removeAfter(element: HTMLElement, after: number): void {
   if (!Number.isFinite(after)) return;
   window.setTimeout(() => {
-    if (element.matches(":hover, :focus-within")) leave(element, 1000);
+    if (element.matches(":hover, :focus-within")) removeAfter(element, 1000);
     else element.remove();
   }, after);
 }
@@ -63,13 +62,13 @@ document.addEventListener("toast", (event) => {
 
 document.addEventListener("htmx:error", (event) => {
   const { error } = (event as CustomEvent<{ error?: unknown }>).detail ?? {};
-  // A TypeError is how fetch says that nothing answered.
+  // fetch throws a TypeError when there is no response.
   if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
     toast("Can't reach Sluice. Check your connection and try again. What you typed is kept.", "bad");
   }
 });
 
-// What broke on the server is not swapped into the page, see htmx-config.
+// Responses of 500 and above are not swapped into the page, see htmx-config.
 document.addEventListener("htmx:response:error", (event) => {
   const { ctx } = (event as CustomEvent<{ ctx?: { response?: { status?: number } } }>).detail ?? {};
   if ((ctx?.response?.status ?? 0) >= 500) toast("Something went wrong on the server. Saved work is safe. Try again.", "bad");
@@ -77,5 +76,5 @@ document.addEventListener("htmx:response:error", (event) => {
 
 for (const element of document.querySelectorAll<HTMLElement>("#toasts > .toast")) {
   element.append(closer(element));
-  leave(element, element.classList.contains("bad") ? Infinity : stay.info);
+  removeAfter(element, element.classList.contains("bad") ? Infinity : stay.info);
 }

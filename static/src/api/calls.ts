@@ -1,24 +1,24 @@
-// The last calls, anew every few seconds while they are seen.
+// The latest calls, polled while they are visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { copied } from "../copy.ts";
 import { toast } from "../toasts.ts";
 
-const often = 3000; // ms
+const interval = 3000; // ms
 const pane = document.getElementById("flow-api")!;
 const list = () => document.getElementById("api-calls");
 const part = { "HX-Request": "true", "HX-Request-Type": "partial" };
 
-/** inView tells whether anybody sees the pane. */
+/** inView reports whether the pane is visible. */
 export const inView = (): boolean => !document.hidden && pane.checkVisibility({ visibilityProperty: true });
 
-async function look(): Promise<void> {
+async function poll(): Promise<void> {
   const now = list();
-  if (!now || !inView() || now.contains(document.activeElement)) return; // who walks through it keeps their place
+  if (!now || !inView() || now.contains(document.activeElement)) return; // keep the focus
   await htmx.ajax("GET", `${now.dataset.path}?mark=${now.dataset.mark}`, { target: "#api-calls", swap: "outerMorph" });
 }
 
-window.setInterval(() => void look(), often);
-document.addEventListener("flow:run", () => void look());
+window.setInterval(() => void poll(), interval);
+document.addEventListener("flow:run", () => void poll());
 
 pane.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLElement>("[data-copy-url]");

@@ -1,24 +1,24 @@
-// The pane in the builder: what follows the draft is fetched anew after each
-// change that is saved, if the pane is seen, and else once it is.
+// The API pane in the builder. The part that depends on the draft is loaded again
+// after each saved change, as soon as the pane is visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { inView } from "./calls.ts";
 import { putKey } from "./keys.ts";
 
-/** Builder is what the pane needs of the page around it, which is loaded before. */
+/** Builder is what the pane needs of the page around it. */
 export type Builder = {
   canvas: EventTarget & { sync: { rev: number } };
   path: string; // of the flow
-  show(node: string): boolean; // false when the canvas has no such node
+  show(node: string): boolean; // reports whether the node exists
   follow(run: string, live: boolean): void;
 };
 
 let at: Builder | undefined;
 const pane = document.getElementById("flow-api")!;
 const draft = () => document.getElementById("api-draft");
-let changed = 0; // when what is shown became old; 0 while it is not
+let changed = 0; // when the draft changed (performance.now); 0 while the pane is up to date
 let going = false;
 
-/** old tells that the draft has moved on since the pane was rendered. */
+/** old reports whether the draft has changed since the pane was rendered. */
 const old = (): boolean => Number(draft()?.dataset.rev ?? Infinity) < at!.canvas.sync.rev;
 
 function change(): void {
@@ -26,7 +26,7 @@ function change(): void {
   void refresh();
 }
 
-/** refresh takes over what the server says now, one request at a time. */
+/** refresh loads the part again, one request at a time. */
 async function refresh(): Promise<void> {
   if (going || !changed || !inView() || !draft()) return;
   going = true;
@@ -41,7 +41,7 @@ async function refresh(): Promise<void> {
   } finally { going = false; }
 }
 
-/** begin follows the draft of the page that the pane is in; later calls look whether it is old. */
+/** begin starts to follow the draft; later calls refresh what is out of date. */
 export function begin(builder: Builder): void {
   if (at) return void refresh();
   at = builder;
@@ -51,7 +51,7 @@ export function begin(builder: Builder): void {
   if (old()) change();
 }
 
-// A field leads to its node; the pane stays.
+// Fields link to their nodes; the pane stays open.
 
 pane.addEventListener("click", (e) => {
   if (e.ctrlKey || e.metaKey || e.shiftKey) return;
@@ -62,9 +62,9 @@ pane.addEventListener("click", (e) => {
   at.follow(run.dataset.follow!, false);
 });
 
-// A request that is tried out: its run goes over the canvas as it goes.
+// A run started from the pane is shown on the canvas.
 
-const tab = `${Date.now()}-${Math.random()}`; // crypto.randomUUID is for https alone
+const tab = `${Date.now()}-${Math.random()}`; // crypto.randomUUID requires https
 let last = "";
 pane.addEventListener("submit", (e) => {
   const field = (e.target as Element).querySelector<HTMLInputElement>("[data-tab]");

@@ -1,3 +1,3 @@
-// The API of a flow, on its page. In the builder draft.ts comes to it.
+// The API of a flow, on its own page. The builder adds draft.ts.
 import "./keys.ts";
 import "./calls.ts";

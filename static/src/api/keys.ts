@@ -1,10 +1,10 @@
-// A key that was just made stands in the code while it is on the screen. It is
-// in the page's text alone and is kept nowhere.
+// While a new key is shown, code samples contain it. It is only in the text of
+// the page and stored nowhere.
 
 const placeholder = "slu_YOUR_KEY";
 let shown = placeholder;
 
-/** putKey writes the key that is on the screen, or else the placeholder, into all code that needs one. */
+/** putKey writes the shown key, or else the placeholder, into all code samples. */
 export function putKey(): void {
   const key = document.querySelector("#flow-keys [data-new-key]")?.textContent?.trim() || placeholder;
   for (const code of document.querySelectorAll("#flow-api [data-snippet]")) replace(code, key);
@@ -19,7 +19,7 @@ function replace(code: Element, key: string): void {
   }
 }
 
-// The key comes with an answer about keys, and goes with another.
+// Responses about keys add and remove the shown key.
 document.addEventListener("htmx:after:swap", putKey);
 document.addEventListener("key:made", () => requestAnimationFrame(putKey));
 putKey();

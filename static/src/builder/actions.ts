@@ -1,18 +1,18 @@
-// The commands of the canvas: what its keys do, for buttons and menus too.
+// The commands of the canvas, for buttons and menus; the canvas has keys for most.
 import type { Alignment } from "../canvas/align.ts";
-import { builder, canvas, readonly, up } from "./canvas.ts";
+import { builder, canvas, readonly, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 
-const edits = () => up() && !canvas.readonly;
+const edits = () => isReady() && !canvas.readonly;
 const some = () => edits() && canvas.chosen().length > 0;
 const several = () => edits() && canvas.selection.nodes.size > 1;
 const anything = () => edits() && (canvas.chosen().length > 0 || canvas.selection.edges.size > 0);
 
-command({ name: "open", title: "Open node", icon: "settings", enabled: () => up() && canvas.chosen().length > 0, run: () => void canvas.open(canvas.chosen()[0]) });
+command({ name: "open", title: "Open node", icon: "settings", enabled: () => isReady() && canvas.chosen().length > 0, run: () => void canvas.open(canvas.chosen()[0]) });
 
 if (!readonly) {
-  command({ name: "undo", title: "Undo", icon: "undo-2", keys: "Ctrl+Z", enabled: () => up() && !!canvas.history.labels.undo, run: () => canvas.history.undo() });
-  command({ name: "redo", title: "Redo", icon: "redo-2", keys: "Ctrl+Shift+Z Ctrl+Y", enabled: () => up() && !!canvas.history.labels.redo, run: () => canvas.history.redo() });
+  command({ name: "undo", title: "Undo", icon: "undo-2", keys: "Ctrl+Z", enabled: () => isReady() && !!canvas.history.labels.undo, run: () => canvas.history.undo() });
+  command({ name: "redo", title: "Redo", icon: "redo-2", keys: "Ctrl+Shift+Z Ctrl+Y", enabled: () => isReady() && !!canvas.history.labels.redo, run: () => canvas.history.redo() });
   command({ name: "tidy", title: "Tidy", hint: "Lay out the selection or everything", icon: "wand-sparkles", enabled: edits, run: () => void canvas.tidy() });
   command({ name: "rename", title: "Rename node", icon: "pencil", enabled: some, run: () => void canvas.open(canvas.chosen()[0], "label") });
   command({ name: "disable", title: "Disable or enable", icon: "ban", enabled: some, run: () => canvas.disable() });
@@ -27,17 +27,17 @@ if (!readonly) {
   ];
   for (const [how, title, icon] of alignments) command({ name: `align-${how}`, title, icon, enabled: several, run: () => canvas.align(how) });
 }
-command({ name: "menu", title: "Open selection menu", icon: "ellipsis", enabled: () => up() && canvas.chosen().length > 0, run: () => void canvas.menu() });
-command({ name: "select-mode", title: "Select by dragging", hint: "For touch screens, where a finger otherwise pans", icon: "mouse-pointer-2", enabled: up, run: selectMode });
-command({ name: "zoom-in", title: "Zoom in", icon: "plus", enabled: up, run: () => canvas.view.zoomBy(1.2) });
-command({ name: "zoom-out", title: "Zoom out", icon: "minus", enabled: up, run: () => canvas.view.zoomBy(1 / 1.2) });
-command({ name: "zoom-100", title: "Zoom to 100%", icon: "search", enabled: up, run: () => canvas.view.zoomTo(1) });
-command({ name: "fit", title: "Zoom to fit", icon: "maximize", enabled: up, run: () => canvas.view.fit() });
-command({ name: "select-all", title: "Select all", icon: "mouse-pointer-2", enabled: up, run: () => canvas.selection.all() });
+command({ name: "menu", title: "Open selection menu", icon: "ellipsis", enabled: () => isReady() && canvas.chosen().length > 0, run: () => void canvas.menu() });
+command({ name: "select-mode", title: "Select by dragging", hint: "For touch screens, where a finger otherwise pans", icon: "mouse-pointer-2", enabled: isReady, run: selectMode });
+command({ name: "zoom-in", title: "Zoom in", icon: "plus", enabled: isReady, run: () => canvas.view.zoomBy(1.2) });
+command({ name: "zoom-out", title: "Zoom out", icon: "minus", enabled: isReady, run: () => canvas.view.zoomBy(1 / 1.2) });
+command({ name: "zoom-100", title: "Zoom to 100%", icon: "search", enabled: isReady, run: () => canvas.view.zoomTo(1) });
+command({ name: "fit", title: "Zoom to fit", icon: "maximize", enabled: isReady, run: () => canvas.view.fit() });
+command({ name: "select-all", title: "Select all", icon: "mouse-pointer-2", enabled: isReady, run: () => canvas.selection.all() });
 command({ name: "show-flows", title: "Go to flows", icon: "workflow", run: () => location.assign("/flows") });
 command({ name: "export", title: "Export flow", icon: "download", run: () => location.assign(`/flows/${builder.dataset.flow}/export`) });
 
-/** canReconnect tells whether what feeds the selection could feed what hangs on it. */
+/** canReconnect reports whether the neighbors of the selection can be connected to each other. */
 function canReconnect(): boolean { return some() && canvas.connect.reconnectOps(new Set(canvas.chosen())).length > 0; }
 
 function selectMode(): void {

@@ -1,6 +1,5 @@
-// The tab API. What it shows and its script come when it is first shown, or a
-// moment before, when a pointer comes near; a page on which it was seen last
-// comes with it.
+// The API tab. Its content and script are loaded when it is first shown, or when
+// the pointer enters the tab. If it was open last, the page is rendered with it.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { follow } from "../running/stream.ts";
 import { canvas, flowPath, readonly, whenReady } from "./canvas.ts";
@@ -16,7 +15,7 @@ const shown = (tab: HTMLElement): boolean => tab.getAttribute("aria-selected") =
 
 let fetching: Promise<void> | undefined;
 
-/** fetched brings what the tab shows, unless it is there. */
+/** fetched loads the content of the tab once. */
 function fetched(): Promise<void> {
   if (!pane.querySelector(".api-later")) return Promise.resolve();
   return fetching ??= htmx.ajax("GET", `${flowPath}/api`, { source: pane, target: pane, swap: "innerHTML" }).finally(() => { fetching = undefined; });
@@ -44,7 +43,7 @@ function showNode(node: string): boolean {
 api.addEventListener("pointerenter", () => void come(), { once: true });
 if (shown(api)) void come();
 
-// Arrow keys choose tabs too, so the tabs themselves are watched.
+// Arrow keys select tabs too, so the tabs themselves are observed.
 for (const name of tabs) {
   const tab = document.getElementById(`tab-${name}`)!;
   new MutationObserver(() => {
@@ -60,7 +59,7 @@ if (!readonly) {
   command({ name: "new-key", title: "New key for this flow", icon: "key-round", run: () => void show().then(() => open("#api-keys", "input:not([type=hidden]), button, a")) });
 }
 
-/** open brings a section of the pane into view, with the focus on its first control. */
+/** open scrolls a section of the pane into view and focuses its first control. */
 function open(section: string, first: string): void {
   const s = document.querySelector<HTMLElement>(section), d = s?.querySelector("details");
   if (d) d.open = true;

@@ -1,6 +1,6 @@
-// The toolbar above what is selected. It is placed when the selection, the
-// view or the nodes come to rest, and hidden while they move.
-import { builder, canvas, readonly, up } from "./canvas.ts";
+// The toolbar above the selection. It is placed when the selection, the view or
+// the nodes have moved, and hidden while nodes are dragged.
+import { builder, canvas, readonly, isReady } from "./canvas.ts";
 
 const bar = document.getElementById("selection-bar");
 const above = 12, gap = 8; // pixels
@@ -12,7 +12,7 @@ function show(): void {
 }
 
 function put(): void {
-  if (!up()) return;
+  if (!isReady()) return;
   const { nodes } = canvas.selection;
   if (!bar || !nodes.size || canvas.drag.active || readonly) return hide();
   const b = canvas.scene.bounds(nodes), [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;

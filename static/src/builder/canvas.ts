@@ -1,28 +1,28 @@
-// The canvas of this page, for the parts around it. Its code is a chunk of its
-// own, so only its types are known here.
+// The canvas of this page, for the parts around it. Its code is a separate chunk,
+// so only its types are imported.
 import type { FlowCanvas } from "../canvas/element.ts";
 
-/** builder is the element around all of it: the flow's ID, and whether it may be changed. */
+/** builder is the root element of the builder. */
 export const builder = document.getElementById("builder")!;
 
-/** flowId and flowPath name the flow that is open. */
+/** flowId and flowPath identify the open flow. */
 export const flowId = builder.dataset.flow!;
 export const flowPath = `/flows/${encodeURIComponent(flowId)}`;
 export const readonly = builder.hasAttribute("data-readonly");
 
-const opened = location.search; // as the page came; later addresses are written by the page itself
+const opened = location.search; // of the loaded page; scripts change the URL later
 
-/** asShown asks for a part of what this page shows: of a former document, where it shows one. */
+/** asShown returns the path of a part of this page; when it replays a run, of the document of that run. */
 export const asShown = (path: string): string => builder.dataset.replay ? path + (path.includes("?") ? opened.replace("?", "&") : opened) : path;
 
-/** canvas is the element; before whenReady only its attributes and children are there. */
+/** canvas is the element; before whenReady only its attributes and children can be used. */
 export const canvas = document.getElementById("canvas") as FlowCanvas;
 
-/** up tells whether the canvas can be asked yet. */
-export const up = (): boolean => canvas.hasAttribute("ready");
+/** isReady reports whether the canvas is ready. */
+export const isReady = (): boolean => canvas.hasAttribute("ready");
 
 /** whenReady resolves once the canvas has adopted its nodes. */
 export const whenReady: Promise<FlowCanvas> = new Promise((resolve) => {
-  if (up()) resolve(canvas);
+  if (isReady()) resolve(canvas);
   else canvas.addEventListener("canvas:ready", () => resolve(canvas), { once: true });
 });

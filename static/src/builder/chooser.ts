@@ -1,16 +1,16 @@
-// One list to choose from by typing: for the floating palette, the command
-// palette and finding a node. The focus stays in the field; arrows walk the
-// list, Enter chooses, Escape closes.
+// A searchable list: for the floating palette, the command palette and finding a
+// node. The focus stays in the field; arrows move through the list, Enter
+// chooses, Escape closes.
 import type { Point } from "../canvas/model.ts";
 import { icon } from "../icon.ts";
 import { chip, el, keysOf } from "./dom.ts";
 
-/** Choice is one line of the list. word colours the sign as that group of kinds. */
+/** Choice is an item of the list. word is the group of kinds that sets the color of the icon. */
 export type Choice = { title: string; note?: string; heading?: string; icon?: string; word?: string; keys?: string; run(): void };
-/** Ask is what the list is about. at is a place on the screen; without it the list is in the middle. */
+/** Ask configures the list. at is a position in the window; without it the list is centered. */
 export type Ask = { label: string; placeholder: string; none: string; choices(words: string): Choice[]; at?: Point };
 
-const gap = 12; // pixels that stay free at the edges of the window
+const gap = 12; // pixels kept free at the edges of the window
 
 const dialog = el("dialog", { class: "chooser", id: "chooser" });
 const field = el("input", { class: "chooser-field", type: "text", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "true", "aria-controls": "chooser-list", autocomplete: "off", spellcheck: "false" });
@@ -23,7 +23,7 @@ let ask: Ask | undefined;
 let shown: Choice[] = [];
 let active = 0;
 
-/** choose opens the list. */
+/** choose opens the list; the chosen item runs. */
 export function choose(a: Ask): void {
   ask = a;
   field.value = "";

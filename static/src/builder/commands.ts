@@ -1,20 +1,19 @@
-// Everything that can be done in the builder, each under a name. Buttons
-// (data-command), keys, menus and the command palette all go through here, so
-// that none of them can do what the others cannot.
+// The commands of the builder, by name. Buttons (data-command), shortcuts, menus
+// and the command palette all use them.
 import { chord } from "../canvas/shortcuts.ts";
 
-/** Command is something a person can do. keys is a chord such as Ctrl+Enter; several are parted by a space. */
+/** Command is an action of the builder. keys is a chord such as Ctrl+Enter; several are separated by a space. */
 export type Command = { name: string; title: string; hint?: string; icon?: string; keys?: string; enabled?(): boolean; run(): void };
 
 const all = new Map<string, Command>();
 
-/** command adds a command, or replaces the one of the same name. */
+/** command registers a command, or replaces the one of the same name. */
 export function command(c: Command): void { all.set(c.name, c); }
 
-/** commands are those that would do something now. */
+/** commands returns the commands that are enabled. */
 export function commands(): Command[] { return [...all.values()].filter(ready); }
 
-/** perform does what the command says; false when there is no such, or it would do nothing now. */
+/** perform runs a command and reports whether it exists and is enabled. */
 export function perform(name: string): boolean {
   const c = all.get(name);
   if (!c || !ready(c)) return false;
@@ -30,11 +29,11 @@ document.addEventListener("click", (event) => {
   if (perform(button.dataset.command!)) event.preventDefault();
 });
 
-/** chordsOf are the keys of a command, one by one. */
+/** chordsOf returns the chords of a command. */
 export function chordsOf(c: Command): string[] { return c.keys?.split(" ") ?? []; }
 
-// The canvas has its own keys and goes first. Keys without a modifier count
-// only where nobody types and nothing else has the focus.
+// The canvas handles its own keys first. Keys without a modifier work only while
+// the canvas or nothing has the focus.
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const pressed = chord(event), plain = !/^(Ctrl|Alt)\+/.test(pressed);
@@ -45,7 +44,7 @@ document.addEventListener("keydown", (event) => {
   c.run();
 });
 
-/** ownOfFields are chords that a text field needs itself. */
+/** ownOfFields are chords that text fields handle. */
 const ownOfFields = new Set(["Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+A", "Ctrl+C", "Ctrl+X", "Ctrl+V", "Ctrl+D"]);
 
 function inField(target: EventTarget | null): boolean {

@@ -1,9 +1,9 @@
-// Small helpers to build elements. Texts are set as text, never as HTML.
+// Helpers to build elements. Texts are set as text, never as HTML.
 import { icon } from "../icon.ts";
 
 type Child = Node | string | undefined | false;
 
-/** el makes an element with attributes and children. */
+/** el creates an element with attributes and children. */
 export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, string | undefined> = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== undefined) e.setAttribute(name, value);
@@ -11,22 +11,22 @@ export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Re
   return e;
 }
 
-/** chip is the coloured sign of a kind. */
+/** chip returns the colored icon of a kind. */
 export function chip(name: string): HTMLElement { return el("span", { class: "chip" }, icon(name)); }
 
-/** keysOf shows chords as keys, in the way of this machine. */
+/** keysOf returns a chord as an element, with the symbols of the platform. */
 export function keysOf(chord: string): HTMLElement {
   const mac = /Mac|iPhone|iPad/.test(navigator.platform);
   return el("kbd", {}, mac ? chord.replace("Ctrl+", "⌘").replace("Alt+", "⌥").replace("Shift+", "⇧") : chord);
 }
 
-/** html reads what the server rendered into elements. */
+/** html parses HTML that the server rendered. */
 export function html(text: string): DocumentFragment {
   const t = document.createElement("template");
   t.innerHTML = text;
   return t.content;
 }
 
-/** keep and kept remember a choice in this browser. */
+/** keep and kept store a setting in this browser. */
 export function keep(name: string, value: string): void { try { localStorage.setItem(`builder:${name}`, value); } catch { /* full or forbidden */ } }
 export function kept(name: string): string | null { try { return localStorage.getItem(`builder:${name}`); } catch { return null; } }

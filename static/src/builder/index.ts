@@ -1,5 +1,5 @@
-// The builder: what happens around the canvas. Each part listens for itself;
-// this file only brings them together.
+// The builder around the canvas. Each part registers its own listeners; this file
+// only loads them.
 import "./commands.ts";
 import "./state.ts";
 import "./notes.ts";

@@ -1,8 +1,8 @@
-// Goes to a node, and to one of its fields: from problems, search and outline.
-import { canvas, up } from "./canvas.ts";
+// Goes to a node or one of its fields, from problems, search and the outline.
+import { canvas, isReady } from "./canvas.ts";
 import { perform } from "./commands.ts";
 
-/** jump selects a node, shows it and opens it, at a field when there is one. */
+/** jump selects a node, scrolls to it and opens it, at a field if given. */
 export function jump(node: string, field?: string): void {
   if (!canvas.scene?.elements.has(node)) return;
   canvas.selection.set([node]);
@@ -10,29 +10,29 @@ export function jump(node: string, field?: string): void {
   canvas.open(node, field || undefined);
 }
 
-/** reveal goes to a node. */
+/** reveal scrolls to a node and focuses it. */
 export function reveal(node: string): void {
   bring(node);
   canvas.keys.focus(node);
 }
 
-/** bring brings a node into view and makes it readable; the focus stays where it is. */
+/** bring scrolls to a node at a readable zoom, without changing the focus. */
 export function bring(node: string): void {
   if (canvas.view.transform[2] < 0.5) canvas.view.fit([node]);
   else canvas.view.reveal(node);
 }
 
 document.addEventListener("click", (e) => {
-  if (!up()) return;
+  if (!isReady()) return;
   const target = e.target as Element;
   const link = target.closest<HTMLElement>("[data-jump]"), show = target.closest<HTMLElement>("[data-reveal]"), trouble = target.closest<HTMLElement>("[data-trouble]");
   if (link && !e.ctrlKey && !e.metaKey) { e.preventDefault(); jump(link.dataset.jump!, link.dataset.field); }
   if (show) { perform("show-canvas"); reveal(show.dataset.reveal!); }
-  if (trouble) troubleOf(trouble.closest<HTMLElement>("article")!.dataset.id!);
+  if (trouble) openProblem(trouble.closest<HTMLElement>("article")!.dataset.id!);
 });
 
-/** troubleOf opens a node where its first problem is mended. */
-function troubleOf(node: string): void {
+/** openProblem opens a node at the field of its first problem. */
+function openProblem(node: string): void {
   const first = document.querySelector<HTMLElement>(`#problems [data-jump="${CSS.escape(node)}"]`);
   jump(node, first?.dataset.field);
 }

@@ -1,19 +1,19 @@
-// The kinds of nodes that can be added, as the page brings them along.
+// The node kinds that can be added, as the page lists them.
 import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType } from "../canvas/model.ts";
 import { freeName } from "./match.ts";
 import { canvas } from "./canvas.ts";
 
 type Named = [name: string, type: PortType];
-/** Kind is what a node can be. named: it needs a name that no other node has. */
+/** Kind is a node kind. named: its nodes need a unique name. */
 export type Kind = { kind: string; title: string; group: string; word: string; icon: string; summary: string; named?: boolean; in: Named[]; out: Named[] };
 
-const width = 220, height = 90; // flow units of a node, about
+const width = 220, height = 90; // approximate size of a node in flow units
 
-/** kinds are all of them, in the order of the palette. */
+/** kinds lists all kinds in the order of the palette. */
 export const kinds: Kind[] = JSON.parse(document.querySelector("script.kinds")?.textContent ?? "[]");
 export const kindOf = (name: string): Kind | undefined => kinds.find((k) => k.kind === name);
 
-/** suits tells whether a node of the kind could take the attach: connect to the port, or go into the edge. */
+/** suits reports whether a node of the kind can be connected to the port, or inserted into the edge. */
 export function suits(k: Kind, attach: Attach): boolean {
   if (attach.edge) return suitsEdge(k, attach.edge);
   const { port } = attach;
@@ -29,13 +29,13 @@ function suitsEdge(k: Kind, e: Edge): boolean {
   return !!from && !!to && takes(k, from.type) && gives(k, to.type);
 }
 
-/** place is where a new node goes, so that what it was asked for lies beside it. */
+/** place returns the position of a new node beside the port that it is connected to. */
 export function place(at: Point, attach: Attach): Point {
   const dx = attach.port ? (attach.port.side === "out" ? 0 : -width) : -width / 2;
   return snap({ x: at.x + dx, y: at.y - height / 2 });
 }
 
-/** clear moves a place down until no node lies there. */
+/** clear returns the position, moved down until it is free. */
 export function clear(at: Point): Point {
   const boxes = [...canvas.scene.boxes.keys()].map((id) => canvas.scene.box(id)!);
   const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width && p.x + width > b.x && p.y < b.y + b.height && p.y + height > b.y);
@@ -46,20 +46,20 @@ export function clear(at: Point): Point {
 
 const snap = (p: Point): Point => ({ x: Math.round(p.x / 10) * 10, y: Math.round(p.y / 10) * 10 });
 
-/** add puts a node of a kind on the canvas and selects it. */
+/** add adds a node of a kind and selects it. It returns the ID. */
 export function add(k: Kind, at: Point, attach: Attach = {}): string {
   const node: Omit<FlowNode, "id"> = { kind: k.kind, position: at, config: k.named ? { name: freeName(k.kind, new Set([...canvas.draft.nodes.values()].map((n) => n.config.name))) } : {} };
   remember(k.kind);
   return canvas.insert(node, attach);
 }
 
-/** addAtCenter puts a node in the middle of what is seen. */
+/** addAtCenter adds a node in the center of the view. */
 export function addAtCenter(k: Kind): string {
   const c = canvas.view.center();
   return add(k, clear({ x: c.x - width / 2, y: c.y - height / 2 }));
 }
 
-// What was used last comes first in the floating palette.
+// Recently used kinds come first in the floating palette.
 const recentKey = "builder:recent", recentMost = 5;
 
 export function recent(): string[] {

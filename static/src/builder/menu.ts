@@ -1,5 +1,5 @@
-// The menu of what was pressed with the right button, long, or with Shift+F10:
-// commands by name, so that it can do nothing that keys cannot.
+// The context menu (right button, long press or Shift+F10). Its items are
+// commands.
 import type { Edge, FlowNode, Point } from "../canvas/model.ts";
 import { icon } from "../icon.ts";
 import { canvas } from "./canvas.ts";
@@ -12,7 +12,7 @@ type Asked = { nodes: string[]; edges: (Edge | undefined)[]; client?: Point };
 const ofNode = ["open", "rename", "", "run-to", "run-from", "pin", "disable", "duplicate", "group", "ungroup", "", "delete-reconnect", "delete"];
 const ofEdge = ["insert", "", "delete"];
 const ofNothing = ["palette", "select-all", "", "fit", "tidy", "find"];
-const gap = 8; // pixels that stay free at the edges of the window
+const gap = 8; // pixels kept free at the edges of the window
 
 const sheet = el("div", { class: "float-menu", role: "menu", popover: "auto", "aria-label": "Actions" });
 document.body.append(sheet);
@@ -44,7 +44,7 @@ function open(names: string[], client: Point | undefined): boolean {
   return true;
 }
 
-/** keysOfCommand are the keys that the canvas or the page has for it. */
+/** keysOfCommand returns the shortcut that the page or the canvas has for a command. */
 const canvasKeys: Record<string, string> = { rename: "F2", disable: "D", duplicate: "Ctrl+D", group: "Ctrl+G", ungroup: "Ctrl+Shift+G", delete: "Delete", palette: "/", "select-all": "Ctrl+A", fit: "Shift+1", tidy: "T", open: "E" };
 
 export function keysOfCommand(c: Command): string | undefined { return c.keys?.split(" ")[0] ?? canvasKeys[c.name]; }

@@ -1,4 +1,4 @@
-// The flow's own name, which is a field that looks like a heading.
+// The name of the flow: a field that looks like a heading.
 import { canvas } from "./canvas.ts";
 
 const field = document.querySelector<HTMLInputElement>("input#flow-name");

@@ -1,4 +1,4 @@
-// What the canvas would not do, and what it offers after a change.
+// Toasts for rejected edits, and the offer to reconnect after a deletion.
 import type { Op } from "../canvas/ops.ts";
 import { toast } from "../toasts.ts";
 import { canvas } from "./canvas.ts";

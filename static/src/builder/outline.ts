@@ -1,22 +1,22 @@
-// The outline beside the canvas: its forms become edits of the canvas, so that
-// undo and the offline queue hold for them too. The server renders it anew
-// after edits, while it is seen.
+// The outline beside the canvas. Its forms are sent as edits of the canvas, so
+// that undo and offline editing work. The server renders it again after edits,
+// while it is visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
-import { asShown, builder, canvas, flowPath, up } from "./canvas.ts";
+import { asShown, builder, canvas, flowPath, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCenter, kindOf } from "./kinds.ts";
 import { keep, kept } from "./dom.ts";
 
-const pause = 120; // ms in which several edits make one request
-const step = 40; // flow units of one move
+const pause = 120; // ms to debounce requests after edits
+const step = 40; // flow units per move
 const toggle = document.getElementById("outline-toggle");
 let timer = 0;
 
 const outline = (): HTMLElement => document.getElementById("outline")!;
 const seen = (): boolean => outline().offsetParent !== null;
-let opened = outline().dataset.open ?? ""; // what shall be open; the picture may be behind
+let opened = outline().dataset.open ?? ""; // the node to show open; the outline may not show it yet
 let asking = false, again = false;
 
 function show(on: boolean): void {
@@ -30,7 +30,7 @@ function show(on: boolean): void {
 
 command({ name: "outline", title: "Show or hide the outline", icon: "list-tree", keys: "Ctrl+Shift+O", run: () => show(!builder.hasAttribute("data-outlined")) });
 
-/** refresh asks for the outline. One request at a time, so that no older answer takes the place of a newer. */
+/** refresh loads the outline, one request at a time so that responses stay in order. */
 async function refresh(): Promise<void> {
   again = true;
   if (asking) return;
@@ -39,13 +39,13 @@ async function refresh(): Promise<void> {
     again = false;
     try {
       await htmx.ajax("GET", asShown(`${flowPath}/outline?node=${encodeURIComponent(opened)}`), { target: "#outline", swap: "outerMorph" });
-    } catch { break; } // offline: the next edit that arrives asks again
+    } catch { break; } // offline: the next edit loads it again
   }
   asking = false;
   mark();
 }
 
-/** soon asks for the outline once a burst of edits is over. */
+/** soon loads the outline, debounced. */
 function soon(): void {
   clearTimeout(timer);
   if (!canvas.draft.nodes.has(opened)) opened = "";
@@ -73,7 +73,7 @@ document.addEventListener("click", (e) => {
 
 document.addEventListener("submit", (e) => {
   const form = (e.target as Element).closest<HTMLFormElement>("form[data-edit]");
-  if (!form || !builder.contains(form) || !up()) return; // until the canvas is there, the server carries it out
+  if (!form || !builder.contains(form) || !isReady()) return; // until the canvas is ready, the form is posted
   e.preventDefault();
   const said = new FormData(form, e.submitter);
   const text = (name: string) => String(said.get(name) ?? "").trim();
@@ -88,7 +88,7 @@ function add(kind: string): void {
   opened = addAtCenter(k);
 }
 
-/** opsOf reads a form whose fields are named like the members of an op. */
+/** opsOf returns the operations of a form, whose fields are named like their members. */
 function opsOf(text: (name: string) => string, said: FormData): Op[] {
   const node = text("node"), nodes = said.getAll("nodes").map(String), edge = { from: text("from"), to: text("to") };
   switch (text("op")) {

@@ -1,6 +1,6 @@
-// The palette at the side: search, press to add in the middle, drag to a place.
+// The palette at the side: search, click to add in the center, or drag.
 import type { Point } from "../canvas/model.ts";
-import { canvas, up } from "./canvas.ts";
+import { canvas, isReady } from "./canvas.ts";
 import { add, addAtCenter, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
 import { edgeKey, type Edge } from "../canvas/model.ts";
@@ -37,7 +37,7 @@ function walk(e: KeyboardEvent, field: HTMLInputElement): void {
 
 // Dragging.
 
-/** ghost follows the pointer, for it is not a node yet. */
+/** ghost is a preview of the node that follows the pointer. */
 let ghost: HTMLElement | undefined;
 let target: Edge | undefined;
 let dragged = false;
@@ -96,7 +96,7 @@ if (palette) {
   palette.addEventListener("dragstart", (e) => e.preventDefault());
   palette.addEventListener("click", (e) => {
     const k = kindOf((e.target as Element).closest<HTMLElement>(".kind")?.dataset.kind ?? "");
-    if (!k || !up()) return; // until the canvas is there, the server adds it
+    if (!k || !isReady()) return; // until the canvas is ready, the form is posted
     e.preventDefault();
     if (!dragged) addAtCenter(k);
     dragged = false;

@@ -8,13 +8,13 @@ const fold = document.getElementById("drawer-fold");
 const edge = document.getElementById("drawer-edge");
 const least = 80, step = 24; // pixels
 
-/** showTab brings a tab to the front: node, api, runs, problems or data. */
+/** showTab selects a tab. */
 export function showTab(name: "node" | "api" | "runs" | "problems" | "data"): void {
   if (name === "problems" || name === "data") open(true);
   document.getElementById(`tab-${name}`)?.click();
 }
 
-/** sheet shows or hides the pane where it is a sheet from below. */
+/** sheet shows or hides the pane on small screens, where it is a bottom sheet. */
 export function sheet(on: boolean): void {
   builder.toggleAttribute("data-sheet", on);
   if (on && small.matches) document.querySelector<HTMLElement>("#pane [role=tab][aria-selected=true]")?.focus({ preventScroll: true });
@@ -75,7 +75,7 @@ if (was) size(was);
 if (kept("drawer") === "open") open(true);
 else fold?.setAttribute("aria-expanded", "false");
 
-// What is seen where there is room for one thing.
+// Small screens show either the outline or the canvas.
 
 command({ name: "show-outline", title: "Show outline", icon: "list-tree", enabled: () => small.matches, run: () => view("outline") });
 command({ name: "show-canvas", title: "Show canvas", icon: "workflow", enabled: () => small.matches, run: () => view("canvas") });
@@ -86,7 +86,7 @@ function view(name: "outline" | "canvas"): void {
   if (name === "canvas") void whenReady.then((c) => requestAnimationFrame(() => { if (!seen(c.scene.bounds())) c.view.fit(undefined, 0); }));
 }
 
-/** seen tells whether any of the flow lies in view: the canvas had no size while it was hidden. */
+/** seen reports whether any of the flow is in view: the canvas had no size while it was hidden. */
 function seen(b: { x: number; y: number; width: number; height: number }): boolean {
   const [tx, ty, k] = canvas.view.transform, { clientWidth: w, clientHeight: h } = canvas.pane;
   return b.x * k + tx < w && b.y * k + ty < h && (b.x + b.width) * k + tx > 0 && (b.y + b.height) * k + ty > 0;

@@ -1,7 +1,7 @@
-// The floating palette: a node at the pointer, at a port, or in an edge.
+// The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
 import { choose, type Choice } from "./chooser.ts";
-import { canvas, up } from "./canvas.ts";
+import { canvas, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { add, clear, kindOf, kinds, place, recent, suits, type Kind } from "./kinds.ts";
 import { ranked, score } from "./match.ts";
@@ -19,7 +19,7 @@ function pick(asked: Asked): void {
   });
 }
 
-/** offered are all that fit, those used last first. */
+/** offered returns the kinds that fit, with recently used ones first. */
 function offered(fitting: Kind[]): [Kind, string][] {
   const used = recent().map(kindOf).filter((k): k is Kind => !!k && fitting.includes(k));
   return [...used.map((k): [Kind, string] => [k, "Recent"]), ...fitting.filter((k) => !used.includes(k)).map((k): [Kind, string] => [k, k.group])];
@@ -34,5 +34,5 @@ function choice(k: Kind, heading: string, asked: Asked): Choice {
   return { title: k.title, note: k.summary, heading, icon: k.icon, word: k.word, run: () => add(k, free, { port: asked.port, edge: asked.edge }) };
 }
 
-command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: () => up() && !canvas.readonly, run: () => pick({ position: canvas.view.center() }) });
-command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => up() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });
+command({ name: "palette", title: "Add a node", icon: "plus", hint: "In the center of the canvas", enabled: () => isReady() && !canvas.readonly, run: () => pick({ position: canvas.view.center() }) });
+command({ name: "add-input", title: "Add an input", icon: "log-in", enabled: () => isReady() && !canvas.readonly && !!kindOf("input"), run: () => { const k = kindOf("input")!, c = canvas.view.center(); add(k, clear({ x: c.x - 110, y: c.y - 45 })); } });

@@ -1,4 +1,4 @@
-// "6 more inputs": ports that are neither fed nor needed come when asked for.
+// "6 more inputs" shows ports that are neither connected nor required.
 import { asShown, canvas, flowPath } from "./canvas.ts";
 
 document.addEventListener("click", (e) => {

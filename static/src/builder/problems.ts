@@ -1,5 +1,5 @@
-// The list of problems and the marks on nodes. The answer to each edit brings
-// the list along, so nothing more is asked for.
+// The list of problems and the marks on nodes. The response to each edit contains
+// the list.
 import { icon } from "../icon.ts";
 import { canvas, whenReady } from "./canvas.ts";
 import { el, html } from "./dom.ts";
@@ -22,7 +22,7 @@ function count(): void {
   if (badge) badge.textContent = n ? String(n) : "";
 }
 
-/** mark puts on each node how many problems it has: an edit may mend or break another one. */
+/** mark shows on each node how many problems it has. */
 function mark(): void {
   const of = new Map<string, string[]>();
   for (const a of document.querySelectorAll<HTMLElement>("#problems [data-jump]")) {

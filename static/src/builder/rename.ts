@@ -1,4 +1,4 @@
-// Renames a node where it lies.
+// Renames a node in place.
 import { canvas } from "./canvas.ts";
 import { el } from "./dom.ts";
 

@@ -1,6 +1,5 @@
-// Ctrl+K lists everything that can be done, every node and the pages; Ctrl+F
-// the nodes alone.
-import { canvas, flowPath, up } from "./canvas.ts";
+// Ctrl+K searches commands, nodes and pages; Ctrl+F only nodes.
+import { canvas, flowPath, isReady } from "./canvas.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { command, commands } from "./commands.ts";
 import { kindOf } from "./kinds.ts";
@@ -8,7 +7,7 @@ import { score } from "./match.ts";
 import { keysOfCommand } from "./menu.ts";
 import { jump } from "./jump.ts";
 
-const most = 60; // lines; beyond that nobody reads
+const most = 60; // items shown at most
 const pages: [title: string, path: string, icon: string][] = [
   ["Flows", "/flows", "workflow"], ["Runs", "/runs", "history"], ["Versions of this flow", `${flowPath}/versions`, "git-branch"], ["Credentials", "/credentials", "key-round"],
   ["Models", "/models", "boxes"], ["Usage", "/usage", "chart-no-axes-column"], ["Settings", "/settings", "settings"],
@@ -21,7 +20,7 @@ function nodes(words: string): { n: number; c: Choice }[] {
   }).filter((x) => x.n);
 }
 
-/** texts are what the config says, so that a node is found by its prompt too. */
+/** texts returns the texts of a config, so that a node can be found by its prompt. */
 function texts(config: Record<string, unknown>): string { return Object.values(config).filter((v) => typeof v === "string").join(" ").slice(0, 2000); }
 
 function acts(words: string): { n: number; c: Choice }[] {
@@ -39,10 +38,10 @@ function ranked(words: string, ...lists: { n: number; c: Choice }[][]): Choice[]
 }
 
 command({
-  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: up,
+  name: "commands", title: "All commands", icon: "command", keys: "Ctrl+K", enabled: isReady,
   run: () => choose({ label: "Search commands, nodes and pages", placeholder: "Type a command or search…", none: "No matches.", choices: (w) => ranked(w, acts(w), nodes(w), places(w)) }),
 });
 command({
-  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: up,
+  name: "find", title: "Find a node", icon: "search", keys: "Ctrl+F", enabled: isReady,
   run: () => choose({ label: "Find a node", placeholder: "Name, kind or setting…", none: "No matches.", choices: (w) => ranked(w, nodes(w)).map((c) => ({ ...c, heading: "" })) }),
 });

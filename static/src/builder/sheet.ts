@@ -1,6 +1,6 @@
-// The sheet of shortcuts, made of the keys themselves, so that it cannot lie.
+// The list of shortcuts, generated from the commands and the canvas.
 import { icon } from "../icon.ts";
-import { canvas, up } from "./canvas.ts";
+import { canvas, isReady } from "./canvas.ts";
 import { chordsOf, command, commands } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
 
@@ -24,4 +24,4 @@ function part(title: string, list: { chords: string[]; what: string }[]): HTMLEl
   return el("section", {}, el("h3", {}, title), el("dl", {}, ...lines));
 }
 
-command({ name: "shortcuts", title: "Shortcuts", icon: "keyboard", keys: "?", enabled: up, run: () => { fill(); dialog.showModal(); } });
+command({ name: "shortcuts", title: "Shortcuts", icon: "keyboard", keys: "?", enabled: isReady, run: () => { fill(); dialog.showModal(); } });

@@ -1,12 +1,11 @@
-// What the bar says: whether everything is saved, what undo would undo, how
-// far the canvas is zoomed.
+// The state in the top bar: saving, undo and redo, zoom.
 import type { SaveState } from "../canvas/sync.ts";
 import { toast } from "../toasts.ts";
 import { builder, canvas, whenReady } from "./canvas.ts";
 
 const state = document.getElementById("save-state");
 const zoom = document.getElementById("zoom");
-const brief = 4000; // ms that the bar tells of somebody else's change
+const brief = 4000; // ms that a change by somebody else is shown
 let told = 0;
 
 type State = { state: SaveState; waiting: number; rev: number };
@@ -33,14 +32,14 @@ function say(text: string, of: string): void {
   state.dataset.state = of;
 }
 
-/** elsewhere tells for a moment that somebody else changed the draft. */
+/** elsewhere shows briefly that somebody else changed the draft. */
 export function elsewhere(): void {
   const people = [...document.querySelectorAll("#others .unseen")].map((e) => e.textContent);
   say(people.length === 1 ? `Changed by ${people[0]}` : "Changed elsewhere", "saving");
   told = window.setTimeout(() => say(words[last](canvas.sync.waiting), last), brief);
 }
 
-/** askReload says that this page cannot catch up any more. */
+/** askReload asks to reload a page that is too far behind. */
 export function askReload(): void {
   toast("This flow changed too much elsewhere. Reload the page to continue.", "bad", { label: "Reload", act: () => location.reload() });
 }

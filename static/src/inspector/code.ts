@@ -1,5 +1,5 @@
-// The editor for JSON and for templates, loaded when somebody goes into such a
-// field. The control under it stays what the form and the draft read.
+// The editor for JSON and templates, loaded when such a field gets the focus. The
+// form and the draft still read the control under it.
 import { autocompletion, closeBrackets, completionKeymap, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
@@ -15,7 +15,7 @@ import { commitWith, fieldOf, section, titleOf } from "./fields.ts";
 type Under = HTMLTextAreaElement | HTMLInputElement;
 const views = new WeakMap<Under, EditorView>();
 
-/** edit puts the editor over a control, and the cursor to where it was. */
+/** edit shows the editor instead of a control, with the same selection. */
 export function edit(under: Under): void {
   const known = views.get(under);
   if (known?.dom.isConnected) return known.focus();
@@ -44,7 +44,7 @@ function extensions(under: Under): Extension[] {
   ];
 }
 
-/** look makes the editor one of our fields. The library's own styles are made as it runs, so a style sheet of ours would come too early. */
+/** look styles the editor like other fields. The library adds its styles at run time, which would override a style sheet. */
 const look = EditorView.theme({
   "&": { border: "1px solid var(--line-strong)", borderRadius: "var(--r-2)", background: "var(--surface)", fontSize: "var(--t-12)", maxHeight: "60vh", minWidth: "0" },
   "&:hover": { borderColor: "var(--field)" },
@@ -92,7 +92,7 @@ function changed(under: Under, u: ViewUpdate): void {
   under.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/** What undo or somebody else wrote into the control. */
+// Takes over what undo or somebody else wrote into the control.
 document.addEventListener("ins:wrote", (e) => {
   for (const under of (e.target as Element).querySelectorAll<Under>(".ins-under")) {
     const view = views.get(under), text = view?.state.doc.toString();
@@ -100,7 +100,7 @@ document.addEventListener("ins:wrote", (e) => {
   }
 });
 
-// {{names}} stand out.
+// Highlights {{names}}.
 
 const place = new MatchDecorator({ regexp: /\{\{\s*[A-Za-z_][\w.-]*\s*\}\}/g, decoration: Decoration.mark({ class: "cm-place" }) });
 const places = ViewPlugin.fromClass(class {
@@ -109,7 +109,7 @@ const places = ViewPlugin.fromClass(class {
   update(u: ViewUpdate): void { this.decorations = place.updateDeco(u, this.decorations); }
 }, { decorations: (v) => v.decorations });
 
-// Names to put between {{ and }}.
+// Completes names between {{ and }}.
 
 type Offer = { name: string; from: string; to?: string; title: string; type: string; example?: string };
 
@@ -130,7 +130,7 @@ function complete(under: Under) {
   };
 }
 
-/** put writes a name and connects where it comes from, as one step. */
+/** put inserts a name and connects its source, as one step of the history. */
 function put(view: EditorView, under: Under, o: Offer, from: number, to: number): void {
   const rest = /^\s*\}\}/.exec(view.state.sliceDoc(to, to + 8)), insert = `${o.name}}}`, end = to + (rest?.[0].length ?? 0);
   view.dispatch({ changes: { from, to: end, insert }, selection: { anchor: from + insert.length }, userEvent: "input.complete" });

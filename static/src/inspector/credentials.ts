@@ -1,4 +1,4 @@
-// Makes a credential without leaving the flow, and chooses it.
+// Creates a credential without leaving the flow, and selects it.
 import { flowPath } from "../builder/canvas.ts";
 import { el, html } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
@@ -7,7 +7,7 @@ import { pane, section, send, settle } from "./fields.ts";
 import { part } from "./values.ts";
 
 let dialog: HTMLDialogElement | undefined;
-let key: string | undefined; // of the field that it is for; the field itself may be made anew meanwhile
+let key: string | undefined; // of the field that it is for; the element may be replaced meanwhile
 
 pane.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLElement>("[data-new-credential]");
@@ -29,11 +29,11 @@ function made(): HTMLDialogElement {
   const d = el("dialog", { class: "dialog", id: "credential-dialog", "aria-labelledby": "credential-dialog-title" },
     el("header", {}, el("h2", { id: "credential-dialog-title" }, "New credential"), close), el("div", { class: "body" }));
   close.addEventListener("click", () => d.close());
-  d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // no secret stays in the page
+  d.addEventListener("close", () => d.querySelector(".body")!.replaceChildren()); // no secret stays on the page
   d.addEventListener("submit", (e) => { e.preventDefault(); void add(e.target as HTMLFormElement); });
   d.addEventListener("change", (e) => {
     const t = e.target as HTMLSelectElement, name = d.querySelector<HTMLInputElement>("[name=name]"), hosts = d.querySelector<HTMLElement>("[data-plain-only]");
-    if (t.name === "provider" && hosts) hosts.hidden = t.value !== ""; // those of a provider are known
+    if (t.name === "provider" && hosts) hosts.hidden = t.value !== ""; // a provider has known hosts
     if (t.name === "provider" && name && (!name.value || [...t.options].some((o) => o.value === name.value))) name.value = t.value;
   });
   document.body.append(d);

@@ -1,5 +1,5 @@
-// Turns what is typed into edits of the draft. They go through the canvas, so
-// that undo, autosave and the queue of a lost network hold for them.
+// Turns input into edits of the draft. They are made through the canvas, so that
+// undo, autosave and offline editing work.
 import type { Member, Op } from "../canvas/ops.ts";
 import { icon } from "../icon.ts";
 import { canvas } from "../builder/canvas.ts";
@@ -7,21 +7,21 @@ import { el } from "../builder/dom.ts";
 import { same } from "./parse.ts";
 import { read, write } from "./values.ts";
 
-/** pane is where the inspector lies; section is the node that is shown. */
+/** pane contains the inspector; section is the form of the node that is shown. */
 export const pane = document.getElementById("inspector")!;
 export const section = (): HTMLElement | null => pane.querySelector<HTMLElement>(".ins[data-node]");
 export const fieldOf = (e: Element): HTMLElement | null => e.closest<HTMLElement>("[data-set], [data-put]");
 
-const typingPause = 300; // ms of rest after which what was typed is sent
+const typingPause = 300; // ms to debounce typing
 const waiting = new Map<HTMLElement, number>();
 
-/** later sends a field once nobody types in it. What may become a secret waits until the field is left, so that no half of it is kept. */
+/** later sends a field, debounced. What may become a secret is sent when the field loses the focus, so that no part of it is stored. */
 export function later(field: HTMLElement): void {
   clearTimeout(waiting.get(field));
   waiting.set(field, mayHoldSecret(field) ? 0 : window.setTimeout(() => send(field), typingPause));
 }
 
-// Names of secrets, and more than that: the server has the rule (flow/secret_names.go).
+// Matches all names of secrets and more; the server has the exact rule (flow/secret_names.go).
 const secretName = /auth|token|key|secret|pass|pwd|psw|sig|cred|cookie|session|bearer|jwt|otp|hmac|sid|:\/\/[^/?#]*@/i;
 
 function mayHoldSecret(field: HTMLElement): boolean {
@@ -29,13 +29,13 @@ function mayHoldSecret(field: HTMLElement): boolean {
   return [...field.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input:not([type=hidden]), textarea")].some((c) => secretName.test(c.value));
 }
 
-/** settle sends all that was typed. */
+/** settle sends all fields now. */
 export function settle(): void { for (const field of [...waiting.keys()]) send(field); }
 
-/** unsent tells whether a field has something that the draft has not. */
+/** unsent reports whether a field has input that is not in the draft. */
 export const unsent = (field: HTMLElement): boolean => waiting.has(field) || field.hasAttribute("data-unread");
 
-/** opsOf are the edits that make the draft say what the field says; none when it does, nothing when the field cannot be read. */
+/** opsOf returns the operations that write a field to the draft: none when it is unchanged, undefined when it is invalid. */
 export function opsOf(field: HTMLElement): Op[] | undefined {
   const node = field.closest<HTMLElement>("[data-node]")!.dataset.node!, r = read(field);
   mark(field, r.error);
@@ -47,12 +47,12 @@ export function opsOf(field: HTMLElement): Op[] | undefined {
   return [(r.value === undefined ? op : { ...op, value: r.value }) as Op];
 }
 
-/** untouched: a control that shows the usual value because nothing is set. */
+/** untouched reports whether a control shows the default because nothing is set. */
 function untouched(field: HTMLElement, now: unknown, value: unknown): boolean {
   return (now === undefined || now === "" || now === false) && (value === undefined || value === field.dataset.usual);
 }
 
-/** send commits what a field says, if that is new. Typing in one field is one step of the history. */
+/** send commits the value of a field if it changed. Typing in one field is one step of the history. */
 export function send(field: HTMLElement): void {
   clearTimeout(waiting.get(field));
   waiting.delete(field);
@@ -60,7 +60,7 @@ export function send(field: HTMLElement): void {
   if (ops?.length) canvas.commit(`Change ${titleOf(field)}`, ops, { key: `${field.closest<HTMLElement>("[data-node]")!.dataset.node} ${field.dataset.key}` });
 }
 
-/** commitWith sends a field together with other edits, as one step. */
+/** commitWith commits a field together with other edits, as one step of the history. */
 export function commitWith(field: HTMLElement, label: string, more: Op[]): void {
   clearTimeout(waiting.get(field));
   waiting.delete(field);
@@ -70,7 +70,7 @@ export function commitWith(field: HTMLElement, label: string, more: Op[]): void 
 
 export function titleOf(field: HTMLElement): string { return field.querySelector("label, .label")?.textContent?.trim().toLowerCase() ?? "node"; }
 
-/** mark says at once why a field cannot be read; its text stays. */
+/** mark shows why a field is invalid, or removes the error. */
 function mark(field: HTMLElement, error: string | undefined): void {
   const old = field.querySelector(":scope > .ins-unread"), c = field.querySelector("input:not([type=hidden], [type=range]), textarea, select");
   field.toggleAttribute("data-unread", !!error);
@@ -81,7 +81,7 @@ function mark(field: HTMLElement, error: string | undefined): void {
   field.querySelector(":scope > [data-slot=said]")?.before(el("p", { class: "error ins-unread", role: "status" }, icon("circle-alert"), el("span", {}, error)));
 }
 
-/** shown writes a value that the draft got from elsewhere, by undo say, into its field. */
+/** shown writes a value that changed elsewhere, such as by undo, into its field. */
 export function shown(node: string, key: string, value: unknown): void {
   const at = section();
   if (at?.dataset.node !== node) return;
@@ -90,7 +90,7 @@ export function shown(node: string, key: string, value: unknown): void {
   if (write(field, value)) { mark(field, undefined); field.dispatchEvent(new Event("ins:wrote", { bubbles: true })); }
 }
 
-const lasting = "[data-models=hosted]"; // what is only taken over once it is whole
+const lasting = "[data-models=hosted]"; // fields that are sent only when complete
 
 pane.addEventListener("input", (e) => {
   const t = e.target as HTMLElement, field = fieldOf(t);
@@ -108,7 +108,7 @@ pane.addEventListener("focusout", (e) => {
   if (waiting.has(field)) send(field);
   canvas.history?.seal();
 });
-addEventListener("pagehide", settle, { capture: true }); // before the canvas sends what waits
+addEventListener("pagehide", settle, { capture: true }); // before the canvas sends its queue
 
 function slide(range: HTMLInputElement): void {
   const c = document.getElementById(range.dataset.slides!) as HTMLInputElement;

@@ -1,4 +1,4 @@
-// Uploads a file for a field, and takes it out again.
+// Uploads a file for a field, and removes it.
 import { flowPath } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { toast } from "../toasts.ts";
@@ -23,7 +23,7 @@ async function upload(input: HTMLInputElement, file: File): Promise<void> {
   if (r.ok) take(fieldOf(input)!, await r.text());
 }
 
-/** take puts a file's value into a field; the server's next answer shows its name. */
+/** take writes a file's value into a field; the next response shows its name. */
 function take(field: HTMLElement, value: string): void {
   if (field.dataset.value === "list") {
     const last = rows(field).at(-1)!, row = last.cloneNode(true) as HTMLElement;

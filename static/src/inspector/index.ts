@@ -1,4 +1,4 @@
-// The pane of the selected node: it follows the selection, and is made anew
+// The inspector of the selected node. It follows the selection and is refreshed
 // when the draft changes.
 import type { Op } from "../canvas/ops.ts";
 import { asShown, canvas, flowPath, readonly, whenReady } from "../builder/canvas.ts";
@@ -12,7 +12,7 @@ import "./models.ts";
 import "./credentials.ts";
 
 let selected: string[] = [];
-let wished: string | undefined; // a field to go to once its node is shown
+let wished: string | undefined; // a field to focus once its node is shown
 let going: AbortController | undefined;
 let timer = 0;
 
@@ -25,14 +25,14 @@ canvas.addEventListener("canvas:select", (e) => {
   void load();
 });
 
-/** load shows what is selected: a node, several, or the flow itself. */
+/** load shows the selection: a node, several, or the flow itself. */
 async function load(): Promise<void> {
   going?.abort();
   const stop = (going = new AbortController()), [node] = selected;
   if (selected.length > 1) return several();
-  if (node && canvas.sync.adds(node)) return soon(); // the answer to its coming asks again
+  if (node && canvas.sync.adds(node)) return soon(); // once it is saved, load runs again
   const answer = await fragment(await ask(asShown(node ? nodePath(node) : `${flowPath}/overview`), { signal: stop.signal }));
-  if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // what waits comes first; its answer asks again
+  if (!answer || stop.signal.aborted || (node && canvas.sync.waiting && section()?.dataset.node === node)) return; // unsaved changes come first; once they are saved, load runs again
   if (node) show(answer);
   else pane.replaceChildren(answer);
   focus();
@@ -60,10 +60,10 @@ canvas.addEventListener("canvas:ops", (e) => {
 });
 for (const name of ["canvas:acked", "canvas:remote", "canvas:refused"]) canvas.addEventListener(name, () => {
   clearTimeout(timer);
-  timer = window.setTimeout(() => { if (selected.length < 2 && !canvas.sync.waiting) void load(); }, 60); // several answers in a row are one change
+  timer = window.setTimeout(() => { if (selected.length < 2 && !canvas.sync.waiting) void load(); }, 60); // debounce
 });
 
-// Going to a field.
+// Focusing a field.
 
 canvas.addEventListener("canvas:open", (e) => {
   const { node, part } = (e as CustomEvent<{ node: string; part?: string }>).detail;
@@ -82,7 +82,7 @@ function focus(): void {
   field?.querySelector<HTMLElement>("input:not([type=hidden], [type=file]), textarea, select, button")?.focus();
 }
 
-// Buttons of the form; without a script the form itself is sent.
+// Buttons of the form; without scripts the form is posted.
 
 pane.addEventListener("submit", (e) => {
   const by = (e as SubmitEvent).submitter as HTMLButtonElement | null, form = e.target as HTMLElement;
@@ -97,11 +97,11 @@ pane.addEventListener("submit", (e) => {
   canvas.commit("Disconnect", [{ op: "disconnect", edge: { from, to } }]);
 });
 
-// The editor for JSON and templates is fetched when somebody goes into such a field.
+// The editor for JSON and templates is loaded when such a field gets the focus.
 
 pane.addEventListener("focusin", (e) => {
   const t = e.target as HTMLElement;
-  if (!readonly && t.matches("[data-code]")) void import("./code.ts").then(({ edit }) => requestAnimationFrame(() => edit(t as HTMLTextAreaElement))); // by then the press has put the cursor
+  if (!readonly && t.matches("[data-code]")) void import("./code.ts").then(({ edit }) => requestAnimationFrame(() => edit(t as HTMLTextAreaElement))); // by then the click has set the cursor
 });
 
 pane.addEventListener("keydown", (e) => {

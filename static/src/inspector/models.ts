@@ -1,5 +1,4 @@
-// The field of a model: a list of those there are, searched as one types. What
-// is typed is taken as it is.
+// The model field: a searchable list of models. Any other text is accepted too.
 import type { Op } from "../canvas/ops.ts";
 import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { html } from "../builder/dom.ts";
@@ -34,7 +33,7 @@ function close(box: HTMLElement): void {
   for (const name of ["aria-activedescendant", "aria-controls"]) input(box).removeAttribute(name);
 }
 
-/** active moves the mark through the options. */
+/** active moves the highlight through the options. */
 function active(box: HTMLElement, by: number): void {
   const all = options(box), at = all.findIndex((o) => o.ariaSelected === "true"), to = all.at((at < 0 && by < 0 ? by : at + by) % (all.length || 1));
   if (at >= 0) all[at]!.ariaSelected = "false";
@@ -50,14 +49,14 @@ function choose(box: HTMLElement, model: string): void {
   void taken(box);
 }
 
-/** taken commits the model. One that is hosted comes with its version and schema. */
+/** taken commits the model. A hosted model is pinned with its version and schema. */
 async function taken(box: HTMLElement): Promise<void> {
   const field = fieldOf(box)!, node = section()!.dataset.node!, model = input(box).value.trim(), now = canvas.draft.nodes.get(node)?.config.model ?? "";
   if (box.dataset.models !== "hosted" || !model) return send(field);
-  if (model !== now && !(await pin(node, model))) send(field); // by its name alone, until it can be described
+  if (model !== now && !(await pin(node, model))) send(field); // only by name, when its schema is not available
 }
 
-/** pin makes a node use a hosted model as it is now. */
+/** pin sets a node to the current version of a hosted model. */
 async function pin(node: string, model: string): Promise<boolean> {
   const r = await ask(`${nodePath(node)}/pin?model=${encodeURIComponent(model)}`);
   if (!r?.ok) return false;
@@ -103,7 +102,7 @@ if (!readonly) {
   }, { capture: true });
 }
 
-// A newer version: what it changes, and a button that takes it.
+// Upgrading to a newer version, after showing what changes.
 
 pane.addEventListener("click", (e) => {
   const t = e.target as Element, place = t.closest<HTMLElement>("[data-upgrade]"), take = t.closest<HTMLElement>("[data-upgrade-take]"), node = section()?.dataset.node;

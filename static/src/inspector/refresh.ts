@@ -1,10 +1,10 @@
-// Takes over what the server says of a node without touching what is being
-// typed: only fields that look different to the server are made anew.
+// Updates the inspector from the server without touching what is being typed: only
+// fields that the server renders differently are replaced.
 import { pane, section, unsent } from "./fields.ts";
 
 const known = new Map<string, string>(); // how the server last rendered each field
 
-/** show puts a node's inspector into the pane, in the place of another or of its own older state. */
+/** show shows a node's inspector, replacing another or updating its own. */
 export function show(fresh: HTMLElement): void {
   const now = section();
   if (now && now.dataset.node === fresh.dataset.node && shape(now) === shape(fresh)) merge(now, fresh);
@@ -26,7 +26,7 @@ function merge(now: HTMLElement, fresh: HTMLElement): void {
   }
 }
 
-/** head takes over what stands outside of fields: names and problems of the node. */
+/** head updates what is outside of fields: the name and problems of the node. */
 function head(now: HTMLElement, fresh: HTMLElement): void {
   const was = now.querySelector("[data-slot=problems]"), is = fresh.querySelector("[data-slot=problems]");
   if (was && is) was.replaceWith(is);
@@ -37,7 +37,7 @@ function head(now: HTMLElement, fresh: HTMLElement): void {
   if (title && to) title.placeholder = to.placeholder;
 }
 
-/** slots takes over what is said about a field, and leaves its controls. */
+/** slots updates the texts around a field, but not its controls. */
 function slots(now: HTMLElement, fresh: HTMLElement): void {
   const to = [...fresh.querySelectorAll<HTMLElement>("[data-slot]")];
   [...now.querySelectorAll<HTMLElement>("[data-slot]")].forEach((slot, i) => { if (to[i]) slot.replaceChildren(...to[i].childNodes); });
@@ -50,7 +50,7 @@ function slots(now: HTMLElement, fresh: HTMLElement): void {
   }
 }
 
-/** replace shows other fields; who was in one of them stays in it. */
+/** replace shows other fields and keeps the focus where possible. */
 function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   const at = document.activeElement as HTMLInputElement | null, same = now?.dataset.node === fresh.dataset.node;
   const id = same && at && now!.contains(at) ? at.id || at.closest<HTMLElement>(".cm-editor")?.parentElement?.querySelector("textarea, input")?.id : undefined;
@@ -66,12 +66,12 @@ function replace(now: HTMLElement | null, fresh: HTMLElement): void {
   back.focus({ preventScroll: true });
 }
 
-/** folds are open as they were left in this tab. */
+/** folds opens the sections that were open in this tab. */
 function folds(s: HTMLElement): void {
   for (const d of s.querySelectorAll<HTMLDetailsElement>("[data-fold]")) if (open.has(d.dataset.fold!)) d.open = open.get(d.dataset.fold!)!;
 }
 const open = new Map<string, boolean>();
 pane.addEventListener("click", (e) => {
   const d = (e.target as Element).closest("summary")?.parentElement as HTMLDetailsElement | null;
-  if (d?.dataset.fold) open.set(d.dataset.fold, !d.open); // a click turns it over
+  if (d?.dataset.fold) open.set(d.dataset.fold, !d.open); // the click toggles it
 });

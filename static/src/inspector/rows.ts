@@ -1,4 +1,4 @@
-// Rows of lists and maps: the last one is empty and begins the next.
+// Rows of lists and maps. The last row is empty; filling it adds another.
 import { fieldOf, pane, send } from "./fields.ts";
 import { part, rows } from "./values.ts";
 
@@ -9,7 +9,7 @@ pane.addEventListener("input", (e) => {
 
 const empty = (row: HTMLElement): boolean => !part(row, "text")?.value && !part(row, "kept")?.value && !part(row, "name")?.value;
 
-/** grow adds a row below the last one once something stands in it. */
+/** grow adds a row when the last one is no longer empty. */
 export function grow(row: HTMLElement): void {
   const all = rows(row.parentElement!);
   if (empty(row) || row !== all.at(-1) || row.querySelector(".ins-face")) return;
@@ -19,7 +19,7 @@ export function grow(row: HTMLElement): void {
   number(row.parentElement!);
 }
 
-/** number keeps the names of rows in order, for those who hear them. */
+/** number updates the row numbers in accessible labels. */
 function number(list: HTMLElement): void {
   for (const [i, row] of rows(list).entries())
     for (const c of row.querySelectorAll("[aria-label]")) c.setAttribute("aria-label", c.getAttribute("aria-label")!.replace(/\d+(?=(, \w+)?$)/, String(i + 1)));
@@ -42,7 +42,7 @@ pane.addEventListener("click", (e) => {
   send(field);
 });
 
-// A list that somebody pastes has an item a line.
+// Pasting several lines adds an item per line.
 pane.addEventListener("paste", (e) => {
   const t = e.target as HTMLInputElement, row = t.closest<HTMLElement>("[data-row]"), lines = e.clipboardData?.getData("text/plain").split(/\r?\n/).filter(Boolean) ?? [];
   if (!row || row.closest(".ins-map") || lines.length < 2) return;

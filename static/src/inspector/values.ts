@@ -1,18 +1,18 @@
-// What the controls of a field say, as the draft keeps it. flow/fields_form.go
-// reads the same controls where there is no script.
+// Reads the controls of a field as a value of the draft, and writes them.
+// flow/fields_form.go reads the same controls when there is no script.
 
 import { parseJSON, parseNumber, parseRetry, type Reading } from "./parse.ts";
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-/** part finds a control of a field by the part of its name: text, kept or name. */
+/** part returns a control of a field by the first part of its name: text, kept or name. */
 export function part(field: ParentNode, name: string): Control | null { return field.querySelector<Control>(`[name^="${name}."]`); }
 
 const text = (field: ParentNode): string => part(field, "text")?.value ?? "";
 const control = (field: ParentNode): Control => field.querySelector<Control>("input:not([type=hidden], [type=range]), textarea, select")!;
 const some = (s: string): Reading => (s === "" ? {} : { value: s });
 
-/** read says what stands in a field. */
+/** read returns the value of a field. */
 export function read(field: HTMLElement): Reading {
   switch (field.dataset.value) {
     case "number": return parseNumber(field.dataset.put ? control(field).value : text(field), false);
@@ -39,7 +39,7 @@ function boolean(c: Control): Reading {
   return c.value ? { value: c.value === "true" } : {};
 }
 
-/** rows are those of a list or map, the one that begins the next included. */
+/** rows returns the rows of a list or map, including the empty last one. */
 export function rows(field: ParentNode): HTMLElement[] { return [...field.querySelectorAll<HTMLElement>("[data-row]")]; }
 
 function item(row: HTMLElement): unknown {
@@ -80,7 +80,7 @@ function onError(field: HTMLElement): Reading {
   return { value: { continue: values } };
 }
 
-/** write shows a value that came from elsewhere; false where only the server can. */
+/** write shows a value and reports whether it could; other fields must be rendered by the server. */
 export function write(field: HTMLElement, value: unknown): boolean {
   const c = control(field), as = field.dataset.value!, shown = value === undefined ? "" : String(value);
   if (as === "flag") (c as HTMLInputElement).checked = value === true;

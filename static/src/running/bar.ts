@@ -1,31 +1,31 @@
-// The pill above the canvas: where the run stands, and what can be done.
+// The run bar above the canvas: state, progress and commands.
 import { html } from "../builder/dom.ts";
-import { isOver, on, tell, took, type RunNews } from "./news.ts";
+import { isOver, subscribe, publish, formatDuration, type RunEvent } from "./events.ts";
 
 const place = document.getElementById("run-bar");
-const tick = 100; // ms between two looks at the clock
+const tick = 100; // ms between updates of the elapsed time
 let from = 0;
 let timer = 0;
 let state = "";
 
-on<RunNews>("run", (n) => {
-  if (n.state !== state || !place?.firstElementChild) renew(n);
+subscribe<RunEvent>("run", (n) => {
+  if (n.state !== state || !place?.firstElementChild) replaceBar(n);
   part("[data-steps]", `${n.done} of ${n.all} ${n.all === 1 ? "step" : "steps"}`);
   part("[data-cost]", n.cost);
   clearInterval(timer);
-  if (isOver(n.state)) return part("[data-elapsed]", took(n.ms));
+  if (isOver(n.state)) return part("[data-elapsed]", formatDuration(n.ms));
   from = performance.now() - n.ms;
-  if (n.state === "running") timer = window.setInterval(() => part("[data-elapsed]", took(performance.now() - from)), tick);
+  if (n.state === "running") timer = window.setInterval(() => part("[data-elapsed]", formatDuration(performance.now() - from)), tick);
 });
 
-/** renew takes the server's new pill; the focus stays on the same command, or on what took its place. */
-function renew(n: RunNews): void {
+/** replaceBar replaces the bar and keeps the focus on the same command, or else the first. */
+function replaceBar(n: RunEvent): void {
   if (!place) return;
   state = n.state;
   const had = (document.activeElement as HTMLElement | null)?.closest<HTMLElement>("#run-bar [data-command]")?.dataset.command;
   place.replaceChildren(html(n.bar));
   if (had) (place.querySelector<HTMLElement>(`[data-command="${had}"]`) ?? place.querySelector<HTMLElement>("[data-command]"))?.focus();
-  tell("bar");
+  publish("bar");
 }
 
 function part(selector: string, text: string): void {
@@ -35,4 +35,4 @@ function part(selector: string, text: string): void {
   if (el.textContent !== text) el.textContent = text;
 }
 
-on("clear", () => { clearInterval(timer); state = ""; place?.replaceChildren(); });
+subscribe("clear", () => { clearInterval(timer); state = ""; place?.replaceChildren(); });

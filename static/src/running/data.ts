@@ -1,5 +1,5 @@
-// The tab Data: what the selected node was given and gave in the shown run, or
-// in the last one; and pins, which stand in for a node when the draft is run.
+// The Data tab: inputs and outputs of the selected node in the shown or the last
+// run; and pins, outputs that draft runs use instead of running a node.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
@@ -8,18 +8,18 @@ import { showTab } from "../builder/panes.ts";
 import { icon } from "../icon.ts";
 import { say } from "../say.ts";
 import { ask } from "./ask.ts";
-import { isOver, on, shown, type StepNews } from "./news.ts";
+import { isOver, subscribe, shown, type StepEvent } from "./events.ts";
 
 const place = document.getElementById("node-data")!;
 const tab = document.getElementById("tab-data")!;
-const rest = 150; // ms between two looks at the same node
+const rest = 150; // ms to debounce
 let wanted = 0;
 let timer = 0;
 
 const chosen = (): string | undefined => { const list = [...(canvas.selection?.nodes ?? [])]; return list.length === 1 ? list[0] : undefined; };
 const inView = () => tab.getAttribute("aria-selected") === "true";
 
-/** load fetches the data of the selected node, if the tab is to be seen. */
+/** load loads the data of the selected node, if the tab is visible. */
 function load(): void {
   clearTimeout(timer);
   if (inView()) timer = window.setTimeout(() => void fetchData(), rest);
@@ -39,10 +39,10 @@ function put(text: string): void {
 
 canvas.addEventListener("canvas:select", load);
 tab.addEventListener("click", () => void fetchData());
-on<StepNews[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
-on("failed", () => showTab("data"));
-on("over", load);
-on("clear", load);
+subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
+subscribe("failed", () => showTab("data"));
+subscribe("over", load);
+subscribe("clear", load);
 
 // Pins.
 
@@ -54,7 +54,7 @@ async function turn(node: string): Promise<void> {
   if (!r) return;
   put(await r.text());
   if (r.ok) mark(node, !off);
-  else showTab("data"); // it says why
+  else showTab("data"); // it shows why
 }
 
 place.addEventListener("submit", (e) => {
@@ -75,7 +75,7 @@ const article = (node: string): HTMLElement | undefined => canvas.scene?.element
 const pinOf = (node: string) => article(node)?.querySelector("[data-pinned]");
 function isPinned(node: string): boolean { return !!pinOf(node); }
 
-/** mark puts the pin on a node, as the server does with the next page. */
+/** mark shows or removes the pin on a node, as the server renders it. */
 function mark(node: string, is: boolean): void {
   if (is === isPinned(node)) return;
   say(is ? "Output pinned" : "Output unpinned");

@@ -1,7 +1,7 @@
-// Running a flow from the builder, and looking at what it did.
+// Running a flow from the builder, and showing the run.
 import "./start.ts";
 import "./stream.ts";
 import "./bar.ts";
-import "./said.ts";
+import "./output.ts";
 import "./data.ts";
 import "./runs.ts";

@@ -1,15 +1,15 @@
-// Starts runs of the draft: at once where nothing is missing, else through the
+// Starts runs of the draft: immediately when no input is missing, or else with the
 // form in the dialog.
 import { canvas, flowId, flowPath, readonly, whenReady } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { html, keep, kept } from "../builder/dom.ts";
 import { toast } from "../toasts.ts";
 import { ask } from "./ask.ts";
-import { shown, tell } from "./news.ts";
+import { shown, publish } from "./events.ts";
 import { follow } from "./stream.ts";
 
 const dialog = document.getElementById("run-dialog") as HTMLDialogElement | null;
-const saveFor = 8000; // ms that a run waits for the draft to be saved
+const saveTimeout = 8000; // ms to wait for the draft to be saved
 const typedKey = `run:${flowId}`;
 let busy = false;
 
@@ -17,15 +17,15 @@ const one = (): string | undefined => { const list = canvas.chosen?.() ?? []; re
 const may = () => !readonly && !!dialog && !busy;
 const open = () => !!shown && !shown.over;
 
-command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void begin(new URLSearchParams(), false) });
-command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: may, run: () => void begin(new URLSearchParams(), true) });
-command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void begin(new URLSearchParams({ until: one()! }), false) });
-command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void again(one()!) });
-command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void again("") });
+command({ name: "run", title: "Run draft", hint: "Uses the inputs of the last run", icon: "play", keys: "Ctrl+Enter", enabled: may, run: () => void startRun(new URLSearchParams(), false) });
+command({ name: "run-with", title: "Run with inputs…", icon: "play", enabled: may, run: () => void startRun(new URLSearchParams(), true) });
+command({ name: "run-to", title: "Run to here", hint: "This node and everything it depends on", icon: "play", enabled: () => may() && !!one(), run: () => void startRun(new URLSearchParams({ until: one()! }), false) });
+command({ name: "run-from", title: "Run from here", hint: "Reuses earlier results", icon: "skip-forward", enabled: () => may() && !!one() && !!shown?.over, run: () => void rerun(one()!) });
+command({ name: "rerun", title: "Rerun", hint: "Same inputs; unchanged steps are reused", icon: "repeat", enabled: () => may() && !!shown?.over, run: () => void rerun("") });
 command({ name: "stop", title: "Stop run", icon: "square", enabled: open, run: () => void ask(`${flowPath}/runs/${shown!.id}/cancel`, new URLSearchParams()) });
 
-/** begin asks for the form; with nothing missing and no wish to see it, it is sent at once. */
-async function begin(params: URLSearchParams, look: boolean): Promise<void> {
+/** startRun loads the form and, unless look is set or an input is missing, sends it. */
+async function startRun(params: URLSearchParams, look: boolean): Promise<void> {
   busy = true;
   try {
     if (!(await saved())) return;
@@ -33,12 +33,12 @@ async function begin(params: URLSearchParams, look: boolean): Promise<void> {
     if (!r || !put(await r.text())) return;
     const f = form()!, fields = f.querySelectorAll("[name^='in.']").length, ready = f.querySelector("button[type=submit]") && f.checkValidity();
     if (ready && (!fields || (!look && f.hasAttribute("data-ran")))) await send(new FormData(f));
-    else present();
+    else openDialog();
   } finally { busy = false; }
 }
 
-/** again runs the draft with what the shown run was given and gave. */
-async function again(from: string): Promise<void> {
+/** rerun reruns the shown run on the draft, reusing its results. from is the first node to run again. */
+async function rerun(from: string): Promise<void> {
   busy = true;
   try { if (await saved()) await send(new URLSearchParams({ parent: shown!.id, from })); }
   finally { busy = false; }
@@ -47,22 +47,22 @@ async function again(from: string): Promise<void> {
 async function send(body: FormData | URLSearchParams): Promise<void> {
   const r = await ask(`${flowPath}/run`, body);
   if (!r) return;
-  if (r.status === 422) { put(await r.text()); present(); return; }
+  if (r.status === 422) { put(await r.text()); openDialog(); return; }
   const { run } = (await r.json()) as { run: string };
   keep(typedKey, "");
   dialog?.close();
   performance.mark("run:started");
-  tell("started", run);
+  publish("started", run);
   follow(run, true);
 }
 
-/** saved waits until the server has every change: what runs is what is seen. */
+/** saved waits until every change is saved, so that the run uses the draft as shown. */
 async function saved(): Promise<boolean> {
   const c = await whenReady;
   if (!c.sync.waiting) return true;
   c.sync.flush();
   const done = await new Promise<boolean>((resolve) => {
-    const late = window.setTimeout(() => finish(false), saveFor);
+    const late = window.setTimeout(() => finish(false), saveTimeout);
     const check = () => { if (!c.sync.waiting) finish(true); };
     const finish = (ok: boolean) => { clearTimeout(late); canvas.removeEventListener("canvas:state", check); resolve(ok); };
     canvas.addEventListener("canvas:state", check);
@@ -81,13 +81,13 @@ function put(text: string): boolean {
   return true;
 }
 
-function present(): void {
+function openDialog(): void {
   if (!dialog) return;
   if (!dialog.open) dialog.showModal();
   (dialog.querySelector<HTMLElement>("[aria-invalid]") ?? dialog.querySelector<HTMLElement>("textarea, input:not([type=hidden]), select") ?? dialog.querySelector<HTMLElement>("[data-jump]"))?.focus();
 }
 
-// What was typed and not run yet survives a closed dialog and a reload.
+// Input that was not run yet survives closing the dialog and a reload.
 
 function texts(f: HTMLFormElement): (HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement)[] {
   return [...f.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>("input[name^='in.']:not([type=file], [type=checkbox]), textarea[name^='in.'], select[name^='in.']")];

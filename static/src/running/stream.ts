@@ -1,25 +1,25 @@
-// Follows one run: its stream tells where it stands and then each change, and
-// begins anew by itself where it was cut.
+// Follows one run: its stream sends the current state and then each change, and
+// reconnects when it was interrupted.
 import { builder, canvas, flowId, flowPath, whenReady } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { keep, kept } from "../builder/dom.ts";
 import { say } from "../say.ts";
-import { bus, isOver, on, show, shown, tell, took, type RunNews, type StepNews, type TextNews } from "./news.ts";
+import { bus, isOver, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type TextEvent } from "./events.ts";
 
 const key = `run:${flowId}`;
 let source: EventSource | undefined;
 let painted = new Set<string>();
 
-/** follow shows a run on the canvas. live tells that it was started here. */
+/** follow shows a run on the canvas. live: it was started here. */
 export function follow(run: string, live: boolean): void {
   leave();
   show({ id: run, live, over: false, state: "queued" });
   try { sessionStorage.setItem(key, run); } catch { /* forbidden: it is forgotten with the page */ }
   if (live) say("Run started");
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
-  hear<StepNews[]>("steps", (steps) => { paint(steps); tell("steps", steps); });
-  hear<TextNews[]>("text", (texts) => tell("text", texts));
-  hear<RunNews>("run", (n) => { shown!.state = n.state; tell("run", n); });
+  hear<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
+  hear<TextEvent[]>("text", (texts) => publish("text", texts));
+  hear<RunEvent>("run", (n) => { shown!.state = n.state; publish("run", n); });
   hear("over", () => over());
   source.addEventListener("error", () => { if (source?.readyState === EventSource.CLOSED) stop(); });
 }
@@ -34,21 +34,21 @@ function over(): void {
   stop();
   if (!shown) return;
   shown.over = true;
-  tell("over", shown);
+  publish("over", shown);
 }
 
-/** leave takes the run off the page. */
+/** leave stops showing the run. */
 export function leave(): void {
   stop();
   show(undefined);
   try { sessionStorage.removeItem(key); } catch { /* it was never kept */ }
   if (painted.size) canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [...painted].map((node) => ({ node, state: "" })) } }));
   painted = new Set();
-  tell("clear");
+  publish("clear");
 }
 
-/** paint shows the states on the canvas, and marks how long each took to get there. */
-function paint(steps: StepNews[]): void {
+/** paint shows the states on the canvas, and records the latency of each. */
+function paint(steps: StepEvent[]): void {
   for (const s of steps) painted.add(s.node);
   canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: steps.map(({ node, state, ms, items }) => ({ node, state, ms, items })) } }));
   if (!shown?.live) return;
@@ -62,23 +62,23 @@ command({ name: "leave-run", title: "Close run", icon: "x", enabled: () => !!sho
   else { leave(); history.replaceState(null, "", flowPath); }
 } });
 
-// Going where the run goes.
+// Following the run: pans to the running node.
 
 let goes = kept("follow") === "on";
 const marks = () => document.querySelectorAll('[data-command="follow"]').forEach((b) => b.setAttribute("aria-pressed", String(goes)));
 command({ name: "follow", title: "Follow run on canvas", icon: "eye", run: () => { goes = !goes; keep("follow", goes ? "on" : "off"); marks(); } });
 bus.addEventListener("bar", marks);
 
-on<StepNews[]>("steps", (steps) => {
+subscribe<StepEvent[]>("steps", (steps) => {
   if (!shown?.live) return;
   const now = steps.findLast((s) => s.state === "running");
   if (goes && now && canvas.scene.elements.has(now.node)) canvas.view.reveal(now.node);
 });
 
-// The end: what it was is said once, and a failed node is gone to.
-on<RunNews>("run", (n) => {
+// At the end the result is announced, and the view goes to a failed node.
+subscribe<RunEvent>("run", (n) => {
   if (!isOver(n.state) || !shown?.live) return;
-  if (n.state === "succeeded") say(`Run succeeded in ${took(n.ms)}`);
+  if (n.state === "succeeded") say(`Run succeeded in ${formatDuration(n.ms)}`);
   else if (n.state === "canceled") say("Run canceled");
   else say(`Run failed${n.title ? ` at ${n.title}` : ""}: ${n.error?.Text ?? ""}`);
   if (n.state === "failed" && n.error?.Node) goTo(n.error.Node);
@@ -90,13 +90,13 @@ function goTo(node: string): void {
   canvas.view.reveal(node);
   const at = document.activeElement;
   if (!at || at === document.body || at.closest("flow-canvas, #run-bar, .builder-top")) canvas.keys.focus(node);
-  tell("failed", node);
+  publish("failed", node);
 }
 
-/** last is the run to show as the page opens: that of the address, or that of the page before. */
+/** last returns the run to show when the page opens: from the URL, or the one shown before a reload. */
 function last(): string | null {
   const asked = new URLSearchParams(location.search).get("run");
-  if (asked || builder.dataset.replay) return asked; // the run before was of another document
+  if (asked || builder.dataset.replay) return asked; // the run shown before has another document
   try { return sessionStorage.getItem(key); } catch { return null; }
 }
 

@@ -1,14 +1,14 @@
-// Publishing and versions in the builder: the dialog that says what would
-// change, the button that follows the draft, and the ways to the history.
+// Publishing and versions in the builder: the dialog with the changes, the button,
+// and links to the history.
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { builder, canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 
-const quiet = 1200; // ms without a change before the button asks again
+const quiet = 1200; // ms to debounce the refresh of the button
 
 type Published = { flow: string; version: number; url: string; first: boolean };
 
-/** dialog is the builder's; a page without one gets it. */
+/** dialog returns the publish dialog, creating it if needed. */
 function dialog(): HTMLDialogElement {
   const there = document.getElementById("publish-dialog");
   if (there instanceof HTMLDialogElement) return there;
@@ -26,7 +26,7 @@ async function publish(): Promise<void> {
   if (d.childElementCount > 0 && !d.open) d.showModal();
 }
 
-/** refresh makes the button say what is so now. */
+/** refresh loads the publish button again. */
 async function refresh(): Promise<void> {
   const button = document.getElementById("publish-button");
   if (button) await htmx.ajax("GET", `${flowPath}/publish/button`, { target: button, swap: "outerHTML" });
@@ -48,8 +48,8 @@ canvas.addEventListener("canvas:state", (event) => {
 });
 canvas.addEventListener("canvas:remote", refreshSoon);
 
-// The first publish stays on the screen with the address that programs call;
-// later ones are said in the corner.
+// After the first publish the dialog stays open with the URL to call; later ones
+// show a toast.
 document.addEventListener("flow:published", (event) => {
   const { first, version } = (event as CustomEvent<Published>).detail;
   builder.dataset.live = String(version);

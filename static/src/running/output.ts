@@ -1,49 +1,49 @@
-// What a node says of its step: a badge with state and time, the text as it
-// comes, then a small picture of the result, tokens and cost. All of it is set
-// as text. The server may put a new inside into a node; then it is said again.
+// Shows a step in its node: a badge with state and duration, streamed text, then
+// a preview of the result, tokens and cost. All of it is set as text. When the
+// server replaces the content of a node, it is shown again.
 import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
 import { icon } from "../icon.ts";
-import { isOver, on, took, type StepNews, type TextNews } from "./news.ts";
+import { formatDuration, isOver, stateLabel, subscribe, type StepEvent, type TextEvent } from "./events.ts";
 
-type Said = { news?: StepNews; from: number; text: string; slot?: Element | null };
-const nodes = new Map<string, Said>();
-const keptText = 4000; // characters of a text at work; a node shows its last lines
+type NodeOutput = { step?: StepEvent; from: number; text: string; slot?: Element | null };
+const nodes = new Map<string, NodeOutput>();
+const maxText = 4000; // characters of streamed text; a node shows the last lines
 const tick = 100; // ms
 
 const signs: Record<string, [icon: string, tone: string]> = {
   pending: ["circle-dashed", ""], running: ["loader", "run"], retrying: ["refresh-cw", "wait"], waiting: ["pause", "wait"], succeeded: ["check", "ok"],
   reused: ["repeat", "ok"], skipped: ["skip-forward", ""], failed: ["x", "bad"], canceled: ["ban", ""],
 };
-const spoken = new Set(["skipped", "waiting", "retrying", "failed", "canceled", "reused"]); // states that the badge writes out
+const labeled = new Set(["skipped", "waiting", "retrying", "failed", "canceled", "reused"]); // states that the badge shows as text
 
-on<StepNews[]>("steps", (steps) => {
+subscribe<StepEvent[]>("steps", (steps) => {
   for (const s of steps) {
-    const said = at(s.node);
-    said.news = s;
-    said.from = performance.now() - s.ms;
-    if (isOver(s.state)) said.text = "";
+    const output = at(s.node);
+    output.step = s;
+    output.from = performance.now() - s.ms;
+    if (isOver(s.state)) output.text = "";
     write(s.node);
   }
 });
 
-on<TextNews[]>("text", (texts) => {
+subscribe<TextEvent[]>("text", (texts) => {
   for (const t of texts) {
-    const said = at(t.node);
-    said.text = ((t.reset ? "" : said.text) + t.text).slice(-keptText);
+    const output = at(t.node);
+    output.text = ((t.reset ? "" : output.text) + t.text).slice(-maxText);
     body(t.node);
   }
 });
 
-on("clear", () => {
+subscribe("clear", () => {
   for (const node of nodes.keys()) { badgeOf(node)?.setAttribute("hidden", ""); slotOf(node)?.setAttribute("hidden", ""); slotOf(node)?.replaceChildren(); }
   nodes.clear();
 });
 
-function at(node: string): Said {
-  let said = nodes.get(node);
-  if (!said) nodes.set(node, (said = { from: 0, text: "" }));
-  return said;
+function at(node: string): NodeOutput {
+  let output = nodes.get(node);
+  if (!output) nodes.set(node, (output = { from: 0, text: "" }));
+  return output;
 }
 
 const article = (node: string): HTMLElement | undefined => canvas.scene?.elements.get(node);
@@ -53,27 +53,28 @@ const badgeOf = (node: string) => article(node)?.querySelector<HTMLElement>("[da
 function write(node: string): void { badge(node); body(node); }
 
 function badge(node: string): void {
-  const news = nodes.get(node)?.news, b = badgeOf(node);
-  if (!news || !b) return;
-  const [sign, tone] = signs[news.state] ?? ["circle", ""];
+  const step = nodes.get(node)?.step, b = badgeOf(node);
+  if (!step || !b) return;
+  const [sign, tone] = signs[step.state] ?? ["circle", ""];
   b.className = `node-badge tag ${tone}`;
-  b.title = news.error ? `${news.state}: ${news.error.Text}` : news.state;
-  b.replaceChildren(icon(sign), el("span", spoken.has(news.state) ? {} : { class: "unseen" }, news.state), el("span", { "data-took": "" }, time(node)));
+  const label = stateLabel(step.state);
+  b.title = step.error ? `${label}: ${step.error.Text}` : label;
+  b.replaceChildren(icon(sign), el("span", labeled.has(step.state) ? {} : { class: "unseen" }, label), el("span", { "data-took": "" }, time(node)));
   b.hidden = false;
 }
 
 function time(node: string): string {
-  const { news, from } = nodes.get(node)!;
-  if (news!.state === "running") return took(performance.now() - from);
-  return news!.state === "succeeded" && news!.ms > 0 ? took(news!.ms) : "";
+  const { step, from } = nodes.get(node)!;
+  if (step!.state === "running") return formatDuration(performance.now() - from);
+  return step!.state === "succeeded" && step!.ms > 0 ? formatDuration(step!.ms) : "";
 }
 
 function body(node: string): void {
-  const said = nodes.get(node)!, slot = slotOf(node), n = said.news;
-  said.slot = slot;
+  const output = nodes.get(node)!, slot = slotOf(node), n = output.step;
+  output.slot = slot;
   if (!slot) return;
   const parts: HTMLElement[] = [];
-  if (said.text) parts.push(el("div", { class: "said-text going" }, said.text, el("span", { class: "caret", "aria-hidden": "true" })));
+  if (output.text) parts.push(el("div", { class: "said-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
   else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "said-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
   if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "said-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
@@ -83,7 +84,7 @@ function body(node: string): void {
   if (going) going.scrollTop = going.scrollHeight;
 }
 
-function preview({ preview: p }: StepNews): HTMLElement[] {
+function preview({ preview: p }: StepEvent): HTMLElement[] {
   if (!p) return [];
   if (p.kind === "scores") return [el("div", { class: "said-scores" }, ...(p.scores ?? []).flatMap((s, i) => score(s.label, s.score, i === 0)))];
   if (p.kind === "image") {
@@ -100,18 +101,18 @@ function score(label: string, value: number, best: boolean): HTMLElement[] {
 }
 
 window.setInterval(() => {
-  for (const [node, said] of nodes) {
-    if (said.news?.state !== "running") continue;
+  for (const [node, output] of nodes) {
+    if (output.step?.state !== "running") continue;
     const t = badgeOf(node)?.querySelector("[data-took]"), text = time(node);
     if (t && t.textContent !== text) t.textContent = text;
   }
 }, tick);
 
-// A node whose inside is new has an empty slot.
+// When the content of a node was replaced, its slot is empty.
 void whenReady.then(() => {
   let frame = 0;
   new MutationObserver(() => {
     cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => { for (const [node, said] of nodes) if (said.news && (slotOf(node) !== said.slot || badgeOf(node)?.hidden)) write(node); });
+    frame = requestAnimationFrame(() => { for (const [node, output] of nodes) if (output.step && (slotOf(node) !== output.slot || badgeOf(node)?.hidden)) write(node); });
   }).observe(document.getElementById("canvas-nodes")!, { childList: true, subtree: true });
 });

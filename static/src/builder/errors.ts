@@ -1,8 +1,8 @@
 // What the server says when it does not do what a part of the builder asked.
 import { toast } from "../toasts.ts";
 
-/** moved follows an answer that leads elsewhere, such as to where one signs in. */
-export function moved(r: Response): boolean {
+/** redirected follows an answer that leads elsewhere, such as to where one signs in. */
+export function redirected(r: Response): boolean {
   const to = r.headers.get("HX-Redirect");
   if (to) location.assign(to);
   return !!to;
@@ -15,5 +15,5 @@ export function reason(r: Response): string | undefined {
   } catch { return undefined; } // it says nothing of its own
 }
 
-/** complain shows a refusal. */
-export const complain = (text: string): void => toast(text, "bad");
+/** showError shows a refusal. */
+export const showError = (text: string): void => toast(text, "bad");

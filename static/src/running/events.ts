@@ -1,0 +1,41 @@
+// The events of a run's stream, and which run the page shows.
+
+/** RunError is an error and how to fix it. */
+export type RunError = { Code: string; Text: string; Do: string; Node: string };
+
+/** Preview is the result of a step, small enough to show in its node. */
+export type Preview = { kind: "text" | "scores" | "image" | "file"; text?: string; file?: string; scores?: { label: string; score: number }[] };
+
+/** StepEvent is the state of a step; at is when it was recorded, in ms since 1970. */
+export type StepEvent = { node: string; state: string; ms: number; items?: number; tokens?: string; cost?: string; error?: RunError; preview?: Preview; at: number };
+
+/** RunEvent is the state of the run; bar is the run bar as HTML. */
+export type RunEvent = { run: string; state: string; done: number; all: number; ms: number; cost: string; error?: RunError; bar: string; title?: string };
+
+/** TextEvent is streamed text of a step; reset discards the text before it. */
+export type TextEvent = { node: string; text: string; reset?: boolean };
+
+/** Shown is the run that the page shows. live: it was started here. */
+export type Shown = { id: string; live: boolean; over: boolean; state: string };
+
+const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
+export const isOver = (state: string): boolean => ended.has(state);
+
+/** stateLabel returns a state as it is displayed, such as "Succeeded". */
+export const stateLabel = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
+
+export let shown: Shown | undefined;
+export function show(run: Shown | undefined): void { shown = run; }
+
+/** bus delivers events to the parts of the page: run, steps, text, clear. */
+export const bus = new EventTarget();
+export function publish(name: string, detail?: unknown): void { bus.dispatchEvent(new CustomEvent(name, { detail })); }
+export function subscribe<T>(name: string, act: (detail: T) => void): void { bus.addEventListener(name, (e) => act((e as CustomEvent<T>).detail)); }
+
+/** formatDuration returns milliseconds as text, less precise the longer they are. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const s = ms / 1000;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  return s < 100 ? `${Math.floor(s)} s` : `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
+}
