@@ -37,7 +37,7 @@ func TestInspectorInBrowser(t *testing.T) {
 		w.Eval(`document.querySelector("#set-schema").focus()`)
 		w.There(webtest.Field("schema") + " .cm-editor.cm-focused")
 		w.Keys("type: object") // no beginning of which is JSON: a half that is may be saved
-		w.Has(webtest.Field("schema")+" .ins-unread", "This is not JSON yet")
+		w.Has(webtest.Field("schema")+" .ins-unread", "Invalid JSON")
 		w.Saved()
 		if got := w.Config(w.ID, "write", "schema"); got != "null" {
 			t.Errorf("half of it was sent: %s", got)

@@ -31,7 +31,7 @@ function checkJSON(field: HTMLTextAreaElement): void {
     try {
       JSON.parse(text);
     } catch {
-      wrong = "This isn't valid JSON. Check the brackets, quotes and commas.";
+      wrong = "This is not valid JSON. Check the brackets, quotes and commas.";
     }
   }
   showFieldError(field, wrong);

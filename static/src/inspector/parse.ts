@@ -8,8 +8,8 @@ export type Reading = { value?: unknown; error?: string };
 export function parseNumber(s: string, whole: boolean): Reading {
   s = s.trim().replace(/^\+/, "").replace(/^\./, "0.");
   if (!s) return {};
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” isn't a number. Use digits, such as 0.5.` };
-  if (whole && !Number.isInteger(Number(s))) return { error: `${s} isn't a whole number.` };
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(s)) return { error: `“${s}” is not a number. Use digits, such as 0.5.` };
+  if (whole && !Number.isInteger(Number(s))) return { error: `${s} is not a whole number.` };
   return { value: Number(s) };
 }
 
