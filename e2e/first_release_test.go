@@ -139,6 +139,7 @@ func (d *firstDatabase) path(name string) string {
 // TestFirstRelease starts this program on databases of release 0.1.0: everything
 // in them is there and works, and what was under way comes to its end.
 func TestFirstRelease(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	for _, d := range []*firstDatabase{firstOnSQLite(), firstOnPostgres()} {
 		t.Run(d.name, func(t *testing.T) {

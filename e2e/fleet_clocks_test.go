@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 // clockTolerance is by how much times may be wrong whose clock is right.
@@ -13,6 +15,7 @@ const clockTolerance = 2 * time.Second
 // TestFleetClocks gives servers clocks that are ahead and behind. Nobody may
 // notice: runs, retries and webhooks come in time, and all times agree.
 func TestFleetClocks(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	skews := []string{"5s", "1h", "-1h"}
 	f := newFleet(t, fleetConfig{env: func(i int) []string { return []string{skewVariable + "=" + skews[i]} }})

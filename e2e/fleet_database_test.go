@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 )
 
 // ends are the ways in which PostgreSQL goes away.
@@ -15,6 +16,7 @@ var ends = map[string]syscall.Signal{"fast": syscall.SIGINT, "immediate": syscal
 // say so, and starts it again. Callers who wait and streams that are open
 // get what they asked for.
 func TestFleetRestart(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{})
 	f.begin()
@@ -119,6 +121,7 @@ func (w *waiters) check() {
 // TestFleetTerminated ends all sessions of the database again and again, as an
 // operator does who is in a hurry.
 func TestFleetTerminated(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{})
 	f.begin()
@@ -138,6 +141,7 @@ func (f *fleet) terminate() {
 // it for other programs, which cancel statements and sessions soon, and then
 // holds a lock for longer than anybody should wait for it.
 func TestFleetTimeouts(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{})
 	f.begin()
@@ -159,6 +163,7 @@ func TestFleetTimeouts(t *testing.T) {
 // TestFleetFullDisk fills the disk of the database, or that of its log, which
 // ends the server, and makes room again.
 func TestFleetFullDisk(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	for _, which := range []string{"data", "log"} {
 		t.Run(which, func(t *testing.T) {
@@ -212,6 +217,7 @@ func (f *fleet) awaitFull() {
 // TestFleetFewConnections has a PostgreSQL that takes fewer connections than
 // three servers would like, and more callers than either.
 func TestFleetFewConnections(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{postgres: dbtest.ServerConfig{Settings: []string{"max_connections=20"}}, callers: 64})
 	f.begin()

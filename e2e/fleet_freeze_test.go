@@ -4,12 +4,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 // TestFleetFreeze stops one of three servers under load, as a machine does that
 // is paused or starved, until the others have taken over its runs, and lets it go
 // on. The others must answer all the time.
 func TestFleetFreeze(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{})
 	f.begin()

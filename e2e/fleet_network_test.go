@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 )
 
 // TestFleetStall lets no byte pass between one server and the database, while
 // all connections stay open, until the others have taken over its runs.
 func TestFleetStall(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{proxied: true})
 	f.begin()
@@ -88,6 +90,7 @@ func (f *fleet) probe(i int) {
 
 // TestFleetCuts cuts connections to the database at random, of all servers.
 func TestFleetCuts(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{proxied: true})
 	f.begin()
@@ -105,6 +108,7 @@ func TestFleetCuts(t *testing.T) {
 // TestFleetLostAnswers carries statements out and cuts the connection before
 // their answer: commits, fetches of jobs, and any.
 func TestFleetLostAnswers(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	f := newFleet(t, fleetConfig{proxied: true})
 	f.begin()

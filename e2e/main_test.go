@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 10, "how often TestCrash kills the server; if given, also how often each test of a fleet breaks something")
-	seed   = flag.Uint64("seed", 0, "of the random choices of TestCrash; 0 takes one from the clock")
+	rounds = flag.Int("rounds", 3, "how often TestCrash kills the server; if given, also how often each fleet test injects its fault")
+	seed   = flag.Uint64("seed", 0, "seed of TestCrash's random choices; 0 takes one from the clock")
 )
 
 // sluice is the path of the binary under test.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/e2e/need"
 	"sluice/e2e/npm"
 )
 
@@ -111,6 +112,7 @@ func checkLint(t *testing.T, r result) {
 // TestOpenAPIClient generates a client of a flow's document, compiles a program
 // that uses it and has it run the flow.
 func TestOpenAPIClient(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	modules, dir := openAPIJudges(t), t.TempDir()
 	s := newServer(t)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 )
 
 // twoServers are two processes that share one PostgreSQL database.
@@ -50,6 +51,7 @@ func TestTwoServers(t *testing.T) {
 // TestServerLost kills one of two servers under load: the other one takes over
 // its runs.
 func TestServerLost(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	a, b := twoServers(t)
 	l := newLoad(t, 1, a, b)

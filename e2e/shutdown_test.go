@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sluice/e2e/need"
 )
 
 // slowUpstream holds every call until it is let go, and counts them.
@@ -94,10 +96,8 @@ func TestShutdown(t *testing.T) {
 // TestShutdownWithHangingStep checks that the server ends although a step does
 // not finish, and that the step runs again after a start.
 func TestShutdownWithHangingStep(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes as long as the server's patience, 25 s")
-	}
 	up := newSlowUpstream(t)
 	s := newServer(t)
 	id := s.publish(calling(up.URL))

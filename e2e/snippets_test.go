@@ -196,6 +196,7 @@ type attempt struct {
 // TestSnippets runs every snippet as a reader would, on values and names that
 // would break a careless literal.
 func TestSnippets(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	if raceEnabled {
 		t.Skip("the race detector does not look into snippets, and what they ask of the server is tested with it elsewhere")

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db/dbtest"
+	"sluice/e2e/need"
 )
 
 // upgrading are two servers of the previous release that share a database, and
@@ -131,6 +132,7 @@ func (u *upgrading) schema() (version int64) {
 // other under load: nothing is lost or repeated, nothing fails, and what both
 // releases count together is right.
 func TestRollingUpgrade(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	u := newUpgrading(t)
 	u.begin()
@@ -152,6 +154,7 @@ func TestRollingUpgrade(t *testing.T) {
 // TestUpgrade_takeover kills the first server that was upgraded, and later the
 // last one that was not: each release goes on with the runs of the other.
 func TestUpgrade_takeover(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	u := newUpgrading(t)
 	before := u.schema()

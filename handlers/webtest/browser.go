@@ -28,6 +28,9 @@ const BrowserPatience = 2 * time.Minute
 // Chromium starts one browser for all tabs of a test, or leaves the test out.
 func Chromium(t *testing.T) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("browsers take long; run without -short")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil && path == "" {
