@@ -22,6 +22,7 @@ func judges(t *testing.T) (nodeModules string) {
 
 // TestAccessible lets axe look at every page in both themes, wide and narrow.
 func TestAccessible(t *testing.T) {
+	need.Slow(t)
 	t.Parallel()
 	if raceEnabled {
 		t.Skip("pages look the same under the race detector")

@@ -60,7 +60,7 @@ type Flag struct {
 
 	placeholder string
 	enum        []string
-	separator   string // of the values of a slice; empty if one text is one value
+	commas      bool   // a text may hold several values, separated by commas
 	kind        string // the tag type
 	positional  bool
 	set         bool // by the command line
@@ -112,7 +112,7 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 		placeholder: tag.Get("placeholder"), enum: list(tag.Get("enum")), kind: tag.Get("type"), positional: positional, target: target,
 	}
 	if f.Repeated() && !positional && tag.Get("sep") != "none" {
-		f.separator = ","
+		f.commas = true
 	}
 	if err := f.supported(); err != nil {
 		panic(err)
@@ -120,12 +120,12 @@ func newFlag(field reflect.StructField, target reflect.Value, positional bool) *
 	return f
 }
 
-// list splits a tag at commas.
-func list(tag string) []string {
-	if tag == "" {
+// list splits a text at commas. An empty text is an empty list.
+func list(text string) []string {
+	if text == "" {
 		return nil
 	}
-	return strings.Split(tag, ",")
+	return strings.Split(text, ",")
 }
 
 var wordBoundary = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
@@ -190,8 +190,8 @@ func (f *Flag) Repeated() bool { return f.target.Kind() == reflect.Slice }
 // Placeholder returns what stands for the value in the help.
 func (f *Flag) Placeholder() string {
 	more := ""
-	if f.separator != "" {
-		more = f.separator + "..."
+	if f.commas {
+		more = ",..."
 	}
 	switch {
 	case f.placeholder != "":

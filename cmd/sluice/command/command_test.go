@@ -56,6 +56,7 @@ func TestParse(t *testing.T) {
 	for line, want := range map[string]func() create{
 		"key create --name n":                           func() create { return c },
 		"key create --name=n --scope run --scope=a,b":   func() create { d := c; d.Scope = []string{"run", "a", "b"}; return d },
+		"key create --name=n --scope=":                  func() create { d := c; d.Scope = nil; return d },
 		"key create -H a,b --name n -Hc":                func() create { d := c; d.Host = []string{"a,b", "c"}; return d },
 		"--workers 2 key --log=json create --name n":    func() create { return c },
 		"key create --name n --price 1.5 --overlap=1h":  func() create { d := c; d.Price, d.Overlap = &price, time.Hour; return d },

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Set reads a value; it implements pflag.Value. The first value of a slice
-// replaces its default, further ones are appended.
+// Set reads a value; it implements pflag.Value. The values of a slice replace
+// its default; --scope= makes it empty.
 func (f *Flag) Set(text string) error {
 	f.set = true
 	if !f.Repeated() {
 		return f.read(f.target, text)
 	}
 	texts := []string{text}
-	if f.separator != "" {
-		texts = strings.Split(text, f.separator)
+	if f.commas {
+		texts = list(text)
 	}
 	for _, text := range texts {
 		item := reflect.New(f.target.Type().Elem()).Elem()
