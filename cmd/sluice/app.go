@@ -66,7 +66,7 @@ type lender interface {
 // lender it uses only its own store.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
 	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
-	store, err := cfg.serverStore(ctx, log, a.instance)
+	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error 
 	if err := cfg.needDatabase(); err != nil {
 		return err
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type backupCmd struct {
 
 // Run backs up, also beside a running server.
 func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

@@ -1,26 +1,18 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
-	"sluice/db"
-	"sluice/flow"
 	"sluice/handlers/web"
 	"sluice/jobs/peers"
-	"sluice/nodes"
 	"sluice/outbound"
 )
 
@@ -173,91 +165,8 @@ func (c *Config) checkSessions() error {
 	return nil
 }
 
-// openStore opens the configured database, which must exist: a mistyped
-// directory is an error, not a new database with a master key of its own.
-func (c *Config) openStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	store, err := c.open(ctx, c.existing(log))
-	if errors.Is(err, db.ErrNoDatabase) {
-		return nil, c.noDatabase()
-	}
-	return store, err
-}
-
-// createStore opens the configured database and creates it if there is none.
-func (c *Config) createStore(ctx context.Context, log *slog.Logger) (*db.Store, error) {
-	return c.serverStore(ctx, log, "")
-}
-
-// serverStore is createStore for a server: an instance with a name.
-func (c *Config) serverStore(ctx context.Context, log *slog.Logger, instance string) (*db.Store, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	d := c.database(log)
-	d.Instance = instance
-	return c.open(ctx, d)
-}
-
-func (c *Config) open(ctx context.Context, cfg db.Config) (*db.Store, error) {
-	store, err := db.Open(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := bindCredentials(ctx, store, cfg.Log); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return store, nil
-}
-
-// bindCredentials binds credentials from before hosts were required to the
-// hosts that flows send them to. It logs those that it cannot bind.
-func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
-	unbound, err := flow.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
-	for _, c := range unbound {
-		log.Warn("credential can be sent anywhere: enter its hosts under Credentials or with 'sluice credential hosts'", "name", c.Name, "workspace", c.WorkspaceID)
-	}
-	return err
-}
-
 // refuseUnbound reports whether credentials without hosts must not be sent.
 func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
-
-func (c *Config) database(log *slog.Logger) db.Config {
-	return db.Config{
-		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
-		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
-		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Quota: c.quota(), Version: version(), Log: log,
-		MachineNow: machineNow(),
-	}
-}
-
-// existing is the configuration of a database that must exist.
-func (c *Config) existing(log *slog.Logger) db.Config {
-	d := c.database(log)
-	d.MustExist = true
-	return d
-}
-
-// needDatabase returns an error if the SQLite file is missing. Missing tables
-// in PostgreSQL are found only when the database is opened.
-func (c *Config) needDatabase() error {
-	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
-		return c.noDatabase()
-	}
-	return nil
-}
-
-// noDatabase returns the error for a missing database: where it was expected
-// and which commands create one.
-func (c *Config) noDatabase() error {
-	if c.DatabaseURL != "" {
-		return errors.New("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")
-	}
-	return fmt.Errorf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'", c.DataDir)
-}
 
 func (c *Config) outbound() (*outbound.Client, error) {
 	private, err := outbound.ParseAllowPrivate(c.AllowPrivate)
@@ -267,5 +176,5 @@ func (c *Config) outbound() (*outbound.Client, error) {
 	return outbound.New(outbound.Config{AllowPrivate: private, UserAgent: "Sluice/" + version()})
 }
 
-// platform is what `version` shows beside the number.
+// platform returns the operating system, architecture and Go version.
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH + " " + runtime.Version() }

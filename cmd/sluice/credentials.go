@@ -52,7 +52,7 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if err != nil {
 		return err
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	if err := checkBound(hosts, c.AnyHost); err != nil {
 		return err
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ type credentialTestCmd struct {
 
 // Run asks the provider.
 func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ type credentialListCmd struct {
 
 // Run lists what is kept, and what the environment gives.
 func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -365,7 +365,7 @@ type credentialRemoveCmd struct {
 // Run forgets a credential; flows that name it fail from then on, so they are
 // told of first.
 func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

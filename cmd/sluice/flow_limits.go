@@ -23,7 +23,7 @@ type flowLimitsCmd struct {
 
 // Run sets the limits that are given, keeps the others, and shows all of them.
 func (c flowLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, e
 	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
 	}
-	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler))
+	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{mustExist: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, e
 }
 
 func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) {
-	store, err := cfg.createStore(ctx, slog.New(slog.DiscardHandler))
+	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{})
 	if err != nil {
 		return "", err
 	}

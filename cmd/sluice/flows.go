@@ -27,7 +27,7 @@ type flowCmd struct {
 
 // openLibrary opens the store with the means to take documents in.
 func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow.Library, error) {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return nil, nil, err
 	}

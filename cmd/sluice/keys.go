@@ -41,7 +41,7 @@ func (c keyCreateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		return err
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ type keyRotateCmd struct {
 
 // Run rotates a key. Callers switch to the new secret while both work.
 func (c keyRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c keyListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ type keySecretCmd struct {
 
 // Run prints the webhook secret of the key, which rotation does not change.
 func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ type keyRevokeCmd struct {
 
 // Run revokes a key. The running server rejects it from the next request on.
 func (c keyRevokeCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

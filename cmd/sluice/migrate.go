@@ -9,7 +9,7 @@ type migrateCmd struct{}
 
 // Run opens the store, which migrates the database.
 func (migrateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.createStore(ctx, cfg.logger(s.err))
+	store, err := createStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

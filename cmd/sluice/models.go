@@ -47,7 +47,7 @@ func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams)
 	if cfg.needDatabase() != nil {
 		return models.resolver(nil).Environment["replicate"].Secret, nil // bound to where the platform is
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if given == 0 {
 		return usageError("there is no price to set; give --input, --output, --second or --call")
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ type priceListCmd struct {
 
 // Run lists the prices in dollars.
 func (c priceListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ type priceRemoveCmd struct {
 
 // Run forgets a price.
 func (c priceRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

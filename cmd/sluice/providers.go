@@ -62,7 +62,7 @@ type providerModelsCmd struct {
 
 // Run prints references as a node takes them: provider/model.
 func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

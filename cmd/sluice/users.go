@@ -36,7 +36,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil || address.Address != c.Email {
 		return usageError(fmt.Sprintf("%q is not an email address; write it like ada@example.com", c.Email))
 	}
-	store, err := cfg.createStore(ctx, cfg.logger(s.err))
+	store, err := createStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const workspacesPage = 500
 
 // Run lists all workspaces.
 func (c workspaceLimitsListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ type workspaceLimitsShowCmd struct {
 
 // Run shows one workspace.
 func (c workspaceLimitsShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	if given[flow.QuotaBytes] == quotaUnset && given[flow.QuotaFlows] == quotaUnset && given[flow.QuotaRuns] == quotaUnset {
 		return usageError("give at least one of --bytes, --flows and --runs")
 	}
-	store, err := cfg.openStore(ctx, cfg.logger(s.err))
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}

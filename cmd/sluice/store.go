@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sluice/db"
+	"sluice/flow"
+	"sluice/nodes"
+)
+
+// openStore opens the configured database for a command. The database must
+// exist: a mistyped directory is an error, not a new database with a master key
+// of its own. Warnings are logged to standard error.
+func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
+	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{mustExist: true})
+}
+
+// createStore is openStore for commands that create the database if there is
+// none.
+func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
+	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{})
+}
+
+// storeOptions say how a database is opened.
+type storeOptions struct {
+	mustExist bool   // a missing database is an error
+	instance  string // name of a server; empty for a command
+}
+
+// openStore checks the settings, opens the database, migrates it and binds
+// credentials from before hosts were required. Every command and the server
+// open their store here, except doctor, which reports each step's problem.
+func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions) (*db.Store, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	d := c.database(log)
+	d.MustExist, d.Instance = o.mustExist, o.instance
+	store, err := db.Open(ctx, d)
+	if errors.Is(err, db.ErrNoDatabase) {
+		return nil, c.noDatabase()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := bindCredentials(ctx, store, log); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// bindCredentials binds credentials from before hosts were required to the
+// hosts that flows send them to. It logs those that it cannot bind.
+func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
+	unbound, err := flow.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
+	for _, c := range unbound {
+		log.Warn("credential can be sent anywhere: enter its hosts under Credentials or with 'sluice credential hosts'", "name", c.Name, "workspace", c.WorkspaceID)
+	}
+	return err
+}
+
+// database returns the settings of the store.
+func (c *Config) database(log *slog.Logger) db.Config {
+	return db.Config{
+		DatabaseURL: c.DatabaseURL, DataDir: c.DataDir,
+		MasterKey: c.MasterKey, MasterKeyFile: c.MasterKeyFile,
+		Retention: time.Duration(c.Retention), AuditRetention: time.Duration(c.AuditRetention), Capacity: c.Workers, MaxFile: int64(c.MaxFile), Quota: c.quota(), Version: version(), Log: log,
+		MachineNow: machineNow(),
+	}
+}
+
+// existing returns the settings of a store whose database must exist.
+func (c *Config) existing(log *slog.Logger) db.Config {
+	d := c.database(log)
+	d.MustExist = true
+	return d
+}
+
+// needDatabase returns an error if the SQLite file is missing. Missing tables
+// in PostgreSQL are found only when the database is opened.
+func (c *Config) needDatabase() error {
+	if _, err := os.Stat(filepath.Join(c.DataDir, db.DatabaseFile)); c.DatabaseURL == "" && errors.Is(err, fs.ErrNotExist) {
+		return c.noDatabase()
+	}
+	return nil
+}
+
+// noDatabase returns the error for a missing database: where it was expected
+// and which commands create one.
+func (c *Config) noDatabase() error {
+	if c.DatabaseURL != "" {
+		return errors.New("the database in DATABASE_URL has no Sluice tables; correct DATABASE_URL, or create the tables with 'sluice migrate' or 'sluice serve'")
+	}
+	return fmt.Errorf("there is no database in %s; if that is not the server's data directory, set SLUICE_DATA_DIR or --data-dir, else create one with 'sluice serve', 'sluice migrate', 'sluice restore' or 'sluice user add'", c.DataDir)
+}
