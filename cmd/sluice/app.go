@@ -55,15 +55,15 @@ type app struct {
 	instance string // names this process among those that share a database
 }
 
-// lender gives flows what the workspace keeps for them.
+// lender provides the credentials and prices of a workspace to its flows.
 type lender interface {
 	flow.CredentialStore
 	flow.PriceStore
 }
 
 // startApp opens the store, takes its engine lock, serves, and recovers the
-// runs that a crash interrupted. It returns when the address answers. Without a
-// lender it uses only its own store.
+// runs that a crash interrupted. It returns once the address answers. A nil
+// lender means its own store.
 func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
 	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
@@ -127,7 +127,7 @@ func (a *app) addresses(bound net.Addr) {
 	}
 }
 
-// wire makes everybody and introduces them to each other.
+// wire creates all parts and connects them.
 func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
@@ -186,14 +186,14 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	return err
 }
 
-// fileLinks signs with a key of the store, so that links outlive this process
-// and hold at every instance.
+// fileLinks returns a signer of download links. Its key is in the store, so
+// links stay valid after a restart and at every instance.
 func (a *app) fileLinks(ctx context.Context) (*flow.FileLinks, error) {
 	key, err := a.store.FileKey(ctx)
 	return &flow.FileLinks{Base: strings.TrimRight(a.url, "/"), Key: key}, err
 }
 
-// exposed tells whether others than this machine reach an address.
+// exposed reports whether other machines can reach an address.
 func exposed(bound net.Addr) bool {
 	tcp, ok := bound.(*net.TCPAddr)
 	return !ok || !tcp.IP.IsLoopback()
@@ -215,9 +215,9 @@ func (a *app) leave() {
 	time.Sleep(a.cfg.DrainDelay)
 }
 
-// stop refuses new runs, lets running steps finish, returns the rest to the
-// queue, and closes. Reads, and all requests that arrived before, are answered
-// until the end.
+// stop drains: it rejects new runs, lets running steps finish, returns the rest
+// to the queue, and closes. Reads and requests that arrived earlier are
+// answered until the end.
 func (a *app) stop() error {
 	begun := time.Now()
 	drain, cancel := context.WithTimeout(context.Background(), drainPatience)

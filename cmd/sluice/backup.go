@@ -15,7 +15,7 @@ type backupCmd struct {
 	JSON bool   `help:"Print what the backup holds as JSON."`
 }
 
-// Run backs up, also beside a running server.
+// Run writes a backup. The server may be running.
 func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return nil
 }
 
-// keyPlace says where the master key is.
+// keyPlace describes where the master key is.
 func (c *Config) keyPlace() string {
 	switch {
 	case c.MasterKey != "":
@@ -49,12 +49,12 @@ func (c *Config) keyPlace() string {
 }
 
 type restoreCmd struct {
-	File    string `arg:"" help:"A backup that 'sluice backup' made." type:"existingfile"`
-	Replace bool   `help:"Put the database that is there aside, rather than refuse."`
+	File    string `arg:"" help:"Backup file." type:"existingfile"`
+	Replace bool   `help:"Move an existing database aside instead of failing."`
 	JSON    bool   `help:"Print what was restored as JSON."`
 }
 
-// Run restores into the data directory. The server must not run.
+// Run restores into the data directory. The server must be stopped.
 func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err

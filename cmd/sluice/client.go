@@ -15,13 +15,13 @@ import (
 	"sluice/flow"
 )
 
-// apiClient speaks to the server on this machine, as any program would.
+// apiClient calls the API of the server on this machine.
 type apiClient struct {
 	base, token string
 	brief       bool // the server ends with this command, and with it what its URLs lead to
 }
 
-// runObject is as much of the API's run object as the command line shows.
+// runObject has the fields of the API's run object that commands show.
 type runObject struct {
 	ID      string            `json:"run_id"`
 	Status  string            `json:"status"`
@@ -45,7 +45,7 @@ func (c *apiClient) get(ctx context.Context, self string) (*runObject, error) {
 	return c.run(ctx, http.MethodGet, c.path(self), nil)
 }
 
-// await asks until the run has ended.
+// await polls until the run has ended.
 func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) {
 	for {
 		run, err := c.run(ctx, http.MethodGet, c.path(self)+"?wait=60", nil)
@@ -55,7 +55,8 @@ func (c *apiClient) await(ctx context.Context, self string) (*runObject, error) 
 	}
 }
 
-// path drops the public address, which need not lead here.
+// path returns the path of a URL. The public host is dropped: it may not be
+// reachable from here.
 func (c *apiClient) path(absolute string) string {
 	u, err := url.Parse(absolute)
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *apiClient) call(ctx context.Context, method, path string, body []byte) 
 	return io.ReadAll(resp.Body)
 }
 
-// do sends a request; an error answer becomes its own sentence.
+// do sends a request. An error response becomes an error with its message.
 func (c *apiClient) do(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -154,7 +155,7 @@ func problem(resp *http.Response) error {
 	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
 
-// events calls told for each step event until the stream ends with the run.
+// events calls told for each step event until the run ends.
 func (c *apiClient) events(ctx context.Context, events string, told func(stepEvent)) error {
 	resp, err := c.do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sluice/flow"
 )
 
-// upload sends a file of this machine to the server and returns its value.
+// upload sends a local file to the server and returns the file value.
 func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -48,8 +48,9 @@ func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, er
 	return map[string]any{"file": made.File}, nil
 }
 
-// uploadRequest is a form around a file that is read as it is sent. Its length
-// is told and the server asked first, so that what is too large never leaves.
+// uploadRequest returns a multipart request that streams a file. It announces
+// the length and expects 100 Continue, so a file that is too large is never
+// sent.
 func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo) (*http.Request, error) {
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// skewVariable names a variable of the environment that says how far the clock
-// of this process is ahead of its machine's. It is set only by the linker, for
-// tests of instances whose clocks disagree; releases have no such variable.
+// skewVariable names an environment variable that holds how far this process's
+// clock is ahead of the machine's. Only the linker sets it, for tests with
+// clock skew between instances; releases have no such variable.
 var skewVariable string
 
-// machineNow returns the clock of this machine.
+// machineNow returns the clock of this process: time.Now except in such tests.
 func machineNow() func() time.Time {
 	skew, err := time.ParseDuration(os.Getenv(skewVariable))
 	if skewVariable == "" || err != nil {

@@ -23,24 +23,24 @@ type Config struct {
 	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
 	DatabaseURL    string        `env:"DATABASE_URL" help:"postgres://… for PostgreSQL and many instances; empty for SQLite in the data directory." placeholder:"URL"`
 	PublicURL      string        `env:"SLUICE_PUBLIC_URL" help:"URL at which clients reach this server; default is the address." placeholder:"URL"`
-	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that encrypts stored secrets; better given as a file." placeholder:"KEY"`
-	MasterKeyFile  string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with that key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
+	MasterKey      string        `env:"SLUICE_MASTER_KEY" help:"Key that encrypts stored secrets; a file is safer." placeholder:"KEY"`
+	MasterKeyFile  string        `env:"SLUICE_MASTER_KEY_FILE" help:"File with the master key; default is master.key in the data directory." placeholder:"FILE" type:"path"`
 	AllowPrivate   string        `env:"SLUICE_ALLOW_PRIVATE" help:"Private networks that flows may call, as CIDRs." placeholder:"CIDR,…"`
 	Proxies        string        `env:"SLUICE_TRUSTED_PROXIES" name:"trusted-proxies" help:"CIDRs of reverse proxies whose client-IP header is trusted." placeholder:"CIDR,…"`
 	ClientHeader   string        `env:"SLUICE_CLIENT_IP_HEADER" name:"client-ip-header" default:"X-Forwarded-For" help:"Header that carries the client's IP address." placeholder:"NAME"`
 	MetricsAddr    string        `env:"SLUICE_METRICS_ADDR" help:"Address to serve /metrics on; off when empty." placeholder:"HOST:PORT"`
-	PeerAddr       string        `env:"SLUICE_PEER_ADDR" name:"peer-addr" help:"This machine's private address, where other instances on the same PostgreSQL ask for the text of running steps; off when empty." placeholder:"HOST:PORT"`
-	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Runs worked on at once." placeholder:"N"`
-	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long ended runs keep their content." placeholder:"30d"`
-	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Largest file that is kept." placeholder:"512MiB"`
-	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are served as usual after /readyz reports the shutdown; load balancers need it to notice. 0 for none." placeholder:"2s"`
+	PeerAddr       string        `env:"SLUICE_PEER_ADDR" name:"peer-addr" help:"Private address where other instances on the same PostgreSQL fetch the text of running steps; off when empty." placeholder:"HOST:PORT"`
+	Workers        int           `env:"SLUICE_WORKERS" default:"256" help:"Maximum concurrent runs." placeholder:"N"`
+	Retention      days          `env:"SLUICE_RETENTION" default:"30d" help:"How long the data of ended runs is kept." placeholder:"30d"`
+	MaxFile        size          `env:"SLUICE_MAX_FILE" default:"512MiB" help:"Maximum size of a file." placeholder:"512MiB"`
+	DrainDelay     time.Duration `env:"SLUICE_DRAIN_DELAY" default:"2s" help:"How long requests are still served after /readyz reports the shutdown, so that load balancers notice. 0 for none." placeholder:"2s"`
 	Log            logStyle      `env:"SLUICE_LOG" default:"text" enum:"text,json" help:"Log as text or json."`
 	LocalModels    string        `env:"SLUICE_LOCAL_MODELS" default:"on" enum:"on,off" help:"Whether to look for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM."`
-	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"Where the model-hosting platform is, if not at its own address." placeholder:"URL" hidden:""`
-	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether strangers may create an account with a workspace of their own."`
-	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long entries of the audit log are kept; forever when empty." placeholder:"400d"`
-	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a session in the dashboard lasts without being used." placeholder:"7d"`
-	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"How long a session lasts at most, used or not." placeholder:"30d"`
+	ReplicateURL   string        `env:"SLUICE_REPLICATE_URL" name:"replicate-url" help:"URL of the model-hosting platform, if it is not the default one." placeholder:"URL" hidden:""`
+	Signup         string        `env:"SLUICE_SIGNUP" default:"closed" enum:"closed,open" help:"Whether anyone may create an account with their own workspace."`
+	AuditRetention days          `env:"SLUICE_AUDIT_RETENTION" name:"audit-retention" help:"How long audit log entries are kept; forever when empty." placeholder:"400d"`
+	SessionIdle    days          `env:"SLUICE_SESSION_IDLE" default:"7d" help:"How long a dashboard session lasts without activity." placeholder:"7d"`
+	SessionMax     days          `env:"SLUICE_SESSION_MAX" default:"30d" help:"Maximum lifetime of a session." placeholder:"30d"`
 
 	QuotaBytes quotaBytes `env:"SLUICE_QUOTA_BYTES" help:"Bytes that a workspace may store, such as 1GiB or unlimited. Default: 1GiB with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"1GiB"`
 	QuotaFlows quotaCount `env:"SLUICE_QUOTA_FLOWS" help:"Flows that a workspace may have. Default: 100 with SLUICE_SIGNUP=open, otherwise unlimited." placeholder:"N"`

@@ -24,9 +24,9 @@ import (
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
-	Test   credentialTestCmd   `cmd:"" help:"Ask the provider whether it accepts the secret."`
+	Test   credentialTestCmd   `cmd:"" help:"Check with the provider that it accepts the secret."`
 	List   credentialListCmd   `cmd:"" help:"List credentials and the flows that use them, without the secrets."`
-	Remove credentialRemoveCmd `cmd:"" help:"Forget a credential."`
+	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
 }
 
 type credentialAddCmd struct {
@@ -39,10 +39,10 @@ type credentialAddCmd struct {
 
 var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// longestSecret is in bytes: service account files have about 3,000.
+// longestSecret is a number of bytes. Service account files have about 3,000.
 const longestSecret = 16 << 10
 
-// Run keeps a credential, or replaces the one of its name.
+// Run stores a credential and replaces an existing one of the same name.
 func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	made, err := c.credential()
 	if err != nil {
@@ -217,7 +217,7 @@ type credentialTestCmd struct {
 	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
 }
 
-// Run asks the provider.
+// Run sends the secret to the provider and prints the result.
 func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -251,7 +251,7 @@ type credentialListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// Run lists what is kept, and what the environment gives.
+// Run lists the stored credentials and those from the environment.
 func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -327,7 +327,7 @@ func orDash(s string) string {
 	return s
 }
 
-// usedBy names the flows, each once.
+// usedBy returns the names of the flows without duplicates.
 func usedBy(uses []flow.CredentialUse) string {
 	var flows []string
 	for _, u := range uses {
@@ -359,11 +359,11 @@ func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUs
 
 type credentialRemoveCmd struct {
 	Name  string `arg:"" help:"Name of the credential."`
-	Force bool   `help:"Remove it although flows name it."`
+	Force bool   `help:"Remove it even if flows use it."`
 }
 
-// Run forgets a credential; flows that name it fail from then on, so they are
-// told of first.
+// Run removes a credential. Flows that use it would fail, so they are listed
+// first.
 func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// pageProviders answers what the pages ask about credentials.
+// pageProviders implements pages.Providers: credentials and their providers.
 type pageProviders struct {
 	upstreams *upstreams
 	store     flow.DocumentStore
 }
 
-// List is every provider; servers on this machine are reached without a
-// credential, so they are there for those elsewhere.
+// List returns every provider. Local model servers are included because one on
+// another machine may need a credential.
 func (p *pageProviders) List() (list []console.Provider) {
 	for _, preset := range providers.Presets() {
 		list = append(list, console.Provider{
@@ -34,13 +34,13 @@ func (p *pageProviders) List() (list []console.Provider) {
 	return list
 }
 
-// refusal names the field that is wrong.
+// refusal returns a validation error for a field.
 func refusal(field, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
 }
 
-// Credential binds what a person typed to the hosts that it is for.
+// Credential validates a form and binds the credential to its hosts.
 func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Credential, error) {
 	preset, known := providers.FindPreset(c.Provider)
 	other, taken := providers.FindPreset(c.Name)
@@ -76,10 +76,10 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	return c, nil
 }
 
-// CheckSecret says what is wrong with a secret.
+// CheckSecret returns an error that describes an invalid secret.
 func (p *pageProviders) CheckSecret(secret string) string { return checkSecret(secret) }
 
-// Test asks the provider of a credential.
+// Test checks a credential with its provider.
 func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, error) {
 	access, err := p.upstreams.resolver(p.store).Access(ctx, ws, name, map[string]any{"credential": name})
 	if err != nil {
@@ -95,7 +95,8 @@ func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, erro
 	return told, err
 }
 
-// Environment belongs to the default workspace alone: others have their own bill.
+// Environment lists the secrets in the environment. Only the default workspace
+// may use them; they are paid by the operator.
 func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 	if ws != flow.DefaultWorkspace {
 		return nil

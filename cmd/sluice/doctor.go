@@ -13,7 +13,7 @@ type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// verdict is how a thing stands.
+// verdict is the severity of a finding.
 type verdict string
 
 const (
@@ -22,7 +22,7 @@ const (
 	wrong  verdict = "bad"  // it does not work, or will not
 )
 
-// finding is one thing that was looked at.
+// finding is the result of one check.
 type finding struct {
 	Name   string  `json:"name"`
 	State  verdict `json:"state"`
@@ -30,7 +30,7 @@ type finding struct {
 	Advice string  `json:"advice,omitempty"`
 }
 
-// findings are what was looked at so far.
+// findings are the results so far.
 type findings []finding
 
 func (f *findings) add(name string, state verdict, advice, format string, args ...any) {
@@ -47,11 +47,11 @@ func (f findings) worst() verdict {
 	return worst
 }
 
-// errUnwell has been shown, finding by finding.
+// errUnwell is returned after all findings have been printed.
 var errUnwell = errors.New("something is wrong; see above")
 
-// Run shows settings and findings. It changes nothing but what opening a
-// database does: that is brought to this version's form.
+// Run shows settings and findings. It changes nothing, except that opening the
+// database migrates it.
 func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	settings := cfg.settings()
 	found := cfg.examine(ctx)

@@ -20,14 +20,14 @@ import (
 	"sluice/flow"
 )
 
-// What counts as little or much.
+// Thresholds of warnings.
 const (
 	largeLog   = 256 << 20       // bytes; SQLite folds it back every 16 MiB
 	muchSkew   = time.Second     // between this clock and the database's
 	soonEnough = 3 * time.Second // for an address to answer
 )
 
-// examine looks at everything there is to look at.
+// examine runs all checks.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings
 	if err := c.check(); err != nil {
@@ -79,7 +79,7 @@ func (c *Config) examine(ctx context.Context) findings {
 // almostFull is the fraction of a quota at which doctor warns.
 const almostFull = 0.9
 
-// quotas names the workspaces that have used most of a quota, the fullest first.
+// quotas reports the workspaces that have used most of a quota, fullest first.
 func (f *findings) quotas(ctx context.Context, store *db.Store) {
 	list, err := allStorage(ctx, store)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Config) warnOfKeyFile(log *slog.Logger) {
 	}
 }
 
-// examineAddress looks at how the outside reaches Sluice.
+// examineAddress checks the public URL and the listening address.
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -159,8 +159,8 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	}
 }
 
-// unopened says why the database does not open. A driver lists every address it
-// tried on a line of its own, so the last line has the cause.
+// unopened reports why the database cannot be opened. Drivers print a line for
+// each address they tried; the last one has the cause.
 func (f *findings) unopened(err error) {
 	if errors.Is(err, db.ErrPooler) {
 		f.add("pooler", wrong, "Let DATABASE_URL lead to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
@@ -176,7 +176,7 @@ func (f *findings) unopened(err error) {
 	f.add("database", wrong, advice, "%s", text)
 }
 
-// answers asks an address that needs no key.
+// answers returns an error unless a URL that needs no key responds.
 func answers(ctx context.Context, base, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, soonEnough)
 	defer cancel()
@@ -195,14 +195,14 @@ func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 	case !running:
 		f.add("server", notice, "", "None runs on this data directory.")
 	case answers(ctx, info.Addr, "/readyz") != nil:
-		f.add("server", wrong, "Look at its log.", "Process %d has the data directory, and %s does not say that it is ready.", info.PID, info.Addr)
+		f.add("server", wrong, "See its log.", "Process %d uses the data directory, but %s is not ready.", info.PID, info.Addr)
 	default:
 		f.add("server", fine, "", "Process %d is ready at %s.", info.PID, info.Addr)
 	}
 	return running
 }
 
-// database says how the database is.
+// database reports the state of the database.
 func (f *findings) database(e db.Examination) {
 	if e.Damage != "" {
 		f.add("database", wrong, "Stop the server and restore the last backup.", "It is damaged: %s", e.Damage)
@@ -225,7 +225,7 @@ func (f *findings) database(e db.Examination) {
 	}
 }
 
-// work says what is under way and what needs somebody.
+// work reports runs and deliveries in progress and those that need attention.
 func (f *findings) work(e db.Examination, running bool) {
 	if !e.Owned {
 		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "Nobody has an account yet.")

@@ -16,7 +16,7 @@ import (
 	"sluice/nodes"
 )
 
-// What counts as little on a machine.
+// Thresholds of warnings about the machine.
 const (
 	littleSpace = 1 << 30 // bytes free on the disk
 	fewFiles    = 4096    // open files; each connection is one
@@ -25,7 +25,7 @@ const (
 // readerPatience bounds the start of a document reader, even on a busy machine.
 const readerPatience = 30 * time.Second
 
-// examineDirectory tells whether there is, or can be, a database to look at.
+// examineDirectory reports whether the data directory can hold a database.
 func (c *Config) examineDirectory(f *findings) bool {
 	const own = "Give it to the user that Sluice runs as, or let SLUICE_DATA_DIR name another."
 	info, err := os.Stat(c.DataDir)
@@ -51,7 +51,7 @@ func (c *Config) examineDirectory(f *findings) bool {
 	return true
 }
 
-// user says whose the directory is, where that is somebody else.
+// user reports the owner of the directory if it is another user.
 func (f *findings) user(dir string, info fs.FileInfo) {
 	if info == nil {
 		return
@@ -61,7 +61,7 @@ func (f *findings) user(dir string, info fs.FileInfo) {
 	}
 }
 
-// above is the nearest directory over a path that is there.
+// above returns the nearest existing parent directory of a path.
 func above(path string) string {
 	for {
 		path = filepath.Dir(path)
@@ -71,7 +71,7 @@ func above(path string) string {
 	}
 }
 
-// space says how full the disk is.
+// space reports the free disk space.
 func (f *findings) space(dir string) {
 	var disk unix.Statfs_t
 	if unix.Statfs(dir, &disk) != nil {
@@ -92,7 +92,7 @@ func (c *Config) examineSystem(f *findings) {
 	}
 }
 
-// readerAdvice tells, by guard, how to make it hold.
+// readerAdvice says how to enable each guard of the document reader.
 var readerAdvice = map[string]string{
 	"privileges": "",
 	"files":      "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
@@ -117,8 +117,8 @@ func (f *findings) reader(ctx context.Context) {
 	}
 }
 
-// examinePorts tries the addresses that a server would listen on. It is for
-// when none runs here: that one would be in its own way.
+// examinePorts checks that the configured addresses are free. It must not be
+// called while the server runs and occupies them itself.
 func (c *Config) examinePorts(f *findings) {
 	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}, {"SLUICE_PEER_ADDR", c.PeerAddr}} {
 		if _, _, err := net.SplitHostPort(one.addr); err != nil {

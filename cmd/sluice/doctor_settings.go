@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// setting is one of Config, as it is in force.
+// setting is the effective value of a field of Config.
 type setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, environment or flag
 }
 
-// settings are all of them, without what is secret in them.
+// settings returns all settings with secrets redacted.
 func (c *Config) settings() []setting {
 	var list []setting
 	v := reflect.ValueOf(*c)
@@ -50,7 +50,7 @@ func isDefault(text string, value any) bool {
 	return given == text || err == nil && given == whole
 }
 
-// shown is a setting as a person may see it.
+// shown returns the value of a setting with secrets redacted.
 func shown(name string, value any) string {
 	switch v := value.(type) {
 	case days:

@@ -14,7 +14,7 @@ import (
 	"sluice/db"
 )
 
-// TestDoctor breaks a set-up in one way each, and wants to be told what it is
+// TestDoctor breaks a set-up in one way each and checks that doctor reports it
 // and what to do.
 func TestDoctor(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"sluice/outbound"
 )
 
-// endpoints are the addresses that requests to providers may reach although
-// they are private: model servers found on this machine, and base URLs that the
-// operator entered. It is the only place that tells the outgoing client.
+// endpoints are the private addresses that requests to providers may reach:
+// local model servers and base URLs that the operator entered. Only this type
+// passes the list to the outbound client.
 type endpoints struct {
 	client *outbound.Client
 
@@ -26,7 +26,7 @@ type endpoints struct {
 	told    []netip.AddrPort
 }
 
-// entered is what the host of a base URL resolved to, and when.
+// entered is the resolved host of a base URL.
 type entered struct {
 	addrs []netip.AddrPort
 	at    time.Time
@@ -45,7 +45,7 @@ func newEndpoints(client *outbound.Client) *endpoints {
 	return &endpoints{client: client, entered: map[string]entered{}}
 }
 
-// setFound replaces the servers that were found.
+// setFound replaces the list of local servers.
 func (e *endpoints) setFound(addrs []netip.AddrPort) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -53,7 +53,7 @@ func (e *endpoints) setFound(addrs []netip.AddrPort) {
 	e.tell()
 }
 
-// trust lets requests reach a base URL of the operator's.
+// trust allows requests to a base URL that the operator entered.
 func (e *endpoints) trust(ctx context.Context, baseURL string) error {
 	return e.enter(ctx, baseURL, false)
 }
@@ -99,7 +99,8 @@ func resolve(ctx context.Context, host, port string) ([]netip.AddrPort, error) {
 	return list, err
 }
 
-// tell passes the whole list on if it changed: telling closes idle connections.
+// tell passes the list to the client if it changed, because that closes idle
+// connections.
 func (e *endpoints) tell() {
 	all := slices.Clone(e.found)
 	for _, place := range slices.Sorted(maps.Keys(e.entered)) {

@@ -11,9 +11,8 @@ import (
 	"sluice/providers"
 )
 
-// environment are the secrets of providers that the process was started with,
-// such as OPENAI_API_KEY, by provider. Config.check has seen that their base
-// URLs can be read.
+// environment returns the providers' secrets in the environment, such as
+// OPENAI_API_KEY, by provider. Config.check has validated their base URLs.
 func environment() map[string]flow.Access {
 	found := map[string]flow.Access{}
 	for _, p := range providers.Presets() {
@@ -27,8 +26,8 @@ func environment() map[string]flow.Access {
 	return found
 }
 
-// elsewhere follows a variable such as OPENAI_BASE_URL, which the providers'
-// own packages read too: the secret is then for that host alone.
+// elsewhere applies a variable such as OPENAI_BASE_URL, which the providers'
+// own SDKs read too. The secret is then sent only to that host.
 func elsewhere(a flow.Access) flow.Access {
 	_, base := baseVariable(a.Name)
 	if base == "" {
@@ -43,7 +42,8 @@ func elsewhere(a flow.Access) flow.Access {
 	return a
 }
 
-// baseVariable is the variable beside that of a secret, and what is in it.
+// baseVariable returns the variable with the base URL that belongs to a secret,
+// and its value.
 func baseVariable(secret string) (name, value string) {
 	stem, isKey := strings.CutSuffix(secret, "_API_KEY")
 	if !isKey {
@@ -53,7 +53,7 @@ func baseVariable(secret string) (name, value string) {
 	return name, strings.TrimSpace(os.Getenv(name))
 }
 
-// baseURL reads the address of a provider as a person writes it.
+// baseURL parses the base URL of a provider.
 func baseURL(text string) (*url.URL, error) {
 	u, err := outbound.ParseURL(strings.TrimRight(text, "/"))
 	if err != nil {
@@ -62,8 +62,8 @@ func baseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkEnvironment finds addresses that cannot be read, before a secret goes to
-// the usual one instead.
+// checkEnvironment returns an error for an invalid base URL, so that its secret
+// is not sent to the default host instead.
 func checkEnvironment() error {
 	for _, p := range providers.Presets() {
 		for _, variable := range p.EnvVars {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// plainError returns the text of an error, with what the operating system says
-// of a file put into a sentence that says what to do.
+// plainError returns the text of an error. Errors about files are reworded to
+// name the file and the fix.
 func plainError(err error) string {
 	text := err.Error()
 	e, ok := errors.AsType[*fs.PathError](err)

@@ -14,10 +14,10 @@ import (
 
 type flowLimitsCmd struct {
 	ID         string   `arg:"" help:"ID of the flow."`
-	MaxRunning *int64   `help:"Runs at once; more wait. 0 is no limit, as below." placeholder:"N"`
-	MaxQueued  *int64   `help:"Runs that wait; beyond them a start is refused." placeholder:"N"`
-	RunsPerDay *int64   `help:"Runs accepted on a UTC day." placeholder:"N"`
-	USDPerDay  *float64 `name:"usd-per-day" help:"Dollars that the runs of a UTC day may cost." placeholder:"USD"`
+	MaxRunning *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
+	MaxQueued  *int64   `help:"Queue limit; further runs are rejected (429)." placeholder:"N"`
+	RunsPerDay *int64   `help:"Maximum runs per UTC day." placeholder:"N"`
+	USDPerDay  *float64 `name:"usd-per-day" help:"Maximum cost per UTC day in dollars." placeholder:"USD"`
 	JSON       bool     `help:"Print as JSON."`
 }
 
@@ -50,7 +50,7 @@ func (c flowLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return warnUnpriced(ctx, store, s, f)
 }
 
-// set writes what was given, if anything was.
+// set stores the given limits, if any.
 func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) error {
 	limits, given := f.Limits, false
 	for _, part := range []struct {
@@ -134,7 +134,8 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	return w.Flush()
 }
 
-// warnUnpriced says which models a budget of dollars does not stop.
+// warnUnpriced names the models without a price, which a budget in dollars does
+// not limit.
 func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow) error {
 	d, _ := flow.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {

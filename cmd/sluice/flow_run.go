@@ -18,15 +18,15 @@ import (
 
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
-	Input []string `short:"i" sep:"none" help:"A value for an input; for one that takes a file, @ and its path." placeholder:"NAME=VALUE"`
+	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path." placeholder:"NAME=VALUE"`
 	Dir   string   `name:"output-dir" help:"Save outputs that are files here." placeholder:"DIR" type:"path"`
 	JSON  bool     `help:"Print the run object as JSON."`
 }
 
-// errRunEnded is a run that did not succeed; its own error has been shown.
+// errRunEnded is returned after the error of a failed run has been printed.
 var errRunEnded = errors.New("the run did not succeed")
 
-// Run runs a flow: by the running server if there is one, else by itself.
+// Run runs a flow on the running server or, without one, in this process.
 func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	api, flowID, done, err := c.open(ctx, cfg, s)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c flowRunCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return c.show(run, outputText(api, saved), s)
 }
 
-// open finds who shall run the flow.
+// open returns a client of the server that runs the flow.
 func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
 	if _, statErr := os.Stat(c.Flow); statErr == nil || !flow.ValidID(flow.PrefixFlow, c.Flow) {
 		return c.openFile(ctx, cfg, s)
@@ -76,8 +76,8 @@ func (c flowRunCmd) open(ctx context.Context, cfg *Config, s *streams) (api *api
 	return api, c.Flow, done, err
 }
 
-// openFile publishes the document in a database of its own that lasts as long
-// as the run.
+// openFile publishes the document in a temporary database, which is deleted
+// after the run.
 func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api *apiClient, flowID string, done func(), err error) {
 	data, err := readDocument(s, c.Flow)
 	if err != nil {
@@ -108,8 +108,8 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 	return api, flowID, func() { stop(); home(); remove() }, nil
 }
 
-// homeStore opens the configured database, if there is one, for the credentials
-// and prices in it: a file that runs may use what its flow will.
+// homeStore opens the configured database, if it exists, so that a flow from a
+// file can use its credentials and prices.
 func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, err error) {
 	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
@@ -136,7 +136,7 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 	return f.ID, err
 }
 
-// ownApp starts Sluice inside this process, on a free port of this machine.
+// ownApp starts Sluice in this process on a free local port.
 func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
 	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), from)
@@ -146,7 +146,7 @@ func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), e
 	return &apiClient{base: a.local, token: a.token, brief: true}, func() { _ = a.stop() }, nil
 }
 
-// inputs reads --input as the types that the flow declares.
+// inputs parses --input by the types that the flow declares.
 func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (map[string]any, error) {
 	types, err := api.inputTypes(ctx, flowID)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c flowRunCmd) inputs(ctx context.Context, api *apiClient, flowID string) (
 	return given, nil
 }
 
-// follow shows each step on a terminal as it goes on.
+// follow prints the progress of each step if standard error is a terminal.
 func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, s *streams) error {
 	if !isTerminal(s.err) {
 		_, err := api.await(ctx, run.URLs["self"])
@@ -208,7 +208,7 @@ func mark(state string) string {
 	return "✗"
 }
 
-// show prints what came out; a run that did not succeed is an error.
+// show prints the outputs. It returns an error if the run did not succeed.
 func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) error {
 	failed := run.Status != string(flow.RunSucceeded)
 	if c.JSON {

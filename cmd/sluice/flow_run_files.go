@@ -15,8 +15,8 @@ import (
 	"sluice/flow"
 )
 
-// inputValue reads the text of --input as a value of the type. For a file the
-// text says where it is: @ and a path, or the ID of one that was uploaded.
+// inputValue parses the text of --input as a value of the type. A file is given
+// as @ and a path, or as the ID of an uploaded file.
 func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string) (any, error) {
 	if kind != flow.TypeFile {
 		return kind.Parse(text)
@@ -30,8 +30,8 @@ func inputValue(ctx context.Context, api *apiClient, kind flow.Type, text string
 	return nil, fmt.Errorf("wanted a file, got the text %q; write @ and its path, such as @cat.png", text)
 }
 
-// save downloads the files among the outputs of a run into the directory that
-// was asked for, and returns where each of them is.
+// save downloads the files in the outputs of a run into --output-dir and
+// returns their paths by ID.
 func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (paths map[string]string, err error) {
 	if c.Dir == "" {
 		return nil, nil
@@ -61,7 +61,7 @@ func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (p
 	return paths, nil
 }
 
-// filesIn are the names of the files inside a value, by ID.
+// filesIn returns the names of the files in a value, by ID.
 func filesIn(v any) map[string]string {
 	names := map[string]string{}
 	flow.MapFiles(v, func(id string, file map[string]any) map[string]any {
@@ -71,8 +71,8 @@ func filesIn(v any) map[string]string {
 	return names
 }
 
-// saveFile writes one file under its own name, with a number where that is
-// taken: nothing that is there is overwritten.
+// saveFile writes a file under its name and adds a number if that exists; it
+// never overwrites.
 func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string) (saved string, err error) {
 	content, err := api.download(ctx, id)
 	if err != nil {
@@ -105,8 +105,8 @@ func createNew(dir *os.Root, name string) (f *os.File, numbered string, err erro
 	}
 }
 
-// outputText shows an output on one line. A file is its name and type, and
-// where it can be had: the path it was saved at, or its URL.
+// outputText returns an output on one line. A file is shown with name, type and
+// the path it was saved to, or its URL.
 func outputText(api *apiClient, saved map[string]string) func(any) string {
 	place := func(id string, file map[string]any) string {
 		switch path := saved[id]; {

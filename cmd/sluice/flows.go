@@ -16,12 +16,12 @@ import (
 
 type flowCmd struct {
 	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
-	Publish  flowPublishCmd  `cmd:"" help:"Make the draft, or an older version, the live one."`
+	Publish  flowPublishCmd  `cmd:"" help:"Publish the draft, or make an older version live."`
 	Export   flowExportCmd   `cmd:"" help:"Print a flow's document."`
 	List     flowListCmd     `cmd:"" help:"List flows."`
 	Validate flowValidateCmd `cmd:"" help:"Check documents without importing them."`
-	Secret   flowSecretCmd   `cmd:"" help:"Print, or replace, the secret that a webhook of a flow is signed with."`
-	Limits   flowLimitsCmd   `cmd:"" help:"Show or set how much a flow may run and cost."`
+	Secret   flowSecretCmd   `cmd:"" help:"Print or rotate the secret that signs a webhook of a flow."`
+	Limits   flowLimitsCmd   `cmd:"" help:"Show or set the limits of a flow."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 
@@ -42,8 +42,8 @@ func (c *Config) library(store *db.Store) *flow.Library {
 
 type flowImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
-	Publish bool     `help:"Publish as well."`
-	ID      string   `name:"id" help:"Replace the draft of this flow instead of making a new one."`
+	Publish bool     `help:"Publish the flows too."`
+	ID      string   `name:"id" help:"Replace the draft of this flow instead of creating a new one."`
 	JSON    bool     `help:"Print as JSON."`
 }
 
@@ -134,7 +134,7 @@ type flowPublishCmd struct {
 	JSON    bool   `help:"Print as JSON."`
 }
 
-// Run publishes.
+// Run publishes the draft or makes an older version live.
 func (c flowPublishCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, library, err := openLibrary(ctx, cfg, s)
 	if err != nil {

@@ -16,7 +16,7 @@ type flowSecretCmd struct {
 	ID      string        `arg:"" help:"ID of the flow."`
 	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`
 	Rotate  bool          `help:"Create a new secret and print it."`
-	Overlap time.Duration `help:"With --rotate: how long the old secret signs too, up to 168h; 0 ends it immediately." default:"24h" placeholder:"24h"`
+	Overlap time.Duration `help:"With --rotate: how long messages are also signed with the old secret, up to 168h; 0 ends it immediately." default:"24h" placeholder:"24h"`
 }
 
 // errNoWebhook is returned for a flow without webhook nodes.

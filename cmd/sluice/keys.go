@@ -108,7 +108,7 @@ func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, te
 }
 
 type keyRotateCmd struct {
-	ID      string        `arg:"" help:"ID of the key, as 'key list' shows it."`
+	ID      string        `arg:"" help:"ID of the key; see 'key list'."`
 	Overlap time.Duration `default:"24h" help:"How long the old secret keeps working, such as 1h; 0 ends it immediately." placeholder:"24h"`
 	JSON    bool          `help:"Print the key and its settings as JSON."`
 }
@@ -209,7 +209,7 @@ func previousJSON(k *flow.Key) any {
 }
 
 type keySecretCmd struct {
-	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
+	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
 // Run prints the webhook secret of the key, which rotation does not change.
@@ -231,7 +231,7 @@ func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 }
 
 type keyRevokeCmd struct {
-	ID string `arg:"" help:"ID of the key, as 'key list' shows it."`
+	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
 // Run revokes a key. The running server rejects it from the next request on.

@@ -9,11 +9,10 @@ import (
 	"sluice/flow"
 )
 
-// warnEvery is how often the log names the keys that will stop.
+// warnEvery is how often keys that expire soon are logged.
 const warnEvery = 24 * time.Hour
 
-// warnOfKeys tells at start and daily which keys in use expire soon, for those
-// who look at the log rather than at the dashboard.
+// warnOfKeys logs at start and then daily which keys in use expire soon.
 func (a *app) warnOfKeys(ctx context.Context) {
 	for {
 		if err := logKeysEnding(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
@@ -34,7 +33,7 @@ func logKeysEnding(ctx context.Context, store *db.Store, log *slog.Logger, now t
 	}
 	for i := range keys {
 		if k := &keys[i]; k.Uses > 0 {
-			log.Warn("a key in use expires soon; roll it or choose a later day", "key", k.Prefix+"…", "name", k.Name, "id", k.ID, "workspace", k.WorkspaceID, "expires", k.ExpiresAt)
+			log.Warn("a key in use expires soon; rotate it or choose a later date", "key", k.Prefix+"…", "name", k.Name, "id", k.ID, "workspace", k.WorkspaceID, "expires", k.ExpiresAt)
 		}
 	}
 	return nil

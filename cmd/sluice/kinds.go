@@ -13,7 +13,7 @@ type kindsCmd struct {
 	JSON bool `help:"Print the full declarations as JSON."`
 }
 
-// Run prints every node kind as it is declared.
+// Run prints the declarations of all node kinds.
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	list := nodes.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {

@@ -10,19 +10,18 @@ import (
 	"sluice/providers"
 )
 
-// localServers are the model servers on this machine, looked for in the
-// background for as long as Sluice runs.
+// localServers finds the model servers on this machine in the background.
 type localServers struct {
 	finder *providers.Finder
 	stop   context.CancelFunc
 	off    bool
 }
 
-// firstLook is how long a step waits for the search to have looked around once;
-// nobody takes longer than 300 ms to be asked.
+// firstLook bounds how long a step waits for the first search, which takes up
+// to 300 ms.
 const firstLook = time.Second
 
-// findLocal begins the search. With the search switched off nothing is asked.
+// findLocal starts the search, unless it is switched off.
 func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &localServers{stop: stop, off: off, finder: providers.NewFinder(providers.FinderConfig{
@@ -35,7 +34,7 @@ func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
 	return l
 }
 
-// Found returns what there is.
+// Found returns the servers that were found.
 func (l *localServers) Found() []providers.LocalServer {
 	if l.off {
 		return nil

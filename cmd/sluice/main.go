@@ -19,7 +19,7 @@ import (
 	"sluice/flow"
 )
 
-// Exit codes: all well, it did not work, it was called wrongly.
+// Exit codes: success, failure, usage error.
 const (
 	exitOK    = 0
 	exitError = 1
@@ -57,7 +57,7 @@ type runner interface {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// streams are where a command reads and writes.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -114,7 +114,7 @@ func helpHint(selected *command.Command, args []string) string {
 	return fmt.Sprintf("Run '%s --help' for usage.", selected.Path())
 }
 
-// report says in one sentence what went wrong.
+// report prints an error as one sentence and returns the exit code.
 func report(w io.Writer, err error) int {
 	var usage usageError
 	switch {
@@ -124,7 +124,7 @@ func report(w io.Writer, err error) int {
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
 	case errors.Is(err, errRunEnded), errors.Is(err, errUnwell):
-		return exitError // what is wrong has been shown
+		return exitError // the details have been printed
 	}
 	var own *flow.Error
 	if errors.As(err, &own) {
@@ -134,12 +134,12 @@ func report(w io.Writer, err error) int {
 	return exitError
 }
 
-// usageError is a command called wrongly.
+// usageError is an error in how a command was called.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// selfCommand is how the person started this program, for printed commands.
+// selfCommand returns how this program was started, for printed commands.
 func selfCommand() string {
 	if strings.Contains(os.Args[0], "go-build") {
 		return "go run ./cmd/sluice"

@@ -18,7 +18,7 @@ import (
 	"sluice/jobs"
 )
 
-// metrics counts what an operator watches, for Prometheus.
+// metrics are the Prometheus metrics of the process.
 type metrics struct {
 	registry   *prometheus.Registry
 	runs       *prometheus.CounterVec
@@ -77,8 +77,8 @@ func (m *metrics) observe(o jobs.Observation) {
 	m.duration.Observe(o.Latency.Seconds())
 }
 
-// serve answers /metrics, and Go's profiles beside it, on a listener of its own
-// that is meant for operators alone; an empty address is off.
+// serve serves /metrics and Go's profiles on a separate listener, which only
+// operators should reach. An empty address disables it.
 func (m *metrics) serve(addr string, failed chan<- error) error {
 	if addr == "" {
 		return nil

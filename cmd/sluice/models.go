@@ -15,13 +15,12 @@ import (
 )
 
 type modelCmd struct {
-	List    modelListCmd    `cmd:"" help:"List hosted models: the featured ones, and with a credential all that the platform finds."`
-	Show    modelShowCmd    `cmd:"" help:"Show what a hosted model takes and puts out, or print it as a node."`
-	Compare modelCompareCmd `cmd:"" help:"Say what changed between two versions of a hosted model."`
+	List    modelListCmd    `cmd:"" help:"List hosted models: the featured ones and, with a credential, search results of the platform."`
+	Show    modelShowCmd    `cmd:"" help:"Show the inputs and outputs of a hosted model, or print it as a node."`
+	Compare modelCompareCmd `cmd:"" help:"Compare two versions of a hosted model."`
 }
 
-// host is the platform of hosted models, where people look for them, and the
-// secret that lets in; it is empty where there is none.
+// host is the hosting platform and the secret for it, which may be empty.
 type host struct {
 	directory *hosted.Directory
 	secret    string
@@ -41,11 +40,11 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
 }
 
-// hostSecret finds the credential as a run would. The store is only opened
-// where there is one: looking around needs none.
+// hostSecret returns the credential that a run would use, or "". The database
+// need not exist.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if cfg.needDatabase() != nil {
-		return models.resolver(nil).Environment["replicate"].Secret, nil // bound to where the platform is
+		return models.resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
 	}
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -68,8 +67,8 @@ type modelListCmd struct {
 	JSON     bool     `help:"Print as JSON."`
 }
 
-// Run lists models. What the platform would add is missing where it cannot be
-// asked, and standard error says so.
+// Run lists models. If the platform cannot be reached, it lists the featured
+// ones and prints a warning.
 func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	h, err := openHost(ctx, cfg, s)
 	if err != nil {
@@ -114,7 +113,7 @@ func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing,
 	return list, nil
 }
 
-// inCategory lists a category of the featured models or of the platform.
+// inCategory lists the models of a category, featured or from the platform.
 func (c modelListCmd) inCategory(ctx context.Context, h *host) ([]hosted.Listing, error) {
 	list, err := h.directory.Models(ctx, h.secret, c.Category)
 	if len(list) > 0 || err != nil {
@@ -144,10 +143,10 @@ func inCategory(list []hosted.Listing, category string) []hosted.Listing {
 type modelShowCmd struct {
 	Model string `arg:"" help:"owner/name, owner/name:version, or the address of the model's page."`
 	JSON  bool   `help:"Print as JSON."`
-	Node  bool   `help:"Print a node for a flow document, with version and schema kept in it."`
+	Node  bool   `help:"Print a node for a flow document, with pinned version and schema."`
 }
 
-// Run shows a model as a node has it.
+// Run shows a model with the fields and ports of its node.
 func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	h, err := openHost(ctx, cfg, s)
 	if err != nil {
@@ -171,7 +170,7 @@ func (c modelShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return printModel(s, m, n)
 }
 
-// modelFields are the fields and ports that a node of the model has of its own.
+// modelFields returns the fields and ports that the model adds to its node.
 func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
 	k := nodes.New(nodes.Deps{}).For(n)
 	for _, f := range k.Fields {
@@ -230,7 +229,7 @@ func printModel(s *streams, m *hosted.Model, n *flow.Node) error {
 	return w.Flush()
 }
 
-// modelType is the type of a field with what it may be.
+// modelType returns the type of a field with its allowed values.
 func modelType(f flow.Field) string {
 	switch {
 	case f.Options != nil:
@@ -245,7 +244,8 @@ func modelType(f flow.Field) string {
 	return string(f.Type)
 }
 
-// oneLine is the beginning of a text on one line, in characters.
+// oneLine returns the start of a text on one line, up to a number of
+// characters.
 func oneLine(text string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= most {
@@ -256,8 +256,8 @@ func oneLine(text string, most int) string {
 
 type modelCompareCmd struct {
 	Model string `arg:"" help:"owner/name."`
-	Old   string `arg:"" help:"The version that is used."`
-	New   string `arg:"" optional:"" help:"The version to change to; the newest if it is left out."`
+	Old   string `arg:"" help:"The version in use."`
+	New   string `arg:"" optional:"" help:"The version to upgrade to; default is the newest."`
 	JSON  bool   `help:"Print as JSON."`
 }
 

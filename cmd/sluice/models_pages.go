@@ -19,11 +19,11 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// listTime bounds how long a person waits for the lists of providers. One that
-// is slower is there the next time: its list is kept as it comes.
+// listTime bounds how long a page waits for the providers' lists. A slower list
+// is cached when it arrives and shown the next time.
 const listTime = 6 * time.Second
 
-// pageModels answers what the pages ask about models and providers.
+// pageModels implements pages.Models.
 type pageModels struct {
 	upstreams *upstreams
 	servers   *localServers
@@ -32,7 +32,7 @@ type pageModels struct {
 	directory *hosted.Directory
 }
 
-// modelStore is what a workspace knows of models.
+// modelStore reads the credentials and prices of a workspace.
 type modelStore interface {
 	flow.CredentialStore
 	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
@@ -42,7 +42,7 @@ func newPageModels(u *upstreams, servers *localServers, store modelStore, direct
 	return &pageModels{u, servers, store, providers.NewModelCache(u.providers), directory}
 }
 
-// ListModels lists what may be chosen for a task.
+// ListModels returns the models that can be chosen for a task.
 func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []components.ModelGroup {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
@@ -64,12 +64,12 @@ func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []c
 	return append(groups, m.provided(ctx, ws, task, query, prices)...)
 }
 
-// able tells whether a provider does a task.
+// able reports whether a provider supports a task.
 func able(p providers.Preset, task string) bool {
 	return slices.Contains(abilities(p), task)
 }
 
-// groupOf makes a group of the models that fit the words.
+// groupOf returns a group of the models that match the words.
 func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) components.ModelGroup {
 	g := components.ModelGroup{Title: title}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
@@ -86,7 +86,7 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 	return g
 }
 
-// provided asks all providers that the workspace has a way to, at once.
+// provided lists the models of all reachable providers concurrently.
 func (m *pageModels) provided(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
 	names := m.reachable(ctx, ws, task)
 	groups := make([]components.ModelGroup, len(names))
@@ -98,8 +98,8 @@ func (m *pageModels) provided(ctx context.Context, ws, task, query string, price
 	return groups
 }
 
-// reachable names the providers with a credential, and the credentials that
-// are providers of their own, in the order of the presets.
+// reachable returns the providers with a credential, and credentials with a
+// base URL of their own, in the order of the presets.
 func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
 	resolver := m.upstreams.resolver(m.store)
 	there := map[string]bool{}
@@ -129,7 +129,7 @@ func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
 	return append(names, own...)
 }
 
-// ask lists the models of one provider. What went wrong stands beside its name.
+// ask lists the models of one provider. An error is shown beside its name.
 func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map[string]string) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
@@ -151,7 +151,7 @@ func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map
 	return g
 }
 
-// providerRef names the credential that is a provider of its own.
+// providerRef returns the name of a credential with a base URL of its own.
 func providerRef(name string) any {
 	if _, known := providers.FindPreset(name); known {
 		return nil
@@ -159,7 +159,8 @@ func providerRef(name string) any {
 	return map[string]any{"credential": name}
 }
 
-// sentenceOf is what a person is told of an error; of ours nothing but that.
+// sentenceOf returns the message of an error for a page. Internal errors stay
+// private.
 func sentenceOf(err error) string {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return e.Message
@@ -173,7 +174,7 @@ func sentenceOf(err error) string {
 	return "Its models cannot be listed now."
 }
 
-// hosted lists the platform's models: by category, or those that words find.
+// hosted lists the platform's models by category or by search words.
 func (m *pageModels) hosted(ctx context.Context, ws, query string) []components.ModelGroup {
 	titles := map[string]string{}
 	var groups []components.ModelGroup
@@ -198,8 +199,8 @@ func (m *pageModels) hosted(ctx context.Context, ws, query string) []components.
 	return []components.ModelGroup{g}
 }
 
-// hostedChoices are models of the platform; titles name categories where they
-// are mixed.
+// hostedChoices converts models of the platform. Titles name the categories in
+// a mixed list.
 func hostedChoices(list []hosted.Listing, titles map[string]string) (out []components.ModelChoice) {
 	for _, l := range list {
 		detail := []string{}
@@ -213,7 +214,7 @@ func hostedChoices(list []hosted.Listing, titles map[string]string) (out []compo
 	return out
 }
 
-// runsText says how often a model was used, roughly.
+// runsText returns roughly how often a model was run.
 func runsText(runs int64) string {
 	switch {
 	case runs >= 1_000_000:
@@ -224,7 +225,7 @@ func runsText(runs int64) string {
 	return ""
 }
 
-// priceText is a price in a few words, in dollars.
+// priceText returns a price in dollars as text.
 func priceText(p flow.Price) string {
 	switch {
 	case p.Input != 0 || p.Output != 0:
@@ -237,7 +238,7 @@ func priceText(p flow.Price) string {
 	return ""
 }
 
-// hostSecret is what lets a workspace in at the platform; empty where there is none.
+// hostSecret returns the workspace's secret for the platform, or "".
 func (m *pageModels) hostSecret(ctx context.Context, ws string) (string, error) {
 	a, err := m.upstreams.resolver(m.store).Access(ctx, ws, "replicate", nil)
 	if errors.Is(err, flow.ErrNoAccess) {
@@ -266,7 +267,7 @@ func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Mod
 	return found, err
 }
 
-// resolveCodes are the errors that choosing another model mends, or a credential.
+// resolveCodes are errors that another model or a credential fixes.
 var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindAuth:         flow.CodeProviderAuth,
 	providers.KindNotFound:     flow.CodeModelIncompatible,
@@ -274,7 +275,7 @@ var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindBadRequest:   flow.CodeModelIncompatible,
 }
 
-// PinModel makes a copy of a node's config use a model.
+// PinModel returns a copy of a node's config that uses a model.
 func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, model string) (map[string]any, error) {
 	found, err := m.resolve(ctx, ws, model)
 	if err != nil {
@@ -288,7 +289,7 @@ func (m *pageModels) PinModel(ctx context.Context, ws string, n *flow.Node, mode
 	return own.Config, nil
 }
 
-// UpgradeModel compares what a node keeps with the newest version.
+// UpgradeModel compares a node's pinned version with the newest one.
 func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, edges []flow.Edge) (editorview.ModelUpgrade, error) {
 	out := editorview.ModelUpgrade{Model: flow.Text(n.Config["model"])}
 	if ref, err := hosted.ParseRef(out.Model); err == nil {
@@ -314,7 +315,7 @@ func (m *pageModels) UpgradeModel(ctx context.Context, ws string, n *flow.Node, 
 	return out, nil
 }
 
-// Providers are those whose address is known.
+// Providers returns the providers with a known base URL.
 func (m *pageModels) Providers() (list []components.Option) {
 	for _, p := range providers.Presets() {
 		if p.BaseURL != "" && !p.Local || p.Wire == providers.WireHost {
@@ -360,7 +361,7 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []st
 	return *made, nil
 }
 
-// checkSecret says what is wrong with a secret from a form.
+// checkSecret returns an error that describes an invalid secret.
 func checkSecret(secret string) string {
 	switch {
 	case secret == "":

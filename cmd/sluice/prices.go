@@ -12,23 +12,23 @@ import (
 )
 
 type priceCmd struct {
-	Set    priceSetCmd    `cmd:"" help:"Say what a model costs; it counts where the provider reports no cost itself."`
+	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost."`
 	List   priceListCmd   `cmd:"" help:"List prices."`
-	Remove priceRemoveCmd `cmd:"" help:"Forget a price."`
+	Remove priceRemoveCmd `cmd:"" help:"Remove a price."`
 }
 
 type priceSetCmd struct {
 	Model  string   `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
-	Input  *float64 `help:"Dollars per million tokens that go in." placeholder:"USD"`
-	Output *float64 `help:"Dollars per million tokens that come out." placeholder:"USD"`
+	Input  *float64 `help:"Dollars per million input tokens." placeholder:"USD"`
+	Output *float64 `help:"Dollars per million output tokens." placeholder:"USD"`
 	Second *float64 `help:"Dollars per second of compute, for hosted models." placeholder:"USD"`
 	Call   *float64 `help:"Dollars per call." placeholder:"USD"`
 }
 
-// nanoPerUSD turns dollars into the unit of the store.
+// nanoPerUSD converts dollars to the unit of the store.
 const nanoPerUSD = 1e9
 
-// Run sets a price; runs from then on cost it.
+// Run sets a price for future runs.
 func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if _, _, ok := providers.ParseModel(c.Model); !ok {
 		return usageError(fmt.Sprintf("%q is not a model; write provider/model", c.Model))
@@ -108,7 +108,7 @@ type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }
 
-// Run forgets a price.
+// Run removes a price.
 func (c priceRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {

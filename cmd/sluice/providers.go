@@ -12,8 +12,8 @@ import (
 )
 
 type providerCmd struct {
-	List   providerListCmd   `cmd:"" help:"List the providers that are known by name, and what they can do."`
-	Models providerModelsCmd `cmd:"" help:"Ask a provider for its models."`
+	List   providerListCmd   `cmd:"" help:"List the known providers and what they support."`
+	Models providerModelsCmd `cmd:"" help:"List the models of a provider."`
 }
 
 type providerListCmd struct {
@@ -37,7 +37,7 @@ func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return w.Flush()
 }
 
-// abilities are the kinds of node that work with a provider.
+// abilities returns the node kinds that work with a provider.
 func abilities(p providers.Preset) []string {
 	var list []string
 	for _, a := range []struct {
@@ -55,12 +55,12 @@ func abilities(p providers.Preset) []string {
 }
 
 type providerModelsCmd struct {
-	Provider string   `arg:"" help:"A provider, or the name of a credential with a base URL of its own."`
-	Query    []string `arg:"" optional:"" help:"Words that the names must have."`
+	Provider string   `arg:"" help:"A provider, or the name of a credential with its own base URL."`
+	Query    []string `arg:"" optional:"" help:"Words that the names must contain."`
 	JSON     bool     `help:"Print as JSON."`
 }
 
-// Run prints references as a node takes them: provider/model.
+// Run prints model references as nodes take them: provider/model.
 func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	return nil
 }
 
-// list asks a provider for its models, with whatever credential there is.
+// list asks a provider for its models, with a credential if there is one.
 func (u *upstreams) list(ctx context.Context, store flow.CredentialStore, provider string) ([]providers.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

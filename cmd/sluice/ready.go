@@ -9,18 +9,18 @@ import (
 
 type readyCmd struct{}
 
-// Run asks what /readyz answers, for what starts containers and has no other
-// program to ask with. It opens no database.
+// Run requests /readyz. Container images without curl use it as their health
+// check. It does not open the database.
 func (readyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	info, running, err := db.ReadEngine(cfg.DataDir)
 	if err != nil {
 		return err
 	}
 	if !running {
-		return fmt.Errorf("no server runs on %s; SLUICE_DATA_DIR says where it is", cfg.DataDir)
+		return fmt.Errorf("no server runs on %s; set SLUICE_DATA_DIR to the data directory of the server", cfg.DataDir)
 	}
 	if answers(ctx, info.Addr, "/readyz") != nil {
-		return fmt.Errorf("process %d has %s, and %s does not say that it is ready; look at its log", info.PID, cfg.DataDir, info.Addr)
+		return fmt.Errorf("process %d uses %s, but %s is not ready; see its log", info.PID, cfg.DataDir, info.Addr)
 	}
 	_, err = fmt.Fprintf(s.out, "Ready at %s.\n", info.Addr)
 	return err

@@ -21,7 +21,7 @@ func TestReady(t *testing.T) {
 	if code, out := doctor(t, dir, "ready"); code != exitError || !strings.Contains(out, "no server runs") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	for status, want := range map[int]string{http.StatusOK: "Ready at http://", http.StatusServiceUnavailable: "does not say that it is ready"} {
+	for status, want := range map[int]string{http.StatusOK: "Ready at http://", http.StatusServiceUnavailable: "is not ready"} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,31 +17,31 @@ var update = flag.Bool("update", false, "write docs/cli.md and the settings of d
 
 const cliHead = `# Command line
 
-One program is the server and its tools. Every command prints what it takes with ` + "`--help`" + `.
+One program is the server and its tools. Every command has ` + "`--help`" + `.
 
-Commands other than ` + "`serve`" + ` work beside a running server, on the same database: what they write holds at once. Run them where the server runs, with the same
+Commands other than ` + "`serve`" + ` can run while the server is up: they use the same database, and their changes apply immediately. Run them where the server runs, with the same
 ` + "`SLUICE_DATA_DIR` or `DATABASE_URL`" + `.
 
 ` + "```sh" + `
 sluice                                        # starts the server
-sluice flow import greet.json --publish       # takes a flow in and makes it an API
-sluice key create --name website              # prints a key, once
+sluice flow import greet.json --publish       # imports a flow and publishes it as an API
+sluice key create --name website              # prints a new key
 ` + "```" + `
 
-## What all commands have in common
+## Common to all commands
 
 | | |
 |---|---|
-| Exit code | 0 done, 1 failed, 2 called wrongly |
-| Errors | one plain sentence on standard error, with what to do |
-| ` + "`--json`" + ` | prints for a program, where there is something to print |
-| Settings | those of the server, as [flags or variables](configuration.md#settings), after every command |
+| Exit code | 0 success, 1 failure, 2 usage error |
+| Errors | one sentence on standard error, with the fix |
+| ` + "`--json`" + ` | machine-readable output, where there is output |
+| Settings | every command takes those of the server, as [flags or variables](configuration.md#settings) |
 
 <!-- Written by "go test ./cmd/sluice -run TestReference -update" from the declarations of the commands. Edit those. -->
 `
 
-// TestReference holds what the documentation says of commands and settings
-// against their declarations.
+// TestReference compares the documentation of commands and settings with their
+// declarations.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	keep(t, "cli", commandPage(newProgram(&cli{})))
@@ -65,7 +65,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestHelp holds that help begins with what is the command's own.
+// TestHelp checks that help lists the command's own flags first.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	const heading = "Settings of the server"
@@ -90,7 +90,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// keep holds a page against what it should be, or writes it.
+// keep compares a page with its generated text, or writes it.
 func keep(t *testing.T, page, want string) {
 	t.Helper()
 	if *update {
@@ -144,7 +144,7 @@ func writeCommand(b *strings.Builder, c *command.Command) {
 	}
 	fmt.Fprintf(b, "\n```sh\n%s\n```\n", usage)
 	if rows.Len() > 0 {
-		fmt.Fprintf(b, "\n| Argument | What it does |\n|---|---|\n%s", rows.String())
+		fmt.Fprintf(b, "\n| Argument | Description |\n|---|---|\n%s", rows.String())
 	}
 }
 
@@ -155,7 +155,7 @@ func row(b *strings.Builder, name, help string) {
 // settingsTable lists what the server can be told, with its default.
 func settingsTable() string {
 	var b strings.Builder
-	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
+	b.WriteString("| Variable | Default | Description |\n|---|---|---|\n")
 	for f := range reflect.TypeFor[Config]().Fields() {
 		if _, hidden := f.Tag.Lookup("hidden"); hidden || f.Tag.Get("env") == "" {
 			continue

@@ -9,15 +9,15 @@ import (
 )
 
 type secretsCmd struct {
-	Rotate secretsRotateCmd `cmd:"" help:"Seal all secrets with a new master key. The server must be stopped."`
+	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }
 
 type secretsRotateCmd struct {
-	NewKeyFile string `help:"Where the new key shall lie, or lies already. Without it, it takes the place of the present key file." placeholder:"FILE" type:"path"`
+	NewKeyFile string `help:"Where to write the new key, or where it already is. Default: it replaces the current key file." placeholder:"FILE" type:"path"`
 	JSON       bool   `help:"Print what was done as JSON."`
 }
 
-// Run rotates the master key; cut short, it goes on where it was.
+// Run rotates the master key. After an interruption it continues.
 func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err := cfg.check(); err != nil {
 		return err

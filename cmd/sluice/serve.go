@@ -39,8 +39,8 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return err
 }
 
-// greet prints the address, the set-up link while there is no owner and, while
-// nobody has made a key, how to call a flow.
+// greet prints the address, the set-up link if there is no owner yet and, if
+// there are no keys yet, how to call a flow.
 func (a *app) greet(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
 	token := flow.NewLinkToken()
@@ -67,7 +67,7 @@ func (a *app) greet(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// greetCallers tells how to call a flow, while nobody has made a key.
+// greetCallers prints how to call a flow if there are no keys yet.
 func (a *app) greetCallers(ctx context.Context, w io.Writer) {
 	keys, err := a.store.ListKeys(ctx, flow.DefaultWorkspace)
 	if err != nil || len(keys) > 0 {
@@ -104,9 +104,9 @@ Call the first flow with it:
 `, from, where, selfCommand(), a.url, f.ID, a.exampleBody(f))
 }
 
-// elsewhere says from where a command in another terminal reaches what this
-// server works on, and what must stand before it. The address of a database is
-// not repeated: it may hold a password.
+// elsewhere returns where to run a command in another terminal, and the
+// variables to set for it. DATABASE_URL is not repeated because it may hold a
+// password.
 func (c *Config) elsewhere() (from, variables string) {
 	if c.DatabaseURL != "" {
 		return "with the same DATABASE_URL and master key in its environment", ""
@@ -117,7 +117,7 @@ func (c *Config) elsewhere() (from, variables string) {
 	return "from the same directory", variables
 }
 
-// exampleBody is a start body made of the flow's own examples.
+// exampleBody returns a request body with the examples of the flow's inputs.
 func (a *app) exampleBody(f flow.Flow) string {
 	d, _ := flow.ParseDocument(f.Draft)
 	body := map[string]any{}

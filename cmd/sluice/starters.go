@@ -13,8 +13,8 @@ import (
 //go:embed starters/*.json
 var starterFiles embed.FS
 
-// starterList is the flows that Sluice brings along, in the order in which
-// people see them. The first ones run at once; a new workspace has them.
+// starterList are the sample flows in the order shown. New workspaces get those
+// marked First, which run without an API key.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
 	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
@@ -26,8 +26,7 @@ var starterList = []console.Starter{
 	{ID: "draw-a-picture", Icon: "image", Needs: "Replicate"},
 }
 
-// starters reads the flows that are embedded; one that cannot be read is a
-// fault of the build.
+// starters parses the embedded flows. An error means a broken build.
 func starters() ([]console.Starter, error) {
 	list := make([]console.Starter, len(starterList))
 	for i, s := range starterList {
@@ -45,9 +44,8 @@ func starters() ([]console.Starter, error) {
 	return list, nil
 }
 
-// addStarters gives a new workspace its first flows, published and ready to be
-// called, and tells which to show first; none when that is gone. A workspace
-// that ever had a flow is left alone.
+// addStarters publishes the first sample flows in a workspace that never had a
+// flow. It returns the ID of the flow to show first, or "" if it was deleted.
 func (a *app) addStarters(ctx context.Context, ws string) (shown string, err error) {
 	list, err := starters()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"sluice/providers/hosted"
 )
 
-// upstreams are the ways to models of other makers. The server and the commands
-// that ask a provider something share them.
+// upstreams are the clients of model providers, which the server and the
+// commands share.
 type upstreams struct {
 	client    *outbound.Client
 	reach     *endpoints
@@ -24,8 +24,8 @@ type upstreams struct {
 	refuseUnbound bool
 }
 
-// apiLimit is how many bytes an answer of the hosting platform may have. What
-// is read into memory of it has smaller limits of its own.
+// apiLimit is the largest response of the hosting platform, in bytes. What is
+// read into memory has smaller limits.
 const apiLimit = 64 << 20
 
 func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
@@ -52,13 +52,12 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	return u, nil
 }
 
-// fileLimit is how many bytes of a file that a model made are read: one more
-// than are kept, so that it is the store that says what the limit is.
+// fileLimit is how many bytes of a generated file are read: one more than the
+// store accepts, so that the store reports the error.
 func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
 
-// resolver looks secrets up: in the store, and in the environment. Whoever
-// starts Sluice with another address for the hosting platform means its secret
-// for that address alone.
+// resolver looks up secrets in the store and the environment. With another URL
+// for the hosting platform its secret is sent only there.
 func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	env := environment()
 	for name, a := range env {
@@ -71,7 +70,7 @@ func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	return &flow.Resolver{Store: store, Reach: u.reach.trust, Environment: env, RefuseUnbound: u.refuseUnbound}
 }
 
-// preset is a provider at the address that it has here.
+// preset returns a provider with its effective base URL.
 func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
 	if p, known = providers.FindPreset(name); p.Wire == providers.WireHost {
 		p.BaseURL = u.host.Address()
@@ -79,7 +78,7 @@ func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
 	return p, known
 }
 
-// admit refuses to send a secret where it may not go.
+// admit returns an error if a secret may not be sent to a host.
 func admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
@@ -91,10 +90,10 @@ func admit(a flow.Access, p providers.Preset) error {
 	return flow.Errorf(flow.CodeProviderAuth, "The base URL of the credential %q cannot be read.", a.Name)
 }
 
-// testTimeout bounds the question whether a provider accepts a secret.
+// testTimeout bounds the check of a secret with its provider.
 const testTimeout = 30 * time.Second
 
-// test asks a provider whether it accepts a secret, and says how it answered.
+// test checks a secret with its provider and describes the response.
 func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

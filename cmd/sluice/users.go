@@ -30,7 +30,7 @@ type userAddCmd struct {
 	Workspace     string `default:"default" help:"ID of the workspace, as its settings show it." placeholder:"ID"`
 }
 
-// Run adds a person. Who has an account keeps its password.
+// Run adds a person. An existing account keeps its password.
 func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	address, err := mail.ParseAddress(c.Email)
 	if err != nil || address.Address != c.Email {
@@ -69,7 +69,7 @@ func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow
 	return u, store.CreateUser(ctx, c.Workspace, u, flow.MemberRole(c.Role))
 }
 
-// addAgain is for somebody who has an account already.
+// addAgain adds an existing account to the workspace.
 func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User) error {
 	err := store.AddMember(ctx, c.Workspace, u.ID, flow.MemberRole(c.Role))
 	if errors.Is(err, &flow.Error{Code: flow.CodeInputInvalid}) {

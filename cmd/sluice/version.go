@@ -72,7 +72,7 @@ func describeBuild(release, revision string, info *debug.BuildInfo) build {
 func version() string { return thisBuild().Version }
 
 type versionCmd struct {
-	JSON bool `help:"Print as JSON, with the commit and whether files were changed after it."`
+	JSON bool `help:"Print as JSON, with the commit and whether files were modified."`
 }
 
 // Run prints the version and what it was built from.
