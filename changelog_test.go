@@ -20,7 +20,7 @@ var (
 	changeGroups = []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 )
 
-// TestChangelog holds CHANGELOG.md to the form of Keep a Changelog.
+// TestChangelog checks that CHANGELOG.md follows Keep a Changelog.
 func TestChangelog(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("CHANGELOG.md")
@@ -42,7 +42,7 @@ func TestChangelog(t *testing.T) {
 	})
 }
 
-// TestChangelogProblems holds that the check above finds what it is there for.
+// TestChangelogProblems checks that changelogProblems finds problems.
 func TestChangelogProblems(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 
 var pinnedImage = regexp.MustCompile(`^[a-z0-9./-]+:[A-Za-z0-9._-]+@sha256:[0-9a-f]{64}$`)
 
-// TestDockerfile holds that every base image is pinned by digest, and that each
+// TestDockerfile checks that every base image is pinned by digest, and that each
 // image that is published is labeled with what it was built from.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()

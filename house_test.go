@@ -1,5 +1,5 @@
-// Package sluice_test holds the rules of the house: who may import whom, one
-// package comment each, and one way out of the machine.
+// Package sluice_test checks rules of the repository: which package may import
+// which, one comment per package, and a single way for outgoing requests.
 package sluice_test
 
 import (
@@ -15,55 +15,56 @@ import (
 	"testing"
 )
 
-// allowed says which packages of ours a package may import. Everything points
-// at flow; only cmd knows everyone.
+// allowed lists which packages of this module a package may import. Everything
+// points at flow; only cmd knows all others.
 var allowed = map[string][]string{
-	"sluice/flow":                        {},
-	"sluice/flow/aiflow":                 {"sluice/flow"},
-	"sluice/outbound":                    {},
-	"sluice/providers":                   {"sluice/outbound"},
-	"sluice/providers/builtin":           {},
-	"sluice/providers/hosted":            {"sluice/outbound", "sluice/providers"},
-	"sluice/nodes":                       {"sluice/flow", "sluice/nodes/confine", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
-	"sluice/nodes/confine":               {},
-	"sluice/db":                          {"sluice/db/gen", "sluice/flow"},
-	"sluice/db/gen":                      {},
-	"sluice/db/dbtest":                   {"sluice/db", "sluice/e2e/need", "sluice/flow"},
-	"sluice/jobs":                        {"sluice/flow", "sluice/outbound"},
-	"sluice/jobs/peers":                  {"sluice/flow"},
-	"sluice/handlers":                    {"sluice/flow", "sluice/handlers/account", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/web"},
-	"sluice/handlers/account":            {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
-	"sluice/handlers/api":                {"sluice/flow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
-	"sluice/handlers/console":            {"sluice/docs", "sluice/flow", "sluice/flow/aiflow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
-	"sluice/handlers/editor":             {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/editor", "sluice/views/layout"},
-	"sluice/handlers/forms":              {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/views/components", "sluice/views/editor", "sluice/views/forms", "sluice/views/layout"},
-	"sluice/handlers/passwords":          {"sluice/flow"},
-	"sluice/handlers/web":                {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views/components", "sluice/views/editor", "sluice/views/layout"},
-	"sluice/handlers/web/conns":          {},
-	"sluice/handlers/web/slowbody":       {},
-	"sluice/snippets":                    {"sluice/flow"},
-	"sluice/static":                      {},
-	"sluice/views":                       {},
-	"sluice/docs":                        {},
-	"sluice/e2e/need":                    {},
-	"sluice/e2e/npm":                     {"sluice/e2e/need"},
-	"sluice/e2e/chrome":                  {"sluice/e2e/need"},
-	"sluice/e2e/all":                     {},
-	"sluice/db/dbtest/pgserver":          {},
+	"sluice/flow": {},
+	"sluice/flow/aiflow": {"sluice/flow"},
+	"sluice/outbound": {},
+	"sluice/providers": {"sluice/outbound"},
+	"sluice/providers/builtin": {},
+	"sluice/providers/hosted": {"sluice/outbound", "sluice/providers"},
+	"sluice/nodes": {"sluice/flow", "sluice/nodes/confine", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
+	"sluice/nodes/confine": {},
+	"sluice/db": {"sluice/db/gen", "sluice/flow"},
+	"sluice/db/gen": {},
+	"sluice/db/dbtest": {"sluice/db", "sluice/e2e/need", "sluice/flow"},
+	"sluice/jobs": {"sluice/flow", "sluice/outbound"},
+	"sluice/jobs/peers": {"sluice/flow"},
+	"sluice/handlers": {"sluice/flow", "sluice/handlers/account", "sluice/handlers/api", "sluice/handlers/console", "sluice/handlers/editor", "sluice/handlers/forms", "sluice/handlers/web"},
+	"sluice/handlers/account": {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/views/account", "sluice/views/components", "sluice/views/console", "sluice/views/layout"},
+	"sluice/handlers/api": {"sluice/flow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody"},
+	"sluice/handlers/console": {"sluice/docs", "sluice/flow", "sluice/flow/aiflow", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/docs", "sluice/views/editor", "sluice/views/layout"},
+	"sluice/handlers/editor": {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/snippets", "sluice/views/components", "sluice/views/console", "sluice/views/editor", "sluice/views/layout"},
+	"sluice/handlers/forms": {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web", "sluice/handlers/web/conns", "sluice/views/components", "sluice/views/editor", "sluice/views/forms", "sluice/views/layout"},
+	"sluice/handlers/passwords": {"sluice/flow"},
+	"sluice/handlers/web": {"sluice/flow", "sluice/handlers/passwords", "sluice/handlers/web/conns", "sluice/handlers/web/slowbody", "sluice/static", "sluice/views/components", "sluice/views/editor", "sluice/views/layout"},
+	"sluice/handlers/web/conns": {},
+	"sluice/handlers/web/slowbody": {},
+	"sluice/snippets": {"sluice/flow"},
+	"sluice/static": {},
+	"sluice/views": {},
+	"sluice/docs": {},
+	"sluice/e2e/need": {},
+	"sluice/e2e/npm": {"sluice/e2e/need"},
+	"sluice/e2e/chrome": {"sluice/e2e/need"},
+	"sluice/e2e/all": {},
+	"sluice/db/dbtest/pgserver": {},
 	"sluice/providers/hosted/hostedtest": {},
-	"sluice/cmd/sluice/command":          {},
-	"sluice/views/components":            {"sluice/flow", "sluice/snippets", "sluice/static"},
-	"sluice/views/layout":                {"sluice/flow", "sluice/static", "sluice/views/components"},
-	"sluice/views/account":               {"sluice/flow", "sluice/views/components", "sluice/views/layout"},
-	"sluice/views/console":               {"sluice/flow", "sluice/views/components", "sluice/views/layout"},
-	"sluice/views/docs":                  {"sluice/docs", "sluice/views/components", "sluice/views/layout"},
-	"sluice/views/editor":                {"sluice/flow", "sluice/snippets", "sluice/views/components", "sluice/views/layout"},
-	"sluice/views/forms":                 {"sluice/flow", "sluice/static", "sluice/views/components", "sluice/views/layout"},
-	"sluice/views/viewtest":              {"sluice/static", "sluice/views/layout"},
+	"sluice/cmd/sluice/command": {},
+	"sluice/views/components": {"sluice/flow", "sluice/snippets", "sluice/static"},
+	"sluice/views/layout": {"sluice/flow", "sluice/static", "sluice/views/components"},
+	"sluice/views/account": {"sluice/flow", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/console": {"sluice/flow", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/docs": {"sluice/docs", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/editor": {"sluice/flow", "sluice/snippets", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/forms": {"sluice/flow", "sluice/static", "sluice/views/components", "sluice/views/layout"},
+	"sluice/views/viewtest": {"sluice/static", "sluice/views/layout"},
 }
 
-// knowsEveryone are the packages that wire, test or measure the others.
-var knowsEveryone = []string{"sluice/handlers/webtest", "sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
+// knowsEveryone lists the packages that may import all others, to wire or
+// measure them.
+var knowsEveryone = []string{"sluice/cmd/sluice", "sluice/bench", "sluice/e2e", "sluice"}
 
 type goPackage struct {
 	ImportPath, Dir string
@@ -96,18 +97,18 @@ func TestImports(t *testing.T) {
 			continue
 		}
 		if !listed {
-			t.Errorf("%s is not in the table of allowed imports; add it with what it may know", p.ImportPath)
+			t.Errorf("%s is not in the table of allowed imports; add it with the packages that it may import", p.ImportPath)
 		}
 		for _, i := range p.Imports {
 			if strings.HasPrefix(i, "sluice/") && !slices.Contains(may, i) {
-				t.Errorf("%s imports %s, which it must not know", p.ImportPath, i)
+				t.Errorf("%s must not import %s", p.ImportPath, i)
 			}
 		}
 	}
 }
 
-// generator tells whether a package is a small program that makes files of the
-// package above it.
+// generator reports whether a package is a program that generates files of its
+// parent package.
 func generator(p goPackage) bool {
 	return strings.HasSuffix(p.ImportPath, "/generate") || strings.HasSuffix(p.ImportPath, "/gen") && p.ImportPath != "sluice/db/gen" ||
 		strings.Contains(p.ImportPath, "/convert")
@@ -117,7 +118,7 @@ func TestPackageComments(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
 		if p.ImportPath == "sluice/db/gen" || len(p.GoFiles) == 0 {
-			continue // generated, or tests alone
+			continue // generated, or only tests
 		}
 		var with []string
 		for _, name := range p.GoFiles {
@@ -130,24 +131,24 @@ func TestPackageComments(t *testing.T) {
 			}
 		}
 		if len(with) != 1 {
-			t.Errorf("%s has %d package comments (%s), wanted one", p.ImportPath, len(with), strings.Join(with, ", "))
+			t.Errorf("%s has %d package comments (%s), want 1", p.ImportPath, len(with), strings.Join(with, ", "))
 		}
 	}
 }
 
-// forbidden are ways out of the machine that pass by package outbound.
+// forbidden lists functions that make connections without package outbound.
 var forbidden = map[string][]string{
 	"http": {"Get", "Post", "PostForm", "Head", "DefaultClient", "DefaultTransport", "Transport"},
 	"net":  {"Dial", "DialTimeout", "DialTCP", "DialUDP", "Dialer"},
 }
 
-// otherWaysOut are the files that make connections without package outbound,
-// and why.
+// otherWaysOut lists the files that may make connections without package
+// outbound, and why.
 var otherWaysOut = map[string]string{
-	"cmd/sluice/client.go":  "the command line calls the server that its user names, with no flow involved",
-	"db/dbtest/proxy.go":    "only tests use it, before a database server of their own",
+	"cmd/sluice/client.go":  "the command line calls the server that its user names; no flow is involved",
+	"db/dbtest/proxy.go":    "only tests use it, as a proxy of their database server",
 	"db/limits_postgres.go": "connects to the PostgreSQL of DATABASE_URL",
-	"jobs/peers/follow.go":  "instances call each other inside a private network, where outbound lets nobody; addresses come only from the table of instances, and both ends prove that they have the master key before anything is sent",
+	"jobs/peers/follow.go":  "instances call each other in a private network, which outbound blocks; addresses come only from the table of instances, and both ends prove that they have the master key before anything is sent",
 }
 
 func TestOneWayOut(t *testing.T) {
@@ -186,11 +187,11 @@ func checkWayOut(t *testing.T, path string) {
 			if used = true; otherWaysOut[filepath.ToSlash(path)] != "" {
 				return true
 			}
-			t.Errorf("%s: %s.%s passes by package outbound", files.Position(n.Pos()), pkg.Name, sel.Sel.Name)
+			t.Errorf("%s: %s.%s bypasses package outbound", files.Position(n.Pos()), pkg.Name, sel.Sel.Name)
 		}
 		return true
 	})
 	if !used && otherWaysOut[filepath.ToSlash(path)] != "" {
-		t.Errorf("%s is listed as another way out, and is none", path)
+		t.Errorf("%s is listed in otherWaysOut but makes no connection", path)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// build makes the binary as a release is made.
+// build builds the binary with the flags of a release.
 func build(dir string, profiled bool) (string, error) {
 	binary := filepath.Join(dir, "sluice")
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
@@ -21,7 +21,7 @@ func build(dir string, profiled bool) (string, error) {
 	return binary, command(".", "go", append(args, "sluice/cmd/sluice")...)
 }
 
-// buildCommit makes the binary of a commit in a directory of its own; the
+// buildCommit builds the binary of a commit in a separate directory; the
 // working tree stays as it is.
 func buildCommit(dir, commit string) (string, error) {
 	source, err := os.MkdirTemp(dir, "source-")

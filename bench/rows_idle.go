@@ -13,7 +13,7 @@ import (
 // start needs has been done.
 const settling = 5 * time.Second
 
-// idleRow measures what servers cost that nobody asks for anything.
+// idleRow measures the CPU time and memory of idle servers.
 func (b *bench) idleRow() error {
 	for _, on := range b.on {
 		if err := b.idle(on); err != nil {

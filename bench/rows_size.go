@@ -10,7 +10,7 @@ import (
 // most templates that fit beside input, output and first_of in a flow of 1,000.
 const templates = 997
 
-// nodesRow measures what one node more costs a run.
+// nodesRow measures the cost of each additional node in a run.
 func (b *bench) nodesRow() error {
 	s, err := b.newServer()
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) nodesRow() error {
 	return s.stop()
 }
 
-// alone is the median time of a flow for one caller.
+// alone returns the median time of a flow for a single caller.
 func (b *bench) alone(s *server, key string, document []byte) (time.Duration, error) {
 	id, err := s.publish(document)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *bench) alone(s *server, key string, document []byte) (time.Duration, er
 	return l.at(.5), nil
 }
 
-// startRow measures later starts, and what the program takes while idle.
+// startRow measures restarts, and the memory of the idle program.
 func (b *bench) startRow() error {
 	s, err := b.newServer()
 	if err != nil {

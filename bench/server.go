@@ -118,7 +118,7 @@ func memoryOf(pid int, field string) float64 {
 	return kib / 1024
 }
 
-// command runs `sluice` beside the server and returns what it prints.
+// command runs `sluice` while the server is up and returns its output.
 func (s *server) command(stdin []byte, args ...string) (string, error) {
 	cmd := exec.Command(s.binary, args...)
 	cmd.Env, cmd.Stdin = s.env, bytes.NewReader(stdin)

@@ -52,7 +52,7 @@ func (w *wire) post(head, body []byte) (status int, answer []byte, err error) {
 	return w.exchange()
 }
 
-// get sends a head alone.
+// get sends a request without a body.
 func (w *wire) get(head []byte) (status int, answer []byte, err error) {
 	w.out = append(append(w.out[:0], head...), "\r\n"...)
 	return w.exchange()

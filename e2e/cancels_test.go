@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCancel wants a cancel to reach the service that a step hangs on.
+// TestCancel checks that a cancel aborts the request that a step waits for.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)

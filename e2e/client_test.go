@@ -206,7 +206,7 @@ func (c *client) await(r *run) *run {
 	}
 }
 
-// succeed starts a run, waits for it and wants it to succeed.
+// succeed starts a run, waits for it and fails the test unless it succeeds.
 func (c *client) succeed(flowID string, body object, headers ...string) *run {
 	c.t.Helper()
 	r := c.await(c.start(flowID, body, headers...))

@@ -43,7 +43,7 @@ func runCommand(t testing.TB, cmd *exec.Cmd) result {
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// must runs a command that has to succeed and returns what it printed.
+// must runs a command that has to succeed and returns its output.
 func (s *server) must(args ...string) string {
 	s.t.Helper()
 	r := s.command(args...)

@@ -48,7 +48,7 @@ func TestFlowCommands(t *testing.T) {
 	}
 }
 
-// checkExport wants an export that can be taken in again and then is equal.
+// checkExport checks that an export can be imported and is then equal.
 func checkExport(t *testing.T, s *server, id string) {
 	t.Helper()
 	first := s.must("flow", "export", id, "--version", "1")
@@ -120,7 +120,7 @@ func TestKeyCommands(t *testing.T) {
 	}
 }
 
-// TestKindsCommand wants every kind declared with its fields and ports.
+// TestKindsCommand checks that every kind is listed with its fields and ports.
 func TestKindsCommand(t *testing.T) {
 	t.Parallel()
 	commandsAlone(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDelete erases a run and wants a tombstone that tells nothing of it.
+// TestDelete deletes a run and checks that its tombstone has no content.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

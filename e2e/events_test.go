@@ -76,7 +76,7 @@ func numbered(list []event) map[string]int {
 	return numbers
 }
 
-// TestEvents follows a run live, replays it, and wants the same numbers.
+// TestEvents follows a run live, replays it, and compares the event numbers.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	first, second := newSlowUpstream(t), newSlowUpstream(t)
@@ -108,7 +108,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// checkOrder wants numbers that grow, an output, and the run's end last.
+// checkOrder checks that numbers grow, that there is an output, and that the run's end is last.
 func checkOrder(t *testing.T, list []event) {
 	t.Helper()
 	outputs := 0
@@ -156,7 +156,7 @@ func TestEventsAfterCrash(t *testing.T) {
 	}
 }
 
-// TestStreamedStart wants the events of a run as the answer to its start.
+// TestStreamedStart checks that a start can be answered with the run's events.
 func TestStreamedStart(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

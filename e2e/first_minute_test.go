@@ -65,7 +65,7 @@ func printedCommands(t *testing.T, greeting string) string {
 	return "set -e\n" + strings.Replace(strings.Join(script, "\n"), "  curl ", "  curl -sS --fail-with-body ", 1)
 }
 
-// checkRouted wants the built-in model's real answer to the starter's example.
+// checkRouted checks the built-in model's answer to the sample flow's example.
 func checkRouted(t *testing.T, body []byte) {
 	t.Helper()
 	var r run

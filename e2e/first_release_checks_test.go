@@ -27,7 +27,7 @@ func (f *firstCheck) all() {
 	f.operator()
 }
 
-// ended wants runs that had ended to be as they were.
+// ended checks that ended runs are unchanged.
 func (f *firstCheck) ended() {
 	c := f.s.client(f.names.Keys["all"])
 	for _, name := range []string{"greeted", "secret", "failed", "hooked", "pending", "canceled"} {
@@ -54,7 +54,7 @@ func kept(r *run) string {
 	return string(data)
 }
 
-// keys wants every key to permit what it did.
+// keys checks that every key keeps its permissions.
 func (f *firstCheck) keys() {
 	start := "/v1/flow/" + f.names.Flows["greet"] + "/run"
 	for name, want := range map[string]int{"all": 202, "greet": 202, "rolled": 202, "fresh": 202, "read": 403, "revoked": 401} {
@@ -67,7 +67,7 @@ func (f *firstCheck) keys() {
 	}
 }
 
-// secrets wants what is sealed with the master key to be readable.
+// secrets checks that encrypted secrets can be decrypted.
 func (f *firstCheck) secrets() {
 	c := f.s.client(f.names.Keys["all"])
 	c.succeed(f.names.Flows["secret"], object{})
@@ -108,7 +108,7 @@ func (f *firstCheck) open() {
 	}
 }
 
-// deliveries wants the webhook that had failed to come, signed as before.
+// deliveries checks that the failed webhook is delivered, signed as before.
 func (f *firstCheck) deliveries() {
 	waitUntil(f.t, "the webhook is delivered", func() bool { return len(f.o.hook("/hook/later")) > 0 })
 	came := f.o.hook("/hook/later")
@@ -118,7 +118,7 @@ func (f *firstCheck) deliveries() {
 	}
 }
 
-// operator wants the commands to find everything in order.
+// operator checks that commands report no problems.
 func (f *firstCheck) operator() {
 	f.s.must("audit", "verify")
 	if r := f.s.command("doctor"); strings.Contains(r.out, "damaged") || strings.Contains(r.out, "not there") {

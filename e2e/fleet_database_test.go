@@ -105,7 +105,7 @@ func (w *waiters) waited(a *answer, err error) *run {
 	return r
 }
 
-// check wants every waiter to see its run succeed.
+// check checks that every waiter sees its run succeed.
 func (w *waiters) check() {
 	w.f.t.Helper()
 	for range w.f.servers {

@@ -159,7 +159,7 @@ func (f *fleet) awaitReady() time.Duration {
 	return time.Since(begun)
 }
 
-// check ends the load and wants everything to have come right.
+// check ends the load and checks all invariants.
 func (f *fleet) check() {
 	f.t.Helper()
 	f.load.end()

@@ -122,7 +122,7 @@ func TestHostedCrash(t *testing.T) {
 	}
 }
 
-// TestHostedCancel wants a cancel to reach the platform.
+// TestHostedCancel checks that a cancel reaches the platform.
 func TestHostedCancel(t *testing.T) {
 	t.Parallel()
 	p, s := newPlatform(t)

@@ -2,7 +2,7 @@ package e2e
 
 import "testing"
 
-// TestKeyLimits wants a key's requests a minute and open runs to be bounded.
+// TestKeyLimits checks the limits of a key: requests per minute and open runs.
 func TestKeyLimits(t *testing.T) {
 	t.Parallel()
 	up := newSlowUpstream(t)

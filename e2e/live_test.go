@@ -7,7 +7,7 @@ import (
 	"sluice/e2e/need"
 )
 
-// TestLiveChat asks real providers a real question, where somebody wants that.
+// TestLiveChat calls real providers, if that is requested.
 func TestLiveChat(t *testing.T) {
 	t.Parallel()
 	for variable, model := range map[string]string{
@@ -26,7 +26,7 @@ func TestLiveChat(t *testing.T) {
 	}
 }
 
-// TestLiveHosted runs a cheap hosted model and keeps what it puts out.
+// TestLiveHosted runs a cheap hosted model and stores its output.
 func TestLiveHosted(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "REPLICATE_API_TOKEN="+need.Live(t, "REPLICATE_API_TOKEN"))

@@ -19,10 +19,10 @@ var (
 // sluice is the path of the binary under test.
 var sluice string
 
-// skewVariable is how the binary under test is told that its clock is wrong.
+// skewVariable is the environment variable that sets the clock skew of the binary under test.
 const skewVariable = "SLUICE_TEST_CLOCK_SKEW"
 
-// testRelease is the version that the binary under test was built as.
+// testRelease is the version of the binary under test.
 const testRelease = "0.0.0-e2e"
 
 func TestMain(m *testing.M) {

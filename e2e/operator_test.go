@@ -72,7 +72,7 @@ func TestSecretsRotate(t *testing.T) {
 	}
 }
 
-// TestDoctor wants what is wrong named, an exit code that says so, and no secret.
+// TestDoctor checks that doctor names problems, sets the exit code and shows no secret.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -111,7 +111,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// intactAudit wants that the audit log has entries and verifies.
+// intactAudit checks that the audit log has entries and is intact.
 func (s *server) intactAudit() {
 	s.t.Helper()
 	if out := s.must("audit", "verify"); !strings.Contains(out, "default: intact, ") || strings.Contains(out, "intact, 0") {

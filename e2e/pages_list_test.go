@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// failing asks an address where nobody answers.
+// failing is a flow that calls an address where no server listens.
 const failing = `{"schema": "sluice.flow/v1", "name": "Ask the warehouse", "description": "Asks a service that does not answer.", "nodes": [
 	{"id": "order", "kind": "input", "position": {"x": 0, "y": 0}, "config": {"name": "order", "type": "text", "example": "4711"}},
 	{"id": "ask", "kind": "http_request", "label": "Ask the warehouse", "position": {"x": 280, "y": 0}, "retry": {"attempts": 2, "backoff_s": 0.1}, "config": {"url": "http://127.0.0.1:1/orders/{{order}}"}},

@@ -43,7 +43,7 @@ func (d *dashboard) person(email, role string) {
 	}
 }
 
-// signIn opens a page as somebody who has to sign in first.
+// signIn opens a page as a user who is not signed in.
 func (d *dashboard) signIn(t *testing.T, email, path string) *chrome.Tab {
 	t.Helper()
 	tab := d.browser.Open(t, d.base()+path)

@@ -114,7 +114,7 @@ func (l *listener) awaitText(t *testing.T, who, want string) {
 	waitUntil(t, who+" hears "+want, func() bool { text, _ := l.heard(); return text == want })
 }
 
-// wantOrder holds that text comes after the step has begun and before it has
+// wantOrder checks that text comes after the step has begun and before it has
 // ended, as at the server that works on the run.
 func (l *listener) wantOrder(t *testing.T, who string) {
 	t.Helper()

@@ -17,7 +17,7 @@ type message struct {
 
 func (m *message) id() string { return m.header.Get("Webhook-Id") }
 
-// receiver is somebody else's server that keeps what it is sent.
+// receiver is a webhook receiver that records requests.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex

@@ -148,7 +148,7 @@ func (s *server) base() string {
 	return s.proc.base
 }
 
-// kill ends the process as a power cut would: SIGKILL, to this process alone.
+// kill sends SIGKILL to the process, like a power cut.
 func (s *server) kill() {
 	p := s.signal(syscall.SIGKILL)
 	<-p.exited

@@ -234,7 +234,7 @@ func TestShutdownAnswersAll(t *testing.T) {
 	t.Logf("%d runs accepted before /readyz said 503, %d after", before, during)
 }
 
-// TestShutdownSecondSignal holds that a second signal ends the process at once.
+// TestShutdownSecondSignal checks that a second signal ends the process at once.
 func TestShutdownSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "SLUICE_DRAIN_DELAY=5m")
@@ -256,7 +256,7 @@ func TestShutdownSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHalfClosedStarts holds that a client which finishes sending before it
+// TestHalfClosedStarts checks that a client which finishes sending before it
 // reads gets every answer.
 func TestHalfClosedStarts(t *testing.T) {
 	t.Parallel()

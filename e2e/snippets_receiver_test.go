@@ -81,7 +81,7 @@ func (l *tongue) checkReceiver(t *testing.T, c *called, dir string, port int) {
 	}
 }
 
-// freePort is one that nobody listens on at the moment.
+// freePort returns a port that is currently unused.
 func freePort(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

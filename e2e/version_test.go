@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestVersion holds that the program names its version the same everywhere.
+// TestVersion checks that the program names its version the same everywhere.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	agents := make(chan string, 1)

@@ -94,7 +94,7 @@ func wantJSON(t *testing.T, got []byte, want string) {
 	}
 }
 
-// checkRunMessage wants the per-run webhook to say what the run's record says.
+// checkRunMessage compares the per-run webhook with the run object.
 func checkRunMessage(t *testing.T, body []byte, r *run) {
 	t.Helper()
 	var m struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMissingDatabase holds that a mistyped directory is an error: commands do
+// TestMissingDatabase checks that a mistyped directory is an error: commands do
 // not leave a database and a master key behind that no server uses.
 func TestMissingDatabase(t *testing.T) {
 	t.Parallel()

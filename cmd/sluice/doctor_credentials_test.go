@@ -13,7 +13,7 @@ import (
 	"sluice/flow"
 )
 
-// TestDoctor_credentials holds that credentials that cannot be opened and flows
+// TestDoctor_credentials checks that credentials that cannot be opened and flows
 // that hold secrets in clear are named, with what to do, until it is done.
 func TestDoctor_credentials(t *testing.T) {
 	t.Parallel()

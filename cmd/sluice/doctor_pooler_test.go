@@ -7,7 +7,7 @@ import (
 	"sluice/db/dbtest"
 )
 
-// TestDoctor_pooler holds that doctor tells the pool modes apart, and that the
+// TestDoctor_pooler checks that doctor tells the pool modes apart, and that the
 // server refuses to start behind the ones that do not work.
 func TestDoctor_pooler(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,7 @@ func TestDoctor(t *testing.T) {
 	})
 }
 
-// TestDoctor_reader holds that each guard of the document reader is named, with
+// TestDoctor_reader checks that each guard of the document reader is named, with
 // what to do where it does not hold.
 func TestDoctor_reader(t *testing.T) {
 	t.Parallel()

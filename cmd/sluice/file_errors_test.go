@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFileErrors holds that commands name the file that they cannot use, and say
+// TestFileErrors checks that commands name the file that they cannot use, and say
 // what to do, in place of the operating system's words.
 func TestFileErrors(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFlowImport holds that an import of several files is all or nothing.
+// TestFlowImport checks that an import of several files is all or nothing.
 func TestFlowImport(t *testing.T) {
 	t.Parallel()
 	const (

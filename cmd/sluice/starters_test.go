@@ -13,7 +13,7 @@ import (
 	"sluice/nodes"
 )
 
-// TestStarters holds that every flow that Sluice brings along is listed, valid
+// TestStarters checks that every flow that Sluice brings along is listed, valid
 // and explained.
 func TestStarters(t *testing.T) {
 	t.Parallel()
