@@ -126,7 +126,7 @@ func newTokens(text string) tokens {
 
 // trimPunctuation keeps short tokens whole: they may be emoticons.
 func trimPunctuation(token string) string {
-	if word := strings.Trim(token, `"!#$%&\'()*+,-./:;<=>?@[\\]^_`+"`{|}~"); len(word) >= 3 {
+	if word := strings.Trim(token, `"!#$%&\'()*+,-./:;<=>?@[]^_`+"`{|}~"); len(word) >= 3 {
 		return word
 	}
 	return token
