@@ -1,55 +1,55 @@
 package docs
 
-// BlockKind says what a block is.
+// BlockKind is the type of a Block.
 type BlockKind string
 
-// The kinds of blocks; what else Markdown has is refused.
+// The supported kinds of blocks; a page with any other Markdown is rejected.
 const (
 	Paragraph BlockKind = "paragraph"
 	Heading   BlockKind = "heading"
 	Code      BlockKind = "code"
-	// Codes is the same in several languages, of which a reader wants one.
+	// Codes is the same sample in several languages, shown as tabs.
 	Codes BlockKind = "codes"
 	List  BlockKind = "list"
 	Table BlockKind = "table"
-	// Note is a quote that begins with [!NOTE] or the like.
+	// Note is a quote that begins with [!NOTE], [!TIP] and so on.
 	Note BlockKind = "note"
-	// Endpoint is a paragraph of nothing but a method and a path.
+	// Endpoint is a paragraph that contains only a method and a path.
 	Endpoint BlockKind = "endpoint"
 )
 
-// Block is a piece of a page that stands for itself.
+// Block is a block element of a page, such as a paragraph or a table.
 type Block struct {
 	Kind BlockKind
 	// Spans are the text of a paragraph or heading.
 	Spans []Span
-	// ID is the anchor of a heading, and Level its rank, from 2.
+	// ID is the anchor of a heading; Level is 2 or more.
 	ID    string
 	Level int
-	// Language and Code are a sample, Tokens the same text in coloured pieces.
+	// Language and Code are a sample; Tokens is the same text with highlighting.
 	Language, Code string
 	Tokens         []Token
 	// Blocks are the samples of Codes, or the content of a Note.
 	Blocks []Block
-	// Tone of a note: note, tip, important, warning or caution.
+	// Tone of a Note: note, tip, important, warning or caution.
 	Tone string
-	// Items are those of a list.
+	// Items are the items of a list.
 	Items   [][]Block
 	Ordered bool
 	// Head and Rows are the cells of a table.
 	Head []Cell
 	Rows [][]Cell
-	// Method and Address are those of an endpoint.
+	// Method and Address are the method and path of an Endpoint.
 	Method, Address string
 }
 
-// Text is what the block says, without its form.
+// Text returns the text of the block without formatting.
 func (b Block) Text() string { return plain(b.Spans) }
 
 // Cell is one cell of a table.
 type Cell []Span
 
-// SpanKind says what a piece of text is.
+// SpanKind is the type of a Span.
 type SpanKind string
 
 // The kinds of spans.
@@ -61,16 +61,16 @@ const (
 	Link     SpanKind = "link"
 )
 
-// Span is a piece of text within a block.
+// Span is an inline element of a block.
 type Span struct {
 	Kind SpanKind
 	Text string // of Plain and Mono
-	// Href is where a link leads: a path of this server, an anchor, or elsewhere.
+	// Href is the target of a Link: a path on this server, an anchor, or a URL.
 	Href  string
 	Spans []Span // of the others
 }
 
-// Token is a piece of code of one colour; Class is empty where it has none.
+// Token is a highlighted piece of code; Class is empty for plain text.
 type Token struct{ Class, Text string }
 
 func plain(spans []Span) string {

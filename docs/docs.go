@@ -1,8 +1,8 @@
-// Package docs owns what users read about Sluice: Markdown files that read well
-// where the code is kept, and that the running server shows under /docs. It
-// gives them as pages of plain blocks, knows their order, and finds what is in
-// them. It knows nothing of how a page looks, of requests, or of the product's
-// other packages; what is said here is held against them by tests.
+// Package docs owns the user documentation: Markdown files that are readable in
+// the repository and that the server serves under /docs. It parses them into
+// pages of plain blocks, defines their order, and searches them. It must not
+// know about HTML, requests, or the other packages of Sluice; tests check what
+// the pages say against those packages.
 package docs
 
 import (
@@ -17,12 +17,12 @@ import (
 //go:embed *.md
 var files embed.FS
 
-// Home is the page that the others are reached from; the file of that name is
-// what the folder shows by itself.
+// Home is the name of the start page. Code hosts show a README.md as the page
+// of its directory.
 const Home = "README"
 
-// sections are the order in which pages are read. A page that has no file yet
-// is left out.
+// sections is the navigation, in reading order. A page without a file is
+// omitted.
 var sections = []Section{
 	{"Start", names("quickstart", "concepts", "faq")},
 	{"Build", names("flows", "nodes", "models", "publishing", "form")},
@@ -38,16 +38,16 @@ type Section struct {
 	Pages []*Page
 }
 
-// Page is one document. Of the navigation's list, only the name is filled.
+// Page is one document. In sections, only the name is set.
 type Page struct {
 	Name  string // of the file, without .md
 	Title string
 	Lede  []Span // the paragraph that follows the title
-	// Blocks are the rest, in order.
+	// Blocks are the blocks after the title and the lede, in order.
 	Blocks []Block
 }
 
-// Path is where the server shows the page.
+// Path returns the URL path of the page.
 func (p *Page) Path() string { return path(p.Name) }
 
 func path(name string) string {
@@ -57,7 +57,7 @@ func path(name string) string {
 	return "/docs/" + name
 }
 
-// Headings are what the page's own table of contents lists.
+// Headings returns the headings of the page's table of contents.
 func (p *Page) Headings() []Block {
 	var list []Block
 	for _, b := range p.Blocks {
@@ -76,24 +76,25 @@ func names(list ...string) []*Page {
 	return pages
 }
 
-// Options say how a book is read.
+// Options configures Read.
 type Options struct {
-	// BaseURL stands in samples where the files say http://127.0.0.1:8080.
+	// BaseURL replaces http://127.0.0.1:8080 in samples.
 	BaseURL string
-	// Highlight splits code into coloured pieces; nil leaves it in one.
+	// Highlight splits code into tokens; nil disables highlighting.
 	Highlight func(language, code string) []Token
-	// Instead gives the text of a page that this server knows better than the
-	// file does, by the page's name.
+	// Instead replaces the text of pages, by page name. The server uses it for
+	// pages that it generates.
 	Instead map[string]string
 }
 
-// sampleURL is what the files call the server.
+// sampleURL is the URL of the server in the files.
 const sampleURL = "http://127.0.0.1:8080"
 
-// behind are pages on which that is the address behind a proxy, and stays.
+// behind lists pages in which sampleURL is the address behind a proxy, which
+// must not be replaced.
 var behind = []string{"deploy"}
 
-// Book is all pages, read.
+// Book is the parsed documentation.
 type Book struct {
 	Sections []Section
 	Home     *Page
@@ -101,7 +102,8 @@ type Book struct {
 	index    *index
 }
 
-// Read reads all pages of the navigation. An error is a fault of a file.
+// Read parses all pages of the navigation. It returns an error if a file is
+// invalid.
 func Read(o Options) (*Book, error) {
 	b := &Book{pages: map[string]*Page{}}
 	var err error
@@ -129,15 +131,16 @@ func Read(o Options) (*Book, error) {
 	return b, nil
 }
 
-// Pages are all pages, Home first.
+// Pages iterates over all pages, Home first.
 func (b *Book) Pages() iter.Seq[*Page] {
 	return slices.Values(append([]*Page{b.Home}, b.order()...))
 }
 
-// Page finds a page by its name, or nil.
+// Page returns the page with a name, or nil.
 func (b *Book) Page(name string) *Page { return b.pages[name] }
 
-// Around are the pages to read before and after one; nil at the ends.
+// Around returns the previous and the next page in reading order, nil at the
+// ends.
 func (b *Book) Around(name string) (before, after *Page) {
 	order := b.order()
 	i := slices.IndexFunc(order, func(p *Page) bool { return p.Name == name })
@@ -150,7 +153,7 @@ func (b *Book) Around(name string) (before, after *Page) {
 	return before, after
 }
 
-// order is all pages in the order of the navigation, but for Home.
+// order returns all pages except Home, in the order of the navigation.
 func (b *Book) order() []*Page {
 	var list []*Page
 	for _, s := range b.Sections {
@@ -190,7 +193,7 @@ func (o Options) source(name string) (string, error) {
 	return text, nil
 }
 
-// Source is the file of a page, as it is kept.
+// Source returns the Markdown file of a page, unchanged.
 func Source(name string) (string, error) {
 	text, err := fs.ReadFile(files, name+".md")
 	return string(text), err

@@ -21,7 +21,7 @@ func book(t *testing.T) *Book {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	t.Run("lists each page once, and no page twice", func(t *testing.T) {
+	t.Run("lists each page once", func(t *testing.T) {
 		t.Parallel()
 		var names []string
 		for p := range book(t).Pages() {
@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 			names = append(names, p.Name)
 		}
 	})
-	t.Run("leads from page to page", func(t *testing.T) {
+	t.Run("finds the previous and the next page", func(t *testing.T) {
 		t.Parallel()
 		b := book(t)
 		order := b.order()
@@ -71,7 +71,7 @@ func TestReadPage(t *testing.T) {
 		}
 		return p
 	}
-	t.Run("names headings as code hosts do", func(t *testing.T) {
+	t.Run("derives anchors as code hosts do", func(t *testing.T) {
 		t.Parallel()
 		p := read(t, "## Two words, and a *third*!\n\n### `run_failed`\n\n### `run_failed`\n")
 		var ids []string
@@ -82,7 +82,7 @@ func TestReadPage(t *testing.T) {
 			t.Errorf("%v, want %v", ids, want)
 		}
 	})
-	t.Run("leads links to where the server has them", func(t *testing.T) {
+	t.Run("rewrites links to paths of the server", func(t *testing.T) {
 		t.Parallel()
 		spans := read(t, "[a](keys.md#roll) [b](README.md) [c](#here) [d](https://example.com)").Blocks[0].Spans
 		var hrefs []string
@@ -95,14 +95,14 @@ func TestReadPage(t *testing.T) {
 			t.Errorf("%v, want %v", hrefs, want)
 		}
 	})
-	t.Run("reads notes by their tone", func(t *testing.T) {
+	t.Run("reads the tone of notes", func(t *testing.T) {
 		t.Parallel()
 		b := read(t, "> [!WARNING]\n> Back **it** up.").Blocks[0]
 		if b.Kind != Note || b.Tone != "warning" || b.Blocks[0].Text() != "Back it up." {
 			t.Errorf("%+v", b)
 		}
 	})
-	t.Run("puts samples in several languages side by side", func(t *testing.T) {
+	t.Run("groups samples in several languages", func(t *testing.T) {
 		t.Parallel()
 		p := read(t, "```sh\na\n```\n\n```python\nb\n```\n\n```go\nc\n```\n\nText.\n\n```sh\nd\n```\n\n```json\n1\n```\n")
 		var kinds []BlockKind
@@ -159,7 +159,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%+v", hit.Excerpt)
 		}
 	})
-	t.Run("wants all words", func(t *testing.T) {
+	t.Run("requires all words", func(t *testing.T) {
 		t.Parallel()
 		if hits := b.Find("problem xyzzy", 3); len(hits) > 0 {
 			t.Errorf("%+v", hits)
@@ -178,8 +178,8 @@ func TestFind(t *testing.T) {
 
 var codeForm = regexp.MustCompile(`(?m)^\tCode\w+\s+Code = "(\w+)"`)
 
-// TestErrors_areExplained holds that each code of the domain, of requests and
-// of failed runs, has its place.
+// TestErrors_areExplained checks that the page has a heading for every error
+// code.
 func TestErrors_areExplained(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../flow/errors.go")
@@ -198,8 +198,8 @@ func TestErrors_areExplained(t *testing.T) {
 	}
 }
 
-// TestErrors_reserved holds that a code which no part of the program uses is
-// said to be reserved, and that no other is.
+// TestErrors_reserved checks that exactly the codes that the program does not
+// use are described as reserved.
 func TestErrors_reserved(t *testing.T) {
 	t.Parallel()
 	declared, err := os.ReadFile("../flow/errors.go")

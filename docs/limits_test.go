@@ -7,9 +7,9 @@ import (
 	"text/template"
 )
 
-// limits are the rows of docs/limits.md, by their first cell. In the second,
-// every number is taken from the code: `bytes`, `span` and `number` write a
-// constant of a package, `found` writes what a pattern finds in a file.
+// limits maps the first cell of each row of docs/limits.md to a template of the
+// second, in which every number comes from the code: `bytes`, `span` and
+// `number` format a constant of a package, `found` a match in a file.
 var limits = map[string]string{
 	"Body of a JSON request":          `{{bytes "handlers/api" "maxBody"}}`,
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
@@ -92,7 +92,7 @@ var limits = map[string]string{
 	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }
 
-// TestLimits holds every number of the page against the code.
+// TestLimits compares every number of the page with the code.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	page, err := Source("limits")
@@ -108,7 +108,7 @@ func TestLimits(t *testing.T) {
 		}
 		want, known := limits[label]
 		if !known || seen[label] {
-			t.Errorf("the row %q is held against nothing", label)
+			t.Errorf("the row %q is not in the table of limits", label)
 			continue
 		}
 		seen[label] = true
@@ -126,7 +126,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// cells are the two of a row that says something.
+// cells returns the two cells of a table row; ok is false for any other line.
 func cells(line string) (first, second string, ok bool) {
 	parts := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 	if len(parts) != 2 || !strings.HasPrefix(line, "| ") {
@@ -136,7 +136,7 @@ func cells(line string) (first, second string, ok bool) {
 	return first, second, first != ""
 }
 
-// TestPauses holds the table of retries against the code.
+// TestPauses compares the table of retries with the code.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	page, err := Source("webhooks")

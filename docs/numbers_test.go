@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// numbers reads constants out of the source, as most are their package's own.
+// numbers reads constants from source files, because most are not exported.
 type numbers struct {
 	packages map[string]map[string]ast.Expr
 }
@@ -46,7 +46,7 @@ func (n *numbers) funcs() template.FuncMap {
 	}
 }
 
-// span writes a time as people say it.
+// span formats a duration for people, such as "10 minutes".
 func span(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
@@ -71,7 +71,7 @@ func thousands(v int64) string {
 	return text
 }
 
-// found is the number that the first group of a pattern finds in a file.
+// found returns the number that the first group of a pattern matches in a file.
 func found(path, pattern string) (string, error) {
 	text, err := os.ReadFile(filepath.Join("..", path))
 	if err != nil {
@@ -85,7 +85,7 @@ func found(path, pattern string) (string, error) {
 	return thousands(v), err
 }
 
-// read gives the constants and variables of a package by name.
+// read returns the constants and variables of a package by name.
 func (n *numbers) read(dir string) (map[string]ast.Expr, error) {
 	if list, ok := n.packages[dir]; ok {
 		return list, nil
@@ -139,7 +139,7 @@ func (n *numbers) constant(dir, name string) (int64, error) {
 
 var units = map[string]time.Duration{"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
 
-// value works out what limits are written with: literals, names and arithmetic.
+// value evaluates a constant expression of literals, names and arithmetic.
 func (n *numbers) value(dir string, e ast.Expr) (constant.Value, error) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -174,7 +174,7 @@ func (n *numbers) value(dir string, e ast.Expr) (constant.Value, error) {
 	return nil, fmt.Errorf("there is no such number, or it is written as %T", e)
 }
 
-// pauses are the waits between the attempts of a delivery.
+// pauses returns the delays between the attempts of a delivery.
 func (n *numbers) pauses() ([]time.Duration, error) {
 	list, err := n.read("flow")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// openAPI is what the reference reads of an OpenAPI document.
+// openAPI is the part of an OpenAPI document that the reference uses.
 type openAPI struct {
 	Paths      map[string]map[string]*operation
 	Webhooks   map[string]map[string]*operation
@@ -18,7 +18,7 @@ type openAPI struct {
 		Schemas    map[string]*schema
 		Parameters map[string]*parameter
 	}
-	common map[string][]string // codes that every request with a key may meet, by status
+	common map[string][]string // codes that any request with a key may return, by status
 }
 
 type operation struct {
@@ -47,21 +47,22 @@ type content struct {
 
 const apiHead = `# API reference
 
-Every request of the HTTP API: what it takes, what it answers, and how it fails.
+Every operation of the HTTP API with its parameters, responses and errors.
 
-All paths are under your server's own address. Send a [key](keys.md) with each request, as the header ` + "`Authorization: Bearer slu_…`" + `. Bodies
-are JSON (` + "`application/json`" + `) in UTF-8, times are RFC 3339 in UTC, and IDs are texts such as ` + "`run_…`" + `. Ignore fields that you do not know: within
-` + "`v1`" + ` we add, and take nothing away.
+All paths are relative to the URL of your server. Send a [key](keys.md) with each request, as the header ` + "`Authorization: Bearer slu_…`" + `. Bodies
+are JSON (` + "`application/json`" + `) in UTF-8, times are RFC 3339 in UTC, and IDs are strings such as ` + "`run_…`" + `. Ignore fields that you do not know: within
+` + "`v1`" + ` we only make additions.
 
 ` + "```sh" + `
 curl http://127.0.0.1:8080/v1/flow -H "Authorization: Bearer $KEY"
 ` + "```" + `
 
-This page is made from the OpenAPI 3.1 document at ` + "`/v1/openapi.json`" + `, which needs no key. ` + "`/v1/flow/{flow_id}/openapi.json`" + ` describes one flow alone, with its
-own field names: give that one to a generator of clients. In the samples, ` + "`$KEY`, `$FLOW` and `$RUN`" + ` stand for yours.
+This page is generated from the OpenAPI 3.1 document at ` + "`/v1/openapi.json`" + `, which needs no key. ` + "`/v1/flow/{flow_id}/openapi.json`" + ` describes a single flow with its
+own field names: use that one to generate a client. In the samples, replace ` + "`$KEY`, `$FLOW` and `$RUN`" + ` with your own.
 `
 
-// APIPage writes the reference of the HTTP API from its OpenAPI document.
+// APIPage returns the API reference page in Markdown, generated from the
+// OpenAPI document.
 func APIPage(document []byte) (string, error) {
 	var d openAPI
 	if err := json.Unmarshal(document, &d); err != nil {
@@ -79,14 +80,14 @@ func APIPage(document []byte) (string, error) {
 			d.writeOperation(&b, o)
 		}
 	}
-	b.WriteString("\n## Objects\n\nWhat requests and answers are made of.\n")
+	b.WriteString("\n## Objects\n\nThe objects in requests and responses.\n")
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		d.writeObject(&b, name, d.Components.Schemas[name])
 	}
 	return b.String(), nil
 }
 
-// tagOrder is how important tags are; others follow by name.
+// tagOrder is the order of tags; other tags follow by name.
 var tagOrder = []string{"Runs", "Flows", "Files", "Webhooks"}
 
 func (d *openAPI) tags() []string {
@@ -108,7 +109,7 @@ func (o *operation) tag() string {
 	return o.Tags[0]
 }
 
-// rank is the place in a list, or behind it.
+// rank returns the index of s in the list, or len(list).
 func rank(list []string, s string) int {
 	if i := slices.Index(list, s); i >= 0 {
 		return i
@@ -198,7 +199,7 @@ func (d *openAPI) writeObject(b *strings.Builder, name string, s *schema) {
 	}
 }
 
-// writeProperties lists fields; those of an object within go by dotted names.
+// writeProperties lists fields; those of a nested object have dotted names.
 func writeProperties(b *strings.Builder, prefix string, s *schema) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
@@ -209,7 +210,7 @@ func writeProperties(b *strings.Builder, prefix string, s *schema) {
 	}
 }
 
-// sample is the request as cURL.
+// sample returns the request as a cURL command.
 func (d *openAPI) sample(o *operation) string {
 	path := strings.NewReplacer("{flow_id}", "$FLOW", "{run_id}", "$RUN", "{file_id}", "$FILE", "{delivery_id}", "$DELIVERY").Replace(o.path)
 	parts := []string{"curl " + curlFlags(o) + sampleURL + path}

@@ -15,12 +15,12 @@ func (c *content) problem() bool {
 // codes of a problem.
 func (c *content) codes() []string { return strings.Split(c.Description, ", ") }
 
-// own are the codes that an operation has beside those of all.
+// own returns the codes of an operation that are not common to all.
 func (d *openAPI) own(status string, r *content) []string {
 	return slices.DeleteFunc(r.codes(), func(code string) bool { return slices.Contains(d.common[status], code) })
 }
 
-// findCommon looks for the codes of every request that needs a key.
+// findCommon collects the codes that all operations with a key share.
 func (d *openAPI) findCommon() {
 	d.common = nil
 	for _, item := range d.Paths {
@@ -37,7 +37,7 @@ func (d *openAPI) findCommon() {
 	}
 }
 
-// open tells that an operation takes no key, or takes something else instead.
+// open reports whether an operation can be called without a key.
 func (o *operation) open() bool { return o.Security != nil }
 
 func (o *operation) problems() map[string][]string {
@@ -64,14 +64,14 @@ func shared(a, b map[string][]string) map[string][]string {
 
 func (d *openAPI) writeCommon(b *strings.Builder) {
 	d.findCommon()
-	b.WriteString("\n## Every request\n\nA request that fails answers with a [problem](errors.md). These can meet every request with a key; the tables below list what else an operation has.\n")
+	b.WriteString("\n## Every request\n\nA failed request returns a [problem](errors.md). Any request with a key can return these codes; the tables below list the additional codes of each operation.\n")
 	b.WriteString("\n| Status | Code |\n|---|---|\n")
 	for _, status := range slices.Sorted(maps.Keys(d.common)) {
 		fmt.Fprintf(b, "| `%s` | %s |\n", status, codeLinks(d.common[status]))
 	}
 }
 
-// codeLinks are links to what explains the codes.
+// codeLinks returns links to the explanations of the codes.
 func codeLinks(codes []string) string {
 	var links []string
 	for _, code := range codes {

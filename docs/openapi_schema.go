@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// schema is what the reference says of a JSON Schema.
+// schema is the part of a JSON Schema that the reference shows.
 type schema struct {
 	Ref         string `json:"$ref"`
 	Type        any    // a text or several
@@ -25,7 +25,7 @@ type schema struct {
 	Examples    []json.RawMessage
 }
 
-// kind says in a few words what values there are.
+// kind describes the type of values in a few words.
 func (s *schema) kind() string {
 	switch {
 	case s == nil:
@@ -46,7 +46,7 @@ func (s *schema) kind() string {
 	return s.typeNames()
 }
 
-// typeWords are the types in the words of this documentation.
+// typeWords maps JSON Schema types to the terms of this documentation.
 var typeWords = map[string]string{"string": "text", "integer": "whole number", "array": "list"}
 
 func (s *schema) typeNames() string {
@@ -81,7 +81,8 @@ func (s *schema) types() []string {
 	return nil
 }
 
-// bounds says what a value is limited to, as sentences to follow others.
+// bounds describes the constraints of a value in sentences, each with a leading
+// space.
 func (s *schema) bounds() string {
 	if s == nil {
 		return ""
@@ -109,10 +110,10 @@ func (s *schema) bounds() string {
 	return text
 }
 
-// last is the name at the end of a reference.
+// last returns the name at the end of a reference.
 func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// cellOf keeps a text within its cell of a table.
+// cellOf escapes a text for a table cell.
 func cellOf(text string) string {
 	return strings.TrimSpace(strings.NewReplacer("|", `\|`, "\n", " ").Replace(text))
 }

@@ -15,7 +15,7 @@ import (
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 
-// reader turns the tree of one file into blocks.
+// reader converts the syntax tree of one file to blocks.
 type reader struct {
 	page      string
 	source    []byte
@@ -56,7 +56,7 @@ func (r *reader) blocks(parent ast.Node) []Block {
 	return list
 }
 
-// block reads one block; comments are none.
+// block converts one block. It returns false for comments.
 func (r *reader) block(n ast.Node) (Block, bool) {
 	switch n := n.(type) {
 	case *ast.Heading:
@@ -87,7 +87,7 @@ func (r *reader) heading(n *ast.Heading) Block {
 	return b
 }
 
-// anchor makes the same name of a heading that code hosts make.
+// anchor returns the anchor of a heading, derived as code hosts do.
 func (r *reader) anchor(title string) string {
 	var id strings.Builder
 	for _, c := range strings.ToLower(title) {
@@ -150,13 +150,13 @@ func (r *reader) table(n *tables.Table) Block {
 
 var noteMark = regexp.MustCompile(`^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*`)
 
-// note reads a quote; its first words say what tone it has.
+// note converts a quote; its first word, such as [!WARNING], is the tone.
 func (r *reader) note(n *ast.Blockquote) Block {
 	b := Block{Kind: Note, Tone: "note", Blocks: r.blocks(n)}
 	if len(b.Blocks) == 0 || len(b.Blocks[0].Spans) == 0 {
 		return b
 	}
-	// The mark comes in several pieces, as [ might have begun a link.
+	// The marker is split into several spans, because [ might have started a link.
 	spans := joined(b.Blocks[0].Spans)
 	if m := noteMark.FindStringSubmatch(spans[0].Text); m != nil {
 		b.Tone = strings.ToLower(m[1])
@@ -166,7 +166,7 @@ func (r *reader) note(n *ast.Blockquote) Block {
 	return b
 }
 
-// joined puts neighbours of plain text together.
+// joined merges adjacent spans of plain text.
 func joined(spans []Span) []Span {
 	var list []Span
 	for _, s := range spans {
@@ -181,7 +181,8 @@ func joined(spans []Span) []Span {
 
 var endpointForm = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE|HEAD) (/\S*)$`)
 
-// endpoint makes one of a paragraph that is nothing but a method and a path.
+// endpoint converts a paragraph that contains only a method and a path to an
+// Endpoint, and returns any other block unchanged.
 func endpoint(b Block) Block {
 	if len(b.Spans) != 1 || b.Spans[0].Kind != Mono {
 		return b
@@ -192,7 +193,7 @@ func endpoint(b Block) Block {
 	return b
 }
 
-// tabbed are languages that samples are given in side by side.
+// tabbed lists the languages whose adjacent samples are shown as tabs.
 var tabbed = []string{"sh", "python", "javascript", "typescript", "go", "php", "ruby", "java", "csharp"}
 
 func joins(a, b Block) bool {

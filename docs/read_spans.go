@@ -43,7 +43,7 @@ func (r *reader) span(n ast.Node) []Span {
 	return nil
 }
 
-// text is a run of words; the end of a line within a paragraph is a space.
+// text returns the text of a node; a line break within a paragraph is a space.
 func (r *reader) text(n *ast.Text) string {
 	s := string(util.UnescapePunctuations(n.Segment.Value(r.source)))
 	s = string(util.ResolveEntityNames(util.ResolveNumericReferences([]byte(s))))
@@ -66,13 +66,13 @@ func (r *reader) mono(n *ast.CodeSpan) string {
 var (
 	pageLink   = regexp.MustCompile(`^([A-Za-z0-9_-]+)\.md(#[a-z0-9_-]+)?$`)
 	anchorLink = regexp.MustCompile(`^#[a-z0-9_-]+$`)
-	// besideLink leads to what lies beside the pages where the code is kept, and
-	// is not shown by the server: its words stay.
+	// besideLink matches links to files of the repository that the server does
+	// not serve; only the link text is shown.
 	besideLink   = regexp.MustCompile(`^(\.\./)?[a-z]+/[A-Za-z0-9_./-]+$`)
 	externalLink = regexp.MustCompile(`^https?://`)
 )
 
-// href is where the server has what a link of a file leads to.
+// href converts the target of a link in a file to a URL of the server.
 func (r *reader) href(to string) string {
 	if m := pageLink.FindStringSubmatch(to); m != nil {
 		return path(m[1]) + m[2]

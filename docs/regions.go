@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Fill puts a text into the part of a page that is generated: what stands
-// between <!-- generated name … --> and <!-- end -->.
+// Fill replaces the generated part of a page: the text between
+// <!-- generated name … --> and <!-- end -->.
 func Fill(page, name, text string) (string, error) {
 	mark := "<!-- generated " + name
 	at := strings.Index(page, mark)

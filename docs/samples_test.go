@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of the pages")
 
-// TestWebhookSamples holds the receivers on the page against the snippets, which
-// tests run as a reader would.
+// TestWebhookSamples checks that the receivers on the page are the ones of
+// package snippets, whose tests run them.
 func TestWebhookSamples(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -34,7 +34,7 @@ func TestWebhookSamples(t *testing.T) {
 	generated(t, "webhooks", "verify", b.String())
 }
 
-// generated holds a part of a page against what it is made from.
+// generated compares a generated part of a page with its source, or updates it.
 func generated(t *testing.T, page, name, text string) {
 	t.Helper()
 	have, err := Source(page)
@@ -50,11 +50,11 @@ func generated(t *testing.T, page, name, text string) {
 			t.Fatal(err)
 		}
 	} else if have != want {
-		t.Errorf("docs/%s.md is not what it is made from; run go test ./docs -update", page)
+		t.Errorf("docs/%s.md is out of date; run go test ./docs -update", page)
 	}
 }
 
-// samples are the samples of all pages in a language.
+// samples returns the samples of all pages in a language.
 func samples(t *testing.T, language string) map[string][]Block {
 	t.Helper()
 	found := map[string][]Block{}
@@ -136,7 +136,7 @@ func TestLinks(t *testing.T) {
 				href = p.Path() + href
 			}
 			if strings.HasPrefix(href, "/docs") && !anchors[href] {
-				t.Errorf("docs/%s.md leads to %s, which is not there", p.Name, href)
+				t.Errorf("docs/%s.md links to %s, which does not exist", p.Name, href)
 			}
 		}
 	}

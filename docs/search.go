@@ -8,39 +8,39 @@ import (
 	"unicode"
 )
 
-// Hit is a place in the book that a search found.
+// Hit is a section that matches a search.
 type Hit struct {
 	Page  *Page
-	Title []Mark // of the place within the page; none is its beginning
+	Title []Mark // heading of the section; empty for the beginning of a page
 	Path  string // with the anchor
-	// Excerpt is the text around the first word that was found.
+	// Excerpt is the text around the first match.
 	Excerpt []Mark
 }
 
-// Mark is a piece of a title or an excerpt.
+// Mark is a piece of a title or an excerpt, highlighted if it matches.
 type Mark struct {
 	Text  string
 	Found bool
 }
 
-// place is the text under one heading.
+// place is the section under one heading.
 type place struct {
 	page        *Page
 	title, path string
 	text        string
-	weights     map[string]float64 // of its words
+	weights     map[string]float64 // by word
 	length      float64
 }
 
-// index knows in which places a word stands.
+// index maps words to the places that contain them.
 type index struct {
 	places []*place
 	words  map[string][]*place
-	sorted []string // all words, for those that are typed to a part
+	sorted []string // all words, to find words by prefix
 }
 
-// How much more a word says of a place when it stands in the page's title or
-// the place's own, rather than in the text.
+// Weights of a word in the title of the page or of the place, relative to a
+// word in the text.
 const (
 	weightPage  = 4
 	weightTitle = 10
@@ -64,7 +64,7 @@ func newIndex(b *Book) *index {
 	return x
 }
 
-// places cuts a page at its headings.
+// places splits a page at its headings.
 func places(page *Page) []*place {
 	at := newPlace(page, "", page.Path())
 	at.add(plain(page.Lede))
@@ -100,8 +100,8 @@ func (p *place) add(text string) {
 	p.text = strings.TrimSpace(p.text + " " + text)
 }
 
-// weigh counts the words of a text. A name such as run_failed is one word, and
-// its parts are words too.
+// weigh counts the words of a text. An identifier such as run_failed is one
+// word, and its parts are words too.
 func (p *place) weigh(text string, weight float64) {
 	for _, w := range wordsOf(text) {
 		p.length++
@@ -136,11 +136,11 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// longestQuery bounds the words that are looked for.
+// longestQuery is the maximum number of words in a query.
 const longestQuery = 8
 
-// Find gives the places that have all words of a query, the best first. Words
-// may be typed to a part.
+// Find returns at most n places that contain all words of a query, best match
+// first. A word of the query may be a prefix.
 func (b *Book) Find(query string, limit int) []Hit {
 	words := wordsOf(query)
 	if len(words) == 0 {
@@ -165,7 +165,7 @@ func (b *Book) Find(query string, limit int) []Hit {
 	return hits
 }
 
-// both keeps the places that have the earlier words and this one.
+// both keeps the places that contain the earlier words and this one.
 func both(earlier, now map[*place]float64) map[*place]float64 {
 	if earlier == nil {
 		return now
@@ -179,8 +179,8 @@ func both(earlier, now map[*place]float64) map[*place]float64 {
 	return kept
 }
 
-// score says how much a word has to do with each place. What begins with the
-// word counts half, and a word that is everywhere counts little.
+// score rates each place for a word. Words that only start with it count half,
+// and frequent words count little (inverse document frequency).
 func (x *index) score(word string) map[*place]float64 {
 	scores := map[*place]float64{}
 	from, _ := slices.BinarySearch(x.sorted, word)

@@ -6,18 +6,17 @@ import (
 	"unicode"
 )
 
-// How long an excerpt is, and how much of it stands before the first word that
-// was found, in bytes.
+// Length of an excerpt, and of its part before the first match, in bytes.
 const (
 	excerptLength = 180
 	excerptBefore = 50
 )
 
-// excerpt is the part of a text that shows why it was found.
+// excerpt returns the part of a text around the first match.
 func excerpt(text string, words []string) []Mark {
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) {
-		lower = text // a letter whose small form is longer: the places would not fit
+		lower = text // the lowercase form has another length, so offsets would differ
 	}
 	from := 0
 	if at := firstOf(lower, words); at > excerptBefore {
@@ -40,7 +39,7 @@ func excerpt(text string, words []string) []Mark {
 	return marks
 }
 
-// firstOf is where the first of the words begins, or -1.
+// firstOf returns the index of the first occurrence of any of the words, or -1.
 func firstOf(lower string, words []string) int {
 	first := -1
 	for _, w := range words {
@@ -51,7 +50,7 @@ func firstOf(lower string, words []string) int {
 	return first
 }
 
-// findWord is where a word begins as a word, or -1.
+// findWord returns the index at which a word of the text starts with word, or -1.
 func findWord(lower, word string) int {
 	for from := 0; ; {
 		at := strings.Index(lower[from:], word)
@@ -67,7 +66,7 @@ func findWord(lower, word string) int {
 
 func wordByte(c byte) bool { return c >= 0x80 || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c)) }
 
-// mark cuts a text where words are found.
+// mark splits a text into marks at the matches.
 func mark(text, lower string, words []string) []Mark {
 	var marks []Mark
 	if len(lower) != len(text) {
