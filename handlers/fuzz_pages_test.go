@@ -74,8 +74,8 @@ var oddTexts = []string{
 // fieldNames are the names of form and query values that the handlers read.
 func fieldNames(t *testing.T) (names []string) {
 	t.Helper()
-	reads := regexp.MustCompile(`(?:FormValue|QueryParam|trimmed|\.Get|\.Has)\("([a-z_]+)"|\w\["([a-z_]+)"\]`)
-	files, err := filepath.Glob("*.go")
+	reads := regexp.MustCompile(`(?:FormValue|QueryParam|Trimmed|\.Get|\.Has)\("([a-z_]+)"|\w\["([a-z_]+)"\]`)
+	files, err := filepath.Glob("*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

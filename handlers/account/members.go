@@ -30,7 +30,7 @@ func (s *Server) showMembers(c *call) error {
 
 // renderMembers fills in the lists of a page that says something of its own.
 func (c *call) renderMembers(status int, m accountview.MembersPage) error {
-	m.Now = c.s.Now()
+	m.Now, m.InviteLife, m.ResetLife = c.s.Now(), flow.InviteLife, flow.ResetLife
 	members, err := c.s.Store.ListMembers(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return fmt.Errorf("list members: %w", err)

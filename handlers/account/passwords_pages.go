@@ -72,7 +72,7 @@ func (c *call) resetOf(token string) (*flow.Invite, error) {
 }
 
 func (c *call) renderLinkOver() error {
-	return c.Render(http.StatusNotFound, accountview.LinkOver(c.Page("Link", "")))
+	return c.Render(http.StatusNotFound, accountview.LinkOver(c.Page("Link", ""), flow.InviteLife, flow.ResetLife))
 }
 
 // freeLinks is how many invalid links an address may open before it has to

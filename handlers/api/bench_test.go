@@ -35,7 +35,7 @@ func BenchmarkStartRun(b *testing.B) {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Prefer", "wait=30")
 			rec := httptest.NewRecorder()
-			if w.server.ServeHTTP(rec, r); rec.Code != 200 {
+			if w.edge.ServeHTTP(rec, r); rec.Code != 200 {
 				b.Fatal(rec.Body)
 			}
 		}
@@ -56,7 +56,7 @@ func BenchmarkToolCall(b *testing.B) {
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/json, text/event-stream")
 			rec := httptest.NewRecorder()
-			if w.server.ServeHTTP(rec, r); rec.Code != 200 || !strings.Contains(rec.Body.String(), "run_id") {
+			if w.edge.ServeHTTP(rec, r); rec.Code != 200 || !strings.Contains(rec.Body.String(), "run_id") {
 				b.Fatal(rec.Body)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 // a client library would not send can be tried too.
 func (w *world) serve(r *http.Request) *reply {
 	rec := httptest.NewRecorder()
-	w.server.ServeHTTP(rec, r)
+	w.edge.ServeHTTP(rec, r)
 	return &reply{status: rec.Code, header: rec.Header(), raw: rec.Body.Bytes()}
 }
 

@@ -17,21 +17,21 @@ import (
 
 func (s *Server) credentialRoutes() []route {
 	return []route{
-		{http.MethodGet, "/credentials", web.Viewer, (*call).listCredentials},
-		{http.MethodPost, "/credentials", web.Editor, (*call).createCredential},
-		{http.MethodGet, "/credentials/:name", web.Editor, (*call).showCredential},
-		{http.MethodPost, "/credentials/:name/test", web.Editor, (*call).testCredential},
-		{http.MethodPost, "/credentials/:name/hosts", web.Editor, (*call).setCredentialHosts},
-		{http.MethodPost, "/credentials/:name/secret", web.Editor, (*call).replaceSecret},
-		{http.MethodPost, "/credentials/:name/remove", web.Editor, (*call).removeCredential},
-		{http.MethodGet, "/flows/:flow/credentials", web.Editor, (*call).newCredential},
-		{http.MethodPost, "/flows/:flow/credentials", web.Editor, (*call).addCredential},
+		{http.MethodGet, "/credentials", web.Viewer, onCredential((*credentialCall).listCredentials)},
+		{http.MethodPost, "/credentials", web.Editor, onCredential((*credentialCall).createCredential)},
+		{http.MethodGet, "/credentials/:name", web.Editor, onCredential((*credentialCall).showCredential)},
+		{http.MethodPost, "/credentials/:name/test", web.Editor, onCredential((*credentialCall).testCredential)},
+		{http.MethodPost, "/credentials/:name/hosts", web.Editor, onCredential((*credentialCall).setCredentialHosts)},
+		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential((*credentialCall).replaceSecret)},
+		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential((*credentialCall).removeCredential)},
+		{http.MethodGet, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).newCredential)},
+		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).addCredential)},
 	}
 }
 
 // listCredentials is GET /credentials; with ?add= it is the way to a new one,
 // which needs an address that no credential can have.
-func (c *call) listCredentials() error {
+func (c *credentialCall) listCredentials() error {
 	if c.QueryParams().Has("add") && c.MayEdit() {
 		return c.newCredentialPage()
 	}
@@ -63,7 +63,7 @@ func (c *call) listCredentials() error {
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
 }
 
-func (c *call) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) consoleview.CredentialRow {
+func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
@@ -92,7 +92,7 @@ func addUse(list []consoleview.CredentialUse, u flow.CredentialUse) []consolevie
 const plainSecret = "plain"
 
 // newCredentialPage asks whom a credential is for, and then shows its form.
-func (c *call) newCredentialPage() error {
+func (c *credentialCall) newCredentialPage() error {
 	name := c.QueryParam("add")
 	if form, ok := c.addForm(name); ok {
 		form.Name = name
@@ -114,7 +114,7 @@ func (c *call) newCredentialPage() error {
 }
 
 // addForm is the form for a provider.
-func (c *call) addForm(name string) (consoleview.AddCredential, bool) {
+func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) {
 	if name == plainSecret {
 		return consoleview.AddCredential{Provider: plainSecret, Title: "something else", Plain: true, Errors: components.Errors{}}, true
 	}
@@ -130,7 +130,7 @@ func (c *call) addForm(name string) (consoleview.AddCredential, bool) {
 
 // createCredential is POST /credentials. The provider is asked at once whether
 // it accepts the secret; it is kept either way, since a provider may be down.
-func (c *call) createCredential() error {
+func (c *credentialCall) createCredential() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *call) createCredential() error {
 
 // checkCredential puts what is wrong into the form. A name that is taken is
 // refused: what uses it would be paid for by somebody else all at once.
-func (c *call) checkCredential(form *consoleview.AddCredential) (flow.Credential, error) {
+func (c *credentialCall) checkCredential(form *consoleview.AddCredential) (flow.Credential, error) {
 	wanted := flow.Credential{WorkspaceID: c.WorkspaceID(), Name: form.Name, BaseURL: form.BaseURL, Trusted: c.mayTrust()}
 	if !form.Plain {
 		wanted.Provider = form.Provider
@@ -196,11 +196,11 @@ func (c *call) checkCredential(form *consoleview.AddCredential) (flow.Credential
 
 // mayTrust tells whether a base URL that this person enters may be a private
 // address: the operator's own people may, others who got a workspace may not.
-func (c *call) mayTrust() bool {
+func (c *credentialCall) mayTrust() bool {
 	return c.WorkspaceID() == flow.DefaultWorkspace && c.Member.Role.AtLeast(flow.MemberOwner)
 }
 
-func (c *call) keepCredential(made flow.Credential) error {
+func (c *credentialCall) keepCredential(made flow.Credential) error {
 	if err := c.s.Store.SaveCredential(c.Ctx(), made, strings.TrimSpace(c.FormValue("secret"))); err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (c *call) keepCredential(made flow.Credential) error {
 }
 
 // tellTest asks the provider and says on the next page how it answered.
-func (c *call) tellTest(name, before string) {
+func (c *credentialCall) tellTest(name, before string) {
 	told, err := c.s.Providers.Test(c.Ctx(), c.WorkspaceID(), name)
 	if err != nil {
 		e := flow.AsError(err)
@@ -221,12 +221,12 @@ func (c *call) tellTest(name, before string) {
 	c.Toast(components.ToneOK, before+told)
 }
 
-func (c *call) findCredential() (flow.Credential, error) {
+func (c *credentialCall) findCredential() (flow.Credential, error) {
 	return c.s.Store.FindCredential(c.Ctx(), c.WorkspaceID(), c.Param("name"))
 }
 
 // showCredential is GET /credentials/{name}.
-func (c *call) showCredential() error {
+func (c *credentialCall) showCredential() error {
 	k, err := c.findCredential()
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (c *call) showCredential() error {
 	return c.credentialPage(http.StatusOK, &k, nil)
 }
 
-func (c *call) credentialPage(status int, k *flow.Credential, errors components.Errors) error {
+func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors components.Errors) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (c *call) credentialPage(status int, k *flow.Credential, errors components.
 }
 
 // testCredential is POST /credentials/{name}/test.
-func (c *call) testCredential() error {
+func (c *credentialCall) testCredential() error {
 	k, err := c.findCredential()
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (c *call) testCredential() error {
 }
 
 // setCredentialHosts is POST /credentials/{name}/hosts.
-func (c *call) setCredentialHosts() error {
+func (c *credentialCall) setCredentialHosts() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func splitHosts(text string) []string {
 // checkHosts returns a message if the hosts of a plain credential cannot be
 // saved: they are missing, or a published flow would send the secret to a host
 // of its caller's choice.
-func (c *call) checkHosts(name string, hosts []string, anyHost bool) (why string, err error) {
+func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (why string, err error) {
 	if why = missingHosts(hosts, anyHost); why != "" || !anyHost {
 		return why, nil
 	}
@@ -331,14 +331,14 @@ func missingHosts(hosts []string, anyHost bool) string {
 
 // isSealed reports whether a credential cannot be decrypted with the master
 // key.
-func (c *call) isSealed(name string) bool {
+func (c *credentialCall) isSealed(name string) bool {
 	_, _, err := c.s.Store.OpenCredential(c.Ctx(), c.WorkspaceID(), name)
 	return errors.Is(err, &flow.Error{Code: flow.CodeProviderAuth})
 }
 
 // replaceSecret is POST /credentials/{name}/secret. Where the secret may go
 // stays as it is.
-func (c *call) replaceSecret() error {
+func (c *credentialCall) replaceSecret() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (c *call) replaceSecret() error {
 
 // removeCredential is POST /credentials/{name}/remove. Flows that use it fail
 // from then on, so the person says that they know.
-func (c *call) removeCredential() error {
+func (c *credentialCall) removeCredential() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}

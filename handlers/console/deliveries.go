@@ -23,18 +23,18 @@ const (
 
 func (s *Server) deliveryRoutes() []route {
 	return []route{
-		{http.MethodGet, "/deliveries", web.Viewer, (*call).listDeliveries},
-		{http.MethodGet, "/deliveries/endpoints", web.Viewer, (*call).listEndpoints},
-		{http.MethodGet, "/deliveries/again", web.Editor, (*call).askAgain},
-		{http.MethodPost, "/deliveries/again", web.Editor, (*call).sendAgain},
-		{http.MethodGet, "/deliveries/:delivery", web.Viewer, (*call).showDelivery},
-		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, (*call).redeliver},
+		{http.MethodGet, "/deliveries", web.Viewer, onWebhook((*webhookCall).listDeliveries)},
+		{http.MethodGet, "/deliveries/endpoints", web.Viewer, onWebhook((*webhookCall).listEndpoints)},
+		{http.MethodGet, "/deliveries/again", web.Editor, onWebhook((*webhookCall).askAgain)},
+		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook((*webhookCall).sendAgain)},
+		{http.MethodGet, "/deliveries/:delivery", web.Viewer, onWebhook((*webhookCall).showDelivery)},
+		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, onWebhook((*webhookCall).redeliver)},
 	}
 }
 
 // listDeliveries is GET /deliveries. A log that is open asks for its rows alone,
 // and hears nothing when they are as it has them.
-func (c *call) listDeliveries() error {
+func (c *webhookCall) listDeliveries() error {
 	filter, choice := c.readDeliveriesFilter()
 	page := consoleview.DeliveriesPage{Filter: filter, MayEdit: c.MayEdit(), Now: c.s.Now()}
 	status := http.StatusOK
@@ -55,7 +55,7 @@ func (c *call) listDeliveries() error {
 	return c.Render(status, consoleview.Deliveries(c.Page("Deliveries", layout.SectionDeliveries), page))
 }
 
-func (c *call) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryChoice) error {
+func (c *webhookCall) findDeliveries(page *consoleview.DeliveriesPage, choice flow.DeliveryChoice) error {
 	found, err := c.s.Store.ListDeliveryRows(c.Ctx(), choice)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *call) findDeliveries(page *consoleview.DeliveriesPage, choice flow.Deli
 
 // aroundDeliveries fills in what stands around the rows: what can be chosen, and
 // the endpoints that need somebody.
-func (c *call) aroundDeliveries(page *consoleview.DeliveriesPage) (err error) {
+func (c *webhookCall) aroundDeliveries(page *consoleview.DeliveriesPage) (err error) {
 	if page.Hosts, err = c.s.Store.ListHosts(c.Ctx(), c.WorkspaceID(), hostsOffered); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c *call) aroundDeliveries(page *consoleview.DeliveriesPage) (err error) {
 }
 
 // flowOptions are the flows of the workspace, by name.
-func (c *call) flowOptions() (list []components.Option, err error) {
+func (c *webhookCall) flowOptions() (list []components.Option, err error) {
 	flows, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	for i := range flows {
 		list = append(list, components.Option{Value: flows[i].ID, Label: flows[i].Name})
@@ -121,7 +121,7 @@ func deliveryRow(r *flow.DeliveryRow, flows []components.Option) consoleview.Del
 
 // readDeliveriesFilter reads what the address asks for. What it does not know
 // narrows nothing.
-func (c *call) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryChoice) {
+func (c *webhookCall) readDeliveriesFilter() (consoleview.DeliveriesFilter, flow.DeliveryChoice) {
 	q := c.Request().URL.Query()
 	span, runs := consoleview.RunsFilter{Time: q.Get("time"), From: q.Get("from"), Until: q.Get("until"), Errors: components.Errors{}}, flow.RunChoice{}
 	c.readSpan(&span, &runs)
@@ -160,7 +160,7 @@ func receiverOf(text string) (host, address string) {
 }
 
 // showDelivery is GET /deliveries/{id}.
-func (c *call) showDelivery() error {
+func (c *webhookCall) showDelivery() error {
 	d, err := c.findDelivery()
 	if err != nil {
 		return err
@@ -173,14 +173,14 @@ func (c *call) showDelivery() error {
 	return c.Render(http.StatusOK, consoleview.Delivery(c.Page("Delivery of "+page.Flow, layout.SectionDeliveries), page))
 }
 
-func (c *call) findDelivery() (*flow.DeliveryRecord, error) {
+func (c *webhookCall) findDelivery() (*flow.DeliveryRecord, error) {
 	if !flow.ValidID(flow.PrefixDelivery, c.Param("delivery")) {
 		return nil, web.ErrNotFound
 	}
 	return c.s.Store.ReadDelivery(c.Ctx(), c.WorkspaceID(), c.Param("delivery"))
 }
 
-func (c *call) deliveryPage(d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
+func (c *webhookCall) deliveryPage(d *flow.DeliveryRecord, flows []components.Option) consoleview.DeliveryPage {
 	now := c.s.Now()
 	page := consoleview.DeliveryPage{
 		DeliveryRow: consoleview.DeliveryRow{
@@ -237,7 +237,7 @@ func nextWords(d *flow.DeliveryRecord, now time.Time) string {
 }
 
 // redeliver is POST redeliver: a new series of attempts under the same ID.
-func (c *call) redeliver() error {
+func (c *webhookCall) redeliver() error {
 	d, err := c.findDelivery()
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ const (
 
 // readAgain reads which failed messages are meant. What cannot be read must not
 // be taken for all of them.
-func (c *call) readAgain() (consoleview.AgainPage, flow.FailedChoice, error) {
+func (c *webhookCall) readAgain() (consoleview.AgainPage, flow.FailedChoice, error) {
 	a := consoleview.AgainPage{Flow: c.FormValue("flow"), Endpoint: c.FormValue("endpoint"), Since: c.FormValue("since"), Most: mostCounted, Batch: againAtOnce, Errors: components.Errors{}}
 	if a.Flow != "" && !flow.ValidID(flow.PrefixFlow, a.Flow) || a.Endpoint != "" && !flow.ValidID(flow.PrefixEndpoint, a.Endpoint) {
 		return a, flow.FailedChoice{}, web.ErrNotFound
@@ -44,7 +44,7 @@ func (c *call) readAgain() (consoleview.AgainPage, flow.FailedChoice, error) {
 }
 
 // askAgain is GET /deliveries/again: how many failed messages would be sent.
-func (c *call) askAgain() error {
+func (c *webhookCall) askAgain() error {
 	a, choice, err := c.readAgain()
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (c *call) askAgain() error {
 
 // sendAgain is POST /deliveries/again. What failed after the person looked is
 // left alone, so the same form sent twice sends nothing twice.
-func (c *call) sendAgain() error {
+func (c *webhookCall) sendAgain() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // listEndpoints is GET /deliveries/endpoints.
-func (c *call) listEndpoints() error {
+func (c *webhookCall) listEndpoints() error {
 	page := consoleview.DeliveriesPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
 	var err error
 	if page.Endpoints, err = c.endpoints("", false); err != nil {
@@ -19,7 +19,7 @@ func (c *call) listEndpoints() error {
 }
 
 // endpoints are where webhooks of a flow, or of the workspace, were sent last.
-func (c *call) endpoints(flowID string, failing bool) (views []consoleview.EndpointView, err error) {
+func (c *webhookCall) endpoints(flowID string, failing bool) (views []consoleview.EndpointView, err error) {
 	list, err := c.s.Store.ListEndpoints(c.Ctx(), c.WorkspaceID(), flowID, failing, endpointsShown)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -34,7 +34,7 @@ func (c *call) endpoints(flowID string, failing bool) (views []consoleview.Endpo
 // barsShown is how many attempts the picture of an endpoint has.
 const barsShown = 40
 
-func (c *call) endpointView(e *flow.Endpoint, name string) consoleview.EndpointView {
+func (c *webhookCall) endpointView(e *flow.Endpoint, name string) consoleview.EndpointView {
 	v := consoleview.EndpointView{
 		ID: e.ID, FlowID: e.FlowID, Flow: name, Node: e.Node, Host: e.Host, URL: flow.ShownURL(e.URL), LastAt: e.LastAt,
 		Attempts: len(e.Attempts), Succeeded: e.Succeeded(), P95: e.P95(),

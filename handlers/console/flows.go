@@ -53,7 +53,7 @@ func (c *call) listFlows() error {
 	if page.Flows, err = c.flowCards(heads); err != nil {
 		return err
 	}
-	if page.Ending, err = c.keyWarnings(); err != nil {
+	if page.Ending, err = (&keyCall{c}).keyWarnings(); err != nil {
 		return err
 	}
 	return c.Render(http.StatusOK, consoleview.Flows(c.Page("Flows", layout.SectionFlows), page))
@@ -181,7 +181,7 @@ func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
 	if d, _ := flow.ParseDocument(f.Draft); d != nil {
-		card.Graph = consoleview.GraphOf(d, c.s.Kinds)
+		card.Graph = graphOf(d, c.s.Kinds)
 	}
 	return card
 }

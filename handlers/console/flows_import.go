@@ -194,7 +194,7 @@ func nameOfFile(file string) string {
 }
 
 func (c *call) importReport(d *flow.Document, report []aiflow.Note) consoleview.ImportReport {
-	r := consoleview.ImportReport{Name: d.Name, Graph: consoleview.GraphOf(d, c.s.Kinds), Edges: len(d.Edges)}
+	r := consoleview.ImportReport{Name: d.Name, Graph: graphOf(d, c.s.Kinds), Edges: len(d.Edges)}
 	places := map[aiflow.Sort]*[]string{
 		aiflow.Todo: &r.Todo, aiflow.Noted: &r.Noted, aiflow.Lost: &r.Lost, aiflow.Changed: &r.Changed,
 		aiflow.Left: &r.Left, aiflow.Mapped: &r.Mapped, aiflow.Passed: &r.Passed,

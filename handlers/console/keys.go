@@ -15,19 +15,19 @@ import (
 
 func (s *Server) keyRoutes() []route {
 	return slices.Concat([]route{
-		{http.MethodGet, "/keys", web.Viewer, (*call).listKeys},
-		{http.MethodPost, "/keys", web.Editor, (*call).createKey},
-		{http.MethodGet, "/keys/new", web.Editor, (*call).newKey},
-		{http.MethodGet, "/keys/:key", web.Viewer, (*call).showKey},
-		{http.MethodPost, "/keys/:key", web.Editor, (*call).changeKey},
-		{http.MethodPost, "/keys/:key/roll", web.Editor, (*call).rollKey},
-		{http.MethodPost, "/keys/:key/end", web.Editor, (*call).endPreviousKey},
-		{http.MethodPost, "/keys/:key/revoke", web.Editor, (*call).revokeKey},
+		{http.MethodGet, "/keys", web.Viewer, onKey((*keyCall).listKeys)},
+		{http.MethodPost, "/keys", web.Editor, onKey((*keyCall).createKey)},
+		{http.MethodGet, "/keys/new", web.Editor, onKey((*keyCall).newKey)},
+		{http.MethodGet, "/keys/:key", web.Viewer, onKey((*keyCall).showKey)},
+		{http.MethodPost, "/keys/:key", web.Editor, onKey((*keyCall).changeKey)},
+		{http.MethodPost, "/keys/:key/roll", web.Editor, onKey((*keyCall).rollKey)},
+		{http.MethodPost, "/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousKey)},
+		{http.MethodPost, "/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeKey)},
 	}, s.flowKeyRoutes())
 }
 
 // keyring makes and changes keys in the name of whoever asks.
-func (c *call) keyring() *flow.Keyring {
+func (c *keyCall) keyring() *flow.Keyring {
 	return &flow.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
 }
 
@@ -39,7 +39,7 @@ type keyNames struct {
 	now    time.Time
 }
 
-func (c *call) keyNames() (n keyNames, err error) {
+func (c *keyCall) keyNames() (n keyNames, err error) {
 	if n.makers, err = c.s.Store.ListKeyMakers(c.Ctx(), c.WorkspaceID()); err != nil {
 		return n, err
 	}
@@ -54,8 +54,7 @@ func (c *call) keyNames() (n keyNames, err error) {
 }
 
 func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
-	row := consoleview.KeyRow{Key: *k, Now: n.now}
-	row.Hash, row.Previous.Hash = "", "" // a page has no use for them
+	row := consoleview.KeyRow{KeyFacts: *keyFacts(k, n.now), Now: n.now}
 	for _, id := range k.Flows {
 		row.FlowNames = append(row.FlowNames, n.flows[id])
 	}
@@ -73,12 +72,12 @@ func (n keyNames) row(k *flow.Key) consoleview.KeyRow {
 }
 
 // listKeys is GET /keys: those that work, or all.
-func (c *call) listKeys() error {
+func (c *keyCall) listKeys() error {
 	return c.keysPage(http.StatusOK, consoleview.KeysPage{All: c.QueryParam("show") == "all"})
 }
 
 // keysPage fills in the list; what works and ends soonest stands first.
-func (c *call) keysPage(status int, page consoleview.KeysPage) error {
+func (c *keyCall) keysPage(status int, page consoleview.KeysPage) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (c *call) keysPage(status int, page consoleview.KeysPage) error {
 }
 
 // newKey is GET /keys/new.
-func (c *call) newKey() error {
+func (c *keyCall) newKey() error {
 	form, err := c.keyForm(nil)
 	if err != nil {
 		return err
@@ -110,13 +109,13 @@ func (c *call) newKey() error {
 	return c.newKeyPage(http.StatusOK, form)
 }
 
-func (c *call) newKeyPage(status int, form consoleview.KeyForm) error {
+func (c *keyCall) newKeyPage(status int, form consoleview.KeyForm) error {
 	return c.Render(status, consoleview.NewKey(c.Page("New key", layout.SectionKeys), form))
 }
 
 // createKey is POST /keys. The answer itself has the key's text: it is kept
 // nowhere that another page could show it from.
-func (c *call) createKey() error {
+func (c *keyCall) createKey() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (c *call) createKey() error {
 }
 
 // madeKey is a key for the one page that shows its text.
-func (c *call) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
+func (c *keyCall) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey, error) {
 	names, err := c.keyNames()
 	if err != nil {
 		return nil, err
@@ -155,12 +154,12 @@ func (c *call) madeKey(k *flow.Key, text, done string) (*consoleview.MadeKey, er
 	return &consoleview.MadeKey{Text: text, WebhookSecret: secret, Key: names.row(k), Rolled: !k.RolledAt.IsZero(), Done: done}, nil
 }
 
-func (c *call) findKey() (*flow.Key, error) {
+func (c *keyCall) findKey() (*flow.Key, error) {
 	return c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), c.Param("key"))
 }
 
 // showKey is GET /keys/{key}.
-func (c *call) showKey() error {
+func (c *keyCall) showKey() error {
 	k, err := c.findKey()
 	if err != nil {
 		return err
@@ -169,7 +168,7 @@ func (c *call) showKey() error {
 }
 
 // keyPage fills in the key, and its form unless that has something to say.
-func (c *call) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
+func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error {
 	names, err := c.keyNames()
 	if err != nil {
 		return err
@@ -182,7 +181,7 @@ func (c *call) keyPage(status int, k *flow.Key, page consoleview.KeyPage) error 
 }
 
 // changeKey is POST /keys/{key}: name, flows, expiry and limits.
-func (c *call) changeKey() error {
+func (c *keyCall) changeKey() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -211,7 +210,7 @@ func (c *call) changeKey() error {
 
 // rollKey is POST /keys/{key}/roll. Like a new key, the new text is in the
 // answer alone.
-func (c *call) rollKey() error {
+func (c *keyCall) rollKey() error {
 	k, text, err := c.roll()
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid && k != nil {
 		return c.keyPage(http.StatusUnprocessableEntity, k, consoleview.KeyPage{Error: e.Message})
@@ -228,7 +227,7 @@ func (c *call) rollKey() error {
 
 // roll gives the key of the path a new text. With an error of the person's the
 // key comes back as it is.
-func (c *call) roll() (*flow.Key, string, error) {
+func (c *keyCall) roll() (*flow.Key, string, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, "", err
 	}
@@ -248,7 +247,7 @@ func (c *call) roll() (*flow.Key, string, error) {
 }
 
 // endPreviousKey is POST /keys/{key}/end: the text before stops now.
-func (c *call) endPreviousKey() error {
+func (c *keyCall) endPreviousKey() error {
 	k, err := c.keyring().EndPrevious(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
 	if err != nil {
 		return err
@@ -258,7 +257,7 @@ func (c *call) endPreviousKey() error {
 }
 
 // revokeKey is POST /keys/{key}/revoke.
-func (c *call) revokeKey() error {
+func (c *keyCall) revokeKey() error {
 	k, err := c.keyring().Revoke(c.Ctx(), c.Actor(), c.WorkspaceID(), c.Param("key"))
 	if err != nil {
 		return err
@@ -269,7 +268,7 @@ func (c *call) revokeKey() error {
 
 // keyWarnings are the keys in use that will stop soon, for owners: somebody has
 // to roll them before their callers are refused.
-func (c *call) keyWarnings() ([]consoleview.KeyWarning, error) {
+func (c *keyCall) keyWarnings() ([]consoleview.KeyWarning, error) {
 	if !c.Member.Role.AtLeast(flow.MemberOwner) {
 		return nil, nil
 	}

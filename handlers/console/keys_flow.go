@@ -18,16 +18,16 @@ import (
 
 func (s *Server) flowKeyRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/keys", web.Viewer, (*call).showFlowKeys},
-		{http.MethodPost, "/flows/:flow/keys", web.Editor, (*call).createFlowKey},
-		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, (*call).rollFlowKey},
-		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, (*call).endPreviousFlowKey},
-		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, (*call).revokeFlowKey},
+		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey((*keyCall).showFlowKeys)},
+		{http.MethodPost, "/flows/:flow/keys", web.Editor, onKey((*keyCall).createFlowKey)},
+		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, onKey((*keyCall).rollFlowKey)},
+		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousFlowKey)},
+		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeFlowKey)},
 	}
 }
 
 // flowKeys is the part of the pane that shows the keys of a flow.
-func (c *call) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
+func (c *keyCall) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) {
 	panel := consoleview.FlowKeysPanel{}
 	err := c.fillFlowKeys(f, keys, &panel)
 	return consoleview.FlowKeys(panel), err
@@ -35,7 +35,7 @@ func (c *call) flowKeys(f *flow.Flow, keys []flow.Key) (templ.Component, error) 
 
 // fillFlowKeys fills in those of the workspace's keys that may call the flow, and
 // a form for another unless the panel has one.
-func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
+func (c *keyCall) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.FlowKeysPanel) error {
 	names, err := c.keyNames()
 	if err != nil {
 		return err
@@ -53,9 +53,9 @@ func (c *call) fillFlowKeys(f *flow.Flow, keys []flow.Key, panel *consoleview.Fl
 }
 
 // flowKeyForm proposes a key, named after the flow, that one click makes.
-func (c *call) flowKeyForm(f *flow.Flow, keys []flow.Key) consoleview.KeyForm {
+func (c *keyCall) flowKeyForm(f *flow.Flow, keys []flow.Key) consoleview.KeyForm {
 	return consoleview.KeyForm{
-		ID: c.s.IDs.New(flow.PrefixKey), Name: freeKeyName(f.Name, keys), Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
+		ID: c.s.IDs.New(flow.PrefixKey), Name: freeKeyName(f.Name, keys), Scopes: []string{string(flow.ScopeRun), string(flow.ScopeRead)},
 		Within: "flow-", Now: c.s.Now(), Errors: components.Errors{},
 	}
 }
@@ -77,7 +77,7 @@ func freeKeyName(name string, keys []flow.Key) string {
 }
 
 // showFlowKeys is GET /flows/{flow}/keys.
-func (c *call) showFlowKeys() error {
+func (c *keyCall) showFlowKeys() error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (c *call) showFlowKeys() error {
 	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
-func (c *call) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
+func (c *keyCall) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKeysPanel) error {
 	keys, err := c.s.Store.ListKeys(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *call) answerFlowKeys(status int, f *flow.Flow, panel consoleview.FlowKe
 }
 
 // createFlowKey is POST /flows/{flow}/keys: a key for this flow alone.
-func (c *call) createFlowKey() error {
+func (c *keyCall) createFlowKey() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *call) createFlowKey() error {
 }
 
 // showFlowKey shows a key's text, and tells the snippets of it.
-func (c *call) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
+func (c *keyCall) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 	done := ""
 	if !c.IsFragment() {
 		done = "/flows/" + f.ID + "/keys"
@@ -138,7 +138,7 @@ func (c *call) showFlowKey(f *flow.Flow, k *flow.Key, text string) error {
 }
 
 // findFlowKey finds the flow of the path, and holds that the key may call it.
-func (c *call) findFlowKey() (*flow.Flow, error) {
+func (c *keyCall) findFlowKey() (*flow.Flow, error) {
 	f, err := c.FindFlow()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *call) findFlowKey() (*flow.Flow, error) {
 	return f, nil
 }
 
-func (c *call) rollFlowKey() error {
+func (c *keyCall) rollFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *call) rollFlowKey() error {
 	return c.showFlowKey(f, k, text)
 }
 
-func (c *call) endPreviousFlowKey() error {
+func (c *keyCall) endPreviousFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (c *call) endPreviousFlowKey() error {
 	return c.afterFlowKey(f, "The old key has stopped.")
 }
 
-func (c *call) revokeFlowKey() error {
+func (c *keyCall) revokeFlowKey() error {
 	f, err := c.findFlowKey()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (c *call) revokeFlowKey() error {
 }
 
 // afterFlowKey shows the keys of now and says what was done.
-func (c *call) afterFlowKey(f *flow.Flow, said string) error {
+func (c *keyCall) afterFlowKey(f *flow.Flow, said string) error {
 	c.Toast(components.ToneOK, said)
 	if c.IsFragment() {
 		return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
@@ -203,5 +203,5 @@ func (c *call) afterFlowKey(f *flow.Flow, said string) error {
 // KeysPanel renders the keys that may call a flow, out of all keys of the
 // workspace.
 func (s *Server) KeysPanel(c *web.Call, f *flow.Flow, keys []flow.Key) (templ.Component, error) {
-	return s.newCall(c).flowKeys(f, keys)
+	return (&keyCall{s.newCall(c)}).flowKeys(f, keys)
 }

@@ -20,14 +20,14 @@ var (
 )
 
 // keyForm is the form for a key as it is; nil is one that is not made yet.
-func (c *call) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
+func (c *keyCall) keyForm(k *flow.Key) (consoleview.KeyForm, error) {
 	heads, err := c.s.Store.ListFlowHeads(c.Ctx(), c.WorkspaceID())
 	return c.keyFormOf(k, heads), err
 }
 
 // keyFormOf is keyForm where the flows of the workspace are at hand.
-func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
-	form := consoleview.KeyForm{Existing: k, Now: c.s.Now(), Errors: components.Errors{}}
+func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
+	form := consoleview.KeyForm{Existing: keyFacts(k, c.s.Now()), Now: c.s.Now(), Errors: components.Errors{}}
 	for i := range heads {
 		if heads[i].ArchivedAt.IsZero() || k != nil && slices.Contains(k.Flows, heads[i].ID) {
 			form.Choices = append(form.Choices, consoleview.KeyFlow{ID: heads[i].ID, Name: heads[i].Name})
@@ -39,18 +39,18 @@ func (c *call) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm {
 	if k != nil {
 		writeKey(&form, k)
 	} else {
-		form.ID, form.Scopes = c.s.IDs.New(flow.PrefixKey), []flow.Scope{flow.ScopeRun, flow.ScopeRead}
+		form.ID, form.Scopes = c.s.IDs.New(flow.PrefixKey), []string{string(flow.ScopeRun), string(flow.ScopeRead)}
 	}
 	return form
 }
 
 // typedKey puts what a person sent into the form.
-func (c *call) typedKey(form *consoleview.KeyForm) {
+func (c *keyCall) typedKey(form *consoleview.KeyForm) {
 	sent := c.Request().PostForm
 	form.ID, form.Name = sent.Get("key"), strings.TrimSpace(sent.Get("name"))
 	form.Scopes = nil
 	for _, s := range sent["scope"] {
-		form.Scopes = append(form.Scopes, flow.Scope(s))
+		form.Scopes = append(form.Scopes, s)
 	}
 	form.Only, form.Flows = sent.Get("reach") == "only", sent["flow"]
 	form.Expiry, form.Date = sent.Get("expires"), sent.Get("date")
@@ -70,8 +70,8 @@ func writeKey(form *consoleview.KeyForm, k *flow.Key) {
 
 // readKey is the key that a form describes. What cannot be read is said in the
 // form.
-func (c *call) readKey(form *consoleview.KeyForm) *flow.Key {
-	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: form.Scopes}
+func (c *keyCall) readKey(form *consoleview.KeyForm) *flow.Key {
+	k := &flow.Key{ID: form.ID, WorkspaceID: c.WorkspaceID(), Name: form.Name, Scopes: scopesOf(form.Scopes)}
 	if form.Only {
 		if k.Flows = slices.Clone(form.Flows); len(k.Flows) == 0 {
 			form.Errors["flows"] = "Choose at least one, or let it call all."
@@ -140,7 +140,7 @@ func readDollars(form *consoleview.KeyForm) int64 {
 
 // makeKey makes the key of a form; errKeyRefused means that the form says why
 // not, and errKeyMade that it was sent before.
-func (c *call) makeKey(form *consoleview.KeyForm) (*flow.Key, string, error) {
+func (c *keyCall) makeKey(form *consoleview.KeyForm) (*flow.Key, string, error) {
 	if form.ID == "" || !flow.ValidID(flow.PrefixKey, form.ID) {
 		form.ID = c.s.IDs.New(flow.PrefixKey) // somebody wrote a form of their own
 	}
@@ -164,7 +164,7 @@ func (c *call) makeKey(form *consoleview.KeyForm) (*flow.Key, string, error) {
 // makeTakenKey is for an ID that is not free any more. It is the other half of a
 // double click, or is another workspace's, of which nothing may be learned: then
 // the key gets an ID of its own.
-func (c *call) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
+func (c *keyCall) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
 	if err := c.unmade(k.ID); err != nil {
 		return k, "", err
 	}
@@ -174,7 +174,7 @@ func (c *call) makeTakenKey(k *flow.Key) (*flow.Key, string, error) {
 }
 
 // unmade is errKeyMade for a key that the workspace has.
-func (c *call) unmade(id string) error {
+func (c *keyCall) unmade(id string) error {
 	_, err := c.s.Store.FindKey(c.Ctx(), c.WorkspaceID(), id)
 	switch {
 	case err == nil:

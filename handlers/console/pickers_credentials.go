@@ -9,13 +9,13 @@ import (
 	editorview "sluice/views/editor"
 )
 
-func (c *call) credentialForm() editorview.CredentialForm {
+func (c *credentialCall) credentialForm() editorview.CredentialForm {
 	none := []components.Option{{Value: "", Label: "Anything: a plain secret"}}
 	return editorview.CredentialForm{FlowID: c.Param("flow"), Name: c.FormValue("name"), Provider: c.FormValue("provider"), Hosts: c.FormValue("hosts"), AnyHost: c.FormValue("any_host") != "", Providers: append(none, c.s.Models.Providers()...), Errors: components.Errors{}}
 }
 
 // newCredential is GET the form of the dialog.
-func (c *call) newCredential() error {
+func (c *credentialCall) newCredential() error {
 	if _, err := c.FindFlow(); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (c *call) newCredential() error {
 
 // addCredential is POST the form of the dialog. A name that is taken is
 // refused: what uses it would be paid for by somebody else all at once.
-func (c *call) addCredential() error {
+func (c *credentialCall) addCredential() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *Server) starters(first bool) []consoleview.Starter {
 			continue
 		}
 		list = append(list, consoleview.Starter{
-			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: consoleview.GraphOf(st.Document, s.Kinds),
+			ID: st.ID, Icon: st.Icon, Name: st.Document.Name, Text: st.Document.Description, Needs: st.Needs, Graph: graphOf(st.Document, s.Kinds),
 		})
 	}
 	return list

@@ -145,7 +145,7 @@ func (c *call) quotas() (list []consoleview.UsageQuota, err error) {
 		return nil, err
 	}
 	for _, k := range flow.QuotaKinds {
-		list = append(list, consoleview.UsageQuota{Kind: k, Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
+		list = append(list, consoleview.UsageQuota{Kind: string(k), Used: w.Used.Get(k), Limit: w.Limit.Get(k)})
 	}
 	return list, nil
 }

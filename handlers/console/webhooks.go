@@ -17,11 +17,11 @@ import (
 
 func (s *Server) webhookRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, (*call).showWebhooks},
-		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, (*call).showSecret},
-		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, (*call).rotateSecret},
-		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, (*call).endSecret},
-		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, (*call).testWebhook},
+		{http.MethodGet, "/flows/:flow/webhooks", web.Viewer, onWebhook((*webhookCall).showWebhooks)},
+		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, onWebhook((*webhookCall).showSecret)},
+		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, onWebhook((*webhookCall).rotateSecret)},
+		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, onWebhook((*webhookCall).endSecret)},
+		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, onWebhook((*webhookCall).testWebhook)},
 	}
 }
 
@@ -36,12 +36,12 @@ func readOverlap(text string) (time.Duration, bool) {
 }
 
 // showWebhooks is GET /flows/{id}/webhooks.
-func (c *call) showWebhooks() error {
+func (c *webhookCall) showWebhooks() error {
 	return c.webhooksPage(http.StatusOK, func(*consoleview.WebhooksPage) {})
 }
 
 // webhooksPage shows the page with what an answer adds to it.
-func (c *call) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
+func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPage)) error {
 	f, err := c.FindFlow()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (c *call) webhooksPage(status int, add func(*consoleview.WebhooksPage)) err
 
 // verifySnippets are programs that check a signature, in every language that
 // receives requests.
-func (c *call) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
+func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
 	d, _ := flow.ParseDocument(f.Draft)
 	if d == nil {
 		return nil, nil
@@ -105,7 +105,7 @@ func untils(secrets []flow.SigningSecret) (list []time.Time) {
 
 // signer returns the webhook node whose secret a form is about, or nil for the
 // flow.
-func (c *call) signer() (*flow.Flow, *sendingNode, error) {
+func (c *webhookCall) signer() (*flow.Flow, *sendingNode, error) {
 	if err := c.ParseForm(); err != nil {
 		return nil, nil, err
 	}
@@ -150,7 +150,7 @@ func (n *sendingNode) target(f *flow.Flow) string {
 
 // showSecret is POST secret: the page with the secret on it. That somebody saw
 // it is written down first.
-func (c *call) showSecret() error {
+func (c *webhookCall) showSecret() error {
 	f, n, err := c.signer()
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (c *call) showSecret() error {
 
 // rotateSecret is POST rotate: a new secret, beside which the old one signs for
 // a while.
-func (c *call) rotateSecret() error {
+func (c *webhookCall) rotateSecret() error {
 	f, n, err := c.signer()
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (c *call) rotateSecret() error {
 }
 
 // endSecret is POST end: replaced secrets stop signing at once.
-func (c *call) endSecret() error {
+func (c *webhookCall) endSecret() error {
 	f, n, err := c.signer()
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ type sendingNode struct {
 
 // webhookNodes are those of the draft, and those of the live version that the
 // draft has otherwise or not at all.
-func (c *call) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
+func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
 	draft, _ := flow.ParseDocument(f.Draft)
 	list = c.sendingNodes(draft, "draft")
 	if f.LiveHash == "" {
@@ -257,7 +257,7 @@ func (c *call) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
 	return list, nil
 }
 
-func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) {
+func (c *webhookCall) sendingNodes(d *flow.Document, from string) (list []sendingNode) {
 	if d == nil {
 		return nil
 	}
@@ -278,12 +278,12 @@ func (c *call) sendingNodes(d *flow.Document, from string) (list []sendingNode) 
 	return list
 }
 
-func (c *call) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
+func (c *webhookCall) webhookOwner(f *flow.Flow, n *sendingNode) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: c.WorkspaceID(), FlowID: f.ID, Node: n.ID, Host: n.host}
 }
 
 // webhookView shows a node without its secret, which may not exist yet.
-func (c *call) webhookView(f *flow.Flow, n *sendingNode) (v consoleview.WebhookNode, err error) {
+func (c *webhookCall) webhookView(f *flow.Flow, n *sendingNode) (v consoleview.WebhookNode, err error) {
 	v = n.view()
 	if flow.IsSecretRef(n.Config["secret"]) {
 		return v, nil
@@ -329,7 +329,7 @@ func (n *sendingNode) testMessage(now time.Time) []byte {
 
 // testWebhook is POST test: a real, signed message that says it is a test. What
 // would come by an edge in a run is left out.
-func (c *call) testWebhook() error {
+func (c *webhookCall) testWebhook() error {
 	if err := c.ParseForm(); err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (c *call) testWebhook() error {
 	return flow.Errorf(flow.CodeInputInvalid, "This webhook no longer exists. Load the page again.")
 }
 
-func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
+func (c *webhookCall) sendTest(f *flow.Flow, n *sendingNode) error {
 	typed := strings.TrimSpace(c.FormValue("url"))
 	to := typed
 	if typed == flow.ShownURL(n.url) {
@@ -383,7 +383,7 @@ func (c *call) sendTest(f *flow.Flow, n *sendingNode) error {
 
 // receiverTrouble says why nothing can be sent to an address, as the node would
 // if the address were typed in it; nothing when a test can go there.
-func (c *call) receiverTrouble(n *flow.Node, to string) string {
+func (c *webhookCall) receiverTrouble(n *flow.Node, to string) string {
 	if to == "" || strings.Contains(flow.WithSampleSecrets(to), "{{") { // no run that could fill it in
 		return "Write it like https://example.com/hooks."
 	}

@@ -66,7 +66,7 @@ func (v *visit) showResult() error {
 func (t *ticketed) result() formsview.FormRun {
 	r := formsview.FormRun{
 		Title: t.title(), Path: t.runPath(t.Param("ticket")), Again: t.path() + "?again=" + t.Param("ticket"), URL: t.s.PublicURL + t.runPath(t.Param("ticket")),
-		State: t.run.State, Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: t.run.ID,
+		State: string(t.run.State), Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: t.run.ID,
 		Erased: t.run.Erased != "",
 	}
 	if t.run.State == flow.RunFailed {

@@ -160,7 +160,7 @@ func listOf(text string) any {
 // InputField is the field of one input, with what was typed into it, or else
 // the value of the run before, or else the default.
 func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.RunField {
-	f := components.RunField{Type: in.Type, Field: components.Field{
+	f := components.RunField{Type: string(in.Type), Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
 		Mono: in.Type == flow.TypeJSON || in.Type == flow.TypeList, Attrs: map[string]any{},
 	}}

@@ -5,8 +5,8 @@ package account
 import (
 	"time"
 
-	"sluice/flow"
 	"sluice/views/components"
+	"sluice/views/layout"
 )
 
 // MemberRow is one person of a workspace.
@@ -34,7 +34,7 @@ type MemberKey struct {
 // heirs returns the other members who may have keys.
 func (m MembersPage) heirs(of MemberRow) (list []components.Option) {
 	for _, one := range m.Members {
-		if one.UserID != of.UserID && flow.MemberRole(one.Role).AtLeast(flow.MemberEditor) {
+		if one.UserID != of.UserID && layout.Role(one.Role).AtLeast(layout.RoleEditor) {
 			list = append(list, components.Option{Value: one.UserID, Label: one.Name})
 		}
 	}
@@ -81,7 +81,9 @@ type MembersPage struct {
 	Ask string
 	// Error is about what was just tried with a member.
 	Error string
-	Now   time.Time
+	// InviteLife and ResetLife are how long a link works.
+	InviteLife, ResetLife time.Duration
+	Now                   time.Time
 }
 
 var roleOptions = []components.Option{{Value: "viewer", Label: "Viewer"}, {Value: "editor", Label: "Editor"}, {Value: "owner", Label: "Owner"}}

@@ -3,36 +3,37 @@ package account
 import (
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func peopleSamples(theme layout.Theme) map[string]templ.Component {
 	as := func(role string) layout.Page { return settingsPage(theme, role) }
 	out := func(title string) layout.Page { return layout.Page{Title: title, Theme: theme} }
 	unsafe := layout.Page{Title: "Sign up", Theme: theme, Unsafe: true}
-	mine := MembersPage{Members: sampleMembers(), Now: viewtest.Noon}
-	invited := MembersPage{
+	mine := MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour, Members: sampleMembers(), Now: viewtest.Noon}
+	invited := MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour,
 		Members: sampleMembers(), Now: viewtest.Noon, Invites: []InviteRow{{"inv_1", "kim@example.com", "viewer", "Ada Kowalski", viewtest.Noon.Add(6 * 24 * time.Hour)}, {"inv_2", "max@example.com", "editor", "", viewtest.Noon.Add(time.Hour)}},
 		Link: &Link{For: "kim@example.com", URL: "https://flows.example.com/invite?token=ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
 	}
-	refused := MembersPage{Members: sampleMembers()[:1], Now: viewtest.Noon, Error: "A workspace needs an owner, and Ada Kowalski is the only one. Make somebody else an owner first.", Form: InviteMember{Email: "kim", Role: "owner", Errors: components.Errors{"email": "This is not an e-mail address."}}}
-	reset := MembersPage{Members: sampleMembers(), Now: viewtest.Noon, Link: &Link{For: "lin@example.com", Password: true, URL: "https://flows.example.com/password/reset?token=ABCDEFGHIJKLMNOPQRSTUVWXYZ"}}
+	refused := MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour, Members: sampleMembers()[:1], Now: viewtest.Noon, Error: "A workspace needs an owner, and Ada Kowalski is the only one. Make somebody else an owner first.", Form: InviteMember{Email: "kim", Role: "owner", Errors: components.Errors{"email": "This is not an e-mail address."}}}
+	reset := MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour, Members: sampleMembers(), Now: viewtest.Noon, Link: &Link{For: "lin@example.com", Password: true, URL: "https://flows.example.com/password/reset?token=ABCDEFGHIJKLMNOPQRSTUVWXYZ"}}
 	return map[string]templ.Component{
 		"members":           Members(as("owner"), mine),
 		"members-invited":   Members(as("owner"), invited),
 		"members-refused":   Members(as("owner"), refused),
 		"members-reset":     Members(as("owner"), reset),
-		"members-ask":       Members(as("owner"), MembersPage{Members: sampleMembers(), Now: viewtest.Noon, Ask: "user_2"}),
+		"members-ask":       Members(as("owner"), MembersPage{InviteLife: 7 * 24 * time.Hour, ResetLife: time.Hour, Members: sampleMembers(), Now: viewtest.Noon, Ask: "user_2"}),
 		"members-viewer":    Members(as("viewer"), mine),
 		"sessions":          Sessions(as("editor"), SessionsPage{Rows: sampleSessions(), Idle: 7 * 24 * time.Hour, Max: 30 * 24 * time.Hour, Now: viewtest.Noon}),
 		"workspace-new":     NewWorkspace(as("owner"), WorkspaceForm{Errors: components.Errors{"name": "Give the workspace a name."}}),
 		"workspace-none":    NoWorkspace(out("No workspace"), "kim@example.com", true),
 		"setup-waits":       SetUpWaits(out("Set-up required")),
 		"setup-done":        SetUpDone(out("Set up")),
-		"link-over":         LinkOver(out("Link")),
+		"link-over":         LinkOver(out("Link"), 7*24*time.Hour, time.Hour),
 		"sign-up":           SignUp(unsafe, SignUpForm{Name: "Kim", Errors: components.Errors{"email": "There is already a person with this e-mail address."}}),
 		"sign-in-open":      SignIn(out("Sign in"), SignInForm{SignUp: true}),
 		"invite-account":    AcceptInvite(out("Join"), InviteForm{Token: "in_1", Workspace: "Acme support", Role: "editor", InvitedBy: "Ada Kowalski", Email: "lin@example.com", Account: true, SignedIn: true}),

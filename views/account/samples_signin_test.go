@@ -1,10 +1,11 @@
 package account
 
 import (
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func signInSamples(theme layout.Theme) map[string]templ.Component {

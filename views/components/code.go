@@ -5,8 +5,9 @@ import (
 	"html"
 	"io"
 
-	"github.com/a-h/templ"
 	"sluice/snippets"
+
+	"github.com/a-h/templ"
 )
 
 // Highlighted is code in colours. Nothing stands between the pieces that is not

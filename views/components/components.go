@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/a-h/templ"
 	"sluice/static"
+
+	"github.com/a-h/templ"
 )
 
 // ButtonLook is how loud a button is; a screen has one primary.
@@ -169,6 +170,12 @@ var stateSigns = map[string]StateSign{
 	"canceled":  {"ban", ToneNone},
 }
 
+// Ended reports whether a run in this state is over.
+func Ended(state string) bool {
+	return state == "succeeded" || state == "failed" || state == "canceled"
+}
+
+// SignOf returns how a state looks; an unknown one gets a plain circle.
 func SignOf(state string) StateSign {
 	if s, ok := stateSigns[state]; ok {
 		return s

@@ -2,13 +2,13 @@ package components
 
 import (
 	"github.com/a-h/templ"
-	"sluice/flow"
 )
 
 // RunField is one input of the flow.
 type RunField struct {
 	Field
-	Type flow.Type
+	// Type is the type of the value: text, number, boolean, json, list, file ...
+	Type string
 	// Example is what the flow's author gave as one, as text.
 	Example string
 	// Last is the file of the run before, kept unless another is chosen.

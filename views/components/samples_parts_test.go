@@ -7,10 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func partsSamples(theme layout.Theme) map[string]templ.Component {

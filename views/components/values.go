@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"sluice/flow"
 )
 
 // ValueView is one value that went into a node or came out of it.
@@ -64,7 +62,7 @@ func shapeOf(v any) valueShape {
 		}
 		return shapeText
 	case map[string]any:
-		if _, ok := flow.FileID(v); ok {
+		if _, ok := fileID(v); ok {
 			return shapeFile
 		}
 		if len(v) == 0 {
@@ -84,7 +82,7 @@ func shapeOfList(list []any) valueShape {
 	rows, numbers := 0, 0
 	for _, item := range list {
 		if m, ok := item.(map[string]any); ok && len(m) > 0 && len(m) <= shownColumns {
-			if _, isFile := flow.FileID(m); !isFile {
+			if _, isFile := fileID(m); !isFile {
 				rows++
 			}
 		}
@@ -113,7 +111,7 @@ func (v ValueView) measure() string {
 	case []any:
 		return Quantity(len(value), "item")
 	case map[string]any:
-		if _, ok := flow.FileID(value); ok {
+		if _, ok := fileID(value); ok {
 			return "file"
 		}
 		return Quantity(len(value), "field")
@@ -125,23 +123,23 @@ func (v ValueView) measure() string {
 
 // copied is the text that the copy button gives; none where it would be long.
 func (v ValueView) Copied() string {
-	if text := plainText(v.Value); len(text) <= copiedBytes {
+	if text := displayed(v.Value); len(text) <= copiedBytes {
 		return text
 	}
 	return ""
 }
 
-// plainText is a text as it is and everything else as JSON.
-func plainText(v any) string {
-	if s, ok := v.(string); ok {
-		return s
+// displayed returns a text as it is and everything else as JSON.
+func displayed(v any) string {
+	if v == nil {
+		return "null"
 	}
-	return string(flow.EncodeJSON(v))
+	return plainText(v)
 }
 
 // below is the same view of a part of the value.
 func (v ValueView) below(key string, value any) ValueView {
-	return ValueView{Value: value, More: v.More, At: v.At + flow.Pointer(key), All: v.All && v.More == "", Files: v.Files}
+	return ValueView{Value: value, More: v.More, At: v.At + pointer(key), All: v.All && v.More == "", Files: v.Files}
 }
 
 // file is the value as a file.
@@ -167,7 +165,7 @@ func (v ValueView) text() (shown string, more bool) {
 	if v.All {
 		most = allRunes
 	}
-	return ClipText(flow.Text(v.Value), most)
+	return ClipText(plainText(v.Value), most)
 }
 
 func ClipText(s string, most int) (shown string, more bool) {
@@ -219,7 +217,7 @@ func (v ValueView) branches() bool {
 }
 
 // lazy tells whether the parts come only when they are asked for.
-func (v ValueView) lazy() bool { return v.More != "" && len(flow.EncodeJSON(v.Value)) > lazyBytes }
+func (v ValueView) lazy() bool { return v.More != "" && len(encodeJSON(v.Value)) > lazyBytes }
 
 // open tells whether a branch is unfolded from the start.
 func (v ValueView) open() bool {
@@ -269,10 +267,10 @@ func cell(row map[string]any, name string) string {
 	if !ok {
 		return ""
 	}
-	if f, isNumber := flow.Float(v); isNumber {
+	if f, isNumber := number(v); isNumber {
 		return brief(f)
 	}
-	shown, more := ClipText(plainText(v), 200)
+	shown, more := ClipText(displayed(v), 200)
 	if more {
 		shown += "…"
 	}
@@ -286,7 +284,7 @@ func (v ValueView) vector() string {
 	list, _ := v.Value.([]any)
 	var b strings.Builder
 	for _, item := range list[:min(len(list), vectorNumbers)] {
-		f, _ := flow.Float(item)
+		f, _ := number(item)
 		b.WriteString(brief(f) + ", ")
 	}
 	return "[" + b.String() + "…]"
@@ -311,15 +309,15 @@ type FileView struct {
 // FileOf reads a file value.
 func FileOf(v any) FileView {
 	m, _ := v.(map[string]any)
-	id, _ := flow.FileID(v)
-	size, _ := flow.Float(m["size"])
-	return FileView{ID: id, Name: cmp.Or(flow.Text(m["name"]), id), MIME: flow.Text(m["mime"]), Size: int64(size)}
+	id, _ := fileID(v)
+	size, _ := number(m["size"])
+	return FileView{ID: id, Name: cmp.Or(plainText(m["name"]), id), MIME: plainText(m["mime"]), Size: int64(size)}
 }
 
 func (f FileView) Href() string { return cmp.Or(f.at, "/files/"+url.PathEscape(f.ID)) }
 
 // about says what the file is.
-func (f FileView) About() string { return cmp.Or(f.MIME, "unknown type") + ", " + flow.Size(f.Size) }
+func (f FileView) About() string { return cmp.Or(f.MIME, "unknown type") + ", " + Size(f.Size) }
 
 // family is the first half of the media type; what a browser may not show of it
 // is none.

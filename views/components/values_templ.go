@@ -280,7 +280,7 @@ func scalar(v any) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(plainText(v))
+		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(displayed(v))
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `components/values.templ`, Line: 50, Col: 81}
 		}

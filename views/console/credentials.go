@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // CredentialsPage lists what flows reach providers with. No secret is in it.

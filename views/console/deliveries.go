@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // DeliveriesPage is the log of webhooks with what narrows it.

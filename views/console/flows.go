@@ -8,8 +8,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // FlowsPage is the list of flows with what narrows it.

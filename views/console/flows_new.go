@@ -1,9 +1,6 @@
 package console
 
 import (
-	"strings"
-
-	"sluice/flow"
 	"sluice/views/components"
 )
 
@@ -82,32 +79,4 @@ type TagsForm struct {
 	// Known are the tags of the workspace.
 	Known  []string
 	Errors components.Errors
-}
-
-// GraphOf is the picture of a document. Nodes without a place stand in a row.
-func GraphOf(d *flow.Document, kinds *flow.Registry) components.Graph {
-	g, index := components.Graph{}, map[string]int{}
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		at := flow.Position{X: float64(i) * (components.GraphNodeWidth + 68)}
-		if n.Position != nil {
-			at = *n.Position
-		}
-		group := "canvas"
-		if k := kinds.Find(n.Kind); k != nil {
-			group = components.GroupWord(k.Group)
-		}
-		index[n.ID] = i
-		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group})
-	}
-	for _, e := range d.Edges {
-		a, _, _ := strings.Cut(e.From, ".")
-		b, _, _ := strings.Cut(e.To, ".")
-		from, okFrom := index[a]
-		to, okTo := index[b]
-		if okFrom && okTo {
-			g.Edges = append(g.Edges, [2]int{from, to})
-		}
-	}
-	return g
 }

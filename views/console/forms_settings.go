@@ -3,8 +3,9 @@ package console
 import (
 	"html"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // FormSettings is what members decide about the form of a flow.

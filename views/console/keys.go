@@ -5,15 +5,51 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
+
+// The states of a key.
+const (
+	KeyActive  = "active"
+	KeyExpired = "expired"
+	KeyRevoked = "revoked"
+)
+
+// KeyFacts is what is known of a key at a moment. Its secret is not.
+type KeyFacts struct {
+	ID, Name, Prefix string
+	Scopes           []string
+	// Limits are phrases: "600 requests a minute".
+	Limits []string
+	// State is one of the states of a key; EndsSoon tells that an active key is
+	// about to expire.
+	State    string
+	EndsSoon bool
+	// Overlaps tells that the secret before the last rotation still works.
+	Overlaps bool
+	Previous PreviousKey
+
+	CreatedAt, ExpiresAt, RevokedAt, LastUsedAt time.Time
+	LastUsedIP                                  string
+	Uses                                        int64
+	// RenewedExpiry is when the key expires if it is rotated now; zero is never.
+	RenewedExpiry time.Time
+}
+
+// PreviousKey is the secret that a key had before it was rotated.
+type PreviousKey struct {
+	Prefix        string
+	Until, UsedAt time.Time
+	UsedIP        string
+	Uses          int64
+}
 
 // KeyRow is one key, with the names of what it points to. Its text is nowhere.
 type KeyRow struct {
-	flow.Key
-	// FlowNames are those of Key.Flows; none means all flows.
+	KeyFacts
+	// FlowNames are the flows that it may call; none means all flows.
 	FlowNames []string
 	// MadeBy is a person or the command line; Former tells that the person is no
 	// longer a member.
@@ -75,7 +111,7 @@ type KeyForm struct {
 	// not make two keys.
 	ID     string
 	Name   string
-	Scopes []flow.Scope
+	Scopes []string
 	// Only limits the key to Flows, out of Choices.
 	Only    bool
 	Flows   []string
@@ -84,7 +120,7 @@ type KeyForm struct {
 	Expiry, Date                            string
 	RPM, Concurrency, RunsPerDay, USDPerDay string
 	// Existing is the key that the form changes; nil for a new one.
-	Existing *flow.Key
+	Existing *KeyFacts
 	// Within begins the names of the fields where a page has other forms.
 	Within string
 	Now    time.Time
@@ -107,13 +143,13 @@ func (k KeyRow) dialog(what string) string { return what + "-" + k.ID }
 
 // tag says where the key stands, and how urgent that is.
 func (k KeyRow) tag() (components.Tone, string) {
-	switch k.State(k.Now) {
-	case flow.KeyRevoked:
+	switch k.State {
+	case KeyRevoked:
 		return components.ToneNone, "revoked"
-	case flow.KeyExpired:
+	case KeyExpired:
 		return components.ToneBad, "expired"
 	}
-	if k.EndsSoon(k.Now) {
+	if k.EndsSoon {
 		return components.ToneWait, "expires " + In(k.ExpiresAt, k.Now)
 	}
 	return components.ToneOK, "active"
@@ -123,14 +159,10 @@ func (k KeyRow) tone() components.Tone { tone, _ := k.tag(); return tone }
 func (k KeyRow) state() string         { _, word := k.tag(); return word }
 
 // usable tells that programs can call with it.
-func (k KeyRow) usable() bool { return k.State(k.Now) == flow.KeyActive }
+func (k KeyRow) usable() bool { return k.State == KeyActive }
 
 func (k KeyRow) scopes() string {
-	list := make([]string, len(k.Scopes))
-	for i, s := range k.Scopes {
-		list[i] = string(s)
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(k.Scopes, ", ")
 }
 
 // reach names the flows in a few words.
@@ -164,7 +196,7 @@ func (k KeyRow) maker() string {
 
 // terms are the limits and the expiry in one line.
 func (k KeyRow) terms(reach string) string {
-	list := append([]string{k.scopes(), reach}, k.Limits()...)
+	list := append([]string{k.scopes(), reach}, k.Limits...)
 	if !k.ExpiresAt.IsZero() && k.usable() {
 		list = append(list, "expires "+day(k.ExpiresAt))
 	}

@@ -328,18 +328,18 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if k.EndsSoon(k.Now) || k.Overlaps(k.Now) {
+		if k.EndsSoon || k.Overlaps {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<span class=\"marks\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if k.EndsSoon(k.Now) {
+			if k.EndsSoon {
 				templ_7745c5c3_Err = components.Tag(k.tone(), k.state()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			if k.Overlaps(k.Now) {
+			if k.Overlaps {
 				templ_7745c5c3_Err = components.Tag(components.ToneNone, "old one works "+until(k.Previous.Until, k.Now)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -380,7 +380,7 @@ func flowKey(f FlowKeysPanel, k KeyRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if k.Overlaps(k.Now) {
+		if k.Overlaps {
 			templ_7745c5c3_Err = previousText(k, f.to("/"+k.ID+"/end"), f.MayEdit, f.swaps("/"+k.ID+"/end")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

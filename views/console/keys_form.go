@@ -6,18 +6,16 @@ import (
 	"strconv"
 	"time"
 
-	"sluice/flow"
 	"sluice/views/components"
 )
 
 // scopeWords explain the scopes to whoever gives them away.
 var scopeWords = []struct {
-	scope       flow.Scope
-	title, text string
+	scope, title, text string
 }{
-	{flow.ScopeRun, "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
-	{flow.ScopeRead, "Read", "Read every run of its flows, whoever started it, and what the flows ask for."},
-	{flow.ScopeManage, "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
+	{"run", "Run", "Start, cancel and rerun runs, upload files, and read the runs that it started."},
+	{"read", "Read", "Read every run of its flows, whoever started it, and what the flows ask for."},
+	{"manage", "Manage", "Erase runs and files, send webhooks again, run drafts and older versions."},
 }
 
 // Choices of an expiry besides a number of days.
@@ -89,7 +87,7 @@ func (f KeyForm) dateField() components.Field {
 // name is the name of a field of this form.
 func (f KeyForm) name(field string) string { return f.Within + "key-" + field }
 
-func (f KeyForm) has(s flow.Scope) bool { return slices.Contains(f.Scopes, s) }
+func (f KeyForm) has(s string) bool     { return slices.Contains(f.Scopes, s) }
 func (f KeyForm) chosen(id string) bool { return slices.Contains(f.Flows, id) }
 func (f KeyForm) failed(name string) string {
 	if f.Errors[name] != "" {

@@ -62,7 +62,7 @@ func keyFields(f KeyForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, s := range scopeWords {
-				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name("scope-" + string(s.scope)), Name: "scope", Value: string(s.scope), Label: s.title, Help: s.text, Checked: f.has(s.scope)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Checkbox(components.Field{ID: f.name("scope-" + s.scope), Name: "scope", Value: s.scope, Label: s.title, Help: s.text, Checked: f.has(s.scope)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -427,7 +427,7 @@ func onceKey(m MadeKey, reach string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Rolled && m.Key.Overlaps(m.Key.Now) {
+		if m.Rolled && m.Key.Overlaps {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<p class=\"about\">The old key, <code>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -4,8 +4,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // ModelShelf is one of the places where models are.

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // RunPage is one run: what it was, how it went, and what to do next.

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // RunsPage is the list of runs with what narrows it.

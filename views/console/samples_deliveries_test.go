@@ -3,11 +3,12 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/snippets"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func deliveriesSamples(theme layout.Theme) map[string]templ.Component {

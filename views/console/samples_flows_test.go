@@ -3,10 +3,11 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func flowsSamples(theme layout.Theme) map[string]templ.Component {
@@ -53,7 +54,7 @@ func flowListSamples(theme layout.Theme) map[string]templ.Component {
 	return map[string]templ.Component{
 		"flows":         Flows(in, many),
 		"flows-table":   Flows(in, table),
-		"flows-toasts":  Flows(told, many),
+		"flows-toasts":  Flows(told, FlowsPage{Flows: sampleFlows()[:1], Now: viewtest.Noon, MayEdit: true}),
 		"flows-none":    Flows(in, none),
 		"flows-empty":   Flows(in, nothing),
 		"flow-list":     FlowList(table),

@@ -1,9 +1,10 @@
 package console
 
 import (
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
+
+	"github.com/a-h/templ"
 )
 
 func formSettingsSamples(theme layout.Theme) map[string]templ.Component {

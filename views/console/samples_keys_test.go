@@ -3,22 +3,22 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func keysSamples(theme layout.Theme) map[string]templ.Component {
 	in, rows := viewtest.Page("Keys", layout.SectionKeys, theme), sampleKeys()
 	choices := []KeyFlow{{"flow_2", "Answer from the handbook"}, {"flow_1", "Route a support ticket"}}
-	fresh := KeyForm{ID: "key_9", Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead}, Choices: choices, Now: viewtest.Noon, Errors: components.Errors{}}
+	fresh := KeyForm{ID: "key_9", Scopes: []string{"run", "read"}, Choices: choices, Now: viewtest.Noon, Errors: components.Errors{}}
 	wrong := KeyForm{
 		ID: "key_9", Name: "Shop", Only: true, Choices: choices, Expiry: ExpiryDate, Date: "2020-01-01", RPM: "many", Now: viewtest.Noon,
 		Errors: components.Errors{"scopes": "Choose at least one.", "flows": "Choose at least one, or let it call all.", "date": "This day is past. Choose a later one.", "rpm": "A whole number from 1 on. Leave it empty for no limit."},
 	}
-	existing := KeyForm{Name: "production", Only: true, Flows: []string{"flow_1"}, Choices: choices, Expiry: ExpiryKeep, RPM: "600", Existing: &rows[0].Key, Now: viewtest.Noon}
+	existing := KeyForm{Name: "production", Only: true, Flows: []string{"flow_1"}, Choices: choices, Expiry: ExpiryKeep, RPM: "600", Existing: &rows[0].KeyFacts, Now: viewtest.Noon}
 	made := &MadeKey{Text: "slu_8Zk1QmT4vB2nC6xY9aE3fH7jL0pR5sU1wR0aXyP7cD2", WebhookSecret: "whsec_c2VjcmV0", Key: rows[0], Done: "/keys"}
 	rolled := &MadeKey{Text: made.Text, WebhookSecret: made.WebhookSecret, Key: rows[1], Rolled: true}
 	mine := KeyForm{ID: "key_9", Name: "Route a support ticket", Scopes: fresh.Scopes, Within: "flow-", Now: viewtest.Noon}
@@ -48,27 +48,32 @@ func keysSamples(theme layout.Theme) map[string]templ.Component {
 // sampleKeys are a key that lasts, one that was rolled, one that ends soon, and
 // two that have ended.
 func sampleKeys() []KeyRow {
-	both := []flow.Scope{flow.ScopeRun, flow.ScopeRead}
+	both := []string{"run", "read"}
 	made := viewtest.Noon.Add(-20 * 24 * time.Hour)
 	key := func(id, name, prefix string, change func(*KeyRow)) KeyRow {
-		k := KeyRow{Key: flow.Key{ID: id, Name: name, Prefix: prefix, Scopes: both, CreatedAt: made}, MadeBy: "Ada Kowalski", Now: viewtest.Noon}
+		k := KeyRow{KeyFacts: KeyFacts{ID: id, Name: name, Prefix: prefix, Scopes: both, State: KeyActive, CreatedAt: made}, MadeBy: "Ada Kowalski", Now: viewtest.Noon}
 		change(&k)
+		if !k.ExpiresAt.IsZero() {
+			k.RenewedExpiry = viewtest.Noon.Add(k.ExpiresAt.Sub(made))
+		}
 		return k
 	}
 	return []KeyRow{
 		key("key_1", "production", "slu_8Zk1Qm", func(k *KeyRow) {
-			k.Flows, k.FlowNames = []string{"flow_1"}, []string{"Route a support ticket"}
-			k.RPM, k.ExpiresAt, k.LastUsedAt, k.LastUsedIP, k.Uses = 600, viewtest.Noon.Add(365*24*time.Hour), viewtest.Noon.Add(-4*time.Minute), "203.0.113.7", 12_318
+			k.FlowNames = []string{"Route a support ticket"}
+			k.Limits, k.ExpiresAt, k.LastUsedAt, k.LastUsedIP, k.Uses = []string{"600 requests a minute"}, viewtest.Noon.Add(365*24*time.Hour), viewtest.Noon.Add(-4*time.Minute), "203.0.113.7", 12_318
 		}),
 		key("key_2", "staging", "slu_2bQ9Qe", func(k *KeyRow) {
-			k.RolledAt, k.LastUsedAt, k.LastUsedIP, k.Uses = viewtest.Noon.Add(-time.Hour), viewtest.Noon.Add(-2*time.Minute), "203.0.113.8", 318
-			k.Previous = flow.KeyText{Prefix: "slu_Ykg9p3", Until: viewtest.Noon.Add(23 * time.Hour), UsedAt: viewtest.Noon.Add(-2 * time.Minute), UsedIP: "203.0.113.8", Uses: 7}
+			k.Overlaps, k.LastUsedAt, k.LastUsedIP, k.Uses = true, viewtest.Noon.Add(-2*time.Minute), "203.0.113.8", 318
+			k.Previous = PreviousKey{Prefix: "slu_Ykg9p3", Until: viewtest.Noon.Add(23 * time.Hour), UsedAt: viewtest.Noon.Add(-2 * time.Minute), UsedIP: "203.0.113.8", Uses: 7}
 		}),
 		key("key_3", "nightly import", "slu_Mz02sn", func(k *KeyRow) {
-			k.Scopes, k.ExpiresAt, k.LastUsedAt, k.LastUsedIP, k.Uses = both[:1], viewtest.Noon.Add(5*24*time.Hour), viewtest.Noon.Add(-9*time.Hour), "2001:db8::7", 41
-			k.Flows, k.FlowNames, k.MadeBy = []string{"flow_1", "flow_2"}, []string{"Answer from the handbook", "Route a support ticket"}, "the command line"
+			k.EndsSoon, k.Scopes, k.ExpiresAt, k.LastUsedAt, k.LastUsedIP, k.Uses = true, both[:1], viewtest.Noon.Add(5*24*time.Hour), viewtest.Noon.Add(-9*time.Hour), "2001:db8::7", 41
+			k.FlowNames, k.MadeBy = []string{"Answer from the handbook", "Route a support ticket"}, "the command line"
 		}),
-		key("key_4", "old script", "slu_Ieetpl", func(k *KeyRow) { k.RevokedAt, k.MadeBy, k.Former = viewtest.Noon.Add(-time.Hour), "Lin Ma", true }),
-		key("key_5", "trial", "slu_N0fFB7", func(k *KeyRow) { k.ExpiresAt = viewtest.Noon.Add(-time.Hour) }),
+		key("key_4", "old script", "slu_Ieetpl", func(k *KeyRow) {
+			k.State, k.RevokedAt, k.MadeBy, k.Former = KeyRevoked, viewtest.Noon.Add(-time.Hour), "Lin Ma", true
+		}),
+		key("key_5", "trial", "slu_N0fFB7", func(k *KeyRow) { k.State, k.ExpiresAt = KeyExpired, viewtest.Noon.Add(-time.Hour) }),
 	}
 }

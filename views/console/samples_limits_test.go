@@ -1,10 +1,11 @@
 package console
 
 import (
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func limitsSamples(theme layout.Theme) map[string]templ.Component {

@@ -3,11 +3,11 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func runSamples(theme layout.Theme) map[string]templ.Component {
@@ -37,7 +37,7 @@ func samplePicture() components.Picture {
 
 func sampleRunPage() RunPage {
 	at := viewtest.Noon.Add(-8*time.Second + 731_472*time.Microsecond)
-	failure := &RunError{Code: string(flow.CodeProviderAuth), Message: "The provider refused the key.", Advice: "Check the credential.", Node: "write", Label: "Write a reply to everybody", Reused: 1}
+	failure := &RunError{Code: "provider_auth", Message: "The provider refused the key.", Advice: "Check the credential.", Node: "write", Label: "Write a reply to everybody", Reused: 1}
 	return RunPage{
 		ID: "run_1", FlowID: "flow_1", FlowName: "Route a support ticket", State: "failed", Version: 3, Parent: "run_0", From: "Write a reply", Error: failure,
 		Facts:   []Fact{{Title: "Flow", Text: "v3", Href: "/flows/flow_1?version=3"}, {Title: "Started", At: at}, {Title: "Took", Text: "2.4 s"}},

@@ -3,10 +3,11 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func settingsSamples(theme layout.Theme) map[string]templ.Component {

@@ -3,11 +3,11 @@ package console
 import (
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func usageSamples(theme layout.Theme) map[string]templ.Component {
@@ -25,7 +25,7 @@ func usageSamples(theme layout.Theme) map[string]templ.Component {
 			{Name: "staging", Key: true, Used: 0, Allowed: 5_000_000}, {Name: "old", Key: true, Runs: true, Used: 500, Allowed: 500},
 		},
 	}
-	full.Quotas = []UsageQuota{{flow.QuotaBytes, 1 << 30, 1 << 30}, {flow.QuotaFlows, 34, 100}, {flow.QuotaRuns, 9214, 10_000}}
+	full.Quotas = []UsageQuota{{"bytes", 1 << 30, 1 << 30}, {"flows", 34, 100}, {"runs", 9214, 10_000}}
 	for _, d := range full.Days {
 		full.Total.Runs, full.Total.Succeeded, full.Total.Failed = full.Total.Runs+d.Runs, full.Total.Succeeded+d.Succeeded, full.Total.Failed+d.Failed
 		full.Total.InputTokens, full.Total.OutputTokens, full.Total.Micros = full.Total.InputTokens+d.InputTokens, full.Total.OutputTokens+d.OutputTokens, full.Total.Micros+d.Micros
@@ -33,7 +33,7 @@ func usageSamples(theme layout.Theme) map[string]templ.Component {
 	full.Total.Median, full.Total.P95 = 1100*time.Millisecond, 5*time.Second
 	model, wrong := full, UsagePage{Filter: UsageFilter{Range: "custom", From: "x", Until: "2026-01-01", Errors: components.Errors{"from": "Choose a day."}}}
 	model.Filter, model.Budgets, model.TopModels = UsageFilter{Range: "7", Model: "openai/gpt-x"}, nil, nil
-	model.Quotas = []UsageQuota{{flow.QuotaBytes, 734_003_200, 0}, {flow.QuotaFlows, 3, 0}, {flow.QuotaRuns, 12_345, 0}}
+	model.Quotas = []UsageQuota{{"bytes", 734_003_200, 0}, {"flows", 3, 0}, {"runs", 12_345, 0}}
 	model.Days = full.Days[23:]
 	return map[string]templ.Component{"usage": Usage(p, full), "usage-model": Usage(p, model), "usage-errors": Usage(p, wrong), "usage-empty": Usage(p, UsagePage{Filter: UsageFilter{Range: "30"}})}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // UsagePage is what was used in a range of days, beside the range before it.
@@ -64,8 +64,8 @@ type UsageBudget struct {
 
 // UsageQuota is one quota of the workspace and how much of it is used.
 type UsageQuota struct {
-	Kind        flow.QuotaKind
-	Used, Limit int64 // a Limit of 0 is unlimited
+	Kind        string // "bytes", "flows" or "runs"
+	Used, Limit int64  // a Limit of 0 is unlimited
 }
 
 var usageRanges = []components.Option{{Value: "7", Label: "7 days"}, {Value: "30", Label: "30 days"}, {Value: "90", Label: "90 days"}, {Value: "custom", Label: "From … until …"}}
@@ -294,17 +294,17 @@ func (b UsageBudget) share() components.Share {
 
 func (q UsageQuota) title() string {
 	switch q.Kind {
-	case flow.QuotaFlows:
+	case "flows":
 		return "Flows"
-	case flow.QuotaRuns:
+	case "runs":
 		return "Runs kept"
 	}
 	return "Files, runs and flows"
 }
 
 func (q UsageQuota) amount(n int64) string {
-	if q.Kind == flow.QuotaBytes {
-		return flow.Size(n)
+	if q.Kind == "bytes" {
+		return components.Size(n)
 	}
 	return components.Count(int(n))
 }
@@ -343,9 +343,9 @@ func (q UsageQuota) advice() string {
 	}
 	state, refused, remedy := "Almost full.", "", ""
 	switch q.Kind {
-	case flow.QuotaFlows:
+	case "flows":
 		refused, remedy = "New flows are refused.", "Archive flows that you no longer need"
-	case flow.QuotaRuns:
+	case "runs":
 		refused, remedy = "New runs are refused.", "Delete runs that you no longer need"
 	default:
 		refused, remedy = "Uploads, new runs and larger drafts are refused.", "Delete runs or files that you no longer need"

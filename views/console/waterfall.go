@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // Waterfall is the steps of a run over time.

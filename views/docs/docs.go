@@ -8,9 +8,10 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/docs"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // DocsPage is a page of the documentation, or what a search of it found.

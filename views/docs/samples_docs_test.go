@@ -1,11 +1,12 @@
 package docs
 
 import (
-	"github.com/a-h/templ"
 	"sluice/docs"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func docsSamples(theme layout.Theme) map[string]templ.Component {

@@ -5,8 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/docs"
+
+	"github.com/a-h/templ"
 )
 
 // Within a line and within a sample each space counts, so these are written by

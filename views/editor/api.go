@@ -4,9 +4,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // APIPane is what a program needs to call a flow, and how to try it.

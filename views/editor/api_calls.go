@@ -6,10 +6,11 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/snippets"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // APICalls are the last calls of a flow by programs.

@@ -3,9 +3,10 @@ package editor
 import (
 	"net/url"
 
-	"github.com/a-h/templ"
 	"sluice/snippets"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // APISnippets is code that calls the flow, in one language and manner.

@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/snippets"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // APITry is the form that performs a real request.

@@ -9,9 +9,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/views/components"
 	"sluice/views/layout"
+
+	"github.com/a-h/templ"
 )
 
 // BuilderPage is the page a flow is drawn on.

@@ -3,9 +3,10 @@ package editor
 import (
 	"net/url"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // ComparePage is two versions of a flow side by side.

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
+
+	"github.com/a-h/templ"
 )
 
 // attrs are what the control of a field has in common with all others. part

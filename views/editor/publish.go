@@ -5,9 +5,10 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // PublishState is what the button says about publishing the draft.

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // RunForm asks for the inputs of a run of the draft.

@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/snippets"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func apiSamples(theme layout.Theme) map[string]templ.Component {
@@ -51,8 +52,8 @@ func sampleAPI() APIPane {
 		State:    APIState{FlowID: id, Live: 3, Next: 4, URL: base + "/v1/flow/" + id + "/run", Base: base, Differs: "1 input added, 1 input removed", Breaks: true},
 		Snippets: APISnippets{FlowID: id, Language: snippets.Languages()[0], Manner: snippets.MannerWait, Languages: snippets.Languages(), Code: snippets.Highlight("curl", code), Live: 3, Differs: true, MayTry: true},
 		Try: APITry{FlowID: id, Live: 3, MayTry: true, Fields: []components.RunField{
-			{Type: flow.TypeText, Field: components.Field{ID: "try-ticket", Name: "in.ticket", Label: "ticket", Help: "What the customer wrote.", Value: "I was charged twice."}},
-			{Type: flow.TypeFile, Field: components.Field{ID: "try-invoice", Name: "in.invoice", Label: "invoice", Optional: true, Attrs: templ.Attributes{"accept": "image/*"}}},
+			{Type: "text", Field: components.Field{ID: "try-ticket", Name: "in.ticket", Label: "ticket", Help: "What the customer wrote.", Value: "I was charged twice."}},
+			{Type: "file", Field: components.Field{ID: "try-invoice", Name: "in.invoice", Label: "invoice", Optional: true, Attrs: templ.Attributes{"accept": "image/*"}}},
 		}},
 		Calls: sampleCalls(id),
 		Addresses: APIAddresses{FlowID: id, OpenAPI: base + "/v1/flow/" + id + "/openapi.json", MCP: base + "/mcp", Form: base + "/f/" + id,

@@ -1,19 +1,21 @@
 package editor
 
 import (
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func builderSamples(theme layout.Theme) map[string]templ.Component {
 	p := viewtest.Page("Route a support ticket", layout.SectionFlows, theme)
 	p.Canvas = true
 	b := sampleBuilder(sampleDraft)
-	read, empty, small := b, sampleBuilder(`{"schema": "sluice.flow/v1", "name": "New flow", "nodes": [], "edges": []}`), b
+	empty := sampleBuilder(`{"schema": "sluice.flow/v1", "name": "New flow", "nodes": [], "edges": []}`)
+	read, small := b, empty
 	read.ReadOnly, read.Outline.ReadOnly = true, true
 	small.Outlined, small.Refused, small.TypedName = true, "A flow needs a name.", " "
 	return map[string]templ.Component{

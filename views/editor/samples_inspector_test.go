@@ -10,13 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/a-h/templ"
-	"golang.org/x/net/html"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
+	"golang.org/x/net/html"
 )
 
 var paneKinds = sync.OnceValue(func() *flow.Registry { return nodes.New(nodes.Deps{}) })

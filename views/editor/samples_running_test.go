@@ -5,11 +5,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func runningSamples(theme layout.Theme) map[string]templ.Component {
@@ -45,22 +46,22 @@ func runningSamples(theme layout.Theme) map[string]templ.Component {
 }
 
 func sampleRunForm() RunForm {
-	field := func(name string, t flow.Type, set func(*components.RunField)) components.RunField {
+	field := func(name, t string, set func(*components.RunField)) components.RunField {
 		f := components.RunField{Type: t, Field: components.Field{ID: "run-" + name, Name: "in." + name, Label: name}}
 		set(&f)
 		return f
 	}
 	return RunForm{FlowID: "flow_1", Flow: "Route a support ticket", Webhooks: 1, Ran: true, Fields: []components.RunField{
-		field("ticket", flow.TypeText, func(f *components.RunField) {
+		field("ticket", "text", func(f *components.RunField) {
 			f.Help, f.Example, f.Value, f.Error = "The ticket as it came.", "I was charged twice.", "typed", "The flow needs this."
 		}),
-		field("times", flow.TypeNumber, func(f *components.RunField) { f.Field.Type, f.Value, f.Optional = "number", "2", true }),
-		field("urgent", flow.TypeBoolean, func(f *components.RunField) { f.Checked = true }),
-		field("labels", flow.TypeList, func(f *components.RunField) { f.Value, f.Mono = "billing\ntechnical", true }),
-		field("tone", flow.TypeText, func(f *components.RunField) {
+		field("times", "number", func(f *components.RunField) { f.Field.Type, f.Value, f.Optional = "number", "2", true }),
+		field("urgent", "boolean", func(f *components.RunField) { f.Checked = true }),
+		field("labels", "list", func(f *components.RunField) { f.Value, f.Mono = "billing\ntechnical", true }),
+		field("tone", "text", func(f *components.RunField) {
 			f.Options = []components.Option{{Value: "friendly", Label: "friendly"}, {Value: "formal", Label: "formal"}}
 		}),
-		field("invoice", flow.TypeFile, func(f *components.RunField) {
+		field("invoice", "file", func(f *components.RunField) {
 			f.Last = &components.FileView{ID: "file_1", Name: "invoice.pdf", MIME: "application/pdf", Size: 48213}
 		}),
 	}}

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func versionsSamples(theme layout.Theme) map[string]templ.Component {

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/flow"
 	"sluice/views/components"
+
+	"github.com/a-h/templ"
 )
 
 // VersionsPage is the history of a flow.

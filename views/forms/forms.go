@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
+
+	"github.com/a-h/templ"
 )
 
 // PublicPage stands around a page that anybody with its address sees.
@@ -74,7 +74,7 @@ func (f FormField) fileAttrs() templ.Attributes {
 // area is the field of several lines; JSON is checked while it is typed.
 func (f FormField) area() components.Field {
 	field := f.Control()
-	if f.Type == flow.TypeJSON {
+	if f.Type == "json" {
 		field.Attrs["data-json"] = true
 		field.Attrs["spellcheck"] = "false"
 	}
@@ -110,7 +110,7 @@ type FormRun struct {
 	// Path is where it is, URL the same for others, and Again the form with its
 	// inputs.
 	Path, URL, Again string
-	State            flow.RunState
+	State            string
 	Done, All        int
 	Outputs          []FormOutput
 	Trouble          string
@@ -127,20 +127,20 @@ type FormOutput struct {
 	View    components.ValueView
 }
 
-func (r FormRun) live() bool { return !r.State.Ended() }
+func (r FormRun) live() bool { return !components.Ended(r.State) }
 
 // words say where the run stands.
 func (r FormRun) words() string {
 	switch r.State {
-	case flow.RunQueued:
+	case "queued":
 		return "Waiting for its turn…"
-	case flow.RunWaiting:
+	case "waiting":
 		return "Waiting. This can take a while; you may close the page and come back."
-	case flow.RunSucceeded:
+	case "succeeded":
 		return "Done"
-	case flow.RunFailed:
+	case "failed":
 		return "This did not work"
-	case flow.RunCanceled:
+	case "canceled":
 		return "Canceled"
 	}
 	return "Working…"
@@ -156,5 +156,5 @@ func (o FormOutput) text() bool { return o.View.IsText() }
 
 // empty tells that it ended well and gave nothing.
 func (r FormRun) empty() bool {
-	return r.State == flow.RunSucceeded && !r.Erased && len(r.Outputs) == 0
+	return r.State == "succeeded" && !r.Erased && len(r.Outputs) == 0
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/a-h/templ"
-	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func formSamples(theme layout.Theme) map[string]templ.Component {
@@ -23,10 +23,10 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 	refused.Fields = sampleFormFields()
 	refused.Fields[0].Error, refused.Fields[2].Error, refused.Fields[4].Error = "This is needed.", "Type a number, such as 3 or 0.5.", "Choose one."
 	refused.Fields[7].Last = &components.FileView{ID: "file_1", Name: "me.png", MIME: "image/png", Size: 4096}
-	run := func(state flow.RunState) FormRun {
+	run := func(state string) FormRun {
 		return FormRun{Title: "Order a report", Path: "/f/flow_1/r/t.1.2", URL: "https://flows.example.com/f/flow_1/r/t.1.2", Again: "/f/flow_1?again=t.1.2", State: state, Done: 2, All: 5, Until: viewtest.Noon.Add(7 * 24 * time.Hour), Reference: "run_1"}
 	}
-	running, done, failed, erased := run(flow.RunRunning), run(flow.RunSucceeded), run(flow.RunFailed), run(flow.RunSucceeded)
+	running, done, failed, erased := run("running"), run("succeeded"), run("failed"), run("succeeded")
 	running.Outputs = []FormOutput{{Name: "summary", Pending: true, View: components.ValueView{Name: "Summary"}}, {Name: "score", View: components.ValueView{Name: "Score", Value: json.Number("0.82"), All: true}}}
 	done.Outputs = sampleFormOutputs()
 	failed.Trouble = "A service that this form relies on did not answer. Try again in a few minutes."
@@ -40,25 +40,25 @@ func formSamples(theme layout.Theme) map[string]templ.Component {
 		"form-running":        FormResult(live, running),
 		"form-done":           FormResult(hidden, done),
 		"form-failed":         FormResult(hidden, failed),
-		"form-canceled":       FormResult(hidden, run(flow.RunCanceled)),
+		"form-canceled":       FormResult(hidden, run("canceled")),
 		"form-erased":         FormResult(hidden, erased),
 	}
 }
 
 func sampleFormFields() []FormField {
-	field := func(name, label, help string, kind flow.Type, optional bool) FormField {
+	field := func(name, label, help string, kind string, optional bool) FormField {
 		return FormField{RunField: components.RunField{Type: kind, Field: components.Field{ID: "in-" + name, Name: "in." + name, Label: label, Help: help, Size: "large", Optional: optional, Attrs: templ.Attributes{}}}}
 	}
 	list := []FormField{
-		field("question", "Your question", "What is it about? At least 3 characters.", flow.TypeText, false),
-		field("name", "Name", "At most 20 characters.", flow.TypeText, true),
-		field("pages", "Pages", "1 to 9.", flow.TypeNumber, false),
-		field("urgent", "This is urgent", "", flow.TypeBoolean, true),
-		field("tone", "Tone", "", flow.TypeText, false),
-		field("extra", "Extra", "", flow.TypeJSON, true),
-		field("labels", "Labels", "One item a line. At most 3 items.", flow.TypeList, true),
-		field("photo", "Photo", "Takes pictures. At most 25 MiB.", flow.TypeFile, false),
-		field("country", "Country", "", flow.TypeText, false),
+		field("question", "Your question", "What is it about? At least 3 characters.", "text", false),
+		field("name", "Name", "At most 20 characters.", "text", true),
+		field("pages", "Pages", "1 to 9.", "number", false),
+		field("urgent", "This is urgent", "", "boolean", true),
+		field("tone", "Tone", "", "text", false),
+		field("extra", "Extra", "", "json", true),
+		field("labels", "Labels", "One item a line. At most 3 items.", "list", true),
+		field("photo", "Photo", "Takes pictures. At most 25 MiB.", "file", false),
+		field("country", "Country", "", "text", false),
 	}
 	list[1].Short, list[1].Value = true, "Ada"
 	list[2].Field.Type, list[2].Attrs = "number", templ.Attributes{"min": "1", "max": "9", "step": "any"}

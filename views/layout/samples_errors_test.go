@@ -1,9 +1,10 @@
 package layout_test
 
 import (
-	"github.com/a-h/templ"
 	"sluice/views/layout"
 	"sluice/views/viewtest"
+
+	"github.com/a-h/templ"
 )
 
 func errorSamples(theme layout.Theme) map[string]templ.Component {

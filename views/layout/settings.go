@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"sluice/flow"
 	"sluice/views/components"
 )
 
@@ -20,17 +19,17 @@ const (
 var settingsPages = []struct {
 	tab  SettingsTab
 	path string
-	from flow.MemberRole
+	from Role
 }{
-	{TabWorkspace, "/settings/workspace", flow.MemberViewer},
-	{TabMembers, "/settings/members", flow.MemberViewer},
+	{TabWorkspace, "/settings/workspace", RoleViewer},
+	{TabMembers, "/settings/members", RoleViewer},
 	{TabSessions, "/settings/sessions", ""},
-	{TabAudit, "/settings/audit", flow.MemberOwner},
+	{TabAudit, "/settings/audit", RoleOwner},
 }
 
 // may tells whether who looks has at least this role.
-func (p Page) HasRole(role flow.MemberRole) bool {
-	return role == "" || p.Person != nil && flow.MemberRole(p.Person.Role).AtLeast(role)
+func (p Page) HasRole(role Role) bool {
+	return role == "" || p.Person != nil && Role(p.Person.Role).AtLeast(role)
 }
 
 // settingsTabs are those that the person may open.

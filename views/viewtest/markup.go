@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/static"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"sluice/static"
 )
 
 // voidElements have no end tag. A missing end tag of any other element is easy

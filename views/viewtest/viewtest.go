@@ -21,9 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/a-h/templ"
 	"sluice/static"
 	"sluice/views/layout"
+
+	"github.com/a-h/templ"
 )
 
 var (

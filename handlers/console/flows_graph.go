@@ -1,0 +1,37 @@
+package console
+
+import (
+	"strings"
+
+	"sluice/flow"
+	"sluice/views/components"
+)
+
+// graphOf returns the thumbnail of a document. Nodes without a position are put in
+// a row.
+func graphOf(d *flow.Document, kinds *flow.Registry) components.Graph {
+	g, index := components.Graph{}, map[string]int{}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		at := flow.Position{X: float64(i) * (components.GraphNodeWidth + 68)}
+		if n.Position != nil {
+			at = *n.Position
+		}
+		group := "canvas"
+		if k := kinds.Find(n.Kind); k != nil {
+			group = components.GroupWord(k.Group)
+		}
+		index[n.ID] = i
+		g.Nodes = append(g.Nodes, components.GraphNode{X: at.X, Y: at.Y, Group: group})
+	}
+	for _, e := range d.Edges {
+		a, _, _ := strings.Cut(e.From, ".")
+		b, _, _ := strings.Cut(e.To, ".")
+		from, okFrom := index[a]
+		to, okTo := index[b]
+		if okFrom && okTo {
+			g.Edges = append(g.Edges, [2]int{from, to})
+		}
+	}
+	return g
+}

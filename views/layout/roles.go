@@ -1,0 +1,22 @@
+package layout
+
+import "slices"
+
+// Role is what a member of a workspace may do.
+type Role string
+
+// The roles, in order of what they allow.
+const (
+	RoleViewer Role = "viewer"
+	RoleEditor Role = "editor"
+	RoleOwner  Role = "owner"
+)
+
+var roles = []Role{RoleViewer, RoleEditor, RoleOwner}
+
+// AtLeast reports whether the role allows everything that other allows. An
+// unknown role allows nothing.
+func (r Role) AtLeast(other Role) bool {
+	at := slices.Index(roles, r)
+	return at >= 0 && at >= slices.Index(roles, other)
+}
