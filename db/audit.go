@@ -9,12 +9,12 @@ import (
 )
 
 // Audit adds a line of the command line to the audit log.
-func (s *Store) Audit(ctx context.Context, ws, actor, action, target, detail string) error {
+func (s AuditLog) Audit(ctx context.Context, ws, actor, action, target, detail string) error {
 	return s.AddAudit(ctx, flow.AuditEntry{WorkspaceID: ws, Actor: actor, Action: action, Target: target, Detail: detail})
 }
 
 // AddAudit adds a line to the audit log. ID and time are filled in.
-func (s *Store) AddAudit(ctx context.Context, e flow.AuditEntry) error {
+func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
 		ID: s.ids.New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: clean(e.Actor), Action: e.Action,
 		Target: clean(e.Target), Detail: clean(e.Detail), Ip: clean(e.IP), CreatedAt: s.now(),
@@ -23,13 +23,13 @@ func (s *Store) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 }
 
 // ListAudit returns the audit log before an ID, newest first.
-func (s *Store) ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error) {
+func (s AuditLog) ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error) {
 	rows, err := s.read.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: before(beforeID), MaxRows: int32(limit)})
 	return mapRows(rows, auditOf), err
 }
 
 // ListAuditAfter returns the lines that follow an ID, newest first too.
-func (s *Store) ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error) {
+func (s AuditLog) ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error) {
 	rows, err := s.read.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	slices.Reverse(rows)
 	return mapRows(rows, func(r gen.ListAuditAfterRow) flow.AuditEntry { return auditOf(gen.ListAuditRow(r)) }), err

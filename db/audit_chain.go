@@ -91,7 +91,7 @@ func (k auditKeys) holds(c gen.AuditChain) bool {
 
 // openAudit reads the keys of the chains. The first time, it creates a key and
 // adds the existing entries to chains.
-func (s *Store) openAudit(ctx context.Context) error {
+func (s *core) openAudit(ctx context.Context) error {
 	sealed, err := s.read.FindMeta(ctx, auditKey)
 	if isNoRows(err) {
 		if err := s.startAudit(ctx); err != nil {
@@ -112,7 +112,7 @@ func (s *Store) openAudit(ctx context.Context) error {
 
 // startAudit creates the first key and adopts older entries in one transaction,
 // so that only one of several starting instances does it.
-func (s *Store) startAudit(ctx context.Context) error {
+func (s *core) startAudit(ctx context.Context) error {
 	key := newAuditKey()
 	sealed, err := s.seal(key, "meta", "audit", "key")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // empty, and compares it with its chain. It reads one snapshot, so entries may
 // be written at the same time. A break is not an error; it is reported in the
 // result.
-func (s *Store) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
+func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
 	options := &sql.TxOptions{ReadOnly: s.pool != nil}
 	if s.pool != nil {
 		options.Isolation = sql.LevelRepeatableRead

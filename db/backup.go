@@ -44,7 +44,7 @@ var ErrBackUpPostgres = errors.New("on PostgreSQL everything is in the database,
 // BackUp writes the database and the content of all files as they are at one
 // instant to a new file, beside a running server. The archive is read back and
 // checked before it gets its name.
-func (s *Store) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
+func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
 	if s.pool != nil {
 		return b, ErrBackUpPostgres
 	}
@@ -75,7 +75,7 @@ func (s *Store) BackUp(ctx context.Context, path, version string) (b Backup, err
 
 // snapshot copies the database as it is at one instant, without what was
 // erased, and checks the copy. A reader does it, so the server writes on.
-func (s *Store) snapshot(ctx context.Context, to string) error {
+func (s Maintenance) snapshot(ctx context.Context, to string) error {
 	from := sql.OpenDB(newConnector(filepath.Join(s.cfg.DataDir, DatabaseFile), "mode=ro"+s.busyOption(), ""))
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
@@ -103,7 +103,7 @@ func checkDatabase(ctx context.Context, path string) error {
 
 // archive packs content first: what is erased meanwhile is then erased in the
 // snapshot too.
-func (s *Store) archive(ctx context.Context, path, snapshot string, b *Backup) (err error) {
+func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Backup) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Store) archive(ctx context.Context, path, snapshot string, b *Backup) (
 }
 
 // packFiles packs the content that files of the snapshot name.
-func (s *Store) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
+func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
 	db := sql.OpenDB(newConnector(snapshot, "mode=rw", ""))
 	defer db.Close()
 	hashes, err := texts(ctx, db, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
@@ -171,7 +171,7 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 
 // forget erases in the snapshot what was erased in the database since; other
 // content that is not there is named.
-func (s *Store) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
+func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
 	for _, hash := range gone {
 		if _, err := s.read.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)

@@ -21,7 +21,7 @@ const FilesDir = "files"
 // disk is the bucket of one process: the content of hash abcd… is the file
 // ab/cd…, and what is still being read is in tmp.
 type disk struct {
-	s    *Store
+	s    *core
 	dir  string
 	temp func(dir string) (*os.File, error) // makes a file for its owner alone
 
@@ -33,7 +33,7 @@ type disk struct {
 	busy map[string]bool // temporary files that are being written
 }
 
-func newDisk(s *Store) *disk {
+func newDisk(s *core) *disk {
 	return &disk{s: s, dir: filepath.Join(s.cfg.DataDir, FilesDir), busy: map[string]bool{}, temp: makeTemp}
 }
 

@@ -23,11 +23,11 @@ const uploadPatience = 10 * time.Second
 // table is the bucket that many processes share: content is rows of chunks.
 // Nothing is written twice, for the commit that names content syncs the chunks
 // before it.
-type table struct{ s *Store }
+type table struct{ s *core }
 
 // tableDraft is an upload whose chunks are written.
 type tableDraft struct {
-	s    *Store
+	s    *core
 	id   string
 	kept bool
 }
@@ -118,12 +118,12 @@ func (u *tableDraft) drop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), uploadPatience)
 	defer cancel()
-	if err := u.s.dropUpload(ctx, u.id); err != nil {
+	if err := (Files{u.s}).dropUpload(ctx, u.id); err != nil {
 		u.s.cfg.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
 	}
 }
 
-func (s *Store) dropUpload(ctx context.Context, id string) error {
+func (s Files) dropUpload(ctx context.Context, id string) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		n, err := tx.DeleteUpload(tx.ctx, id)
 		if err != nil || n == 0 {
@@ -160,7 +160,7 @@ func (t *table) sweep(ctx context.Context, before time.Time) error {
 			return err
 		}
 		for _, id := range ids {
-			if err := t.s.dropUpload(ctx, id); err != nil {
+			if err := (Files{t.s}).dropUpload(ctx, id); err != nil {
 				return fmt.Errorf("give up %s: %w", id, err)
 			}
 		}

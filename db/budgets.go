@@ -91,7 +91,7 @@ func spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day st
 // CheckSpending refuses what would cost money once the flow, or the key if
 // there is one, has cost what it may cost on this UTC day. It counts what is
 // recorded, open runs included. A budget that was set meanwhile holds at once.
-func (s *Store) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
+func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
 	l, err := s.read.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
 	if err != nil {
 		return missing(err, "flow")
@@ -100,7 +100,7 @@ func (s *Store) CheckSpending(ctx context.Context, ws, flowID, keyID string) err
 }
 
 // SetFlowLimits bounds the runs of a flow.
-func (s *Store) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error {
+func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		before, err := tx.flowLimits(flowKey{ws, flowID})
 		if err != nil {
@@ -137,17 +137,17 @@ func (tx *Tx) countStarts(ws, subject string, before, after int64) error {
 }
 
 // FlowBudgets are what the flow may use on this UTC day and has used of it.
-func (s *Store) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
+func (s Budgets) FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error) {
 	return s.budgets(ctx, f.WorkspaceID, flow.Budget{FlowID: f.ID, Name: f.Name}, f.RunsPerDay, f.USDPerDay)
 }
 
 // KeyBudgets are what the key may use on this UTC day and has used of it.
-func (s *Store) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
+func (s Budgets) KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error) {
 	return s.budgets(ctx, k.WorkspaceID, flow.Budget{KeyID: k.ID, Name: k.Name}, k.RunsPerDay, k.USDPerDay)
 }
 
 // budgets are those that there are, of dollars first.
-func (s *Store) budgets(ctx context.Context, ws string, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
+func (s Budgets) budgets(ctx context.Context, ws string, of flow.Budget, runs, usd int64) (list []flow.Budget, err error) {
 	day, subject := s.cfg.Now(), of.KeyID+of.FlowID
 	if usd > 0 {
 		b := of

@@ -21,7 +21,7 @@ const moreBusy = 1024
 // of the process, and the previous engine's marks are kept for Recover; call it
 // once, holding the engine lock, before Recover. On PostgreSQL, where another
 // machine may recover, SaveBusy stores the marks.
-func (s *Store) BusyMarks() *flow.BusyMarks {
+func (s Instances) BusyMarks() *flow.BusyMarks {
 	size := flow.BusyRegionSize(int(s.workers.Load()) + moreBusy)
 	if s.pool != nil {
 		return flow.NewBusyMarks(make([]byte, size))
@@ -40,7 +40,7 @@ func (s *Store) BusyMarks() *flow.BusyMarks {
 
 // SaveBusy stores for the other instances which runs of this instance have
 // become busy and which no longer are.
-func (s *Store) SaveBusy(ctx context.Context, begun, over []string) error {
+func (s Instances) SaveBusy(ctx context.Context, begun, over []string) error {
 	if len(begun)+len(over) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ const changesTopic = "changes"
 // commits of this process and what it hears from others. It misses commits of
 // other instances that only they need to react to, and any notification that
 // was lost, so on PostgreSQL callers must look from time to time in any case.
-func (s *Store) Changes(ctx context.Context) (n int64, err error) {
+func (s *core) Changes(ctx context.Context) (n int64, err error) {
 	if s.pool != nil {
 		return s.changes.Load(), nil
 	}
@@ -30,7 +30,7 @@ func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 
 // changed counts a commit of this process. A process without workers tells
 // those that have some.
-func (s *Store) changed() {
+func (s *core) changed() {
 	s.changes.Add(1)
 	if s.pool != nil && s.queueOrNil() == nil {
 		s.notifier.changed()

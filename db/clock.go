@@ -73,7 +73,7 @@ func (c *clock) correct(asked, answered time.Time, shared time.Time) {
 
 // syncClock reads the database's clock, unless the store was given a clock,
 // which then is everybody's.
-func (s *Store) syncClock(ctx context.Context, db gen.DBTX) error {
+func (s *core) syncClock(ctx context.Context, db gen.DBTX) error {
 	if s.cfg.DatabaseURL == "" || !s.ownClock {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (s *Store) syncClock(ctx context.Context, db gen.DBTX) error {
 }
 
 // Now returns the time that all instances share.
-func (s *Store) Now() time.Time { return s.cfg.Now() }
+func (s *core) Now() time.Time { return s.cfg.Now() }
 
 // IDs makes identifiers that begin with Now.
-func (s *Store) IDs() flow.IDs { return s.ids }
+func (s *core) IDs() flow.IDs { return s.ids }

@@ -29,7 +29,7 @@ const selectTransaction = "SELECT pg_current_xact_id_if_assigned()::text"
 // error but errInDoubt that nothing of it is. An empty ID is that of a
 // transaction that has written nothing. The commit itself ends with limited, and
 // asking with ctx, that of the caller.
-func (s *Store) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
+func (s *core) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
 	err := t.Commit(limited)
 	if err == nil || !isOutage(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -49,7 +49,7 @@ func (s *Store) commit(ctx, limited context.Context, t pgx.Tx, id string) error 
 }
 
 // outcome asks, until the server answers, whether a transaction was committed.
-func (s *Store) outcome(ctx context.Context, id string) (committed, known bool) {
+func (s *core) outcome(ctx context.Context, id string) (committed, known bool) {
 	patient := ctx
 	if !flow.OutlastsOutages(ctx) {
 		var cancel context.CancelFunc
@@ -72,7 +72,7 @@ func (s *Store) outcome(ctx context.Context, id string) (committed, known bool) 
 }
 
 // outageOf gives an error of a commit its public name.
-func (s *Store) outageOf(err error) error {
+func (s *core) outageOf(err error) error {
 	if err == nil || !isOutage(err) {
 		return err
 	}

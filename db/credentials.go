@@ -11,7 +11,7 @@ import (
 // SaveCredential adds a credential or replaces the one of its name. The ID and
 // the times are the store's to set. A plain secret that is replaced goes on
 // signing webhooks for the credential's Overlap.
-func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
+func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
 	// The name, which is unique and stays, says whose the secret is.
 	sealed, err := s.seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
 	if err != nil {
@@ -31,13 +31,13 @@ func (s *Store) SaveCredential(ctx context.Context, c flow.Credential, secret st
 }
 
 // FindCredential returns a credential without its secret.
-func (s *Store) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
+func (s Credentials) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	return credentialOf(r), missing(err, "credential")
 }
 
 // OpenCredential returns a credential with its secret.
-func (s *Store) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
+func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return flow.Credential{}, "", missing(err, "credential")
@@ -50,7 +50,7 @@ func (s *Store) OpenCredential(ctx context.Context, ws, name string) (flow.Crede
 }
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
-func (s *Store) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
+func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
 		return touched(n, err, "credential")
@@ -59,7 +59,7 @@ func (s *Store) SetCredentialHosts(ctx context.Context, ws, name string, hosts [
 
 // ListUndecidedCredentials returns the credentials of all workspaces whose
 // hosts were never set, because they were saved before hosts were required.
-func (s *Store) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
+func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
 	rows, err := s.read.ListUndecidedCredentials(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list undecided credentials: %w", err)
@@ -69,14 +69,14 @@ func (s *Store) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential
 
 // BindCredential sets the hosts of a credential unless they were set in the
 // meantime.
-func (s *Store) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
+func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
 	})
 }
 
 // ListWorkspaceIDs returns the IDs of all workspaces.
-func (s *Store) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
+func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 	ids, err := s.read.ListWorkspaceIDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
@@ -86,7 +86,7 @@ func (s *Store) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 
 // ExamineCredentials finds the credentials of all workspaces that do not open
 // with the master key, and those that can be sent anywhere.
-func (s *Store) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
+func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
 	rows, err := s.read.ListAllCredentials(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list credentials: %w", err)
@@ -104,7 +104,7 @@ func (s *Store) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.
 }
 
 // ListCredentials returns the credentials of a workspace, by name.
-func (s *Store) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
+func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
 	var rows []gen.Credential
 	err := s.again(ctx, func() (err error) {
 		rows, err = s.read.ListCredentials(ctx, ws)
@@ -117,7 +117,7 @@ func (s *Store) ListCredentials(ctx context.Context, ws string) ([]flow.Credenti
 }
 
 // RemoveCredential removes a credential.
-func (s *Store) RemoveCredential(ctx context.Context, ws, name string) error {
+func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeleteCredential(tx.ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 		return touched(n, err, "credential")

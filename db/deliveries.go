@@ -11,7 +11,7 @@ import (
 
 // ListDeliveries returns deliveries of a flow with their attempts, newest first,
 // continuing below a flow.Delivery.Position.
-func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
 	rows, err := s.read.ListDeliveries(ctx, gen.ListDeliveriesParams{
 		WorkspaceID: ws, FlowID: flowID, Before: before(position), MaxRows: int32(limit),
 	})
@@ -23,7 +23,7 @@ func (s *Store) ListDeliveries(ctx context.Context, ws, flowID, position string,
 
 // ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
 // oldest first.
-func (s *Store) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
 	rows, err := s.read.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
@@ -31,7 +31,7 @@ func (s *Store) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]fl
 	return s.withAttempts(ctx, rows)
 }
 
-func (s *Store) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
+func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
 	list := make([]flow.DeliveryRecord, len(rows))
 	for i := range rows {
 		attempts, err := s.read.ListAttempts(ctx, rows[i].ID)
@@ -44,7 +44,7 @@ func (s *Store) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.D
 }
 
 // DeliveryFlow tells which flow a delivery belongs to.
-func (s *Store) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
+func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
 	d, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, missing(err, "delivery")
 }
@@ -53,7 +53,7 @@ func (s *Store) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string
 // that a worker has in its hands is the first of it: a second one beside it
 // would be sent, but could not be recorded. What was erased with its run cannot
 // be sent again.
-func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
+func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		row, err := tx.RestartDelivery(tx.ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.now()})
@@ -74,7 +74,7 @@ func (s *Store) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Del
 }
 
 // AddTest adds a delivery that belongs to no run and is due now.
-func (s *Store) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
+func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
 	row, err := s.deliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Store) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDeliv
 
 // ReadDelivery returns a delivery of the log with its attempts, without its
 // secrets; Header tells whether it has a custom signature.
-func (s *Store) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
+func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
 	row, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "delivery")
@@ -142,7 +142,7 @@ type newDelivery struct {
 }
 
 // deliveryRow is the row of a new delivery of a run.
-func (s *Store) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
+func (s Deliveries) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
 	position := s.ids.New(flow.PrefixDelivery)
 	id := cmp.Or(n.ID, position)
 	row := newDelivery{key: r.KeyID, host: n.Host}

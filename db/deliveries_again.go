@@ -14,7 +14,7 @@ const againBatch = 500
 
 // CountFailed counts the failed deliveries that would be sent again, up to most.
 // Tests are not among them.
-func (s *Store) CountFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
+func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
 	q := &query{}
 	q.add("SELECT count(*) FROM (")
 	failedQuery(q, &c, most)
@@ -28,7 +28,7 @@ func (s *Store) CountFailed(ctx context.Context, c flow.FailedChoice, most int) 
 // RedeliverFailed starts a new series of attempts for up to most failed
 // deliveries, batch by batch, and tells for how many. Those that were restarted
 // meanwhile are left alone.
-func (s *Store) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
+func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
 	for n < most {
 		size := min(againBatch, most-n)
 		q := &query{}
@@ -47,7 +47,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most i
 }
 
 // restartFailed makes deliveries due; the queue takes them as it has room.
-func (s *Store) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
+func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		n = 0
 		for _, id := range ids {

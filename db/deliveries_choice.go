@@ -56,7 +56,7 @@ func (k *sought) order() string {
 }
 
 // seekDeliveries returns the positions of the first n deliveries, in order.
-func (s *Store) seekDeliveries(ctx context.Context, k *sought, n int) ([]string, error) {
+func (s Deliveries) seekDeliveries(ctx context.Context, k *sought, n int) ([]string, error) {
 	ids, all, err := s.glanceDeliveries(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
@@ -71,7 +71,7 @@ func (s *Store) seekDeliveries(ctx context.Context, k *sought, n int) ([]string,
 }
 
 // glanceDeliveries looks at the newest of all; all tells that there are no others.
-func (s *Store) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []string, all bool, err error) {
+func (s Deliveries) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []string, all bool, err error) {
 	size := max(glance, 2*n)
 	seen := 0
 	_, err = collect(ctx, s.reads(), k.glanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {

@@ -51,7 +51,7 @@ func (t *lineTurns) keep(after map[string]string) {
 // due, now while deliveries wait for slots, and zero if there are none. The
 // writes need not be synced: a delivery whose job is lost in a crash is still
 // queued.
-func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.QueueDueParams{Now: micros(now), MaxRows: int32(limit)}
 	for s.queueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
@@ -84,7 +84,7 @@ func (s *Store) DueDeliveries(ctx context.Context, now time.Time, limit int) (n 
 
 // nextDelivery returns when the earliest delivery is due, which is now if one
 // waits for a slot.
-func (s *Store) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
+func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.read.NextDeliveryWorkspace(ctx, "")
 	if isNoRows(err) {
 		return earliest(s.read.NextDelivery(ctx))

@@ -11,9 +11,9 @@ import (
 
 // ListDeliveryRows returns a page of the chosen deliveries, newest first. A page
 // of newer ones that would not be full is the first page instead.
-func (s *Store) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
+func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
 	k := soughtBy(&c)
-	found := urlSearch{Store: s, sought: &k, url: c.URL}
+	found := urlSearch{core: s.core, sought: &k, url: c.URL}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
 		return flow.DeliveryPage{}, err
@@ -36,7 +36,7 @@ func (s *Store) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (fl
 }
 
 // deliveryRows reads rows by their positions and returns them newest first.
-func (s *Store) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
+func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.DeliveryRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 // urlSearch looks for deliveries whose URL begins with a text, which no index
 // knows: it reads the first of an endpoint's, and no more than searchDepth.
 type urlSearch struct {
-	*Store
+	*core
 	*sought
 	url     string
 	looked  int
@@ -84,10 +84,10 @@ type urlSearch struct {
 // first gives the first n of them; without a URL, all are.
 func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.url == "" {
-		return f.seekDeliveries(ctx, f.sought, n)
+		return Deliveries{f.core}.seekDeliveries(ctx, f.sought, n)
 	}
 	for len(ids) < n {
-		batch, err := f.seekDeliveries(ctx, f.sought, searchBatch)
+		batch, err := Deliveries{f.core}.seekDeliveries(ctx, f.sought, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}

@@ -12,7 +12,7 @@ import (
 // FindDelivery hands a delivery to a worker, its secrets opened, or ErrFenced
 // when the job's attempt is no longer the present one. Delivery.Attempt counts
 // the attempt about to be made.
-func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
+func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	row, err := s.read.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
 	if isNoRows(err) {
 		return nil, ErrFenced
@@ -35,7 +35,7 @@ func (s *Store) FindDelivery(ctx context.Context, id string, attempt int64) (*fl
 }
 
 // RecordAttempt records an attempt and what follows. The store numbers it.
-func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
+func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
 	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: placeEnded}
 	if next.State == flow.DeliveryPending {
 		row.Place, row.DueAt, row.NextAt = placeWaiting, micros(next.NextAt), micros(next.NextAt)
@@ -65,7 +65,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next 
 
 // ReturnDelivery gives a delivery back that its worker could not attend to; it
 // is due at once.
-func (s *Store) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
+func (s Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.deliveries = true
 		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.now()})
@@ -80,7 +80,7 @@ type runWebhook struct {
 	Signature any    `json:"signature,omitempty"`
 }
 
-func (s *Store) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
+func (s Deliveries) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
 	if n == nil {
 		return []byte{}, nil
 	}
@@ -97,8 +97,8 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 	if err != nil {
 		return fmt.Errorf("webhook of %s: %w", r.ID, err)
 	}
-	row, err := tx.s.deliveryRow(r, &flow.NewDelivery{
-		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),
+	row, err := Deliveries{tx.s}.deliveryRow(r, &flow.NewDelivery{
+		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: Deliveries{tx.s}.webhookBody(r),
 	})
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 }
 
 // webhookBody is the message about the end of a run.
-func (s *Store) webhookBody(r *flow.Run) []byte {
+func (s Deliveries) webhookBody(r *flow.Run) []byte {
 	typ := "run." + string(r.State)
 	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
 	if s.RunEnded != nil {

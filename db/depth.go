@@ -13,7 +13,7 @@ type Depth struct {
 }
 
 // QueueDepth counts open runs and deliveries.
-func (s *Store) QueueDepth(ctx context.Context) (d Depth, err error) {
+func (s Runs) QueueDepth(ctx context.Context) (d Depth, err error) {
 	counts := []struct {
 		n    *int64
 		read func(context.Context) (int64, error)
@@ -31,7 +31,7 @@ func (s *Store) QueueDepth(ctx context.Context) (d Depth, err error) {
 
 // CountOpenRuns counts the runs in a state that is not final. A million queued
 // ones are not counted but looked up.
-func (s *Store) CountOpenRuns(ctx context.Context, state flow.RunState) (int64, error) {
+func (s Runs) CountOpenRuns(ctx context.Context, state flow.RunState) (int64, error) {
 	if state == flow.RunWaiting {
 		return s.read.CountWaiting(ctx)
 	}

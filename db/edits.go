@@ -16,7 +16,7 @@ const editLife = 30 * 24 * time.Hour
 
 // SaveEdit stores a transaction of a draft and the draft that it leads to. It
 // stores nothing and returns false when the draft is not at the base any more.
-func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err error) {
+func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err error) {
 	files := documentFiles(e.Draft)
 	row := gen.InsertEditParams{
 		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: clean(e.Tx.UserID),
@@ -64,7 +64,7 @@ func (s *Store) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err e
 }
 
 // FindEdit returns a transaction that the log still has, with what takes it back.
-func (s *Store) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
+func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
 	r, err := s.read.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "change")
@@ -80,7 +80,7 @@ func (s *Store) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.Ed
 
 // ListEdits returns the transactions after a revision, oldest first and without
 // what takes them back.
-func (s *Store) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]flow.EditTx, error) {
+func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]flow.EditTx, error) {
 	rows, err := s.read.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
@@ -115,7 +115,7 @@ func sum(list []int64) (n int64) {
 }
 
 // edited tells this process that a draft has reached a revision.
-func (s *Store) edited(ws, flowID string, rev int64) {
+func (s *core) edited(ws, flowID string, rev int64) {
 	if s.FlowEdited != nil {
 		s.FlowEdited(ws, flowID, rev)
 	}
@@ -134,7 +134,7 @@ func (tx *Tx) notifyEdited(ws, flowID string, rev int64) error {
 }
 
 // heardEdited passes on what notifyEdited said.
-func (s *Store) heardEdited(payload string) {
+func (s *core) heardEdited(payload string) {
 	parts := strings.SplitN(payload, " ", 3)
 	if len(parts) != 3 {
 		return

@@ -42,13 +42,13 @@ func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt, pausedUntil time.T
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
-func (s *Store) CountFailing(ctx context.Context, ws string) (int, error) {
+func (s Endpoints) CountFailing(ctx context.Context, ws string) (int, error) {
 	n, err := s.read.CountFailing(ctx, ws)
 	return int(n), err
 }
 
 // ListHosts returns hosts that webhooks of the workspace were sent to, by name.
-func (s *Store) ListHosts(ctx context.Context, ws string, limit int) ([]string, error) {
+func (s Endpoints) ListHosts(ctx context.Context, ws string, limit int) ([]string, error) {
 	return s.read.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
 }
 
@@ -58,7 +58,7 @@ const recentAttempts = 100
 // ListEndpoints returns the endpoints that were sent to last, with their newest
 // attempts; an empty flow is all of the workspace. With failing, only those
 // whose newest attempt failed.
-func (s *Store) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
+func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
 	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: lastID}
 	list, err := collect(ctx, s.reads(), k.endpointsQuery(limit), readEndpoint)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) ListEndpoints(ctx context.Context, ws, flowID string, failing bo
 }
 
 // FindEndpoint returns one endpoint with its newest attempts.
-func (s *Store) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
+func (s Endpoints) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
 	row, err := s.read.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "endpoint")
@@ -91,7 +91,7 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 }
 
 // describe reads the newest deliveries of an endpoint and their attempts.
-func (s *Store) describe(ctx context.Context, e *flow.Endpoint) error {
+func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	k := sought{low: flow.PrefixDelivery, high: lastID}
 	var heads []head
 	for _, state := range deliveryStates {
@@ -101,7 +101,7 @@ func (s *Store) describe(ctx context.Context, e *flow.Endpoint) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rows, err := s.deliveryRows(ctx, ids[:1])
+	rows, err := Deliveries{s.core}.deliveryRows(ctx, ids[:1])
 	if err != nil {
 		return err
 	}

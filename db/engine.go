@@ -25,7 +25,7 @@ type EngineInfo struct {
 // LockEngine makes this process the one engine on the data directory until
 // the store closes. It returns ErrEngineRunning when there is another. On
 // PostgreSQL many engines may run, so there the lock only serves to be found.
-func (s *Store) LockEngine(info EngineInfo) error {
+func (s *core) LockEngine(info EngineInfo) error {
 	path := filepath.Join(s.cfg.DataDir, EngineFile)
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	// Somebody reading the lock holds it for an instant, so one try is not enough.

@@ -51,7 +51,7 @@ func storageError(err error) error {
 
 // NameError does that for an error of a statement that did not go through the
 // store: the job queue has statements of its own.
-func (s *Store) NameError(err error) error { return storageError(err) }
+func (s *core) NameError(err error) error { return storageError(err) }
 
 func named(code flow.Code, sentence string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", sentence)
@@ -120,7 +120,7 @@ func unreadable(err error, what, id string) error {
 }
 
 // Advise adds to a startup error what the operator can do about it.
-func (s *Store) Advise(err error) error { return unopened(s.cfg.DataDir, err) }
+func (s *core) Advise(err error) error { return unopened(s.cfg.DataDir, err) }
 
 // unopened adds what an operator can do about a database that does not open.
 func unopened(dir string, err error) error {

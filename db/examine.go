@@ -28,14 +28,14 @@ type Examination struct {
 }
 
 // Examine looks at everything and changes nothing.
-func (s *Store) Examine(ctx context.Context) (e Examination, err error) {
+func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 	e.Open = map[flow.RunState]int64{}
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
-		if e.Open[state], err = s.CountOpenRuns(ctx, state); err != nil {
+		if e.Open[state], err = (Runs{s.core}).CountOpenRuns(ctx, state); err != nil {
 			return e, err
 		}
 	}
-	if e.Owned, err = s.HasUsers(ctx); err != nil {
+	if e.Owned, err = (Users{s.core}).HasUsers(ctx); err != nil {
 		return e, err
 	}
 	now := s.now()
@@ -60,7 +60,7 @@ func (s *Store) Examine(ctx context.Context) (e Examination, err error) {
 	return e, s.examineSQLite(ctx, &e)
 }
 
-func (s *Store) examinePostgres(ctx context.Context, e *Examination) error {
+func (s Maintenance) examinePostgres(ctx context.Context, e *Examination) error {
 	e.Engine = "PostgreSQL "
 	var version string
 	if err := s.reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
@@ -73,7 +73,7 @@ func (s *Store) examinePostgres(ctx context.Context, e *Examination) error {
 	return err
 }
 
-func (s *Store) examineSQLite(ctx context.Context, e *Examination) error {
+func (s Maintenance) examineSQLite(ctx context.Context, e *Examination) error {
 	var version string
 	if err := s.reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return fmt.Errorf("look at SQLite: %w", err)
@@ -92,7 +92,7 @@ func (s *Store) examineSQLite(ctx context.Context, e *Examination) error {
 	return s.examineFiles(ctx, e)
 }
 
-func (s *Store) examineFiles(ctx context.Context, e *Examination) error {
+func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
 	rows, err := s.reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
 	if err != nil {
 		return fmt.Errorf("look at files: %w", err)

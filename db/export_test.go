@@ -92,7 +92,7 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 	if err != nil {
 		return err
 	}
-	old, err := (&Store{cfg: cfg}).masterKey(false)
+	old, err := (&core{cfg: cfg}).masterKey(false)
 	if err != nil {
 		return err
 	}

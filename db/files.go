@@ -17,7 +17,7 @@ const maxUses = 10_000
 // SaveFile keeps content and then names it: the row of the file and its link
 // to a run are written in one durable transaction. A crash before that leaves
 // content that SweepFiles removes.
-func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
+func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
 	limit := s.cfg.MaxFile
 	if n.MaxSize > 0 {
 		limit = min(limit, n.MaxSize)
@@ -46,7 +46,7 @@ func (s *Store) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader)
 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
-func (s *Store) limitUpload(ctx context.Context, ws string, m *meter) error {
+func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
 	limit, err := s.findQuota(ctx, s.read, ws)
 	if err != nil || limit.Bytes == 0 {
 		return err
@@ -85,7 +85,7 @@ func (tx *Tx) addFile(f *flow.File, runID string) error {
 }
 
 // OpenFile gives a file out for reading. The reader lives as long as ctx.
-func (s *Store) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
+func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func (s *Store) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Rea
 }
 
 // FindFile returns a file that is not erased.
-func (s *Store) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
+func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
 	r, err := s.read.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "file")
@@ -111,7 +111,7 @@ func (s *Store) FindFile(ctx context.Context, ws, id string) (*flow.File, error)
 }
 
 // FindFiles returns those of the files that are there, by ID.
-func (s *Store) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
+func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
 		f, err := s.FindFile(ctx, ws, id)
@@ -128,7 +128,7 @@ func (s *Store) FindFiles(ctx context.Context, ws string, ids []string) (map[str
 
 // FileByID returns a file of any workspace, for signed addresses. Who asks
 // compares the workspace.
-func (s *Store) FileByID(ctx context.Context, id string) (*flow.File, error) {
+func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.read.FindFileAnywhere(ctx, id)
 	if err != nil {
 		return nil, missing(err, "file")
@@ -138,7 +138,7 @@ func (s *Store) FileByID(ctx context.Context, id string) (*flow.File, error) {
 }
 
 // FileUses returns by which flows and keys a file was used, each pair once.
-func (s *Store) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
+func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
 	rows, err := s.read.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {
 		return nil, fmt.Errorf("list the uses of %s: %w", id, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // EraseFile makes a file gone for everybody; its content follows.
-func (s *Store) EraseFile(ctx context.Context, ws, id string) error {
+func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
 		if err != nil {
@@ -42,7 +42,7 @@ func (tx *Tx) eraseFiles(runID string) error {
 
 // ExpireFiles erases up to limit files that are as old as a run's content may
 // become and belong to no run and no flow.
-func (s *Store) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
+func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	loose := gen.ListLooseFilesParams{CreatedBefore: micros(now.Add(-s.cfg.Retention)), MaxRows: int32(limit)}
 	rows, err := s.read.ListLooseFiles(ctx, loose)
 	if err != nil || len(rows) == 0 {
@@ -75,7 +75,7 @@ func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
 // RemoveErasedFiles removes the content of up to limit erased files, unless
 // another file has the same, and forgets the files. One whose content cannot
 // be removed does not hold up the others.
-func (s *Store) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
+func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
 	rows, err := s.read.ListErasedFiles(ctx, int32(limit))
 	if err != nil || len(rows) == 0 {
 		return 0, err
@@ -106,7 +106,7 @@ func (tx *Tx) dropFiles(rows []gen.File) error {
 
 // SweepFiles removes content that a crash left without a file, if it is from
 // before that time. Content that is just being saved is left alone.
-func (s *Store) SweepFiles(ctx context.Context, before time.Time) error {
+func (s Files) SweepFiles(ctx context.Context, before time.Time) error {
 	if err := s.bucket.sweep(ctx, before); err != nil {
 		return fmt.Errorf("sweep files: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 // KeepFiles says that a flow document refers to files: runs that use them do
 // not take them along, only EraseFile removes them. Files that are not there
 // are passed over.
-func (s *Store) KeepFiles(ctx context.Context, ws string, ids ...string) error {
+func (s Files) KeepFiles(ctx context.Context, ws string, ids ...string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.keepFiles(ws, ids) })
 }
 
@@ -41,7 +41,7 @@ func documentFiles(document []byte) []string {
 
 // LinkFiles says that files belong to a run, and are erased with the last run
 // that they belong to. One that is erased already is CodeNotFound.
-func (s *Store) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
+func (s Files) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.linkFiles(ws, runID, ids) })
 }
 

@@ -13,7 +13,7 @@ const fileKey = "file_key"
 
 // FileKey is the key, of 32 random bytes, that the addresses of files are
 // signed with. It is made once and the same on all instances.
-func (s *Store) FileKey(ctx context.Context) ([]byte, error) {
+func (s Files) FileKey(ctx context.Context) ([]byte, error) {
 	sealed, err := s.read.FindMeta(ctx, fileKey)
 	if isNoRows(err) {
 		if err = s.makeFileKey(ctx); err == nil {
@@ -26,7 +26,7 @@ func (s *Store) FileKey(ctx context.Context) ([]byte, error) {
 	return s.open(sealed, "meta", "files", "key")
 }
 
-func (s *Store) makeFileKey(ctx context.Context) error {
+func (s Files) makeFileKey(ctx context.Context) error {
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // never fails
 	sealed, err := s.seal(key[:], "meta", "files", "key")

@@ -10,7 +10,7 @@ import (
 
 // CreateFlow adds a flow and makes its signing secret. Empty ID and times are
 // filled in, and the revision is at least 1.
-func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
+func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
 		f.ID = s.ids.New(flow.PrefixFlow)
 	}
@@ -42,7 +42,7 @@ func (s *Store) CreateFlow(ctx context.Context, f *flow.Flow) error {
 }
 
 // UpdateDraft replaces the draft and counts its revision up.
-func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
+func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
 	err := s.write(ctx, durable, func(tx *Tx) (err error) {
@@ -72,7 +72,7 @@ func (s *Store) UpdateDraft(ctx context.Context, ws, flowID, name, description s
 
 // SetWorkspaceLimits bounds the running and queued runs of all flows together;
 // 0 lifts the bound of running ones and gives queued ones the usual one.
-func (s *Store) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
+func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetWorkspaceLimits(tx.ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
 		clear(tx.batch.room.limits)
@@ -81,7 +81,7 @@ func (s *Store) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, m
 }
 
 // CreateWorkspace adds a workspace, unless there is one of this ID.
-func (s *Store) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
+func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
 			ID: w.ID, Name: clean(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.now(),
@@ -90,7 +90,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
 }
 
 // FindWorkspace returns a workspace.
-func (s *Store) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
+func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
 	w, err := s.read.FindWorkspace(ctx, id)
 	if err != nil {
 		return nil, missing(err, "workspace")
@@ -100,7 +100,7 @@ func (s *Store) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, 
 
 // ArchiveFlow takes the flow out of every list; its runs stay. What only served
 // its editing goes.
-func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error {
+func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *Store) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
-func (s *Store) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
+func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
 	r, err := s.read.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "flow")
@@ -126,7 +126,7 @@ func (s *Store) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error)
 }
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
-func (s *Store) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
+func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
 	rows, err := s.read.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list flows: %w", err)
@@ -135,7 +135,7 @@ func (s *Store) ListFlows(ctx context.Context, ws, afterID string, limit int) ([
 }
 
 // HadFlows tells whether the workspace has or ever had a flow.
-func (s *Store) HadFlows(ctx context.Context, ws string) (bool, error) {
+func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
 	_, err := s.read.AnyFlow(ctx, ws)
 	if isNoRows(err) {
 		return false, nil

@@ -14,7 +14,7 @@ const headsPage = 500
 // ListFlowHeads returns all flows of a workspace without their drafts, archived
 // ones too, by ID. A page that sorts and searches reads this and no drafts,
 // which can be large.
-func (s *Store) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
+func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
 	var all []flow.Flow
 	for after := ""; ; after = all[len(all)-1].ID {
 		rows, err := s.read.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
@@ -37,7 +37,7 @@ func headOf(r gen.ListFlowHeadsRow) flow.Flow {
 }
 
 // TagFlow replaces the tags of a flow.
-func (s *Store) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
+func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.TagFlow(tx.ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: encodeList(tags)})
 		return touched(n, err, "flow")
@@ -46,7 +46,7 @@ func (s *Store) TagFlow(ctx context.Context, ws, flowID string, tags []string) e
 
 // RestoreFlow takes a flow out of the archive: it is listed and can be called
 // again.
-func (s *Store) RestoreFlow(ctx context.Context, ws, flowID string) error {
+func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {

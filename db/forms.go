@@ -9,7 +9,7 @@ import (
 
 // FindForm returns the form of a flow in whatever workspace it is; one that
 // nobody ever set up is missing. Whoever asks checks what the caller may know.
-func (s *Store) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
+func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
 	r, err := s.read.FindForm(ctx, flowID)
 	if err != nil {
 		return nil, missing(err, "form")
@@ -25,7 +25,7 @@ func (s *Store) FindForm(ctx context.Context, flowID string) (*flow.Form, error)
 }
 
 // SaveForm sets the form of a flow. What it has started today stays counted.
-func (s *Store) SaveForm(ctx context.Context, f *flow.Form) error {
+func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SaveForm(tx.ctx, gen.SaveFormParams{
 			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: flag(f.On), Settings: encodeAny(f.FormSettings), UpdatedAt: s.now(),
@@ -36,7 +36,7 @@ func (s *Store) SaveForm(ctx context.Context, f *flow.Form) error {
 
 // TakeFormRun counts one more run of the day, unless that would be more than
 // the form may start.
-func (s *Store) TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error) {
+func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		n, err := tx.TakeFormRun(tx.ctx, gen.TakeFormRunParams{FlowID: flowID, Day: day, Most: most})
 		taken = n == 1
@@ -46,7 +46,7 @@ func (s *Store) TakeFormRun(ctx context.Context, flowID string, day, most int64)
 }
 
 // ReturnFormRun takes back that a run was counted which was not started.
-func (s *Store) ReturnFormRun(ctx context.Context, flowID string, day int64) error {
+func (s Forms) ReturnFormRun(ctx context.Context, flowID string, day int64) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.ReturnFormRun(tx.ctx, gen.ReturnFormRunParams{FlowID: flowID, Day: day})
 	})

@@ -35,7 +35,7 @@ UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
 // ListHolds returns what the tables say that the instance holds, what nobody
 // holds, and the runs that should have ended. A run may be listed several times.
 // It returns nothing on SQLite, where one process holds everything.
-func (s *Store) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
+func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
 	if s.pool == nil {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (s *Store) ListHolds(ctx context.Context, instance string) (list []flow.Hol
 // ReleaseHolds returns runs and deliveries that nobody works on to the queue.
 // It counts no crash. Every run gets a new attempt number, which fences a worker
 // that has them in hand after all. Those that have moved on are left alone.
-func (s *Store) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
+func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		for _, h := range list {
 			if err := tx.release(instance, h); err != nil {
@@ -90,7 +90,7 @@ func (tx *Tx) release(instance string, h flow.Hold) error {
 
 // TakeHold takes a run from whoever holds it, for the caller, and returns its
 // new attempt number, or ErrFenced if it has moved on.
-func (s *Store) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
+func (s Recovery) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		next, err = tx.TakeRun(tx.ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
 		if isNoRows(err) {

@@ -8,7 +8,7 @@ import (
 )
 
 // CreateInvite adds a link that works once. ID and times are filled in.
-func (s *Store) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
+func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
 	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), timeOf(s.now())
 	i.ExpiresAt = i.CreatedAt.Add(i.Life())
 	return s.write(ctx, durable, func(tx *Tx) error {
@@ -25,7 +25,7 @@ func (s *Store) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invi
 }
 
 // FindInvite returns what a link is for, while it works.
-func (s *Store) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite, error) {
+func (s Invites) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite, error) {
 	return inviteOf(s.read.FindInvite(ctx, gen.FindInviteParams{TokenHash: tokenHash, Now: s.now()}))
 }
 
@@ -41,7 +41,7 @@ func inviteOf(r gen.FindInviteRow, err error) (*flow.Invite, error) {
 
 // ListInvites returns the open invitations of a workspace, newest first. Links
 // to passwords are not among them.
-func (s *Store) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
+func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
 	rows, err := s.read.ListInvites(ctx, gen.ListInvitesParams{WorkspaceID: ws, Now: s.now()})
 	return mapRows(rows, func(r gen.ListInvitesRow) flow.Invite {
 		return flow.Invite{
@@ -52,7 +52,7 @@ func (s *Store) ListInvites(ctx context.Context, ws string) ([]flow.Invite, erro
 }
 
 // RevokeInvite makes an invitation's link worthless.
-func (s *Store) RevokeInvite(ctx context.Context, ws, id string) error {
+func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeleteInvite(tx.ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
 		return touched(n, err, "invitation")
@@ -61,10 +61,10 @@ func (s *Store) RevokeInvite(ctx context.Context, ws, id string) error {
 
 // AcceptInvite makes the person a member as the invitation says: somebody new
 // when u has no ID. The link works once.
-func (s *Store) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User) (i *flow.Invite, err error) {
+func (s Invites) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User) (i *flow.Invite, err error) {
 	made := *u
 	if u.ID == "" {
-		s.newUser(&made)
+		Users{s.core}.newUser(&made)
 	}
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		if i, err = tx.takeInvite(tokenHash); err != nil {
@@ -86,7 +86,7 @@ func (s *Store) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User
 
 // ResetPassword sets the password of whom a link is for, and ends their
 // sessions. The link works once.
-func (s *Store) ResetPassword(ctx context.Context, tokenHash, passwordHash string) (i *flow.Invite, err error) {
+func (s Invites) ResetPassword(ctx context.Context, tokenHash, passwordHash string) (i *flow.Invite, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		if i, err = tx.takeInvite(tokenHash); err != nil {
 			return err

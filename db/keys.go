@@ -12,14 +12,14 @@ import (
 )
 
 // CreateKey adds a key. Empty ID and time are filled in.
-func (s *Store) CreateKey(ctx context.Context, k *flow.Key) error {
+func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
 		k.ID = s.ids.New(flow.PrefixKey)
 	}
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = timeOf(s.now())
 	}
-	secret, err := s.newKeySecret(k.WorkspaceID, k.ID)
+	secret, err := WebhookSecrets{s.core}.newKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Store) CreateKey(ctx context.Context, k *flow.Key) error {
 
 // FindKeyByHash returns the key of a text's hash, be it the present one or the
 // one before; expired or revoked keys too.
-func (s *Store) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
+func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
 	r, err := s.read.FindKeyByHash(ctx, hash)
 	if isNoRows(err) {
 		r, err = s.read.FindKeyByPreviousHash(ctx, hash)
@@ -52,7 +52,7 @@ func (s *Store) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, erro
 }
 
 // FindKey returns a key of a workspace.
-func (s *Store) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
+func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
 	r, err := s.read.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "key")
@@ -62,7 +62,7 @@ func (s *Store) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
 }
 
 // ListKeys returns all keys of a workspace, by ID.
-func (s *Store) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
+func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 	rows, err := s.read.ListKeys(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
@@ -71,7 +71,7 @@ func (s *Store) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 }
 
 // RevokeKey stops a key at once. Revoking it again changes nothing.
-func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
+func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.now()})
@@ -81,7 +81,7 @@ func (s *Store) RevokeKey(ctx context.Context, ws, id string) error {
 
 // UpdateKey writes a key's name, flows, limits and expiry. What is revoked stays
 // as it is.
-func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
+func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		before, err := tx.FindKey(tx.ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
@@ -101,7 +101,7 @@ func (s *Store) UpdateKey(ctx context.Context, k *flow.Key) error {
 
 // RollKey writes a key's new text over the one of a prefix, which becomes the
 // previous one. If the key has another text meanwhile, it is not found.
-func (s *Store) RollKey(ctx context.Context, k *flow.Key) error {
+func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.RollKey(tx.ctx, gen.RollKeyParams{
@@ -113,7 +113,7 @@ func (s *Store) RollKey(ctx context.Context, k *flow.Key) error {
 }
 
 // EndPreviousKeyText stops the text that a key had before, at once.
-func (s *Store) EndPreviousKeyText(ctx context.Context, ws, id string) error {
+func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.EndPreviousKeyText(tx.ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.now()})
@@ -123,7 +123,7 @@ func (s *Store) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 
 // ListKeysEnding returns the keys of all workspaces that expire after a time and
 // until another, the first to end first.
-func (s *Store) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
+func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
 	rows, err := s.read.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: micros(after), Until: micros(until)})
 	if err != nil {
 		return nil, fmt.Errorf("list keys that end: %w", err)
@@ -133,7 +133,7 @@ func (s *Store) ListKeysEnding(ctx context.Context, after, until time.Time) ([]f
 
 // ListKeyMakers returns who made the keys of a workspace, by ID. Who is no
 // longer a member is among them.
-func (s *Store) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
+func (s Keys) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
 	rows, err := s.read.ListKeyMakers(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list who made keys: %w", err)
@@ -146,7 +146,7 @@ func (s *Store) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.K
 }
 
 // TouchKeys records the use of keys. It is not synced to disk.
-func (s *Store) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
+func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	if len(uses) == 0 {
 		return nil
 	}

@@ -47,7 +47,7 @@ const (
 type setting struct{ name, value string }
 
 // settings are what a session of this store is set to.
-func (s *Store) settings() []setting {
+func (s *core) settings() []setting {
 	list := []setting{
 		// Open runs are few, but each leaves dead entries behind in the index they
 		// are counted by; a plain index scan marks those and is rid of them, a
@@ -75,7 +75,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) 
 
 // bound applies the time limits to connections of cfg. Settings that
 // DATABASE_URL has itself are left alone.
-func (s *Store) bound(cfg *pgx.ConnConfig) {
+func (s *core) bound(cfg *pgx.ConnConfig) {
 	cfg.RuntimeParams["application_name"] = s.applicationName(cfg.RuntimeParams["application_name"])
 	if s.cfg.Instance != "" && !setsConnectTimeout(s.cfg.DatabaseURL) {
 		cfg.ConnectTimeout = connectTimeout
@@ -96,7 +96,7 @@ func setsConnectTimeout(databaseURL string) bool {
 // tune returns what sets up a new connection. It is sent as statements and not
 // with the startup message, in which poolers refuse parameters that they do not
 // know.
-func (s *Store) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
+func (s *core) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
 	var sql strings.Builder
 	for _, set := range s.settings() {
 		_, given := cfg.RuntimeParams[set.name]
@@ -115,7 +115,7 @@ const maxApplicationName = 63
 
 // applicationName names the sessions of this store in pg_stat_activity: "sluice"
 // or the name that DATABASE_URL gives, and the instance.
-func (s *Store) applicationName(given string) string {
+func (s *core) applicationName(given string) string {
 	name := cmp.Or(given, "sluice")
 	if s.cfg.Instance == "" {
 		return name

@@ -22,7 +22,7 @@ const listenCheck = 15 * time.Second
 // other instances tell, until ctx ends. On SQLite it only waits: one process
 // writes there, and wakes its own waiters. Whenever it begins to hear, empty IDs
 // say that anything may have been written before.
-func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
+func (s *core) Listen(ctx context.Context, told func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, told); ctx.Err() == nil {
 			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
@@ -35,7 +35,7 @@ func (s *Store) Listen(ctx context.Context, told func(runID string)) error {
 
 // listen listens on a connection of its own, which is not of a pool: it must
 // not serve others afterwards, nor wait for them.
-func (s *Store) listen(ctx context.Context, told func(string)) error {
+func (s *core) listen(ctx context.Context, told func(string)) error {
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Store) listen(ctx context.Context, told func(string)) error {
 }
 
 // dial opens a connection that does not count as one of the pool.
-func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
+func (s *core) dial(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, s.connect)
 	if err != nil {
 		return nil, err

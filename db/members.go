@@ -9,7 +9,7 @@ import (
 )
 
 // FindMember returns a person with the role that they have in a workspace.
-func (s *Store) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
+func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
 	r, err := s.read.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
 		return nil, missing(err, "member")
@@ -19,7 +19,7 @@ func (s *Store) FindMember(ctx context.Context, ws, userID string) (*flow.Member
 
 // ListMembers returns who is in a workspace, in the order in which they came to
 // Sluice.
-func (s *Store) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
+func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
 	rows, err := s.read.ListMembers(ctx, ws)
 	return mapRows(rows, func(r gen.ListMembersRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: timeOf(r.CreatedAt)}
@@ -27,7 +27,7 @@ func (s *Store) ListMembers(ctx context.Context, ws string) ([]flow.Member, erro
 }
 
 // ListMemberships returns the workspaces that a person is in, with their roles.
-func (s *Store) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
+func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
 	rows, err := s.read.ListMemberships(ctx, userID)
 	return mapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
 		return flow.Member{UserID: userID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
@@ -36,7 +36,7 @@ func (s *Store) ListMemberships(ctx context.Context, userID string) ([]flow.Memb
 
 // AddMember gives a person who has an account a place in a workspace. Who is a
 // member already is refused as input_invalid.
-func (s *Store) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
+func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
 			return missing(err, "workspace")
@@ -61,7 +61,7 @@ func (tx *Tx) addMember(ws, userID string, role flow.MemberRole) error {
 // SetRole changes what a member may do. The last owner stays one. Links that
 // somebody made as an owner are void once they are none. A viewer has no keys, so
 // those of a member who becomes one are revoked or handed over.
-func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
+func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.mayLose(ws, userID, role == flow.MemberOwner); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *Store) SetRole(ctx context.Context, ws, userID string, role flow.Member
 
 // RemoveMember takes a person out of a workspace and revokes their keys or hands
 // them over. The last owner stays.
-func (s *Store) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
+func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.mayLose(ws, userID, false); err != nil {
 			return err

@@ -29,7 +29,7 @@ var migrationFiles embed.FS
 const migratedBy = "migrated_by"
 
 // migrateSQLite migrates while no other process does.
-func (s *Store) migrateSQLite(ctx context.Context) error {
+func (s *core) migrateSQLite(ctx context.Context) error {
 	unlock, err := lockMigration(s.cfg.DataDir)
 	if err != nil {
 		return err

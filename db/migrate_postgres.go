@@ -33,7 +33,7 @@ const (
 
 // migratePostgres migrates the database that other connects to, if its schema is
 // not current.
-func (s *Store) migratePostgres(ctx context.Context, other *pgxpool.Pool) error {
+func (s *core) migratePostgres(ctx context.Context, other *pgxpool.Pool) error {
 	if current, err := s.isMigrated(ctx, other); err != nil || current {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Store) migratePostgres(ctx context.Context, other *pgxpool.Pool) error 
 }
 
 // migrateLocked migrates over a pool with migration settings.
-func (s *Store) migrateLocked(ctx context.Context, pool *pgxpool.Pool) error {
+func (s *core) migrateLocked(ctx context.Context, pool *pgxpool.Pool) error {
 	m, q, err := s.migrationsOver(pool)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ var unusedIndexes = []string{"river_job_args_index", "river_job_metadata_index"}
 
 // dropUnusedIndexes drops them. It is no error if they stay: the next start tries
 // again.
-func (s *Store) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
+func (s *core) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, index := range unusedIndexes {
@@ -95,7 +95,7 @@ func (s *Store) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
 	}
 }
 
-func (s *Store) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, error) {
+func (s *core) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, error) {
 	m, err := newMigration(goose.DialectPostgres, stdlib.OpenDBFromPool(pool), s.cfg)
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +106,7 @@ func (s *Store) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, 
 
 // isMigrated reports whether there is nothing to migrate. It takes no lock, so
 // that commands start while another instance builds an index.
-func (s *Store) isMigrated(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
+func (s *core) isMigrated(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
 	var exist bool
 	if err := pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil || !exist {
 		return false, err
@@ -147,7 +147,7 @@ func migrationPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, err
 // lockMigration waits for the lock by asking again and again: waiting inside one
 // statement would hold a snapshot, which an index build of the instance that
 // has the lock waits for.
-func (s *Store) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
+func (s *core) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
 	for told := false; ; told = true {
 		var got bool
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&got); err != nil || got {
@@ -164,7 +164,7 @@ func (s *Store) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
 
 // applyPatiently applies one migration and tries again while other sessions
 // hold its tables.
-func (s *Store) applyPatiently(ctx context.Context, m *migration, next *goose.Source) error {
+func (s *core) applyPatiently(ctx context.Context, m *migration, next *goose.Source) error {
 	limit, err := m.lockTimeout(next)
 	if err != nil {
 		return err

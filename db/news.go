@@ -16,7 +16,7 @@ const maxNews = 7900
 // TellOthers passes a text on to the Heard of every other instance, once: who
 // does not listen at the moment never hears of it. A topic has no spaces. On
 // SQLite there are no others.
-func (s *Store) TellOthers(ctx context.Context, topic, text string) error {
+func (s *core) TellOthers(ctx context.Context, topic, text string) error {
 	if s.pool == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (s *Store) TellOthers(ctx context.Context, topic, text string) error {
 }
 
 // heardNews passes on what TellOthers of another instance said.
-func (s *Store) heardNews(payload string) {
+func (s *core) heardNews(payload string) {
 	parts := strings.SplitN(payload, " ", 3)
 	if len(parts) == 3 && parts[0] != s.source && parts[1] != changesTopic && s.Heard != nil {
 		s.Heard(parts[1], parts[2])

@@ -12,7 +12,7 @@ import (
 // their commit and for many runs at once: PostgreSQL lets only one transaction
 // that notifies commit at a time, and each would wait for the disk meanwhile.
 type notifier struct {
-	s    *Store
+	s    *core
 	wake chan struct{}
 	stop context.CancelFunc
 	done chan struct{}
@@ -22,7 +22,7 @@ type notifier struct {
 	news bool // this process has no workers, and has committed something
 }
 
-func newNotifier(s *Store) *notifier {
+func newNotifier(s *core) *notifier {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &notifier{s: s, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	go n.loop(ctx)

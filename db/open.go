@@ -87,8 +87,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Store is the open database. It is safe for concurrent use.
-type Store struct {
+// core is what the stores of all nouns share: the connections, the transactions
+// and the clock of one database. It is safe for concurrent use.
+type core struct {
 	cfg  Config
 	ids  flow.IDs
 	aead tink.AEAD
@@ -167,7 +168,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
+	s := &core{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
 	s.logged.Store(true) // perhaps by a process before this one
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
@@ -182,7 +183,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		_ = s.Close()
 		return nil, unopened(cfg.DataDir, err)
 	}
-	return s, nil
+	return newStore(s), nil
 }
 
 // prepareDir creates the data directory, unless the database must already
@@ -203,7 +204,7 @@ func (c Config) prepareDir() error {
 }
 
 // prepare brings a connected database to where the store can be used.
-func (s *Store) prepare(ctx context.Context) error {
+func (s *core) prepare(ctx context.Context) error {
 	if err := s.unlock(ctx); err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func (s *Store) prepare(ctx context.Context) error {
 }
 
 // Close waits for writes under way and closes every connection.
-func (s *Store) Close() error {
+func (s *core) Close() error {
 	err := s.writer.close()
 	if s.sets != nil {
 		err = errors.Join(s.sets.close(), err)
@@ -241,20 +242,20 @@ func (s *Store) Close() error {
 
 // InstanceTimeout returns the silence after which other instances take over
 // from one.
-func (s *Store) InstanceTimeout() time.Duration { return s.cfg.InstanceTimeout }
+func (s *core) InstanceTimeout() time.Duration { return s.cfg.InstanceTimeout }
 
 // SQLite is the pool of the one writer connection, nil on PostgreSQL.
-func (s *Store) SQLite() *sql.DB { return s.sqlite }
+func (s *core) SQLite() *sql.DB { return s.sqlite }
 
 // Pool is the connection pool of PostgreSQL, nil on SQLite.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+func (s *core) Pool() *pgxpool.Pool { return s.pool }
 
 // now is Now in microseconds, as the database keeps times.
-func (s *Store) now() int64 { return s.cfg.Now().UnixMicro() }
+func (s *core) now() int64 { return s.cfg.Now().UnixMicro() }
 
 // write runs fn in a transaction. fn may run more than once, so it must be
 // database work alone and publish nothing; it must not call write itself.
-func (s *Store) write(ctx context.Context, d durability, fn func(*Tx) error) error {
+func (s *core) write(ctx context.Context, d durability, fn func(*Tx) error) error {
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}

@@ -14,7 +14,7 @@ import (
 	"sluice/db/gen"
 )
 
-func (s *Store) openPostgres(ctx context.Context) error {
+func (s *core) openPostgres(ctx context.Context) error {
 	cfg, err := pgxpool.ParseConfig(s.cfg.DatabaseURL)
 	if err != nil {
 		// The error would repeat the URL and the password in it.
@@ -41,7 +41,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 // preparePostgres migrates the database and finds how many connections this
 // instance may use. It works on a pool of its own without time limits: a
 // migration takes as long as it takes, and waits for that of another instance.
-func (s *Store) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size poolSize, err error) {
+func (s *core) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size poolSize, err error) {
 	cfg = cfg.Copy()
 	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = min(cfg.MaxConns, commandConnections), 0, 0
 	pool, err := openPool(ctx, cfg)
@@ -92,7 +92,7 @@ func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 const openPatience = 20 * time.Second
 
 // requirePostgres returns ErrNoDatabase if the tables must exist and do not.
-func (s *Store) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
+func (s *core) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 	if !s.cfg.MustExist {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (s *Store) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // openPools opens the pool for ordinary work and the reserved one.
-func (s *Store) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize) (err error) {
+func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize) (err error) {
 	cfg.AfterConnect = s.tune(cfg.ConnConfig)
 	if s.cfg.Instance != "" {
 		limitAnswers(cfg.ConnConfig)

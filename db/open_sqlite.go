@@ -28,7 +28,7 @@ const (
 	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -65536;`
 )
 
-func (s *Store) openSQLite(ctx context.Context) error {
+func (s *core) openSQLite(ctx context.Context) error {
 	path := filepath.Join(s.cfg.DataDir, DatabaseFile)
 	if err := makePrivate(path); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Store) openSQLite(ctx context.Context) error {
 }
 
 // busyOption returns the part of a DSN that sets how long to wait for a lock.
-func (s *Store) busyOption() string {
+func (s *core) busyOption() string {
 	return fmt.Sprintf("&_busy_timeout=%d", s.cfg.BusyTimeout.Milliseconds())
 }
 

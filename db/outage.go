@@ -106,7 +106,7 @@ const logOutagesEvery = 10 * time.Second
 
 // noteOutage takes note of an error that says that the database cannot be
 // reached, and logs it.
-func (s *Store) noteOutage(err error) {
+func (s *core) noteOutage(err error) {
 	now := time.Now().UnixMicro()
 	s.outages.lost.Store(now)
 	before := s.outages.logged.Load()
@@ -116,7 +116,7 @@ func (s *Store) noteOutage(err error) {
 }
 
 // named gives an error of the database its public name.
-func (s *Store) named(err error) error {
+func (s *core) named(err error) error {
 	err = storageError(err)
 	if flow.IsUnavailable(err) {
 		s.noteOutage(err)
@@ -131,7 +131,7 @@ const pingTimeout = 2 * time.Second
 // shouldPing reports whether a connection is to be tried before it is used: if
 // it was idle for a while, or since before another one was lost, since mostly
 // all are lost at once.
-func (s *Store) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
+func (s *core) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 	idleSince := time.Now().Add(-p.IdleDuration).UnixMicro()
 	return p.IdleDuration > time.Second || idleSince <= s.outages.lost.Load()
 }

@@ -14,7 +14,7 @@ import (
 // FindPeer returns the instance that works on a run and the address at which
 // other instances reach it. It returns the zero Peer if no instance has the run
 // or if that instance has no address.
-func (s *Store) FindPeer(ctx context.Context, runID string) (flow.Peer, error) {
+func (s Instances) FindPeer(ctx context.Context, runID string) (flow.Peer, error) {
 	row, err := s.read.FindRunPeer(ctx, runID)
 	if isNoRows(err) || err == nil && row.PeerAddr == "" {
 		return flow.Peer{}, nil
@@ -32,7 +32,7 @@ const peerPurpose = "sluice peers v1"
 // PeerKey derives the key with which instances recognise each other from the
 // master key, by HKDF-SHA256. All instances on one database have the same
 // master key, so nothing needs to be stored or exchanged.
-func (s *Store) PeerKey() ([]byte, error) {
+func (s Instances) PeerKey() ([]byte, error) {
 	handle, err := s.masterKey(false)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // SavePin pins sample outputs to a node of a draft, in the place of those
 // before. Files that they name are kept.
-func (s *Store) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error {
+func (s Pins) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *Store) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) erro
 
 // ListPins returns what is pinned to a draft, by node. Nodes that the draft
 // does not have any more may be among them: an undo brings them back.
-func (s *Store) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error) {
+func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error) {
 	rows, err := s.read.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list pins of %s: %w", flowID, err)
@@ -55,7 +55,7 @@ func (s *Store) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, er
 }
 
 // RemovePin takes the sample outputs off a node.
-func (s *Store) RemovePin(ctx context.Context, ws, flowID, node string) error {
+func (s Pins) RemovePin(ctx context.Context, ws, flowID, node string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.DeletePin(tx.ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
 		if err != nil {

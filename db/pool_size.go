@@ -56,7 +56,7 @@ const usableConnections = `SELECT LEAST(
 
 // measure finds how many connections this instance may use. The instance itself
 // counts even before its first heartbeat.
-func (s *Store) measure(ctx context.Context, db gen.DBTX) (poolSize, error) {
+func (s *core) measure(ctx context.Context, db gen.DBTX) (poolSize, error) {
 	var usable int
 	if err := db.QueryRowContext(ctx, usableConnections).Scan(&usable); err != nil {
 		return poolSize{}, fmt.Errorf("read how many connections PostgreSQL takes: %w", err)
@@ -72,7 +72,7 @@ func (s *Store) measure(ctx context.Context, db gen.DBTX) (poolSize, error) {
 // resizePool gives up connections that other instances need by now, or takes
 // those of instances that are gone. It does nothing if DATABASE_URL sets the
 // size of the pool.
-func (s *Store) resizePool(ctx context.Context) {
+func (s *core) resizePool(ctx context.Context) {
 	if s.pool == nil || !s.sizesItself {
 		return
 	}

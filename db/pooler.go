@@ -23,7 +23,7 @@ const poolerProbes = 3
 
 // checkPooler finds out whether a connection pooler stands before PostgreSQL,
 // and returns ErrPooler if it does not give each connection a session of its own.
-func (s *Store) checkPooler(ctx context.Context, pool *pgxpool.Pool) error {
+func (s *core) checkPooler(ctx context.Context, pool *pgxpool.Pool) error {
 	held, err := pool.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)

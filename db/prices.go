@@ -9,7 +9,7 @@ import (
 )
 
 // SavePrice sets what a workspace pays for a model.
-func (s *Store) SavePrice(ctx context.Context, p flow.Price) error {
+func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.SavePrice(tx.ctx, gen.SavePriceParams{
 			WorkspaceID: p.WorkspaceID, Model: p.Model, Input: p.Input, Output: p.Output, Second: p.Second, Call: p.Call,
@@ -18,7 +18,7 @@ func (s *Store) SavePrice(ctx context.Context, p flow.Price) error {
 }
 
 // FindPrice returns what a workspace pays for a model, if it said so.
-func (s *Store) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
+func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
 	r, err := s.read.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
 	if isNoRows(err) {
 		return flow.Price{}, false, nil
@@ -30,7 +30,7 @@ func (s *Store) FindPrice(ctx context.Context, ws, model string) (flow.Price, bo
 }
 
 // ListPrices returns the prices of a workspace, by model.
-func (s *Store) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
+func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
 	rows, err := s.read.ListPrices(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list prices: %w", err)
@@ -39,7 +39,7 @@ func (s *Store) ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 }
 
 // RemovePrice forgets a price.
-func (s *Store) RemovePrice(ctx context.Context, ws, model string) error {
+func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeletePrice(tx.ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
 		return touched(n, err, "price")

@@ -29,9 +29,9 @@ type Queue interface {
 
 // UseQueue makes this process hand out jobs. Without a queue rows wait for the
 // scheduler of a process that has one.
-func (s *Store) UseQueue(q Queue) { s.queue.Store(&q) }
+func (s *core) UseQueue(q Queue) { s.queue.Store(&q) }
 
-func (s *Store) queueOrNil() Queue {
+func (s *core) queueOrNil() Queue {
 	if q := s.queue.Load(); q != nil {
 		return *q
 	}
@@ -72,7 +72,7 @@ func (tx *Tx) handRun(j flow.Job, holder string) {
 func (tx *Tx) busyAt(holder string) int64 { return flag(holder != "" && tx.s.pool != nil) }
 
 // wake hands out the jobs of a committed batch.
-func (s *Store) wake(b *batch) {
+func (s *core) wake(b *batch) {
 	s.changed()
 	if b.keysChanged {
 		s.recent.keys.Purge()
@@ -100,7 +100,7 @@ func (s *Store) wake(b *batch) {
 
 // drop returns the workers that a batch reserved and did not use, because it
 // was not committed.
-func (s *Store) drop(b *batch) {
+func (s *core) drop(b *batch) {
 	if b.reserved > 0 {
 		s.queueOrNil().Return(b.reserved)
 		b.reserved = 0

@@ -9,6 +9,6 @@ import (
 // together with everybody else's writes. It need not be synced: what it says
 // about jobs is worth nothing after a crash, since recovery starts from the
 // rows of runs and deliveries.
-func (s *Store) WriteQueue(ctx context.Context, fn func(*sql.Tx) error) error {
+func (s *core) WriteQueue(ctx context.Context, fn func(*sql.Tx) error) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error { return fn(tx.db.(numbered).db.(*sql.Tx)) })
 }

@@ -76,7 +76,7 @@ func (tx *Tx) quota(ws string) (flow.Storage, error) {
 	return limit, err
 }
 
-func (s *Store) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.Storage, error) {
+func (s *core) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.Storage, error) {
 	own, err := q.FindQuota(ctx, ws)
 	if err != nil {
 		return flow.Storage{}, missing(err, "workspace")
@@ -87,7 +87,7 @@ func (s *Store) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.
 // quotaOf fills in the server's default for each quota that the operator did
 // not set. The default workspace belongs to the operator and has no default
 // quota.
-func (s *Store) quotaOf(ws string, own flow.Storage) flow.Storage {
+func (s *core) quotaOf(ws string, own flow.Storage) flow.Storage {
 	for _, k := range flow.QuotaKinds {
 		if own.Get(k) != flow.DefaultQuota {
 			continue
@@ -167,7 +167,7 @@ func (tx *Tx) flushStorage() error {
 }
 
 // FindStorage returns the storage and the quotas of a workspace.
-func (s *Store) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
+func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
 	w, err := s.read.FindWorkspace(ctx, ws)
 	if err != nil {
 		return nil, missing(err, "workspace")
@@ -184,7 +184,7 @@ func (s *Store) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStor
 
 // ListStorage returns the storage and the quotas of the workspaces after an ID,
 // ordered by ID.
-func (s *Store) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
+func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
 	rows, err := s.read.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list quotas: %w", err)
@@ -192,7 +192,7 @@ func (s *Store) ListStorage(ctx context.Context, afterID string, limit int) ([]f
 	return mapRows(rows, func(r gen.ListQuotasRow) flow.WorkspaceStorage { return *s.workspaceStorage(r) }), nil
 }
 
-func (s *Store) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
+func (s Quotas) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
 	own := flow.Storage{Bytes: r.QuotaBytes, Flows: r.QuotaFlows, Runs: r.QuotaRuns}
 	return &flow.WorkspaceStorage{
 		ID: r.ID, Name: r.Name, Own: own, Limit: s.quotaOf(r.ID, own),
@@ -203,7 +203,7 @@ func (s *Store) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
 // SetQuota sets the quotas of a workspace: 0 is unlimited and flow.DefaultQuota
 // the server's default. A workspace that already exceeds a quota loses nothing,
 // but cannot add anything.
-func (s *Store) SetQuota(ctx context.Context, ws string, own flow.Storage) error {
+func (s Quotas) SetQuota(ctx context.Context, ws string, own flow.Storage) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetQuota(tx.ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
 		delete(tx.batch.room.quotas, ws)

@@ -20,7 +20,7 @@ const readAttempts = 3
 // database is back with a context of flow.OutlastOutages.
 type reader struct {
 	gen.DBTX
-	s *Store
+	s *core
 }
 
 // QueryContext runs a query.
@@ -44,7 +44,7 @@ func (r reader) QueryRowContext(ctx context.Context, query string, args ...any) 
 }
 
 // readsAgain reports whether a read is to be repeated, after a pause.
-func (s *Store) readsAgain(ctx context.Context, failed int, err error) bool {
+func (s *core) readsAgain(ctx context.Context, failed int, err error) bool {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return false
@@ -56,7 +56,7 @@ func (s *Store) readsAgain(ctx context.Context, failed int, err error) bool {
 
 // again repeats f like a single read. It is for reads of several statements or
 // rows.
-func (s *Store) again(ctx context.Context, f func() error) error {
+func (s *core) again(ctx context.Context, f func() error) error {
 	for failed := 1; ; failed++ {
 		err := f()
 		if !s.readsAgain(ctx, failed, err) {

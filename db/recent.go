@@ -34,7 +34,7 @@ func newRecent() recent {
 
 // RecentKey is FindKeyByHash for a start of a run. Key.Recent tells that the key
 // may have changed since it was read.
-func (s *Store) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
+func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	if k, ok := s.recent.keys.Get(hash); ok {
 		again := *k
 		again.Recent = true
@@ -50,7 +50,7 @@ func (s *Store) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 
 // RecentLiveVersion returns the live version of a flow for the start of a run.
 // It reports false for a flow that has none, is archived or does not exist.
-func (s *Store) RecentLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	k := flowKey{ws, flowID}
 	if live, ok = s.recent.live.Get(k); ok {
 		return live, true, nil
@@ -63,7 +63,7 @@ func (s *Store) RecentLiveVersion(ctx context.Context, ws, flowID string) (live 
 
 // CheckLiveVersion returns ErrFlowOutdated if a remembered live version is no
 // longer the live one.
-func (s *Store) CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error {
+func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error {
 	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
 	if err == nil && (!ok || live.Number != number) {
 		s.recent.live.Remove(flowKey{ws, flowID})
@@ -72,7 +72,7 @@ func (s *Store) CheckLiveVersion(ctx context.Context, ws, flowID string, number 
 	return err
 }
 
-func (s *Store) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
+func (s Flows) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	r, err := s.read.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if isNoRows(err) {
 		return live, false, nil

@@ -47,7 +47,7 @@ func (c crash) guilt() int64 {
 // Recover returns the runs and deliveries of dead workers to the queue. On
 // SQLite it is called once at start, holding the engine lock, before any worker
 // runs; on PostgreSQL periodically, for instances without a recent heartbeat.
-func (s *Store) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
+func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
 	work := (*recovery).afterRestart
 	if s.pool != nil {
 		work = (*recovery).afterSilence
@@ -136,7 +136,7 @@ func (tx *Tx) column(query string, args ...any) (list []string, err error) {
 // TrySuspects claims suspects for the caller, without jobs, and returns their
 // attempt numbers. Suspects that another instance has claimed are left out.
 // From now on a crash counts against them again.
-func (s *Store) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
+func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		attempts = map[string]int64{}
 		for _, id := range runIDs {
@@ -156,7 +156,7 @@ func (s *Store) TrySuspects(ctx context.Context, runIDs []string) (attempts map[
 }
 
 // holder names this instance in rows that it holds.
-func (s *Store) holder() string {
+func (s *core) holder() string {
 	if id := s.self.Load(); id != nil && *id != "" {
 		return *id
 	}
@@ -165,7 +165,7 @@ func (s *Store) holder() string {
 
 // HandBack returns runs to the queue at shutdown, attempt by run ID. It counts
 // no crash; those that are fenced are passed over.
-func (s *Store) HandBack(ctx context.Context, attempts map[string]int64) error {
+func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error {
 	if len(attempts) == 0 {
 		return nil
 	}

@@ -13,11 +13,11 @@ const recoveryLock = 0x536c7572
 
 // nothingSilent asks before a transaction is begun for it, since mostly there
 // is nothing to recover. It ends the sessions of silent instances.
-func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
+func (s *core) nothingSilent(ctx context.Context) (bool, error) {
 	since := s.silentSince()
 	silent, err := silentOf(ctx, s.vital.read, since)
 	if err == nil && len(silent) > 0 {
-		err = s.endSessions(ctx, silent, since)
+		err = Recovery{s}.endSessions(ctx, silent, since)
 	}
 	if err != nil || len(silent) > 0 {
 		return false, err
@@ -27,7 +27,7 @@ func (s *Store) nothingSilent(ctx context.Context) (bool, error) {
 }
 
 // silentSince is the heartbeat that a living instance must have passed.
-func (s *Store) silentSince() int64 { return s.now() - s.cfg.InstanceTimeout.Microseconds() }
+func (s *core) silentSince() int64 { return s.now() - s.cfg.InstanceTimeout.Microseconds() }
 
 // silentOf lists the instances that are silent, and those that hold runs
 // although nobody knows of them any more.

@@ -10,7 +10,7 @@ import (
 // application name; those of living instances, of other databases and of other
 // roles are left alone. Each instance is looked at again in the statement that
 // ends its sessions, since it may have come back.
-func (s *Store) endSessions(ctx context.Context, silent []string, since int64) error {
+func (s Recovery) endSessions(ctx context.Context, silent []string, since int64) error {
 	const end = `SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity a
 		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user
 		AND a.pid <> pg_backend_pid() AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = $2 AND i.heartbeat_at > $3)`

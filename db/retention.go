@@ -11,7 +11,7 @@ import (
 
 // EraseRun erases the content of an ended run and leaves a tombstone. Erasing
 // it again changes nothing.
-func (s *Store) EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error {
+func (s Retention) EraseRun(ctx context.Context, ws, flowID, runID string, code flow.Code) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		run, err := findRun(tx.ctx, tx.Queries, ws, flowID, runID)
 		if err != nil || run.Erased != "" {
@@ -69,7 +69,7 @@ func firstError(steps ...func() error) error {
 }
 
 // ExpireRuns erases up to limit runs whose retention is over.
-func (s *Store) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
+func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	due := gen.ListExpiredParams{Now: micros(now), MaxRows: int32(limit)}
 	if rows, err := s.read.ListExpired(ctx, gen.ListExpiredParams{Now: due.Now, MaxRows: 1}); err != nil || len(rows) == 0 {
 		return 0, err
@@ -92,7 +92,7 @@ func (s *Store) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int
 
 // EraseUnsaved erases up to limit ended runs that were started with save=false
 // and whose deliveries have ended.
-func (s *Store) EraseUnsaved(ctx context.Context, limit int) (n int, err error) {
+func (s Retention) EraseUnsaved(ctx context.Context, limit int) (n int, err error) {
 	if rows, err := s.read.ListUnsaved(ctx, 1); err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (s *Store) EraseUnsaved(ctx context.Context, limit int) (n int, err error) 
 }
 
 // DropTombstones removes up to limit erased runs that ended before olderThan.
-func (s *Store) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
+func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		ids, err := tx.ListTombstones(tx.ctx, gen.ListTombstonesParams{OlderThan: micros(olderThan), MaxRows: int32(limit)})
 		if err != nil {
@@ -165,7 +165,7 @@ func (tx *Tx) dropTests(now time.Time, limit int) (int, error) {
 // DropStale removes up to limit idempotency keys older than a day, as many
 // edits and tests of webhooks older than a month, the hours of flows that nobody looks at any more,
 // and the sessions, invitations and failed tries to sign in that are over.
-func (s *Store) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
+func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
 		dropped, err := tx.DropIdempotency(tx.ctx, stale)

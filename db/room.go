@@ -138,7 +138,7 @@ func (tx *Tx) haveLimits(k flowKey, l flowLimits) {
 }
 
 // SetCapacity sets how many runs this process works on at once.
-func (s *Store) SetCapacity(n int) { s.workers.Store(int64(n)) }
+func (s Instances) SetCapacity(n int) { s.workers.Store(int64(n)) }
 
 // liveWorkers caches the number of workers of all living instances for a
 // second: it changes when an instance comes or goes.
@@ -208,7 +208,7 @@ func (l *liveWorkers) forget() {
 }
 
 // Heartbeat says that this instance lives and how many workers it has.
-func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) error {
+func (s Instances) Heartbeat(ctx context.Context, instanceID string, workers int) error {
 	s.self.Store(&instanceID)
 	s.SetCapacity(workers)
 	s.live.forget()
@@ -223,6 +223,6 @@ func (s *Store) Heartbeat(ctx context.Context, instanceID string, workers int) e
 
 // LeaveInstance says at shutdown that this instance is gone. What it should
 // still hold is taken over from it without waiting for it to count as dead.
-func (s *Store) LeaveInstance(ctx context.Context, instanceID string) error {
+func (s Instances) LeaveInstance(ctx context.Context, instanceID string) error {
 	return s.writeVital(ctx, relaxed, func(tx *Tx) error { return tx.SilenceInstance(tx.ctx, instanceID) })
 }

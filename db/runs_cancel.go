@@ -10,7 +10,7 @@ import (
 
 // RequestCancel asks for the run to end. A run that no worker holds is handed
 // to one at once, which ends it. An ended run is returned as it is.
-func (s *Store) RequestCancel(ctx context.Context, ws, flowID, runID string) (run *flow.Run, err error) {
+func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run *flow.Run, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		place, err := tx.SetCancel(tx.ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {
@@ -61,6 +61,6 @@ func (tx *Tx) wakeNow(ws, runID string, from int64) error {
 
 // CancelRequested returns the IDs of runs held by the instance's workers that
 // somebody asked to cancel. On SQLite there is one instance, so all count.
-func (s *Store) CancelRequested(ctx context.Context, instance string) ([]string, error) {
+func (s Runs) CancelRequested(ctx context.Context, instance string) ([]string, error) {
 	return s.read.ListCancels(ctx, instance)
 }

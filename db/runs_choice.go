@@ -123,7 +123,7 @@ func (k *chosen) order() string {
 }
 
 // chooseRuns returns the IDs of the first n chosen runs, in order.
-func (s *Store) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+func (s Runs) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
 	ids, all, err := s.glanceRuns(ctx, k, n)
 	if err != nil || all || len(ids) == n {
 		return ids, err
@@ -154,7 +154,7 @@ func (k *chosen) merge(open, ended []string, n int) []string {
 }
 
 // glanceRuns looks at the newest runs of all; all tells that there are no others.
-func (s *Store) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, all bool, err error) {
+func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, all bool, err error) {
 	size := max(glance, 2*n)
 	type seen struct {
 		id  string
@@ -172,7 +172,7 @@ func (s *Store) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string,
 }
 
 // openRuns returns the first n chosen runs that have not ended.
-func (s *Store) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+func (s Runs) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
 	if len(k.statesThat(false)) == 0 {
 		return nil, nil
 	}
@@ -180,7 +180,7 @@ func (s *Store) openRuns(ctx context.Context, k *chosen, n int) ([]string, error
 }
 
 // endedRuns returns the first n chosen runs that have ended.
-func (s *Store) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
+func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error) {
 	groups, err := s.runGroups(ctx, k, n)
 	if err != nil || len(groups) == 0 {
 		return nil, err
@@ -202,7 +202,7 @@ func (k chosen) upTo(id string) *chosen {
 }
 
 // runGroups returns the n groups that have the first runs.
-func (s *Store) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) {
+func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) {
 	if len(k.statesThat(true)) == 0 {
 		return nil, nil
 	}

@@ -15,7 +15,7 @@ type reads interface {
 }
 
 // reads are the connections that only read.
-func (s *Store) reads() reads {
+func (s *core) reads() reads {
 	if s.pool != nil {
 		return reader{s.reader, s}
 	}

@@ -10,7 +10,7 @@ import (
 
 // FailRun fails a run whose data cannot be read or written, without reading the
 // data. It returns ErrFenced like WriteRun. The returned run has no content.
-func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
+func (s Runs) FailRun(ctx context.Context, runID string, attempt int64, cause *flow.Error) (*flow.Run, error) {
 	run := &flow.Run{ID: runID, Attempt: attempt, State: flow.RunFailed, Error: cause}
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.ctx, runID)
@@ -52,7 +52,7 @@ func (s *Store) FailRun(ctx context.Context, runID string, attempt int64, cause 
 			tx.storeBytes(run.WorkspaceID, left-size)
 		}
 		tx.tell(runID)
-		p := &runWrite{s: s, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}
+		p := &runWrite{s: s.core, run: *run, row: gen.UpdateRunParams{Place: placeEnded}, givenUp: true}
 		p.leave(tx)
 		return p.readAndLetGo(tx)
 	})

@@ -13,9 +13,9 @@ import (
 
 // ListRunRows returns a page of the chosen runs, newest first. A page of newer
 // runs that would not be full is the first page instead.
-func (s *Store) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
+func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
 	k := chosenBy(&c)
-	found := search{Store: s, chosen: &k, text: c.Text, time: c.SearchTime}
+	found := search{core: s.core, chosen: &k, text: c.Text, time: c.SearchTime}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
 		return flow.RunPage{}, err
@@ -75,7 +75,7 @@ func (c cursors) beside() (newer, older string) {
 }
 
 // ListRuns returns the chosen runs with all they hold, newest first.
-func (s *Store) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
+func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
 	k := chosenBy(&flow.RunChoice{
 		WorkspaceID: f.WorkspaceID, FlowID: f.FlowID, KeyID: f.KeyID, States: f.States,
 		From: f.CreatedAfter, Until: f.CreatedBefore, Before: f.BeforeID,
@@ -103,7 +103,7 @@ const rowColumns = "id, flow_id, version, draft, state, run_trigger, key_id, use
 	"progress_done, progress_total, created_at, started_at, ended_at, erased, gist, error"
 
 // runRows reads rows by their IDs, and gives them newest first.
-func (s *Store) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
+func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ const (
 // index knows: it reads the first of them, and no more than a person waits for.
 // It always reads one batch.
 type search struct {
-	*Store
+	*core
 	*chosen
 	text    string
 	time    time.Duration
@@ -34,12 +34,12 @@ type search struct {
 // first gives the first n runs that have the text; without one, all have it.
 func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.text == "" {
-		return f.chooseRuns(ctx, f.chosen, n)
+		return Runs{f.core}.chooseRuns(ctx, f.chosen, n)
 	}
 	until := time.Now().Add(cmp.Or(f.time, searchTime))
 	for len(ids) < n {
 		began := time.Now()
-		batch, err := f.chooseRuns(ctx, f.chosen, searchBatch)
+		batch, err := Runs{f.core}.chooseRuns(ctx, f.chosen, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}

@@ -14,7 +14,7 @@ const idempotencyLife = 24 * time.Hour
 
 // StartRun accepts a run in one durable write: idempotency row, run row,
 // admission and, when it is admitted, its job.
-func (s *Store) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
+func (s Runs) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
 	run := n.Run
 	if run.ID == "" {
 		run.ID = s.ids.New(flow.PrefixRun)
@@ -52,7 +52,7 @@ type startWrite struct {
 
 func (w *startWrite) runID() string { return w.row.ID }
 
-func (w *startWrite) doubted(s *Store, err error) error {
+func (w *startWrite) doubted(s *core, err error) error {
 	w.doubt = w.doubt || err != nil
 	return s.outageOf(err)
 }
@@ -209,8 +209,8 @@ func (tx *Tx) checkKey(ws string, k *flow.Key) error {
 
 // runRow is the row of a new run. It is made before the transaction, since the
 // one writer of SQLite should not spend its time on encoding.
-func (s *Store) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
-	sealed, err := s.sealWebhook(r, webhook)
+func (s Runs) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
+	sealed, err := Deliveries{s.core}.sealWebhook(r, webhook)
 	return gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: flag(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
@@ -224,7 +224,7 @@ func (s *Store) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunPar
 // FindStarted returns the run that an idempotency key has started, nil when
 // the key is free, and CodeIdempotencyMismatch as StartRun does. It lets a
 // repeated request be answered before anything is read or checked for it.
-func (s *Store) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
+func (s Runs) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.read.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
 	if isNoRows(err) || err == nil && held.CreatedAt <= micros(s.cfg.Now().Add(-idempotencyLife)) {
 		return nil, nil

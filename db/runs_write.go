@@ -17,7 +17,7 @@ const admitAtOnce = 2
 // WriteRun records progress of a run in one transaction. It returns ErrFenced
 // when the run's attempt is no longer the present one or the run has ended.
 // Once it is committed Run.ExpiresAt tells what the row says.
-func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
+func (s Runs) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	p, err := s.prepareWrite(&w)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Store) WriteRun(ctx context.Context, w flow.RunWrite) error {
 // is statements alone.
 type runWrite struct {
 	flow.RunWrite
-	s          *Store
+	s          *core
 	run        flow.Run // as it shall be
 	row        gen.UpdateRunParams
 	steps      []any
@@ -51,8 +51,8 @@ type runWrite struct {
 	givenUp    bool             // the run ends even if its webhook cannot be read
 }
 
-func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
-	p := &runWrite{RunWrite: *w, s: s, run: *w.Run}
+func (s Runs) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
+	p := &runWrite{RunWrite: *w, s: s.core, run: *w.Run}
 	r := &p.run
 	if w.End != r.State.Ended() {
 		return nil, fmt.Errorf("db: write of %s: state %s does not fit End=%v", r.ID, r.State, w.End)
@@ -68,7 +68,7 @@ func (s *Store) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
 	p.sizes = stepSizes(p.steps)
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
-		d, err := s.deliveryRow(r, &w.Deliveries[i])
+		d, err := Deliveries{s.core}.deliveryRow(r, &w.Deliveries[i])
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (p *runWrite) repeated(tx *Tx) error {
 func (p *runWrite) runID() string { return p.row.ID }
 
 // doubted has nothing to note: Run.Writes tells a write that was committed.
-func (p *runWrite) doubted(s *Store, err error) error { return s.outageOf(err) }
+func (p *runWrite) doubted(s *core, err error) error { return s.outageOf(err) }
 
 // alone carries out the write with statements of its own.
 func (p *runWrite) alone(tx *Tx) error {

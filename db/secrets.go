@@ -19,7 +19,7 @@ const sealCheck = "seal_check"
 var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
 
 // unlock reads or makes the master key and checks that it fits.
-func (s *Store) unlock(ctx context.Context) error {
+func (s *core) unlock(ctx context.Context) error {
 	check, err := s.read.FindMeta(ctx, sealCheck)
 	if err != nil && !isNoRows(err) {
 		return fmt.Errorf("read seal: %w", err)
@@ -47,7 +47,7 @@ func (s *Store) unlock(ctx context.Context) error {
 	return s.checkRotation(ctx)
 }
 
-func (s *Store) storeSeal(ctx context.Context) error {
+func (s *core) storeSeal(ctx context.Context) error {
 	sealed, err := s.seal([]byte(sealCheck), "meta", "seal", "check")
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Store) storeSeal(ctx context.Context) error {
 // value moved to another row does not open.
 func associated(ws, owner, field string) []byte { return []byte(ws + "|" + owner + "|" + field) }
 
-func (s *Store) seal(text []byte, ws, owner, field string) ([]byte, error) {
+func (s *core) seal(text []byte, ws, owner, field string) ([]byte, error) {
 	sealed, err := s.aead.Encrypt(text, associated(ws, owner, field))
 	if err != nil {
 		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
@@ -70,7 +70,7 @@ func (s *Store) seal(text []byte, ws, owner, field string) ([]byte, error) {
 	return sealed, nil
 }
 
-func (s *Store) open(sealed []byte, ws, owner, field string) ([]byte, error) {
+func (s *core) open(sealed []byte, ws, owner, field string) ([]byte, error) {
 	text, err := s.aead.Decrypt(sealed, associated(ws, owner, field))
 	if err != nil {
 		return nil, fmt.Errorf("open %s of %s: %w", field, owner, err)
@@ -79,14 +79,14 @@ func (s *Store) open(sealed []byte, ws, owner, field string) ([]byte, error) {
 }
 
 // sealValue seals a JSON value; nil stays nothing at all.
-func (s *Store) sealValue(v any, ws, owner, field string) ([]byte, error) {
+func (s *core) sealValue(v any, ws, owner, field string) ([]byte, error) {
 	if v == nil {
 		return []byte{}, nil
 	}
 	return s.seal([]byte(encodeAny(v)), ws, owner, field)
 }
 
-func (s *Store) openValue(sealed []byte, ws, owner, field string) (any, error) {
+func (s *core) openValue(sealed []byte, ws, owner, field string) (any, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}

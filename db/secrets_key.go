@@ -23,7 +23,7 @@ const KeyFile = "master.key"
 
 // masterKey reads the key from where the configuration says. Only for a fresh
 // database it is made: beside an old one a new key would open nothing.
-func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
+func (s *core) masterKey(fresh bool) (*keyset.Handle, error) {
 	if s.cfg.keys != nil {
 		return s.cfg.keys, nil
 	}
@@ -47,7 +47,7 @@ func (s *Store) masterKey(fresh bool) (*keyset.Handle, error) {
 }
 
 // makeKey makes the first key of a database.
-func (s *Store) makeKey(path string) (*keyset.Handle, error) {
+func (s *core) makeKey(path string) (*keyset.Handle, error) {
 	handle, err := createKey(path)
 	if errors.Is(err, os.ErrExist) { // another first start was quicker
 		return s.masterKey(false)

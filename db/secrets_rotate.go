@@ -52,7 +52,7 @@ func RotateMasterKey(ctx context.Context, cfg Config, newFile string) (r Rotatio
 	if err != nil {
 		return r, err
 	}
-	old, err := (&Store{cfg: cfg}).masterKey(false)
+	old, err := (&core{cfg: cfg}).masterKey(false)
 	if err != nil {
 		return r, err
 	}
@@ -134,7 +134,7 @@ func reseal(ctx context.Context, cfg Config, fresh *keyset.Handle) (n int, err e
 }
 
 // lockOut makes sure that nobody works with the old key.
-func (s *Store) lockOut(ctx context.Context) error {
+func (s *core) lockOut(ctx context.Context) error {
 	if s.pool == nil {
 		return s.LockEngine(EngineInfo{PID: os.Getpid()})
 	}
@@ -146,7 +146,7 @@ func (s *Store) lockOut(ctx context.Context) error {
 }
 
 // beginSealing marks the database as one that needs both keys.
-func (s *Store) beginSealing(ctx context.Context, fresh *keyset.Handle) (to sealing, err error) {
+func (s *core) beginSealing(ctx context.Context, fresh *keyset.Handle) (to sealing, err error) {
 	to = sealing{s: s, prefix: prefixOf(fresh)}
 	if to.aead, err = aead.New(fresh); err != nil {
 		return to, fmt.Errorf("use the new master key: %w", err)
@@ -161,7 +161,7 @@ func (s *Store) beginSealing(ctx context.Context, fresh *keyset.Handle) (to seal
 }
 
 // checkRotation refuses keys that open only a part of a database.
-func (s *Store) checkRotation(ctx context.Context) error {
+func (s *core) checkRotation(ctx context.Context) error {
 	mark, err := s.read.FindMeta(ctx, rotationMark)
 	if isNoRows(err) {
 		return nil
@@ -177,7 +177,7 @@ func (s *Store) checkRotation(ctx context.Context) error {
 
 // sealing is sealing secrets with a new key.
 type sealing struct {
-	s      *Store
+	s      *core
 	aead   tink.AEAD // of the new key alone
 	prefix []byte    // what it seals begins with
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // SaveSession stores a session under the hash of its token.
-func (s *Store) SaveSession(ctx context.Context, one *flow.Session) error {
+func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	data := one.Data
 	if data == nil {
 		data = []byte{}
@@ -24,7 +24,7 @@ func (s *Store) SaveSession(ctx context.Context, one *flow.Session) error {
 
 // KeepSession stores what a session holds now, unless it was ended meanwhile: a
 // request that was under way must not bring it back.
-func (s *Store) KeepSession(ctx context.Context, one *flow.Session) error {
+func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.KeepSession(tx.ctx, gen.KeepSessionParams{
 			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: micros(one.SeenAt), ExpiresAt: micros(one.ExpiresAt), Data: one.Data,
@@ -33,7 +33,7 @@ func (s *Store) KeepSession(ctx context.Context, one *flow.Session) error {
 }
 
 // FindSession returns a session that is not over; what is missing is nil.
-func (s *Store) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
+func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
 	r, err := s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})
 	if isNoRows(err) {
 		return nil, nil
@@ -46,25 +46,25 @@ func (s *Store) FindSession(ctx context.Context, tokenHash string) (*flow.Sessio
 }
 
 // TouchSession records that a session was used. It is not synced to disk.
-func (s *Store) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
+func (s Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.TouchSession(tx.ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: clean(ip), SeenAt: micros(seen), ExpiresAt: micros(expires)})
 	})
 }
 
 // ListSessions returns a person's sessions that are not over, newest first.
-func (s *Store) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
+func (s Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
 	rows, err := s.read.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.now()})
 	return mapRows(rows, sessionOf), err
 }
 
 // DropSession ends a session, synced, so that it cannot come back.
-func (s *Store) DropSession(ctx context.Context, tokenHash string) error {
+func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.DeleteSession(tx.ctx, tokenHash) })
 }
 
 // EndSession ends one of a person's sessions.
-func (s *Store) EndSession(ctx context.Context, userID, id string) error {
+func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.EndSession(tx.ctx, gen.EndSessionParams{UserID: userID, ID: id})
 		return touched(n, err, "session")
@@ -72,7 +72,7 @@ func (s *Store) EndSession(ctx context.Context, userID, id string) error {
 }
 
 // EndSessions ends a person's sessions but the one named.
-func (s *Store) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
+func (s Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		n, err = tx.EndSessions(tx.ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
 		return err

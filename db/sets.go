@@ -32,7 +32,7 @@ type setMember interface {
 	alone(tx *Tx) error
 	// doubted takes note of an error of a commit, whose outcome is not known, and
 	// returns it: alone may follow, and must find out.
-	doubted(s *Store, err error) error
+	doubted(s *core, err error) error
 	runID() string
 }
 
@@ -47,10 +47,10 @@ var errAlone = errors.New("db: this write is not carried out in a set")
 // writes the rest and commits.
 type setWriter struct {
 	*groups
-	s *Store
+	s *core
 }
 
-func newSetWriter(s *Store) *setWriter {
+func newSetWriter(s *core) *setWriter {
 	w := &setWriter{s: s}
 	w.groups = newGroups(parallelSets, w.run)
 	return w
@@ -58,7 +58,7 @@ func newSetWriter(s *Store) *setWriter {
 
 // writeRun carries out a write that each run makes: on SQLite and within
 // Together as one of the members of a transaction, on PostgreSQL in a set.
-func (s *Store) writeRun(ctx context.Context, d durability, set setMember) error {
+func (s *core) writeRun(ctx context.Context, d durability, set setMember) error {
 	if s.joinedWith(ctx) != nil {
 		return s.write(ctx, d, set.alone)
 	}

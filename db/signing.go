@@ -19,7 +19,7 @@ func newSigningSecret() string {
 }
 
 // SigningSecret is the present whsec_ secret of a flow.
-func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
+func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {
 	list, err := s.SigningSecrets(ctx, ws, flowID)
 	if err != nil {
 		return "", err
@@ -29,7 +29,7 @@ func (s *Store) SigningSecret(ctx context.Context, ws, flowID string) (string, e
 
 // SigningSecrets are all that sign the webhooks of a flow: the present one, and
 // those that were replaced a while ago.
-func (s *Store) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
+func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
 	row, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "flow")
@@ -37,7 +37,7 @@ func (s *Store) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.S
 	return s.openSigning(ws, flowID, row)
 }
 
-func (s *Store) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.SigningSecret, error) {
+func (s Signing) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.SigningSecret, error) {
 	text, err := s.open(row.Signing, ws, flowID, "signing")
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.S
 
 // openBefore reads a sealed list of replaced secrets; owner is a flow's ID or a
 // credential's name.
-func (s *Store) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
+func (s *core) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (s *Store) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecre
 	return flow.Signing(list, timeOf(s.now())), err
 }
 
-func (s *Store) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte, error) {
+func (s *core) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil
 	}
@@ -69,7 +69,7 @@ func (s *Store) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte,
 
 // RotateSigning gives a flow a new signing secret. The old one signs beside it
 // for the overlap; without one, all old ones end at once.
-func (s *Store) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
+func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
 	secret = newSigningSecret()
 	sealed, err := s.seal([]byte(secret), ws, flowID, "signing")
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) RotateSigning(ctx context.Context, ws, flowID string, overlap ti
 }
 
 // EndSigning ends the secrets that were replaced before their time.
-func (s *Store) EndSigning(ctx context.Context, ws, flowID string) error {
+func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.EndSigning(tx.ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 		return touched(n, err, "flow")
@@ -111,7 +111,7 @@ func (s *Store) EndSigning(ctx context.Context, ws, flowID string) error {
 
 // PreviousSecrets are those of a credential that were replaced and sign
 // webhooks for a while beside the present one.
-func (s *Store) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
+func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return nil, missing(err, "credential")

@@ -55,7 +55,7 @@ func (tx *Tx) addHour(e *hourEntry) error {
 
 // FlowStats tells what each of the flows did in the 24 hours up to now. A flow
 // that did nothing, or is not of the workspace, has an empty day.
-func (s *Store) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
+func (s Flows) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
 	days := make(map[string]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
 		rows, err := s.read.ListFlowHours(ctx, gen.ListFlowHoursParams{

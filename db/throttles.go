@@ -13,7 +13,7 @@ import (
 // TakeTry counts an attempt under every name given as if it failed, since of
 // many that come at once none has failed yet; ForgiveTry takes that back. Where
 // one must still wait it counts nothing and tells how long.
-func (s *Store) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error) {
+func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error) {
 	// In one order everywhere, so that transactions cannot wait in a circle.
 	slices.SortFunc(tries, func(a, b flow.Try) int { return cmp.Compare(a.Name, b.Name) })
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
@@ -59,7 +59,7 @@ func (tx *Tx) fail(r gen.Throttle, t flow.Try, now time.Time) error {
 // ForgiveTry says that an attempt did not fail. The account's failures are
 // forgotten; of the address's only this one is, or whoever has an account could
 // guess at others for ever.
-func (s *Store) ForgiveTry(ctx context.Context, account, address string) error {
+func (s RateLimits) ForgiveTry(ctx context.Context, account, address string) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		if err := tx.DeleteThrottle(tx.ctx, account); err != nil {
 			return err

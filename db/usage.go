@@ -90,7 +90,7 @@ func (tx *Tx) addUsage(e *usageEntry) error {
 }
 
 // Usage returns the days from and to which the times belong, both included.
-func (s *Store) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
+func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
 	var days []flow.UsageDay
 	for _, d := range mapRows(rows, usageDayOf) {

@@ -77,7 +77,7 @@ SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.f
 // FoldUsage adds the usage log up, unless another instance does, or this one has
 // logged nothing since. It changes nothing that can be seen: all who read usage
 // read the log too.
-func (s *Store) FoldUsage(ctx context.Context) error {
+func (s UsageLog) FoldUsage(ctx context.Context) error {
 	if s.pool == nil || !s.logged.Swap(false) {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 const setUpToken = "setup"
 
 // HasUsers tells whether the first person has come.
-func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+func (s Users) HasUsers(ctx context.Context) (bool, error) {
 	_, err := s.read.FirstUser(ctx)
 	if isNoRows(err) {
 		return false, nil
@@ -25,7 +25,7 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 
 // OfferSetUp makes the token of this hash the one that sets up, while there is
 // nobody. It tells whether that is so.
-func (s *Store) OfferSetUp(ctx context.Context, tokenHash string) (offered bool, err error) {
+func (s Users) OfferSetUp(ctx context.Context, tokenHash string) (offered bool, err error) {
 	if had, err := s.HasUsers(ctx); had || err != nil {
 		return false, err
 	}
@@ -36,7 +36,7 @@ func (s *Store) OfferSetUp(ctx context.Context, tokenHash string) (offered bool,
 }
 
 // IsSetUpToken tells whether the token of this hash still sets up.
-func (s *Store) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error) {
+func (s Users) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error) {
 	if had, err := s.HasUsers(ctx); had || err != nil {
 		return false, err
 	}
@@ -49,7 +49,7 @@ func (s *Store) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error
 
 // SetUp makes the first person the owner of the default workspace and gives
 // that a name. The token works once; not_found tells that it does not.
-func (s *Store) SetUp(ctx context.Context, tokenHash string, u *flow.User, workspace string) error {
+func (s Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, workspace string) error {
 	s.newUser(u)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		// Taking the token holds its row: of two who come at once one finds it.
@@ -68,9 +68,9 @@ func (s *Store) SetUp(ctx context.Context, tokenHash string, u *flow.User, works
 }
 
 // SignUp adds a person who owns a workspace of their own.
-func (s *Store) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
+func (s Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
 	s.newUser(u)
-	s.newWorkspace(w)
+	Workspaces{s.core}.newWorkspace(w)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.insertWorkspace(w); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *Store) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) err
 
 // CreateUser adds a person with a role in a workspace. A second one with the
 // same e-mail address is refused as input_invalid.
-func (s *Store) CreateUser(ctx context.Context, ws string, u *flow.User, role flow.MemberRole) error {
+func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flow.MemberRole) error {
 	s.newUser(u)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
@@ -92,7 +92,7 @@ func (s *Store) CreateUser(ctx context.Context, ws string, u *flow.User, role fl
 }
 
 // newUser fills in what is not there yet.
-func (s *Store) newUser(u *flow.User) {
+func (s Users) newUser(u *flow.User) {
 	u.ID, u.Email, u.Name, u.CreatedAt = s.ids.New(flow.PrefixUser), address(u.Email), clean(strings.TrimSpace(u.Name)), timeOf(s.now())
 }
 
@@ -110,12 +110,12 @@ func (tx *Tx) insertMember(u *flow.User, ws string, role flow.MemberRole) error 
 }
 
 // FindUserByEmail returns a person by e-mail address, whatever its case.
-func (s *Store) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
+func (s Users) FindUserByEmail(ctx context.Context, email string) (*flow.User, error) {
 	return userOf(s.read.FindUserByEmail(ctx, address(email)))
 }
 
 // FindUser returns a person.
-func (s *Store) FindUser(ctx context.Context, id string) (*flow.User, error) {
+func (s Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
 	return userOf(s.read.FindUser(ctx, id))
 }
 
@@ -128,7 +128,7 @@ func userOf(r gen.User, err error) (*flow.User, error) {
 
 // SetPassword replaces a person's password hash. It ends their sessions but the
 // one named, and the links that would set another password.
-func (s *Store) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error {
+func (s Users) SetPassword(ctx context.Context, userID, passwordHash, exceptSession string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.setPassword(userID, passwordHash, exceptSession) })
 }
 

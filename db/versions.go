@@ -14,7 +14,7 @@ import (
 
 // PublishFlow makes the document live: as a new version, unless it equals the
 // latest one. Two equal publishes at once make one version.
-func (s *Store) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
+func (s Versions) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		// The update comes first: on PostgreSQL it holds the flow's row, so that
@@ -72,7 +72,7 @@ func (tx *Tx) goLive(ws, flowID string, n int64) error {
 
 // SetLiveVersion makes an existing version live. Who did it is for the caller
 // to put into the audit log.
-func (s *Store) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
+func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindVersion(tx.ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
 			return missing(err, "version")
@@ -82,7 +82,7 @@ func (s *Store) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, 
 }
 
 // FindVersion returns one version of a flow.
-func (s *Store) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
+func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.read.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	if err != nil {
 		return nil, missing(err, "version")
@@ -92,7 +92,7 @@ func (s *Store) FindVersion(ctx context.Context, ws, flowID string, n int64) (*f
 }
 
 // ListVersions returns the versions of a flow, newest first.
-func (s *Store) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
+func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
 	rows, err := s.read.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
@@ -101,7 +101,7 @@ func (s *Store) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Ver
 }
 
 // FindDocument returns an immutable document by its hash.
-func (s *Store) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
+func (s Versions) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
 	body, err := s.read.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
 	if err != nil {
 		return nil, missing(err, "document")
@@ -119,10 +119,10 @@ const (
 
 // CountVersionRuns counts the runs of each published version since a time.
 // whole is false if a version may have more than were counted.
-func (s *Store) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
+func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
 	k := chosenBy(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
-	groups, err := s.runGroups(ctx, &k, math.MaxInt32)
+	groups, err := Runs{s.core}.runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {
 		return nil, false, err
 	}
@@ -150,7 +150,7 @@ func (s *Store) CountVersionRuns(ctx context.Context, ws, flowID string, since t
 
 // ListCallers returns the keys that still work and whose runs of a flow have
 // ended since a day, the busiest first.
-func (s *Store) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
+func (s Versions) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
 	rows, err := s.read.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: dayOf(since), Now: s.now()})
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)

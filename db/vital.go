@@ -25,7 +25,7 @@ type lane struct {
 
 // useVital makes the ordinary connections the vital lane if there are no
 // reserved ones.
-func (s *Store) useVital() {
+func (s *core) useVital() {
 	if s.vital.db == nil {
 		s.vital = lane{db: s.reader, read: s.read, writer: s.writer}
 	}
@@ -41,7 +41,7 @@ func (l *lane) close() (err error) {
 }
 
 // writeVital is write on the vital lane.
-func (s *Store) writeVital(ctx context.Context, d durability, fn func(*Tx) error) error {
+func (s *core) writeVital(ctx context.Context, d durability, fn func(*Tx) error) error {
 	return s.named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
 }
 
@@ -50,7 +50,7 @@ const pingPatience = 900 * time.Millisecond
 
 // Ping returns an error if the database does not answer within a second. On
 // SQLite, which is a file, it is always nil.
-func (s *Store) Ping(ctx context.Context) error {
+func (s *core) Ping(ctx context.Context) error {
 	if s.pool == nil {
 		return nil
 	}

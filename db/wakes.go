@@ -11,7 +11,7 @@ import (
 
 // DueWakes hands waiting runs whose time has come to the queue. next is when
 // the earliest of the others is due, zero when there is none.
-func (s *Store) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
+func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.ListDueWakesParams{Now: micros(now), MaxRows: int32(limit)}
 	n, err = s.handDue(ctx, func(tx *Tx) (int, error) {
 		ids, err := tx.ListDueWakes(tx.ctx, due)
@@ -36,7 +36,7 @@ func (s *Store) DueWakes(ctx context.Context, now time.Time, limit int) (n int, 
 
 // handDue runs hand in a transaction if there is anything due at all, which is
 // asked beside the writer, since it mostly is not.
-func (s *Store) handDue(ctx context.Context, hand func(*Tx) (int, error), any func() (bool, error)) (n int, err error) {
+func (s *core) handDue(ctx context.Context, hand func(*Tx) (int, error), any func() (bool, error)) (n int, err error) {
 	if s.queueOrNil() == nil {
 		return 0, nil
 	}
@@ -59,7 +59,7 @@ func earliest(us int64, err error) (time.Time, error) {
 
 // WakeRun makes a waiting run go on at once, for what it waits for has come.
 // A run that does not wait is left as it is.
-func (s *Store) WakeRun(ctx context.Context, ws, runID string) error {
+func (s Runs) WakeRun(ctx context.Context, ws, runID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		run, err := findRun(tx.ctx, tx.Queries, ws, "", runID)
 		if err != nil || run.State != flow.RunWaiting {

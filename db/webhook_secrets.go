@@ -13,7 +13,7 @@ import (
 
 // WebhookSecret returns the signing secrets of an owner, and creates one if
 // there is none yet.
-func (s *Store) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
 	if isNoRows(err) {
 		err = s.write(ctx, durable, func(tx *Tx) error {
@@ -32,7 +32,7 @@ func (s *Store) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.
 
 // PeekWebhookSecret is WebhookSecret without creating a secret: if there is
 // none yet, Secrets is empty.
-func (s *Store) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
+func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
 	if isNoRows(err) {
 		return w, nil
@@ -70,14 +70,14 @@ func (tx *Tx) webhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err err
 	return tx.FindWebhookSecret(tx.ctx, ownerOf(o))
 }
 
-func (s *Store) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
+func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
 	w = flow.WebhookSecret{ID: row.ID, Inherits: row.Inherits != 0}
 	if w.Inherits {
 		signing, err := q.FindSigning(ctx, gen.FindSigningParams{ID: row.FlowID, WorkspaceID: row.WorkspaceID})
 		if err != nil {
 			return w, missing(err, "flow")
 		}
-		w.Secrets, err = s.openSigning(row.WorkspaceID, row.FlowID, signing)
+		w.Secrets, err = Signing{s.core}.openSigning(row.WorkspaceID, row.FlowID, signing)
 		return w, err
 	}
 	text, err := s.open(row.Signing, row.WorkspaceID, row.ID, "signing")
@@ -91,7 +91,7 @@ func (s *Store) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.
 
 // RotateWebhookSecret gives an owner a new secret of its own. The previous
 // secret, which may be the flow's, keeps signing beside it for the overlap.
-func (s *Store) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
+func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (secret string, err error) {
 	if _, err := s.WebhookSecret(ctx, o); err != nil {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, ov
 
 // EndWebhookSecret ends the replaced secrets of an owner before their overlap
 // is over.
-func (s *Store) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
+func (s WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error {
 	w, err := s.WebhookSecret(ctx, o)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Store) EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error
 
 // KeyWebhookSecret returns the secret that signs the webhooks of runs that a
 // key starts, and creates it if there is none yet. Rotating the key keeps it.
-func (s *Store) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
+func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
 	secret, err := s.keySecret(ctx, s.read, ws, keyID)
 	if err != nil || secret != "" {
 		return secret, err
@@ -157,12 +157,12 @@ func (s *Store) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string,
 	return secret, err
 }
 
-func (s *Store) newKeySecret(ws, keyID string) ([]byte, error) {
+func (s WebhookSecrets) newKeySecret(ws, keyID string) ([]byte, error) {
 	return s.seal([]byte(newSigningSecret()), ws, keyID, "webhook")
 }
 
 // keySecret returns "" for a key that has no webhook secret yet.
-func (s *Store) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string) (string, error) {
+func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string) (string, error) {
 	sealed, err := q.FindKeySecret(ctx, gen.FindKeySecretParams{ID: keyID, WorkspaceID: ws})
 	if err != nil || len(sealed) == 0 {
 		return "", missing(err, "key")
@@ -187,9 +187,9 @@ func (tx *Tx) signer(d *newDelivery) (string, error) {
 
 // DeliverySecrets returns the secrets that sign a delivery, the current one
 // first. Deliveries from before nodes and keys had secrets use the flow's.
-func (s *Store) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
+func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
 	if d.Signer == "" {
-		return s.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+		return Signing{s.core}.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
 	}
 	if strings.HasPrefix(d.Signer, flow.PrefixKey) {
 		secret, err := s.KeyWebhookSecret(ctx, d.WorkspaceID, d.Signer)

@@ -9,7 +9,7 @@ import (
 )
 
 // FoundWorkspace adds a workspace that a person owns. ID and time are filled in.
-func (s *Store) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
+func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
 	s.newWorkspace(w)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if err := tx.insertWorkspace(w); err != nil {
@@ -20,7 +20,7 @@ func (s *Store) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID s
 }
 
 // newWorkspace fills in what is not there yet.
-func (s *Store) newWorkspace(w *flow.Workspace) {
+func (s Workspaces) newWorkspace(w *flow.Workspace) {
 	w.ID, w.Name, w.CreatedAt = s.ids.New(flow.PrefixWorkspace), clean(strings.TrimSpace(w.Name)), timeOf(s.now())
 	if w.MaxQueued == 0 {
 		w.MaxQueued = defaultMaxQueued
@@ -34,7 +34,7 @@ func (tx *Tx) insertWorkspace(w *flow.Workspace) error {
 }
 
 // RenameWorkspace gives a workspace another name.
-func (s *Store) RenameWorkspace(ctx context.Context, ws, name string) error {
+func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: ws, Name: clean(strings.TrimSpace(name))})
 		return touched(n, err, "workspace")

@@ -24,7 +24,7 @@ const (
 // insert of their jobs, is gathered in the batch and written before the commit.
 type Tx struct {
 	*gen.Queries
-	s     *Store
+	s     *core
 	ctx   context.Context // never ends: cutting a statement would cut the neighbours' too
 	db    gen.DBTX
 	batch *batch

@@ -26,7 +26,7 @@ const (
 
 // postgresWriter runs every write in a transaction of its own, side by side.
 type postgresWriter struct {
-	s  *Store
+	s  *core
 	db *sql.DB
 }
 

@@ -22,13 +22,13 @@ const carefulGroups = 64
 type groupWriter struct {
 	*groups
 	careful      int // groups for which savepoints are used
-	s            *Store
+	s            *core
 	facts        facts
 	transactions atomic.Int64 // for tests
 	synced       atomic.Int64 // those that were synced, for tests
 }
 
-func newGroupWriter(s *Store) *groupWriter {
+func newGroupWriter(s *core) *groupWriter {
 	w := &groupWriter{s: s}
 	w.groups = newGroups(1, w.run)
 	return w

@@ -4,7 +4,7 @@ import "context"
 
 // joinedTx is a transaction that writes with its context join.
 type joinedTx struct {
-	s     *Store
+	s     *core
 	tx    *Tx
 	after []func() // once it has committed
 }
@@ -14,7 +14,7 @@ type joinedKey struct{}
 // Together runs the writes that fn makes with its context in one transaction:
 // all of them are stored, or none. fn may run more than once. Its reads do not
 // see its writes.
-func (s *Store) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+func (s *core) Together(ctx context.Context, fn func(ctx context.Context) error) error {
 	var j *joinedTx
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		j = &joinedTx{s: s, tx: tx}
@@ -30,7 +30,7 @@ func (s *Store) Together(ctx context.Context, fn func(ctx context.Context) error
 }
 
 // joinedWith returns the transaction that a context belongs to, or nil.
-func (s *Store) joinedWith(ctx context.Context) *joinedTx {
+func (s *core) joinedWith(ctx context.Context) *joinedTx {
 	j, _ := ctx.Value(joinedKey{}).(*joinedTx)
 	if j == nil || j.s != s {
 		return nil
@@ -40,7 +40,7 @@ func (s *Store) joinedWith(ctx context.Context) *joinedTx {
 
 // afterCommit runs f now, or when the transaction that ctx belongs to has
 // committed.
-func (s *Store) afterCommit(ctx context.Context, f func()) {
+func (s *core) afterCommit(ctx context.Context, f func()) {
 	if j := s.joinedWith(ctx); j != nil {
 		j.after = append(j.after, f)
 		return
