@@ -1,14 +1,9 @@
 package db
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"sluice/db/gen"
-	"sluice/flow"
 )
 
 // clock is the time that rows are written with and compared to. On SQLite it is
@@ -70,25 +65,3 @@ func (c *clock) correct(asked, answered time.Time, shared time.Time) {
 	}
 	c.at.Store(&at)
 }
-
-// syncClock reads the database's clock, unless the store was given a clock,
-// which then is everybody's.
-func (s *core) syncClock(ctx context.Context, db gen.DBTX) error {
-	if s.cfg.DatabaseURL == "" || !s.ownClock {
-		return nil
-	}
-	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
-	var now int64
-	asked := s.clock.machine()
-	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
-		return fmt.Errorf("read the database's clock: %w", err)
-	}
-	s.clock.correct(asked, s.clock.machine(), time.UnixMicro(now).UTC())
-	return nil
-}
-
-// Now returns the time that all instances share.
-func (s *core) Now() time.Time { return s.cfg.Now() }
-
-// IDs makes identifiers that begin with Now.
-func (s *core) IDs() flow.IDs { return s.ids }

@@ -34,7 +34,7 @@ func (s *core) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
 	if err == nil || !isOutage(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	s.noteOutage(err)
+	s.outages.note(err)
 	if id == "" {
 		return nil
 	}
@@ -76,6 +76,6 @@ func (s *core) outageOf(err error) error {
 	if err == nil || !isOutage(err) {
 		return err
 	}
-	s.noteOutage(err)
+	s.outages.note(err)
 	return unavailable(err)
 }

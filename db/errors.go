@@ -49,10 +49,6 @@ func storageError(err error) error {
 	return classified(err)
 }
 
-// NameError does that for an error of a statement that did not go through the
-// store: the job queue has statements of its own.
-func (s *core) NameError(err error) error { return storageError(err) }
-
 func named(code flow.Code, sentence string, after time.Duration, cause error) error {
 	e := flow.Errorf(code, "%s", sentence)
 	e.Retryable, e.After = true, after
@@ -118,9 +114,6 @@ func unreadable(err error, what, id string) error {
 	}
 	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "The stored data of the %s %s cannot be read. The log has the details; a backup may still have the data.", what, id), err)
 }
-
-// Advise adds to a startup error what the operator can do about it.
-func (s *core) Advise(err error) error { return unopened(s.cfg.DataDir, err) }
 
 // unopened adds what an operator can do about a database that does not open.
 func unopened(dir string, err error) error {

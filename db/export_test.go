@@ -114,7 +114,7 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 // MigrateTo makes a database of an older schema and fills it.
 func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) error {
 	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
-		m, err := newMigration(dialect, db, cfg)
+		m, err := newMigration(dialect, db, cfg.schema())
 		if err != nil {
 			return err
 		}

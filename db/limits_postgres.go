@@ -46,8 +46,14 @@ const (
 // setting is a parameter of a PostgreSQL session.
 type setting struct{ name, value string }
 
-// settings are what a session of this store is set to.
-func (s *core) settings() []setting {
+// sessions says how the sessions of one process with PostgreSQL are set up.
+type sessions struct {
+	instance string // name of the server, empty for a command
+	url      string // DATABASE_URL
+}
+
+// settings are what a session of this process is set to.
+func (s sessions) settings() []setting {
 	list := []setting{
 		// Open runs are few, but each leaves dead entries behind in the index they
 		// are counted by; a plain index scan marks those and is rid of them, a
@@ -62,7 +68,7 @@ func (s *core) settings() []setting {
 		{"tcp_keepalives_interval", "2"},
 		{"tcp_keepalives_count", "3"},
 	}
-	if s.cfg.Instance == "" {
+	if s.instance == "" {
 		return append(list, setting{"idle_in_transaction_session_timeout", milliseconds(commandIdle)})
 	}
 	return append(list,
@@ -75,9 +81,9 @@ func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) 
 
 // bound applies the time limits to connections of cfg. Settings that
 // DATABASE_URL has itself are left alone.
-func (s *core) bound(cfg *pgx.ConnConfig) {
+func (s sessions) bound(cfg *pgx.ConnConfig) {
 	cfg.RuntimeParams["application_name"] = s.applicationName(cfg.RuntimeParams["application_name"])
-	if s.cfg.Instance != "" && !setsConnectTimeout(s.cfg.DatabaseURL) {
+	if s.instance != "" && !setsConnectTimeout(s.url) {
 		cfg.ConnectTimeout = connectTimeout
 	}
 	dialer := net.Dialer{
@@ -96,7 +102,7 @@ func setsConnectTimeout(databaseURL string) bool {
 // tune returns what sets up a new connection. It is sent as statements and not
 // with the startup message, in which poolers refuse parameters that they do not
 // know.
-func (s *core) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
+func (s sessions) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
 	var sql strings.Builder
 	for _, set := range s.settings() {
 		_, given := cfg.RuntimeParams[set.name]
@@ -115,12 +121,12 @@ const maxApplicationName = 63
 
 // applicationName names the sessions of this store in pg_stat_activity: "sluice"
 // or the name that DATABASE_URL gives, and the instance.
-func (s *core) applicationName(given string) string {
+func (s sessions) applicationName(given string) string {
 	name := cmp.Or(given, "sluice")
-	if s.cfg.Instance == "" {
+	if s.instance == "" {
 		return name
 	}
-	suffix := sessionSuffix(s.cfg.Instance)
+	suffix := sessionSuffix(s.instance)
 	return name[:min(len(name), maxApplicationName-len(suffix))] + suffix
 }
 

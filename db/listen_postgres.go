@@ -75,7 +75,7 @@ func (s *core) dial(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.tune(s.connect)(ctx, conn); err != nil {
+	if err := s.sessions().tune(s.connect)(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil
@@ -93,11 +93,4 @@ func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notificat
 	answer, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	return nil, conn.Ping(answer)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

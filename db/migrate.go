@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
+	"path/filepath"
 	"strings"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -28,18 +30,36 @@ var migrationFiles embed.FS
 // migrated the database last.
 const migratedBy = "migrated_by"
 
-// migrateSQLite migrates while no other process does.
-func (s *core) migrateSQLite(ctx context.Context) error {
-	unlock, err := lockMigration(s.cfg.DataDir)
+// schema brings a database to the schema of this program.
+type schema struct {
+	dir     string       // data directory
+	version string       // of this program, "" if unknown
+	log     *slog.Logger // for what delays a migration
+	files   fs.FS        // default migrationFiles
+}
+
+// lockDir waits until no other process migrates the database in a
+// directory, and keeps others out until unlock.
+func lockDir(dir string) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(dir, "sluice.migrate.lock"), flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock for migration: %w", err)
+	}
+	return func() { _ = lock.Unlock() }, nil
+}
+
+// sqlite migrates the database behind a connection while no other process does.
+func (s schema) sqlite(ctx context.Context, db *sql.DB) error {
+	unlock, err := lockDir(s.dir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	m, err := newMigration(goose.DialectSQLite3, s.sqlite, s.cfg)
+	m, err := newMigration(goose.DialectSQLite3, db, s)
 	if err != nil {
 		return err
 	}
-	q, err := newQueueMigration(riversqlite.New(s.sqlite), s.cfg)
+	q, err := newQueueMigration(riversqlite.New(db), s)
 	if err != nil {
 		return err
 	}
@@ -61,13 +81,13 @@ type migration struct {
 	program string // version of this program, "" if unknown
 }
 
-func newMigration(dialect goose.Dialect, db *sql.DB, cfg Config) (*migration, error) {
+func newMigration(dialect goose.Dialect, db *sql.DB, s schema) (*migration, error) {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	if cfg.migrations != nil {
-		files = cfg.migrations
+	if s.files != nil {
+		files = s.files
 	}
 	if dialect == goose.DialectSQLite3 {
 		files = sqliteFiles{files}
@@ -76,7 +96,7 @@ func newMigration(dialect goose.Dialect, db *sql.DB, cfg Config) (*migration, er
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: cfg.Version}, nil
+	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: s.version}, nil
 }
 
 // refuseNewer returns an error that is ErrNewer and names both versions if a
@@ -164,12 +184,12 @@ type riverMigration[T any] struct {
 	program string
 }
 
-func newQueueMigration[T any](driver riverdriver.Driver[T], cfg Config) (queueMigration, error) {
-	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{cfg.Log.Handler()})})
+func newQueueMigration[T any](driver riverdriver.Driver[T], s schema) (queueMigration, error) {
+	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{s.log.Handler()})})
 	if err != nil {
 		return nil, fmt.Errorf("read queue migrations: %w", err)
 	}
-	return &riverMigration[T]{m, driver.GetExecutor(), cfg.Version}, nil
+	return &riverMigration[T]{m, driver.GetExecutor(), s.version}, nil
 }
 
 // refuseNewer returns ErrNewer if a newer program has migrated the queue: a

@@ -87,6 +87,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+func (c Config) schema() schema {
+	return schema{dir: c.DataDir, version: c.Version, log: c.Log, files: c.migrations}
+}
+
 // core is what the stores of all nouns share: the connections, the transactions
 // and the clock of one database. It is safe for concurrent use.
 type core struct {
@@ -169,6 +173,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &core{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
+	s.outages.log = cfg.Log
 	s.logged.Store(true) // perhaps by a process before this one
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
@@ -259,5 +264,5 @@ func (s *core) write(ctx context.Context, d durability, fn func(*Tx) error) erro
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.named(s.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.named(s.writer.write(ctx, &member{fn: fn, d: d}))
 }

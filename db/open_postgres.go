@@ -21,7 +21,7 @@ func (s *core) openPostgres(ctx context.Context) error {
 		return fmt.Errorf("DATABASE_URL is not a usable postgres:// URL")
 	}
 	s.sizesItself = s.cfg.Instance != "" && !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns")
-	s.bound(cfg.ConnConfig)
+	s.sessions().bound(cfg.ConnConfig)
 	s.connect = cfg.ConnConfig.Copy()
 	size, err := s.preparePostgres(ctx, cfg)
 	if err != nil {
@@ -49,13 +49,13 @@ func (s *core) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size p
 		return size, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	defer pool.Close()
-	if err := s.checkPooler(ctx, pool); err != nil {
+	if s.pooler, err = checkPooler(ctx, pool); err != nil {
 		return size, err
 	}
 	if err := s.requirePostgres(ctx, pool); err != nil {
 		return size, err
 	}
-	if err := s.migratePostgres(ctx, pool); err != nil {
+	if err := s.cfg.schema().postgres(ctx, pool); err != nil {
 		return size, err
 	}
 	db := stdlib.OpenDBFromPool(pool)
@@ -108,11 +108,11 @@ func (s *core) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 
 // openPools opens the pool for ordinary work and the reserved one.
 func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize) (err error) {
-	cfg.AfterConnect = s.tune(cfg.ConnConfig)
+	cfg.AfterConnect = s.sessions().tune(cfg.ConnConfig)
 	if s.cfg.Instance != "" {
 		limitAnswers(cfg.ConnConfig)
 	}
-	cfg.ShouldPing, cfg.PingTimeout = s.shouldPing, pingTimeout
+	cfg.ShouldPing, cfg.PingTimeout = s.outages.shouldPing, pingTimeout
 	reserved := cfg.Copy()
 	switch {
 	case s.sizesItself:
@@ -127,7 +127,7 @@ func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	s.reader = openLent(s.pool, s.slots, s.noteOutage)
+	s.reader = openLent(s.pool, s.slots, s.outages.note)
 	if s.cfg.Instance == "" {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize
 	if err != nil {
 		return errors.Join(fmt.Errorf("open PostgreSQL: %w", err), s.reader.Close())
 	}
-	db := openLent(pool, newSlots(size.reserved), s.noteOutage)
+	db := openLent(pool, newSlots(size.reserved), s.outages.note)
 	s.vital = lane{pool: pool, db: db, read: gen.New(reader{db, s}), writer: &postgresWriter{s, db}}
 	return nil
 }
@@ -148,3 +148,5 @@ func openLent(pool *pgxpool.Pool, slots *slots, lost func(error)) *sql.DB {
 	db.SetMaxIdleConns(0)
 	return db
 }
+
+func (s *core) sessions() sessions { return sessions{s.cfg.Instance, s.cfg.DatabaseURL} }

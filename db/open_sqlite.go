@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/gofrs/flock"
 	"github.com/mattn/go-sqlite3"
 
 	"sluice/db/gen"
@@ -36,7 +35,7 @@ func (s *core) openSQLite(ctx context.Context) error {
 	s.sqlite = sql.OpenDB(newConnector(path, writerDSN+s.busyOption(), writerPragmas))
 	s.sqlite.SetMaxOpenConns(1)
 	s.sqlite.SetMaxIdleConns(1)
-	if err := s.migrateSQLite(ctx); err != nil {
+	if err := s.cfg.schema().sqlite(ctx, s.sqlite); err != nil {
 		_ = s.sqlite.Close()
 		return err
 	}
@@ -55,16 +54,6 @@ func (s *core) openSQLite(ctx context.Context) error {
 // busyOption returns the part of a DSN that sets how long to wait for a lock.
 func (s *core) busyOption() string {
 	return fmt.Sprintf("&_busy_timeout=%d", s.cfg.BusyTimeout.Milliseconds())
-}
-
-// lockMigration waits until no other process migrates the database in a
-// directory, and keeps others out until unlock.
-func lockMigration(dir string) (unlock func(), err error) {
-	lock := flock.New(filepath.Join(dir, "sluice.migrate.lock"), flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
-		return nil, fmt.Errorf("lock for migration: %w", err)
-	}
-	return func() { _ = lock.Unlock() }, nil
 }
 
 // makePrivate creates the file for its owner alone before SQLite would create

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -95,8 +96,17 @@ func backOff(ctx context.Context, failed int) bool {
 	return ctx.Err() == nil
 }
 
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // outages remembers the last outage.
 type outages struct {
+	log    *slog.Logger
 	lost   atomic.Int64 // when a connection was last lost, in µs since 1970
 	logged atomic.Int64 // when that was last logged
 }
@@ -104,22 +114,22 @@ type outages struct {
 // logOutagesEvery bounds how often an outage is logged: each request finds it.
 const logOutagesEvery = 10 * time.Second
 
-// noteOutage takes note of an error that says that the database cannot be
+// note takes note of an error that says that the database cannot be
 // reached, and logs it.
-func (s *core) noteOutage(err error) {
+func (o *outages) note(err error) {
 	now := time.Now().UnixMicro()
-	s.outages.lost.Store(now)
-	before := s.outages.logged.Load()
-	if now-before > logOutagesEvery.Microseconds() && s.outages.logged.CompareAndSwap(before, now) {
-		s.cfg.Log.Warn("the database cannot be reached, or ends connections; trying again", "error", err)
+	o.lost.Store(now)
+	before := o.logged.Load()
+	if now-before > logOutagesEvery.Microseconds() && o.logged.CompareAndSwap(before, now) {
+		o.log.Warn("the database cannot be reached, or ends connections; trying again", "error", err)
 	}
 }
 
 // named gives an error of the database its public name.
-func (s *core) named(err error) error {
+func (o *outages) named(err error) error {
 	err = storageError(err)
 	if flow.IsUnavailable(err) {
-		s.noteOutage(err)
+		o.note(err)
 	}
 	return err
 }
@@ -131,7 +141,7 @@ const pingTimeout = 2 * time.Second
 // shouldPing reports whether a connection is to be tried before it is used: if
 // it was idle for a while, or since before another one was lost, since mostly
 // all are lost at once.
-func (s *core) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
+func (o *outages) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 	idleSince := time.Now().Add(-p.IdleDuration).UnixMicro()
-	return p.IdleDuration > time.Second || idleSince <= s.outages.lost.Load()
+	return p.IdleDuration > time.Second || idleSince <= o.lost.Load()
 }

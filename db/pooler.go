@@ -21,30 +21,30 @@ var ErrPooler = errors.New("DATABASE_URL leads to a connection pooler in transac
 // is enough unless other clients use the pooler at the same moment.
 const poolerProbes = 3
 
-// checkPooler finds out whether a connection pooler stands before PostgreSQL,
+// checkPooler reports whether a connection pooler stands before PostgreSQL,
 // and returns ErrPooler if it does not give each connection a session of its own.
-func (s *core) checkPooler(ctx context.Context, pool *pgxpool.Pool) error {
+func checkPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err error) {
 	held, err := pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("open PostgreSQL: %w", err)
+		return false, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	defer held.Release()
 	first := held.Conn()
 	backend, err := backendOf(ctx, first)
 	if err != nil {
-		return fmt.Errorf("open PostgreSQL: %w", err)
+		return false, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	// PostgreSQL tells a client the number of its process when it connects; a
 	// pooler tells a number of its own.
-	if s.pooler = backend != int(first.PgConn().PID()); !s.pooler {
-		return nil
+	if backend == int(first.PgConn().PID()) {
+		return false, nil
 	}
 	for range poolerProbes {
 		if err := probePooler(ctx, first, backend); err != nil {
-			return err
+			return true, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // probePooler returns ErrPooler if the backend process of an open connection is

@@ -64,9 +64,9 @@ func (s *core) writeRun(ctx context.Context, d durability, set setMember) error 
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
-		return s.named(s.writer.write(ctx, m))
+		return s.outages.named(s.writer.write(ctx, m))
 	}
-	return s.named(s.sets.write(ctx, m))
+	return s.outages.named(s.sets.write(ctx, m))
 }
 
 // run carries out a group. Members that do not fit into a set, and all of a

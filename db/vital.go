@@ -42,7 +42,7 @@ func (l *lane) close() (err error) {
 
 // writeVital is write on the vital lane.
 func (s *core) writeVital(ctx context.Context, d durability, fn func(*Tx) error) error {
-	return s.named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
 }
 
 // pingPatience is how long the database may take to answer a health check.
@@ -61,5 +61,5 @@ func (s *core) Ping(ctx context.Context) error {
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return unavailable(fmt.Errorf("%w: %w", errNoAnswer, err))
 	}
-	return s.named(err)
+	return s.outages.named(err)
 }
