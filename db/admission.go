@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -85,7 +86,7 @@ func (tx *Tx) checkQueue(k flowKey, l flowLimits) error {
 		}
 		if n >= b.limit {
 			e := flow.Errorf(flow.CodeQueueFull, "%d runs are waiting already. Try again when some have ended.", n)
-			e.Retryable, e.After = true, retryAfter
+			e.Retryable, e.After = true, dbconn.RetryAfter
 			return e
 		}
 	}
@@ -102,7 +103,7 @@ func (tx *Tx) queueLength(k flowKey) (int64, error) {
 		} else {
 			n, err = tx.QueueLengthOfFlow(tx.ctx, gen.QueueLengthOfFlowParams{WorkspaceID: k.ws, FlowID: k.flow})
 		}
-		if err != nil && !isNoRows(err) {
+		if err != nil && !dbconn.IsNoRows(err) {
 			return 0, err
 		}
 		r.queued[k] = n
@@ -119,7 +120,7 @@ func (tx *Tx) flushLengths() error {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b flowKey) int { return compareTexts(a.ws, b.ws, a.flow, b.flow) })
+	slices.SortFunc(keys, func(a, b flowKey) int { return dbconn.CompareTexts(a.ws, b.ws, a.flow, b.flow) })
 	for _, k := range keys {
 		err := tx.AddQueueLength(tx.ctx, gen.AddQueueLengthParams{WorkspaceID: k.ws, FlowID: k.flow, Queued: tx.batch.room.joined[k]})
 		if err != nil {
@@ -136,7 +137,7 @@ func (s Runs) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
 	if s.queueOrNil() == nil {
 		return 0, nil
 	}
-	if _, err := s.read.NextWorkspace(ctx, ""); isNoRows(err) {
+	if _, err := s.read.NextWorkspace(ctx, ""); dbconn.IsNoRows(err) {
 		return 0, nil
 	}
 	err = s.write(ctx, durable, func(tx *Tx) error {

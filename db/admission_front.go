@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -74,7 +75,7 @@ func (tx *Tx) admitMany(limit int) (int, error) {
 	}
 	if !tx.batch.room.locked {
 		if _, err := tx.NextWorkspace(tx.ctx, ""); err != nil { // no need to lock
-			if tx.batch.room.lineEmpty = isNoRows(err); tx.batch.room.lineEmpty {
+			if tx.batch.room.lineEmpty = dbconn.IsNoRows(err); tx.batch.room.lineEmpty {
 				err = nil
 			}
 			return 0, err
@@ -196,7 +197,7 @@ func (tx *Tx) nextWorkspace(c cursor) (string, error) {
 	if tx.front == nil {
 		return tx.NextWorkspace(tx.ctx, c.value)
 	}
-	w, err := tx.front.after(waiter{ws: c.value, key: lastID})
+	w, err := tx.front.after(waiter{ws: c.value, key: dbconn.LastID})
 	return w.ws, err
 }
 
@@ -205,7 +206,7 @@ func (tx *Tx) nextKey(ws string, c cursor) (string, error) {
 	case tx.front != nil:
 		from := waiter{ws: ws, key: c.value}
 		if c.set {
-			from.flow = lastID
+			from.flow = dbconn.LastID
 		}
 		w, err := tx.front.after(from)
 		if err == nil && w.ws != ws {

@@ -3,6 +3,7 @@ package db
 import (
 	"sync"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -25,7 +26,7 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 			return n, err
 		}
 		tx.s.turn.took(next)
-		n += int(flag(ok))
+		n += int(dbconn.BoolInt(ok))
 	}
 	return n, nil
 }
@@ -37,7 +38,7 @@ func (tx *Tx) hand(runID string, from int64) (bool, error) {
 	if err != nil {
 		tx.untake(holder)
 	}
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return false, nil // somebody else was faster
 	}
 	if err != nil {
@@ -112,13 +113,13 @@ func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
 	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
 	for {
 		r, err := tx.nextFlow(at)
-		if isNoRows(err) {
+		if dbconn.IsNoRows(err) {
 			return oldest, nil
 		}
 		if err != nil {
 			return waiter{}, err
 		}
-		at.FlowID, at.AfterID = r.FlowID, lastID
+		at.FlowID, at.AfterID = r.FlowID, dbconn.LastID
 		if oldest.id != "" && r.ID > oldest.id {
 			continue
 		}
@@ -149,7 +150,7 @@ func rotate(start cursor, next func(cursor) (string, error), visit func(string) 
 	at, wrapped := start, !start.set
 	for {
 		v, err := next(at)
-		if isNoRows(err) {
+		if dbconn.IsNoRows(err) {
 			if wrapped {
 				return nil
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -16,28 +17,28 @@ func (s AuditLog) Audit(ctx context.Context, ws, actor, action, target, detail s
 // AddAudit adds a line to the audit log. ID and time are filled in.
 func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
-		ID: s.ids.New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: clean(e.Actor), Action: e.Action,
-		Target: clean(e.Target), Detail: clean(e.Detail), Ip: clean(e.IP), CreatedAt: s.now(),
+		ID: s.ids.New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
+		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.now(),
 	}
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.appendAudit(row) })
 }
 
 // ListAudit returns the audit log before an ID, newest first.
 func (s AuditLog) ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.read.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: before(beforeID), MaxRows: int32(limit)})
-	return mapRows(rows, auditOf), err
+	rows, err := s.read.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+	return dbconn.MapRows(rows, auditOf), err
 }
 
 // ListAuditAfter returns the lines that follow an ID, newest first too.
 func (s AuditLog) ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error) {
 	rows, err := s.read.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	slices.Reverse(rows)
-	return mapRows(rows, func(r gen.ListAuditAfterRow) flow.AuditEntry { return auditOf(gen.ListAuditRow(r)) }), err
+	return dbconn.MapRows(rows, func(r gen.ListAuditAfterRow) flow.AuditEntry { return auditOf(gen.ListAuditRow(r)) }), err
 }
 
 func auditOf(r gen.ListAuditRow) flow.AuditEntry {
 	return flow.AuditEntry{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Actor: r.Actor, Person: r.Person, Action: r.Action,
-		Target: r.Target, Detail: r.Detail, IP: r.Ip, CreatedAt: timeOf(r.CreatedAt),
+		Target: r.Target, Detail: r.Detail, IP: r.Ip, CreatedAt: dbconn.TimeOf(r.CreatedAt),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -93,7 +94,7 @@ func (k auditKeys) holds(c gen.AuditChain) bool {
 // adds the existing entries to chains.
 func (s *core) openAudit(ctx context.Context) error {
 	sealed, err := s.read.FindMeta(ctx, auditKey)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		if err := s.startAudit(ctx); err != nil {
 			return fmt.Errorf("start the chain of the audit log: %w", err)
 		}
@@ -236,7 +237,7 @@ func (tx *Tx) appendAudit(r gen.Audit) error {
 // LastSeq is the number of the next entry.
 func (tx *Tx) holdAuditChain(ws string) (gen.AuditChain, error) {
 	c, err := tx.HoldAuditChain(tx.ctx, ws)
-	if !isNoRows(err) {
+	if !dbconn.IsNoRows(err) {
 		return c, err
 	}
 	c = gen.AuditChain{WorkspaceID: ws, BeganAt: tx.s.now(), KeyNo: tx.s.audit.newest()}
@@ -253,7 +254,7 @@ func (tx *Tx) pruneAudit(now time.Time, limit int) (deleted int, err error) {
 	if tx.s.cfg.AuditRetention <= 0 {
 		return 0, nil
 	}
-	cutoff := micros(now.Add(-tx.s.cfg.AuditRetention))
+	cutoff := dbconn.Micros(now.Add(-tx.s.cfg.AuditRetention))
 	due, err := tx.ListAuditDue(tx.ctx, gen.ListAuditDueParams{MadeBefore: cutoff, MaxRows: int32(limit)})
 	for _, ws := range due {
 		n, err := tx.pruneAuditOf(ws, cutoff, limit)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -27,7 +28,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 	defer t.Rollback()
 	read := gen.New(t)
 	if s.pool == nil {
-		read = gen.New(numbered{t})
+		read = gen.New(dbconn.SQLiteParams{DB: t})
 	}
 	chains, err := read.ListAuditChains(ctx)
 	if err != nil {
@@ -68,8 +69,8 @@ type auditVerifier struct {
 
 func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found bool) error {
 	c := v.chain
-	v.result.BeganAt, v.result.Adopted = timeOf(c.BeganAt), c.Adopted
-	v.result.Pruned, v.result.PrunedAt, v.result.LastSeq = c.StartSeq, timeOf(c.PrunedAt), c.LastSeq
+	v.result.BeganAt, v.result.Adopted = dbconn.TimeOf(c.BeganAt), c.Adopted
+	v.result.Pruned, v.result.PrunedAt, v.result.LastSeq = c.StartSeq, dbconn.TimeOf(c.PrunedAt), c.LastSeq
 	v.prev = gen.Audit{Seq: c.StartSeq, Mac: c.StartMac}
 	for v.result.Break == nil {
 		rows, err := read.ListAuditChain(ctx, gen.ListAuditChainParams{WorkspaceID: v.ws, AfterSeq: v.prev.Seq, MaxRows: auditPage})

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -176,7 +177,7 @@ func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string
 		if _, err := s.read.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)
 			continue
-		} else if !isNoRows(err) {
+		} else if !dbconn.IsNoRows(err) {
 			return err
 		}
 		const subtract = `UPDATE storage SET bytes = bytes - (SELECT COALESCE(sum(f.size + ?1), 0) FROM files f
@@ -184,7 +185,7 @@ func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string
 		if _, err := snapshot.ExecContext(ctx, subtract, flow.StorageItem, hash); err != nil {
 			return err
 		}
-		if _, err := snapshot.ExecContext(ctx, "UPDATE files SET erased_at = ?, name = '' WHERE hash = ?", micros(b.MadeAt), hash); err != nil {
+		if _, err := snapshot.ExecContext(ctx, "UPDATE files SET erased_at = ?, name = '' WHERE hash = ?", dbconn.Micros(b.MadeAt), hash); err != nil {
 			return err
 		}
 	}

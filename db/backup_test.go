@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -113,7 +114,7 @@ func TestRestore_refuses(t *testing.T) {
 		if err := s.LockEngine(db.EngineInfo{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Restore(t.Context(), used, backup, true); !errors.Is(err, db.ErrEngineRunning) {
+		if _, err := db.Restore(t.Context(), used, backup, true); !errors.Is(err, dbconn.ErrEngineRunning) {
 			t.Errorf("beside a server: %v", err)
 		}
 	})

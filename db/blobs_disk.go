@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -51,11 +52,11 @@ type diskDraft struct {
 
 func (d *disk) put(_ context.Context, content io.Reader) (draft, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
-		return nil, storageError(fmt.Errorf("make the directory for files: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("make the directory for files: %w", err))
 	}
 	f, err := d.create()
 	if err != nil {
-		return nil, storageError(fmt.Errorf("make a file: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("make a file: %w", err))
 	}
 	own := &diskDraft{d, f.Name()}
 	_, err = io.Copy(f, content)
@@ -64,7 +65,7 @@ func (d *disk) put(_ context.Context, content io.Reader) (draft, error) {
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		own.drop()
-		return nil, storageError(fmt.Errorf("write a file: %w", err))
+		return nil, dbconn.StorageError(fmt.Errorf("write a file: %w", err))
 	}
 	return own, nil
 }
@@ -97,7 +98,7 @@ func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*Tx) e
 	t.d.naming.RLock()
 	defer t.d.naming.RUnlock()
 	if err := t.rename(t.d.path(hash)); err != nil {
-		return storageError(fmt.Errorf("keep a file: %w", err))
+		return dbconn.StorageError(fmt.Errorf("keep a file: %w", err))
 	}
 	return t.d.s.write(ctx, durable, name)
 }
@@ -148,7 +149,7 @@ func (d *disk) remove(ctx context.Context, hash string) error {
 
 // unlink removes content when looking for a file that has it found none.
 func (d *disk) unlink(hash string, found error) error {
-	if !isNoRows(found) {
+	if !dbconn.IsNoRows(found) {
 		return found
 	}
 	err := os.Remove(d.path(hash))

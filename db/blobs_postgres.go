@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -140,7 +141,7 @@ func (t *table) remove(ctx context.Context, hash string) error {
 		if n, err := tx.HoldBlob(tx.ctx, hash); err != nil || n == 0 {
 			return err
 		}
-		if _, err := tx.FindLiveHash(tx.ctx, hash); !isNoRows(err) {
+		if _, err := tx.FindLiveHash(tx.ctx, hash); !dbconn.IsNoRows(err) {
 			return err
 		}
 		blob, err := tx.FindBlob(tx.ctx, hash)
@@ -155,7 +156,7 @@ func (t *table) remove(ctx context.Context, hash string) error {
 // cannot be, for they are written together.
 func (t *table) sweep(ctx context.Context, before time.Time) error {
 	for {
-		ids, err := t.s.read.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: micros(before), MaxRows: 100})
+		ids, err := t.s.read.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: dbconn.Micros(before), MaxRows: 100})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -169,7 +170,7 @@ func (t *table) sweep(ctx context.Context, before time.Time) error {
 
 func (t *table) open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
 	blob, err := t.s.read.FindBlob(ctx, hash)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil, fs.ErrNotExist
 	}
 	if err != nil {
@@ -214,7 +215,7 @@ func (r *tableReader) load(number int64) (err error) {
 	}
 	r.at = -1
 	r.chunk, err = r.q.FindChunk(r.ctx, gen.FindChunkParams{UploadID: r.upload, Number: number})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return fs.ErrNotExist
 	}
 	if err == nil {

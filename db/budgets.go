@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -20,7 +21,7 @@ func (tx *Tx) takeBudgets(r *gen.InsertRunParams, k *flow.Key) error {
 	if k == nil {
 		k = &flow.Key{}
 	}
-	day := timeOf(r.CreatedAt)
+	day := dbconn.TimeOf(r.CreatedAt)
 	if err := checkSpending(tx.ctx, tx.Queries, spending{r.WorkspaceID, r.FlowID, r.KeyID, k.Name, limits.UsdPerDay, k.USDPerDay}, day); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func spent(ctx context.Context, q *gen.Queries, ws string, b flow.Budget, day st
 func (s Budgets) CheckSpending(ctx context.Context, ws, flowID, keyID string) error {
 	l, err := s.read.FindSpendingLimits(ctx, gen.FindSpendingLimitsParams{WorkspaceID: ws, FlowID: flowID, KeyID: keyID})
 	if err != nil {
-		return missing(err, "flow")
+		return dbconn.NotFoundErr(err, "flow")
 	}
 	return checkSpending(ctx, s.read, spending{ws, flowID, keyID, l.KeyName, l.FlowUsd, l.KeyUsd}, s.cfg.Now())
 }
@@ -111,7 +112,7 @@ func (s Budgets) SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Li
 			ID: flowID, WorkspaceID: ws, MaxRunning: l.MaxRunning, MaxQueued: l.MaxQueued,
 			RunsPerDay: l.RunsPerDay, UsdPerDay: l.USDPerDay, UpdatedAt: s.now(),
 		})
-		if err := touched(n, err, "flow"); err != nil {
+		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
 		return tx.countStarts(ws, flowID, before.RunsPerDay, l.RunsPerDay)
@@ -159,7 +160,7 @@ func (s Budgets) budgets(ctx context.Context, ws string, of flow.Budget, runs, u
 		b := of
 		b.Unit, b.Limit = flow.BudgetRuns, runs
 		b.Used, err = s.read.FindStarts(ctx, gen.FindStartsParams{WorkspaceID: ws, Subject: subject, Day: dayOf(day)})
-		if isNoRows(err) {
+		if dbconn.IsNoRows(err) {
 			err = nil
 		}
 		list = append(list, b)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 )
 
@@ -29,7 +30,7 @@ func TestClock_correct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at := base
-			clock := db.NewClock(func() time.Time { return at })
+			clock := dbconn.NewClock(func() time.Time { return at })
 			for _, r := range c.readings {
 				clock.Correct(base.Add(r[0]), base.Add(r[1]), base.Add(r[2]))
 			}

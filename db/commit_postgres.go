@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -31,19 +32,19 @@ const selectTransaction = "SELECT pg_current_xact_id_if_assigned()::text"
 // asking with ctx, that of the caller.
 func (s *core) commit(ctx, limited context.Context, t pgx.Tx, id string) error {
 	err := t.Commit(limited)
-	if err == nil || !isOutage(err) && !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || !dbconn.IsOutage(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	s.outages.note(err)
+	s.outages.Note(err)
 	if id == "" {
 		return nil
 	}
 	committed, known := s.outcome(ctx, id)
 	switch {
 	case !known:
-		return fmt.Errorf("%w (%w)", unavailable(err), errInDoubt)
+		return fmt.Errorf("%w (%w)", dbconn.Unavailable(err), errInDoubt)
 	case !committed:
-		return unavailable(err)
+		return dbconn.Unavailable(err)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (s *core) outcome(ctx context.Context, id string) (committed, known bool) {
 		case err == nil && *status != "in progress":
 			return *status == "committed", true
 		}
-		if !backOff(patient, failed) {
+		if !dbconn.BackOff(patient, failed) {
 			return false, false
 		}
 	}
@@ -73,9 +74,9 @@ func (s *core) outcome(ctx context.Context, id string) (committed, known bool) {
 
 // outageOf gives an error of a commit its public name.
 func (s *core) outageOf(err error) error {
-	if err == nil || !isOutage(err) {
+	if err == nil || !dbconn.IsOutage(err) {
 		return err
 	}
-	s.outages.note(err)
-	return unavailable(err)
+	s.outages.Note(err)
+	return dbconn.Unavailable(err)
 }

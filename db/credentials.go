@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -25,7 +26,7 @@ func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secr
 		}
 		return tx.SaveCredential(tx.ctx, gen.SaveCredentialParams{
 			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
-			BaseUrl: c.BaseURL, Trusted: flag(c.Trusted), Hosts: encodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.now(),
+			BaseUrl: c.BaseURL, Trusted: dbconn.BoolInt(c.Trusted), Hosts: dbconn.EncodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.now(),
 		})
 	})
 }
@@ -33,14 +34,14 @@ func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secr
 // FindCredential returns a credential without its secret.
 func (s Credentials) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
-	return credentialOf(r), missing(err, "credential")
+	return credentialOf(r), dbconn.NotFoundErr(err, "credential")
 }
 
 // OpenCredential returns a credential with its secret.
 func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
-		return flow.Credential{}, "", missing(err, "credential")
+		return flow.Credential{}, "", dbconn.NotFoundErr(err, "credential")
 	}
 	text, err := s.open(r.Value, ws, name, "secret")
 	if err != nil {
@@ -52,8 +53,8 @@ func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.
 // SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
-		return touched(n, err, "credential")
+		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.now()})
+		return dbconn.MustAffect(n, err, "credential")
 	})
 }
 
@@ -64,14 +65,14 @@ func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Crede
 	if err != nil {
 		return nil, fmt.Errorf("list undecided credentials: %w", err)
 	}
-	return mapRows(rows, credentialOf), nil
+	return dbconn.MapRows(rows, credentialOf), nil
 }
 
 // BindCredential sets the hosts of a credential unless they were set in the
 // meantime.
 func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: encodeList(hosts), Now: s.now()})
+		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.now()})
 	})
 }
 
@@ -113,21 +114,21 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 	if err != nil {
 		return nil, fmt.Errorf("list credentials: %w", err)
 	}
-	return mapRows(rows, credentialOf), nil
+	return dbconn.MapRows(rows, credentialOf), nil
 }
 
 // RemoveCredential removes a credential.
 func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeleteCredential(tx.ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
-		return touched(n, err, "credential")
+		return dbconn.MustAffect(n, err, "credential")
 	})
 }
 
 func credentialOf(r gen.Credential) flow.Credential {
 	return flow.Credential{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Provider: r.Provider,
-		BaseURL: r.BaseUrl, Trusted: r.Trusted != 0, Hosts: decodeList[string](r.Hosts),
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		BaseURL: r.BaseUrl, Trusted: r.Trusted != 0, Hosts: dbconn.DecodeList[string](r.Hosts),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -13,7 +14,7 @@ import (
 // continuing below a flow.Delivery.Position.
 func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
 	rows, err := s.read.ListDeliveries(ctx, gen.ListDeliveriesParams{
-		WorkspaceID: ws, FlowID: flowID, Before: before(position), MaxRows: int32(limit),
+		WorkspaceID: ws, FlowID: flowID, Before: dbconn.CursorOrEnd(position), MaxRows: int32(limit),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
@@ -38,7 +39,7 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 		if err != nil {
 			return nil, fmt.Errorf("list attempts of %s: %w", rows[i].ID, err)
 		}
-		list[i] = flow.DeliveryRecord{Delivery: deliveryOf(&rows[i]), Attempts: mapRows(attempts, attemptOf)}
+		list[i] = flow.DeliveryRecord{Delivery: deliveryOf(&rows[i]), Attempts: dbconn.MapRows(attempts, attemptOf)}
 	}
 	return list, nil
 }
@@ -46,7 +47,7 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 // DeliveryFlow tells which flow a delivery belongs to.
 func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
 	d, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
-	return d.FlowID, missing(err, "delivery")
+	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
 
 // Redeliver starts a new series of attempts now, under the same ID. An attempt
@@ -58,7 +59,7 @@ func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		row, err := tx.RestartDelivery(tx.ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.now()})
 		if err != nil {
-			return missing(err, "delivery")
+			return dbconn.NotFoundErr(err, "delivery")
 		}
 		if row.Erased != "" {
 			return flow.Errorf(flow.Code(row.Erased), "The content of this delivery has been erased.")
@@ -81,7 +82,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 	}
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		if err := tx.addDelivery(row); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 	if err != nil {
 		return nil, err
 	}
-	return &flow.Delivery{ID: row.ID, WorkspaceID: ws, FlowID: flowID, Node: row.Node, URL: row.Url, State: flow.DeliveryPending, CreatedAt: timeOf(row.CreatedAt)}, nil
+	return &flow.Delivery{ID: row.ID, WorkspaceID: ws, FlowID: flowID, Node: row.Node, URL: row.Url, State: flow.DeliveryPending, CreatedAt: dbconn.TimeOf(row.CreatedAt)}, nil
 }
 
 // ReadDelivery returns a delivery of the log with its attempts, without its
@@ -106,7 +107,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
 	row, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "delivery")
+		return nil, dbconn.NotFoundErr(err, "delivery")
 	}
 	list, err := s.withAttempts(ctx, []gen.Delivery{row})
 	if err != nil {
@@ -148,7 +149,7 @@ func (s Deliveries) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, 
 	row := newDelivery{key: r.KeyID, host: n.Host}
 	row.InsertDeliveryParams = gen.InsertDeliveryParams{
 		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
-		Url: clean(n.URL), Header: clean(n.Header), CreatedAt: s.now(), Body: string(n.Body),
+		Url: dbconn.ValidText(n.URL), Header: dbconn.ValidText(n.Header), CreatedAt: s.now(), Body: string(n.Body),
 	}
 	var err error
 	if row.Secret, err = s.sealValue(n.Secret, r.WorkspaceID, id, "secret"); err != nil {
@@ -162,13 +163,13 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 	return flow.Delivery{
 		ID: r.ID, Position: r.Position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, URL: r.Url,
 		Body: []byte(r.Body), Header: r.Header, Signer: r.Signer, State: flow.DeliveryState(r.State), Attempt: r.Attempt,
-		CreatedAt: timeOf(r.CreatedAt), NextAt: timeOf(r.NextAt), EndedAt: timeOf(r.EndedAt), EndpointID: r.EndpointID, Erased: flow.Code(r.Erased),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), NextAt: dbconn.TimeOf(r.NextAt), EndedAt: dbconn.TimeOf(r.EndedAt), EndpointID: r.EndpointID, Erased: flow.Code(r.Erased),
 	}
 }
 
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
-		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: timeOf(r.StartedAt), Latency: since(r.Latency),
+		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: since(r.Latency),
 		Status: int(r.Status), Response: r.Response, Error: r.Error, Cause: flow.Cause(r.Cause), Signature: r.Signature,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -51,7 +52,7 @@ func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		n = 0
 		for _, id := range ids {
-			rows, err := tx.RestartFailed(tx.ctx, gen.RestartFailedParams{ID: id, AskedAt: micros(c.Asked), Now: s.now()})
+			rows, err := tx.RestartFailed(tx.ctx, gen.RestartFailedParams{ID: id, AskedAt: dbconn.Micros(c.Asked), Now: s.now()})
 			if err != nil {
 				return fmt.Errorf("restart %s: %w", id, err)
 			}
@@ -69,7 +70,7 @@ func failedQuery(q *query, c *flow.FailedChoice, n int) {
 	if !c.Since.IsZero() {
 		low = flow.FirstID(flow.PrefixDelivery, c.Since)
 	}
-	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, low: low, high: lastID}
+	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, low: low, high: dbconn.LastID}
 	q.add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.arg(string(flow.DeliveryFailed)),
-		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.arg(micros(c.Asked)), " LIMIT ", q.arg(n))
+		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.arg(dbconn.Micros(c.Asked)), " LIMIT ", q.arg(n))
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strconv"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -30,7 +31,7 @@ type head struct{ endpoint, state, position string }
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
 func soughtBy(c *flow.DeliveryChoice) sought {
-	span := chosen{low: flow.PrefixDelivery, high: lastID}
+	span := chosen{low: flow.PrefixDelivery, high: dbconn.LastID}
 	if !c.From.IsZero() {
 		span.low = max(span.low, flow.FirstID(flow.PrefixDelivery, c.From))
 	}
@@ -43,7 +44,7 @@ func soughtBy(c *flow.DeliveryChoice) sought {
 		low: span.low, high: span.high, oldest: c.After != "",
 	}
 	if len(c.States) > 0 {
-		k.states = mapRows(c.States, func(s flow.DeliveryState) string { return string(s) })
+		k.states = dbconn.MapRows(c.States, func(s flow.DeliveryState) string { return string(s) })
 	}
 	return k
 }

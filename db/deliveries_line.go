@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -52,7 +53,7 @@ func (t *lineTurns) keep(after map[string]string) {
 // writes need not be synced: a delivery whose job is lost in a crash is still
 // queued.
 func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
-	due := gen.QueueDueParams{Now: micros(now), MaxRows: int32(limit)}
+	due := gen.QueueDueParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
 	for s.queueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
 		if next, err = s.nextDelivery(ctx, now); err != nil {
@@ -86,7 +87,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 // waits for a slot.
 func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.read.NextDeliveryWorkspace(ctx, "")
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return earliest(s.read.NextDelivery(ctx))
 	}
 	return now, err
@@ -149,7 +150,7 @@ func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
 	for _, r := range rows {
 		loads[r.EndpointID] = flow.EndpointLoad{
 			WorkspaceID: r.WorkspaceID, EndpointID: r.EndpointID, InFlight: int(r.Attempts),
-			Failures: r.Failures, Proven: r.Proven != 0, Slow: r.Slow != 0, PausedUntil: timeOf(r.PausedUntil),
+			Failures: r.Failures, Proven: r.Proven != 0, Slow: r.Slow != 0, PausedUntil: dbconn.TimeOf(r.PausedUntil),
 		}
 	}
 	return loads, nil
@@ -170,7 +171,7 @@ func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointL
 	turns = map[string]string{}
 	for ws := ""; ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.ctx, ws)
-		if isNoRows(err) {
+		if dbconn.IsNoRows(err) {
 			return waiting, turns, nil
 		}
 		if err != nil {
@@ -197,7 +198,7 @@ func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointL
 // line returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
 func (tx *Tx) line(ws, after string) ([]flow.EndpointLoad, error) {
-	list, err := tx.lineAfter(ws, after, lastID)
+	list, err := tx.lineAfter(ws, after, dbconn.LastID)
 	if err != nil || after == "" || len(list) >= lineWindow {
 		return list, err
 	}
@@ -230,7 +231,7 @@ func (tx *Tx) lineAfter(ws, after, before string) (list []flow.EndpointLoad, err
 		if err := rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused); err != nil {
 			return nil, err
 		}
-		e.Proven, e.Slow, e.PausedUntil = proven != 0, slow != 0, timeOf(paused)
+		e.Proven, e.Slow, e.PausedUntil = proven != 0, slow != 0, dbconn.TimeOf(paused)
 		list = append(list, e)
 	}
 	return list, rows.Err()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -45,7 +46,7 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.list(ids))
 	rows, err := collect(ctx, s.reads(), q, readDeliveryRow)
-	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return compareTexts(b.Position, a.Position) })
+	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
 
@@ -57,10 +58,10 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 		&number, &started, &latency, &status, &cause, &failure)
 	row := flow.DeliveryRow{
 		ID: r.ID, Position: r.Position, FlowID: r.FlowID, RunID: r.RunID, Node: r.Node, EndpointID: r.EndpointID, URL: r.Url, State: flow.DeliveryState(r.State), Tries: r.Tries,
-		CreatedAt: timeOf(r.CreatedAt), EndedAt: timeOf(r.EndedAt), Erased: flow.Code(r.Erased),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased),
 	}
 	if row.EndedAt.IsZero() {
-		row.NextAt = timeOf(r.NextAt)
+		row.NextAt = dbconn.TimeOf(r.NextAt)
 	}
 	if number.Valid {
 		last := attemptOf(gen.DeliveryAttempt{

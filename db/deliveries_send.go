@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -14,15 +15,15 @@ import (
 // the attempt about to be made.
 func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
 	row, err := s.read.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
-	if isNoRows(err) {
-		return nil, ErrFenced
+	if dbconn.IsNoRows(err) {
+		return nil, dbconn.ErrFenced
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find delivery %s: %w", id, classified(err))
+		return nil, fmt.Errorf("find delivery %s: %w", id, dbconn.Classified(err))
 	}
 	d := deliveryOf(&row)
 	d.Attempt++
-	if d.EndpointFailures, err = s.read.EndpointFailures(ctx, row.EndpointID); err != nil && !isNoRows(err) {
+	if d.EndpointFailures, err = s.read.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
 	}
 	if d.Secret, err = s.openValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
@@ -38,21 +39,21 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
 	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: placeEnded}
 	if next.State == flow.DeliveryPending {
-		row.Place, row.DueAt, row.NextAt = placeWaiting, micros(next.NextAt), micros(next.NextAt)
+		row.Place, row.DueAt, row.NextAt = placeWaiting, dbconn.Micros(next.NextAt), dbconn.Micros(next.NextAt)
 	} else {
 		row.EndedAt = s.now()
 	}
 	return s.write(ctx, durable, func(tx *Tx) error {
 		done, err := tx.FinishAttempt(tx.ctx, row)
-		if isNoRows(err) {
-			return ErrFenced
+		if dbconn.IsNoRows(err) {
+			return dbconn.ErrFenced
 		}
 		if err != nil {
 			return fmt.Errorf("finish attempt of %s: %w", a.DeliveryID, err)
 		}
 		err = tx.InsertAttempt(tx.ctx, gen.InsertAttemptParams{
-			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: micros(a.StartedAt),
-			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: clean(a.Error), Response: clean(a.Response),
+			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: dbconn.Micros(a.StartedAt),
+			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: dbconn.ValidText(a.Error), Response: dbconn.ValidText(a.Response),
 			Cause: string(a.Cause), Signature: a.Signature,
 		})
 		if err != nil {
@@ -93,7 +94,7 @@ func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
 	if err != nil {
 		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
 	}
-	hook, err := decode[runWebhook](string(text))
+	hook, err := dbconn.Decode[runWebhook](string(text))
 	if err != nil {
 		return fmt.Errorf("webhook of %s: %w", r.ID, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -78,11 +78,11 @@ func TestDeliveries_are_fenced(t *testing.T) {
 		w.deliver(id, flow.DeliveryFailed)
 		_, err := w.Redeliver(w.ctx, ws, id)
 		w.must(err)
-		if _, err := w.FindDelivery(w.ctx, id, stale.Attempt); !errors.Is(err, db.ErrFenced) {
+		if _, err := w.FindDelivery(w.ctx, id, stale.Attempt); !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale job found it: %v", err)
 		}
 		err = w.RecordAttempt(w.ctx, flow.DeliveryAttempt{DeliveryID: id}, flow.DeliveryOutcome{Attempt: stale.Attempt, State: flow.DeliveryFailed})
-		if !errors.Is(err, db.ErrFenced) {
+		if !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale job recorded: %v", err)
 		}
 		w.deliver(id, flow.DeliveryFailed)

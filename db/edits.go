@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -19,7 +20,7 @@ const editLife = 30 * 24 * time.Hour
 func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err error) {
 	files := documentFiles(e.Draft)
 	row := gen.InsertEditParams{
-		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: clean(e.Tx.UserID),
+		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: dbconn.ValidText(e.Tx.UserID),
 		Ops: string(flow.EncodeJSON(e.Tx.Ops)), Inverse: string(flow.EncodeJSON(e.Tx.Inverse)), Skipped: string(flow.EncodeJSON(e.Tx.Skipped)),
 	}
 	logged := int64(len(row.Ops) + len(row.Inverse) + len(row.Skipped))
@@ -27,13 +28,13 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 		row.CreatedAt = s.now()
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
 		if saved = err == nil && held.Rev == e.Base; !saved {
-			if isNoRows(err) {
+			if dbconn.IsNoRows(err) {
 				err = nil
 			}
 			return err
 		}
 		n, err := tx.EditDraft(tx.ctx, gen.EditDraftParams{
-			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: clean(e.Name), Description: clean(e.Description),
+			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: dbconn.ValidText(e.Name), Description: dbconn.ValidText(e.Description),
 			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
 		})
 		// Somebody who comes too late is no failure: it would make the neighbours
@@ -41,7 +42,7 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 		if saved = n > 0; err != nil || !saved {
 			return err
 		}
-		return firstError(
+		return dbconn.FirstError(
 			func() error { return tx.InsertEdit(tx.ctx, row) },
 			func() error {
 				dropped, err := tx.ShortenEdits(tx.ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
@@ -67,13 +68,13 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
 	r, err := s.read.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "change")
+		return nil, dbconn.NotFoundErr(err, "change")
 	}
-	tx := &flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: timeOf(r.CreatedAt)}
-	err = firstError(
-		func() (err error) { tx.Ops, err = decode[[]flow.Edit](r.Ops); return err },
-		func() (err error) { tx.Inverse, err = decode[[]flow.Edit](r.Inverse); return err },
-		func() (err error) { tx.Skipped, err = decode[[]flow.Skipped](r.Skipped); return err },
+	tx := &flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	err = dbconn.FirstError(
+		func() (err error) { tx.Ops, err = dbconn.Decode[[]flow.Edit](r.Ops); return err },
+		func() (err error) { tx.Inverse, err = dbconn.Decode[[]flow.Edit](r.Inverse); return err },
+		func() (err error) { tx.Skipped, err = dbconn.Decode[[]flow.Skipped](r.Skipped); return err },
 	)
 	return tx, err
 }
@@ -87,8 +88,8 @@ func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64,
 	}
 	list := make([]flow.EditTx, len(rows))
 	for i, r := range rows {
-		list[i] = flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: timeOf(r.CreatedAt)}
-		if list[i].Ops, err = decode[[]flow.Edit](r.Ops); err != nil {
+		list[i] = flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+		if list[i].Ops, err = dbconn.Decode[[]flow.Edit](r.Ops); err != nil {
 			return nil, fmt.Errorf("edit %d of %s: %w", r.Rev, flowID, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -15,9 +16,9 @@ import (
 // endpoint finds the endpoint of a new delivery, or makes it. Another
 // transaction may make it at the same moment.
 func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
-	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: clean(host)}
+	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
 	id, err = tx.FindEndpoint(tx.ctx, known)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		err = tx.InsertEndpoint(tx.ctx, gen.InsertEndpointParams{
 			ID: tx.s.ids.New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.s.now(),
 		})
@@ -36,9 +37,9 @@ func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
 // become a bottleneck.
 func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
-		return tx.EndpointWorks(tx.ctx, gen.EndpointWorksParams{ID: endpoint, Slow: flag(a.Latency > flow.SlowAnswer)})
+		return tx.EndpointWorks(tx.ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > flow.SlowAnswer)})
 	}
-	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: micros(a.StartedAt), PausedUntil: micros(pausedUntil)})
+	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
@@ -59,7 +60,7 @@ const recentAttempts = 100
 // attempts; an empty flow is all of the workspace. With failing, only those
 // whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
-	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: lastID}
+	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: dbconn.LastID}
 	list, err := collect(ctx, s.reads(), k.endpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
@@ -76,9 +77,9 @@ func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing
 func (s Endpoints) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
 	row, err := s.read.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "endpoint")
+		return nil, dbconn.NotFoundErr(err, "endpoint")
 	}
-	e := flow.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: timeOf(row.FailingSince)}
+	e := flow.Endpoint{ID: row.ID, FlowID: row.FlowID, Node: row.Node, Host: row.Host, FailingSince: dbconn.TimeOf(row.FailingSince)}
 	return &e, s.describe(ctx, &e)
 }
 
@@ -86,13 +87,13 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 	var since int64
 	var head string
 	err = rows.Scan(&e.ID, &e.FlowID, &e.Node, &e.Host, &since, &head)
-	e.FailingSince = timeOf(since)
+	e.FailingSince = dbconn.TimeOf(since)
 	return e, err
 }
 
 // describe reads the newest deliveries of an endpoint and their attempts.
 func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
-	k := sought{low: flow.PrefixDelivery, high: lastID}
+	k := sought{low: flow.PrefixDelivery, high: dbconn.LastID}
 	var heads []head
 	for _, state := range deliveryStates {
 		heads = append(heads, head{endpoint: e.ID, state: state})
@@ -112,7 +113,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.list(ids), ")")
 	e.Attempts, err = collect(ctx, s.reads(), q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
-		return cmp.Or(a.StartedAt.Compare(b.StartedAt), compareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})
 	e.Attempts = e.Attempts[max(0, len(e.Attempts)-recentAttempts):]
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sluice/db/dbconn"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -39,14 +40,14 @@ func (s *core) LockEngine(info EngineInfo) error {
 		if s.pool != nil {
 			return nil
 		}
-		return ErrEngineRunning
+		return dbconn.ErrEngineRunning
 	}
 	s.engine = lock
 	data, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil && !isFull(err) {
+	if err := os.WriteFile(path, data, 0o600); err != nil && !dbconn.IsFull(err) {
 		return err
 	} else if err != nil {
 		s.cfg.Log.Warn("commands cannot find this server because the disk is full; free some space and restart it", "error", err)

@@ -69,7 +69,7 @@ func (s Maintenance) examinePostgres(ctx context.Context, e *Examination) error 
 	e.Engine += version
 	e.Pooler = s.pooler
 	err := s.syncClock(ctx, s.reader)
-	e.Skew = s.clock.skew()
+	e.Skew = s.clock.Skew()
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]C
 	}
 	add("endpoints", k.endpointsQuery(50))
 	failed := &query{}
-	failedQuery(failed, &flow.FailedChoice{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: timeOf(1)}, 500)
+	failedQuery(failed, &flow.FailedChoice{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: dbconn.TimeOf(1)}, 500)
 	add("failed", failed)
 	return list, err
 }

@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"sluice/db/gen"
+	"sluice/db/migrations"
 	"sluice/flow"
 )
 
@@ -36,9 +36,6 @@ func (s *Store) Waiting() int { return len(s.writer.(*groupWriter).groups.waitin
 
 // DB is the transaction itself.
 func (tx *Tx) DB() gen.DBTX { return tx.db }
-
-// ForSQLite is forSQLite.
-var ForSQLite = forSQLite
 
 // ChoiceQuery is a query that choosing runs makes.
 type ChoiceQuery struct {
@@ -114,7 +111,7 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 // MigrateTo makes a database of an older schema and fills it.
 func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) error {
 	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
-		m, err := newMigration(dialect, db, cfg.schema())
+		m, err := migrations.NewMigration(dialect, db, cfg.schema())
 		if err != nil {
 			return err
 		}
@@ -146,13 +143,7 @@ func Exec(ctx context.Context, cfg Config, statements ...string) error {
 }
 
 // EmbeddedMigrations are the migrations of this program.
-func EmbeddedMigrations() fs.FS {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return files
-}
+func EmbeddedMigrations() fs.FS { return migrations.Files }
 
 func onDatabase(ctx context.Context, cfg Config, do func(goose.Dialect, *sql.DB) error) error {
 	if cfg.DatabaseURL == "" {
@@ -224,9 +215,3 @@ func (l *listener) QueryRowContext(ctx context.Context, query string, args ...an
 func (s *Store) Forget(ctx context.Context, snapshot *sql.DB, hash string) error {
 	return s.forget(ctx, snapshot, []string{hash}, &Backup{})
 }
-
-// NewClock is newClock.
-var NewClock = newClock
-
-// Correct is correct.
-func (c *clock) Correct(asked, answered, shared time.Time) { c.correct(asked, answered, shared) }

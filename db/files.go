@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -35,7 +36,7 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	defer d.drop()
 	f := &flow.File{
 		ID: s.ids.New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
-		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: timeOf(s.now()),
+		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.now()),
 	}
 	f.Name = fileName(n.Name, f.MIME)
 	if err := d.keep(ctx, m, func(tx *Tx) error { return tx.addFile(f, n.RunID) }); err != nil {
@@ -65,7 +66,7 @@ func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
 func (tx *Tx) addFile(f *flow.File, runID string) error {
 	err := tx.InsertFile(tx.ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
-		KeyID: f.KeyID, CreatedAt: micros(f.CreatedAt),
+		KeyID: f.KeyID, CreatedAt: dbconn.Micros(f.CreatedAt),
 	})
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (tx *Tx) addFile(f *flow.File, runID string) error {
 	// A worker that was cut off may still save: a run whose content is gone
 	// would never take the file with it.
 	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
-	if err := touched(held, err, "run"); err != nil {
+	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
 	}
 	return tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
@@ -104,7 +105,7 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
 	r, err := s.read.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "file")
+		return nil, dbconn.NotFoundErr(err, "file")
 	}
 	f := fileOf(r)
 	return &f, nil
@@ -131,7 +132,7 @@ func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[stri
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.read.FindFileAnywhere(ctx, id)
 	if err != nil {
-		return nil, missing(err, "file")
+		return nil, dbconn.NotFoundErr(err, "file")
 	}
 	f := fileOf(r)
 	return &f, nil
@@ -158,6 +159,6 @@ func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, err
 func fileOf(r gen.File) flow.File {
 	return flow.File{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, MIME: r.Mime, Size: r.Size, Hash: r.Hash,
-		KeyID: r.KeyID, CreatedAt: timeOf(r.CreatedAt),
+		KeyID: r.KeyID, CreatedAt: dbconn.TimeOf(r.CreatedAt),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -16,7 +17,7 @@ func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
 		if err != nil {
-			return missing(err, "file")
+			return dbconn.NotFoundErr(err, "file")
 		}
 		tx.storeBytes(ws, -size-flow.StorageItem)
 		return nil
@@ -27,7 +28,7 @@ func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 // held first: a run that is just being started with one of them would not be
 // seen in one statement.
 func (tx *Tx) eraseFiles(runID string) error {
-	return firstError(
+	return dbconn.FirstError(
 		func() error { return tx.HoldFilesOfRun(tx.ctx, runID) },
 		func() error {
 			erased, err := tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
@@ -43,7 +44,7 @@ func (tx *Tx) eraseFiles(runID string) error {
 // ExpireFiles erases up to limit files that are as old as a run's content may
 // become and belong to no run and no flow.
 func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	loose := gen.ListLooseFilesParams{CreatedBefore: micros(now.Add(-s.cfg.Retention)), MaxRows: int32(limit)}
+	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.cfg.Retention)), MaxRows: int32(limit)}
 	rows, err := s.read.ListLooseFiles(ctx, loose)
 	if err != nil || len(rows) == 0 {
 		return 0, err
@@ -63,7 +64,7 @@ func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
 		return err
 	}
 	f, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil // a run or a flow uses it now
 	}
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -49,7 +50,7 @@ func (s Files) LinkFiles(ctx context.Context, ws, runID string, ids ...string) e
 func (tx *Tx) linkFiles(ws, runID string, ids []string) error {
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		held, err := tx.HoldFile(tx.ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
-		if err := touched(held, err, "file"); err != nil {
+		if err := dbconn.MustAffect(held, err, "file"); err != nil {
 			return err
 		}
 		if err := tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -15,7 +16,7 @@ const fileKey = "file_key"
 // signed with. It is made once and the same on all instances.
 func (s Files) FileKey(ctx context.Context) ([]byte, error) {
 	sealed, err := s.read.FindMeta(ctx, fileKey)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		if err = s.makeFileKey(ctx); err == nil {
 			sealed, err = s.read.FindMeta(ctx, fileKey) // another's, if that was first
 		}

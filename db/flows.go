@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -15,7 +16,7 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		f.ID = s.ids.New(flow.PrefixFlow)
 	}
 	if f.CreatedAt.IsZero() {
-		f.CreatedAt = timeOf(s.now())
+		f.CreatedAt = dbconn.TimeOf(s.now())
 	}
 	f.UpdatedAt, f.Rev = f.CreatedAt, max(f.Rev, 1)
 	signing, err := s.seal([]byte(newSigningSecret()), f.WorkspaceID, f.ID, "signing")
@@ -25,14 +26,14 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	files := documentFiles(f.Draft)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, f.WorkspaceID); err != nil {
-			return missing(err, "workspace")
+			return dbconn.NotFoundErr(err, "workspace")
 		}
 		if err := tx.keepFiles(f.WorkspaceID, files); err != nil {
 			return err
 		}
 		err := tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
-			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: clean(f.Name), Description: clean(f.Description), Tags: encodeList(f.Tags), Draft: string(f.Draft),
-			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: micros(f.CreatedAt),
+			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
+			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
 		})
 		if err != nil {
 			return err
@@ -48,16 +49,16 @@ func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description st
 	err := s.write(ctx, durable, func(tx *Tx) (err error) {
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		if err := tx.keepFiles(ws, files); err != nil {
 			return err
 		}
 		rev, err = tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
-			ID: flowID, WorkspaceID: ws, Name: clean(name), Description: clean(description), Draft: string(draft), UpdatedAt: s.now(),
+			ID: flowID, WorkspaceID: ws, Name: dbconn.ValidText(name), Description: dbconn.ValidText(description), Draft: string(draft), UpdatedAt: s.now(),
 		})
 		if err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		if err := tx.notifyEdited(ws, flowID, rev); err != nil {
 			return err
@@ -76,7 +77,7 @@ func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunnin
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SetWorkspaceLimits(tx.ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
 		clear(tx.batch.room.limits)
-		return touched(n, err, "workspace")
+		return dbconn.MustAffect(n, err, "workspace")
 	})
 }
 
@@ -84,7 +85,7 @@ func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunnin
 func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
-			ID: w.ID, Name: clean(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.now(),
+			ID: w.ID, Name: dbconn.ValidText(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.now(),
 		})
 	})
 }
@@ -93,9 +94,9 @@ func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error
 func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
 	w, err := s.read.FindWorkspace(ctx, id)
 	if err != nil {
-		return nil, missing(err, "workspace")
+		return nil, dbconn.NotFoundErr(err, "workspace")
 	}
-	return &flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: timeOf(w.CreatedAt)}, nil
+	return &flow.Workspace{ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.TimeOf(w.CreatedAt)}, nil
 }
 
 // ArchiveFlow takes the flow out of every list; its runs stay. What only served
@@ -104,13 +105,13 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		n, err := tx.ArchiveFlow(tx.ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.now()})
-		if err := touched(n, err, "flow"); err != nil {
+		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		tx.storeMore(ws, flow.Storage{Flows: -flag(held.ArchivedAt == 0)})
+		tx.storeMore(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})
 		return tx.forgetEdits(ws, flowID)
 	})
 }
@@ -119,7 +120,7 @@ func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
 func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
 	r, err := s.read.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "flow")
+		return nil, dbconn.NotFoundErr(err, "flow")
 	}
 	f := flowOf(gen.ListFlowsRow(r))
 	return &f, nil
@@ -131,13 +132,13 @@ func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]
 	if err != nil {
 		return nil, fmt.Errorf("list flows: %w", err)
 	}
-	return mapRows(rows, flowOf), nil
+	return dbconn.MapRows(rows, flowOf), nil
 }
 
 // HadFlows tells whether the workspace has or ever had a flow.
 func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
 	_, err := s.read.AnyFlow(ctx, ws)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -145,8 +146,8 @@ func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
 
 func flowOf(r gen.ListFlowsRow) flow.Flow {
 	return flow.Flow{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Draft: []byte(r.Draft), Rev: r.Rev,
 		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt), ArchivedAt: dbconn.TimeOf(r.ArchivedAt),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -21,7 +22,7 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error
 		if err != nil {
 			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
 		}
-		all = append(all, mapRows(rows, headOf)...)
+		all = append(all, dbconn.MapRows(rows, headOf)...)
 		if len(rows) < headsPage {
 			return all, nil
 		}
@@ -30,17 +31,17 @@ func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error
 
 func headOf(r gen.ListFlowHeadsRow) flow.Flow {
 	return flow.Flow{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: decodeList[string](r.Tags), Rev: r.Rev,
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Description: r.Description, Tags: dbconn.DecodeList[string](r.Tags), Rev: r.Rev,
 		LiveVersion: r.LiveVersion, LiveHash: r.LiveHash, Limits: flow.Limits{MaxRunning: r.MaxRunning, MaxQueued: r.MaxQueued, RunsPerDay: r.RunsPerDay, USDPerDay: r.UsdPerDay},
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), ArchivedAt: timeOf(r.ArchivedAt),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), UpdatedAt: dbconn.TimeOf(r.UpdatedAt), ArchivedAt: dbconn.TimeOf(r.ArchivedAt),
 	}
 }
 
 // TagFlow replaces the tags of a flow.
 func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.TagFlow(tx.ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: encodeList(tags)})
-		return touched(n, err, "flow")
+		n, err := tx.TagFlow(tx.ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
+		return dbconn.MustAffect(n, err, "flow")
 	})
 }
 
@@ -50,12 +51,12 @@ func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		n, err := tx.RestoreFlow(tx.ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.now()})
-		if err := touched(n, err, "flow"); err != nil {
+		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		return tx.storeChecked(ws, flow.Storage{Flows: flag(held.ArchivedAt != 0)})
+		return tx.storeChecked(ws, flow.Storage{Flows: dbconn.BoolInt(held.ArchivedAt != 0)})
 	})
 }

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -12,15 +13,15 @@ import (
 func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
 	r, err := s.read.FindForm(ctx, flowID)
 	if err != nil {
-		return nil, missing(err, "form")
+		return nil, dbconn.NotFoundErr(err, "form")
 	}
-	settings, err := decode[flow.FormSettings](r.Settings)
+	settings, err := dbconn.Decode[flow.FormSettings](r.Settings)
 	if err != nil {
 		return nil, err
 	}
 	return &flow.Form{
 		FlowID: r.FlowID, WorkspaceID: r.WorkspaceID, On: r.IsOn == 1, FormSettings: settings,
-		Day: r.Day, Taken: r.Taken, UpdatedAt: timeOf(r.UpdatedAt),
+		Day: r.Day, Taken: r.Taken, UpdatedAt: dbconn.TimeOf(r.UpdatedAt),
 	}, nil
 }
 
@@ -28,9 +29,9 @@ func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) 
 func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.SaveForm(tx.ctx, gen.SaveFormParams{
-			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: flag(f.On), Settings: encodeAny(f.FormSettings), UpdatedAt: s.now(),
+			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.FormSettings), UpdatedAt: s.now(),
 		})
-		return touched(n, err, "flow")
+		return dbconn.MustAffect(n, err, "flow")
 	})
 }
 

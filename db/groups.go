@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"sluice/db/dbconn"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,13 +67,13 @@ func (g *groups) write(ctx context.Context, m *member) error {
 	m.ctx, m.since, m.done = ctx, time.Now(), make(chan struct{})
 	select {
 	case <-g.closing:
-		return ErrClosed
+		return dbconn.ErrClosed
 	default:
 	}
 	select {
 	case g.waiting <- m:
 	case <-g.closing:
-		return ErrClosed
+		return dbconn.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -97,7 +98,7 @@ func (g *groups) closedWhile(m *member) error {
 	case <-m.done:
 		return m.err
 	default:
-		return ErrClosed
+		return dbconn.ErrClosed
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -93,8 +94,8 @@ func (tx *Tx) release(instance string, h flow.Hold) error {
 func (s Recovery) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		next, err = tx.TakeRun(tx.ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
-		if isNoRows(err) {
-			err = ErrFenced
+		if dbconn.IsNoRows(err) {
+			err = dbconn.ErrFenced
 		}
 		return err
 	})

@@ -3,13 +3,14 @@ package db
 import (
 	"context"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
 
 // CreateInvite adds a link that works once. ID and times are filled in.
 func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
-	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), timeOf(s.now())
+	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), dbconn.TimeOf(s.now())
 	i.ExpiresAt = i.CreatedAt.Add(i.Life())
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if i.UserID != "" { // an older link to the same password is void
@@ -19,7 +20,7 @@ func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Inv
 		}
 		return tx.InsertInvite(tx.ctx, gen.InsertInviteParams{
 			ID: i.ID, TokenHash: tokenHash, WorkspaceID: i.WorkspaceID, Email: i.Email, Role: string(i.Role), UserID: i.UserID,
-			CreatedBy: i.CreatedBy, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
+			CreatedBy: i.CreatedBy, CreatedAt: dbconn.Micros(i.CreatedAt), ExpiresAt: dbconn.Micros(i.ExpiresAt),
 		})
 	})
 }
@@ -31,11 +32,11 @@ func (s Invites) FindInvite(ctx context.Context, tokenHash string) (*flow.Invite
 
 func inviteOf(r gen.FindInviteRow, err error) (*flow.Invite, error) {
 	if err != nil {
-		return nil, missing(err, "link")
+		return nil, dbconn.NotFoundErr(err, "link")
 	}
 	return &flow.Invite{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Email: r.Email, Role: flow.MemberRole(r.Role), UserID: r.UserID,
-		CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt),
+		CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt),
 	}, nil
 }
 
@@ -43,10 +44,10 @@ func inviteOf(r gen.FindInviteRow, err error) (*flow.Invite, error) {
 // to passwords are not among them.
 func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, error) {
 	rows, err := s.read.ListInvites(ctx, gen.ListInvitesParams{WorkspaceID: ws, Now: s.now()})
-	return mapRows(rows, func(r gen.ListInvitesRow) flow.Invite {
+	return dbconn.MapRows(rows, func(r gen.ListInvitesRow) flow.Invite {
 		return flow.Invite{
 			ID: r.ID, WorkspaceID: r.WorkspaceID, Email: r.Email, Role: flow.MemberRole(r.Role),
-			CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt),
+			CreatedBy: r.CreatedBy, InvitedBy: r.InvitedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt),
 		}
 	}), err
 }
@@ -55,7 +56,7 @@ func (s Invites) ListInvites(ctx context.Context, ws string) ([]flow.Invite, err
 func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeleteInvite(tx.ctx, gen.DeleteInviteParams{WorkspaceID: ws, ID: id})
-		return touched(n, err, "invitation")
+		return dbconn.MustAffect(n, err, "invitation")
 	})
 }
 
@@ -106,5 +107,5 @@ func (tx *Tx) takeInvite(tokenHash string) (*flow.Invite, error) {
 		return nil, err
 	}
 	n, err := tx.TakeInvite(tx.ctx, i.ID)
-	return i, touched(n, err, "link")
+	return i, dbconn.MustAffect(n, err, "link")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -17,7 +18,7 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 		k.ID = s.ids.New(flow.PrefixKey)
 	}
 	if k.CreatedAt.IsZero() {
-		k.CreatedAt = timeOf(s.now())
+		k.CreatedAt = dbconn.TimeOf(s.now())
 	}
 	secret, err := WebhookSecrets{s.core}.newKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
@@ -25,9 +26,9 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	}
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.InsertKey(tx.ctx, gen.InsertKeyParams{
-			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Prefix: k.Prefix, Hash: k.Hash,
-			Scopes: encodeList(k.Scopes), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
-			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: micros(k.CreatedAt), ExpiresAt: micros(k.ExpiresAt), WebhookSecret: secret,
+			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Prefix: k.Prefix, Hash: k.Hash,
+			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
+			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: dbconn.Micros(k.CreatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt), WebhookSecret: secret,
 		})
 		if err == nil && n == 0 {
 			err = flow.ErrKeyTaken
@@ -40,11 +41,11 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 // one before; expired or revoked keys too.
 func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
 	r, err := s.read.FindKeyByHash(ctx, hash)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		r, err = s.read.FindKeyByPreviousHash(ctx, hash)
 	}
 	if err != nil {
-		return nil, missing(err, "key")
+		return nil, dbconn.NotFoundErr(err, "key")
 	}
 	k := keyOf(r)
 	k.Borne = hash
@@ -55,7 +56,7 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
 	r, err := s.read.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "key")
+		return nil, dbconn.NotFoundErr(err, "key")
 	}
 	k := keyOf(r)
 	return &k, nil
@@ -67,7 +68,7 @@ func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	return mapRows(rows, keyOf), nil
+	return dbconn.MapRows(rows, keyOf), nil
 }
 
 // RevokeKey stops a key at once. Revoking it again changes nothing.
@@ -75,7 +76,7 @@ func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.now()})
-		return touched(n, err, "key")
+		return dbconn.MustAffect(n, err, "key")
 	})
 }
 
@@ -86,13 +87,13 @@ func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
 		tx.batch.keysChanged = true
 		before, err := tx.FindKey(tx.ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 		if err != nil {
-			return missing(err, "key")
+			return dbconn.NotFoundErr(err, "key")
 		}
 		n, err := tx.UpdateKey(tx.ctx, gen.UpdateKeyParams{
-			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: clean(k.Name), Flows: encodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
-			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: micros(k.ExpiresAt),
+			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
+			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
-		if err := touched(n, err, "key"); err != nil {
+		if err := dbconn.MustAffect(n, err, "key"); err != nil {
 			return err
 		}
 		return tx.countStarts(k.WorkspaceID, k.ID, before.RunsPerDay, k.RunsPerDay)
@@ -105,10 +106,10 @@ func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.RollKey(tx.ctx, gen.RollKeyParams{
-			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: micros(k.Previous.Until),
-			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: micros(k.RolledAt), ExpiresAt: micros(k.ExpiresAt),
+			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
+			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RolledAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
-		return touched(n, err, "key")
+		return dbconn.MustAffect(n, err, "key")
 	})
 }
 
@@ -117,18 +118,18 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		tx.batch.keysChanged = true
 		n, err := tx.EndPreviousKeyText(tx.ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.now()})
-		return touched(n, err, "key")
+		return dbconn.MustAffect(n, err, "key")
 	})
 }
 
 // ListKeysEnding returns the keys of all workspaces that expire after a time and
 // until another, the first to end first.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
-	rows, err := s.read.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: micros(after), Until: micros(until)})
+	rows, err := s.read.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
 	if err != nil {
 		return nil, fmt.Errorf("list keys that end: %w", err)
 	}
-	return mapRows(rows, keyOf), nil
+	return dbconn.MapRows(rows, keyOf), nil
 }
 
 // ListKeyMakers returns who made the keys of a workspace, by ID. Who is no
@@ -155,14 +156,14 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		for _, u := range uses {
-			err := tx.TouchKey(tx.ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: micros(u.At), LastUsedIp: clean(u.IP)})
+			err := tx.TouchKey(tx.ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch %s: %w", u.KeyID, err)
 			}
 			if u.Previous == "" {
 				continue
 			}
-			err = tx.TouchPreviousKeyText(tx.ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: micros(u.At), UsedIp: clean(u.IP)})
+			err = tx.TouchPreviousKeyText(tx.ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch the previous text of %s: %w", u.KeyID, err)
 			}
@@ -174,13 +175,13 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 func keyOf(r gen.Key) flow.Key {
 	return flow.Key{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
-		Scopes: decodeList[flow.Scope](r.Scopes), Flows: decodeList[string](r.Flows),
+		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
 		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
-		CreatedBy: r.CreatedBy, CreatedAt: timeOf(r.CreatedAt), ExpiresAt: timeOf(r.ExpiresAt), RevokedAt: timeOf(r.RevokedAt),
-		LastUsedAt: timeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: timeOf(r.RolledAt),
+		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
+		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
 		Previous: flow.KeyText{
-			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: timeOf(r.PreviousUntil),
-			UsedAt: timeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
+			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
+			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
 		},
 	}
 }

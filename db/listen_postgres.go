@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"sluice/db/dbconn"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,7 +27,7 @@ func (s *core) Listen(ctx context.Context, told func(runID string)) error {
 	for s.pool != nil && ctx.Err() == nil {
 		if err := s.listen(ctx, told); ctx.Err() == nil {
 			s.cfg.Log.Warn("listening for runs was interrupted", "error", err)
-			pause(ctx, time.Second)
+			dbconn.Pause(ctx, time.Second)
 		}
 	}
 	<-ctx.Done()
@@ -75,7 +76,7 @@ func (s *core) dial(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.sessions().tune(s.connect)(ctx, conn); err != nil {
+	if err := s.sessions().Tune(s.connect)(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil
@@ -90,7 +91,7 @@ func waitForNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notificat
 	if err == nil || limited.Err() == nil || ctx.Err() != nil {
 		return n, err
 	}
-	answer, cancel := context.WithTimeout(ctx, connectTimeout)
+	answer, cancel := context.WithTimeout(ctx, dbconn.ConnectTimeout)
 	defer cancel()
 	return nil, conn.Ping(answer)
 }

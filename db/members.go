@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -12,7 +13,7 @@ import (
 func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
 	r, err := s.read.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
-		return nil, missing(err, "member")
+		return nil, dbconn.NotFoundErr(err, "member")
 	}
 	return &flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}, nil
 }
@@ -21,15 +22,15 @@ func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Membe
 // Sluice.
 func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
 	rows, err := s.read.ListMembers(ctx, ws)
-	return mapRows(rows, func(r gen.ListMembersRow) flow.Member {
-		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: timeOf(r.CreatedAt)}
+	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
+		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
 	}), err
 }
 
 // ListMemberships returns the workspaces that a person is in, with their roles.
 func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
 	rows, err := s.read.ListMemberships(ctx, userID)
-	return mapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
+	return dbconn.MapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
 		return flow.Member{UserID: userID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	}), err
 }
@@ -39,7 +40,7 @@ func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Mem
 func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
-			return missing(err, "workspace")
+			return dbconn.NotFoundErr(err, "workspace")
 		}
 		return tx.addMember(ws, userID, role)
 	})
@@ -67,7 +68,7 @@ func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.Membe
 			return err
 		}
 		n, err := tx.SetRole(tx.ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
-		if err := touched(n, err, "member"); err != nil || role == flow.MemberOwner {
+		if err := dbconn.MustAffect(n, err, "member"); err != nil || role == flow.MemberOwner {
 			return err
 		}
 		if role == flow.MemberViewer {
@@ -87,7 +88,7 @@ func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.
 			return err
 		}
 		n, err := tx.DeleteMember(tx.ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
-		if err := touched(n, err, "member"); err != nil {
+		if err := dbconn.MustAffect(n, err, "member"); err != nil {
 			return err
 		}
 		if err := tx.DeletePasswordLinks(tx.ctx, userID); err != nil {
@@ -125,7 +126,7 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 		if err == nil {
 			err = tx.appendAudit(gen.Audit{
 				ID: tx.s.ids.New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
-				Target: k.Name, Detail: k.ID + " · " + words, Ip: clean(fate.By.IP), CreatedAt: tx.s.now(),
+				Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.s.now(),
 			})
 		}
 		if err != nil {
@@ -138,7 +139,7 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 // heir returns the member who takes over the keys.
 func (tx *Tx) heir(ws, userID, heirID string) (*gen.FindMemberRow, error) {
 	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
-	if err != nil && !isNoRows(err) {
+	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
 	if err != nil || heirID == userID || !flow.MemberRole(m.Role).AtLeast(flow.MemberEditor) {
@@ -165,7 +166,7 @@ func (tx *Tx) mayLose(ws, userID string, staysOwner bool) error {
 	}
 	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
-		return missing(err, "member")
+		return dbconn.NotFoundErr(err, "member")
 	}
 	if staysOwner || flow.MemberRole(m.Role) != flow.MemberOwner {
 		return nil

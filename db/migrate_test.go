@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -68,7 +69,7 @@ func TestOpen_a_newer_schema(t *testing.T) {
 			if err == nil {
 				_ = s.Close()
 			}
-			if !errors.Is(err, db.ErrNewer) || !strings.Contains(fmt.Sprint(err), text) {
+			if !errors.Is(err, dbconn.ErrNewer) || !strings.Contains(fmt.Sprint(err), text) {
 				t.Errorf("got error %v, want %q in it", err, text)
 			}
 		}

@@ -21,7 +21,9 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/migrations"
 	"sluice/flow"
 )
 
@@ -62,7 +64,7 @@ type Config struct {
 	MachineNow func() time.Time
 
 	keys       *keyset.Handle // the old and the new master key, while it is rotated
-	migrations fs.FS          // default migrationFiles
+	migrations fs.FS          // default migrations.Files
 }
 
 func (c Config) withDefaults() Config {
@@ -87,8 +89,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) schema() schema {
-	return schema{dir: c.DataDir, version: c.Version, log: c.Log, files: c.migrations}
+func (c Config) schema() migrations.Schema {
+	return migrations.Schema{Dir: c.DataDir, Version: c.Version, Log: c.Log, Migrations: c.migrations}
 }
 
 // core is what the stores of all nouns share: the connections, the transactions
@@ -100,13 +102,13 @@ type core struct {
 
 	audit auditKeys
 
-	clock    *clock
+	clock    *dbconn.Clock
 	ownClock bool // cfg.Now is clock, not one that was given
 
 	sqlite   *sql.DB       // the one writer connection, shared with the queue; nil on PostgreSQL
 	pool     *pgxpool.Pool // nil on SQLite
 	pooler   bool          // a connection pooler stands before PostgreSQL
-	slots    *slots        // bounds how much of the pool reader uses
+	slots    *dbconn.Slots // bounds how much of the pool reader uses
 	vital    lane          // for what must not wait for others
 	reader   *sql.DB
 	watcher  *sql.DB // has one connection that only Changes uses; nil on PostgreSQL
@@ -120,7 +122,7 @@ type core struct {
 	// of the pool follows from what PostgreSQL takes.
 	connect     *pgx.ConnConfig
 	sizesItself bool
-	outages     outages
+	outages     dbconn.Outages
 	engine      *flock.Flock
 	// busyBefore holds the runs that were at work in the previous process with
 	// this data directory, until their crash is counted.
@@ -165,15 +167,15 @@ type writer interface {
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
-	clock := newClock(cfg.MachineNow)
+	clock := dbconn.NewClock(cfg.MachineNow)
 	if ownClock {
 		cfg.Now = clock.Now
 	}
 	if err := cfg.prepareDir(); err != nil {
 		return nil, err
 	}
-	s := &core{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &lockedReader{r: cfg.Random}}, recent: newRecent(), source: rand.Text()}
-	s.outages.log = cfg.Log
+	s := &core{cfg: cfg, clock: clock, ownClock: ownClock, ids: flow.IDs{Now: cfg.Now, Random: &dbconn.LockedReader{R: cfg.Random}}, recent: newRecent(), source: rand.Text()}
+	s.outages.Log = cfg.Log
 	s.logged.Store(true) // perhaps by a process before this one
 	s.workers.Store(int64(cfg.Capacity))
 	connect := s.openSQLite
@@ -181,12 +183,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		connect = s.openPostgres
 	}
 	if err := connect(ctx); err != nil {
-		return nil, unopened(cfg.DataDir, err)
+		return nil, dbconn.AdviseOpen(cfg.DataDir, err)
 	}
 	s.useVital()
 	if err := s.prepare(ctx); err != nil {
 		_ = s.Close()
-		return nil, unopened(cfg.DataDir, err)
+		return nil, dbconn.AdviseOpen(cfg.DataDir, err)
 	}
 	return newStore(s), nil
 }
@@ -199,11 +201,11 @@ func (c Config) prepareDir() error {
 	}
 	if c.MustExist {
 		if _, err := os.Stat(filepath.Join(c.DataDir, DatabaseFile)); errors.Is(err, fs.ErrNotExist) {
-			return ErrNoDatabase
+			return dbconn.ErrNoDatabase
 		}
 	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return unopened(c.DataDir, fmt.Errorf("make data directory: %w", err))
+		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("make data directory: %w", err))
 	}
 	return nil
 }
@@ -264,5 +266,5 @@ func (s *core) write(ctx context.Context, d durability, fn func(*Tx) error) erro
 	if j := s.joinedWith(ctx); j != nil {
 		return fn(j.tx)
 	}
-	return s.outages.named(s.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.Named(s.writer.write(ctx, &member{fn: fn, d: d}))
 }

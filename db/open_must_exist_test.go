@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 )
 
@@ -19,7 +20,7 @@ func TestOpen_mustExist(t *testing.T) {
 	absent := func(t *testing.T, cfg db.Config) {
 		t.Helper()
 		cfg.DataDir, cfg.MasterKey, cfg.MustExist = filepath.Join(t.TempDir(), "none"), "", true
-		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrNoDatabase) {
+		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, dbconn.ErrNoDatabase) {
 			t.Errorf("got %v, want ErrNoDatabase", err)
 		}
 		if _, err := os.Stat(cfg.DataDir); !errors.Is(err, os.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -21,7 +22,7 @@ func (s *core) openPostgres(ctx context.Context) error {
 		return fmt.Errorf("DATABASE_URL is not a usable postgres:// URL")
 	}
 	s.sizesItself = s.cfg.Instance != "" && !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns")
-	s.sessions().bound(cfg.ConnConfig)
+	s.sessions().Bound(cfg.ConnConfig)
 	s.connect = cfg.ConnConfig.Copy()
 	size, err := s.preparePostgres(ctx, cfg)
 	if err != nil {
@@ -41,21 +42,21 @@ func (s *core) openPostgres(ctx context.Context) error {
 // preparePostgres migrates the database and finds how many connections this
 // instance may use. It works on a pool of its own without time limits: a
 // migration takes as long as it takes, and waits for that of another instance.
-func (s *core) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size poolSize, err error) {
+func (s *core) preparePostgres(ctx context.Context, cfg *pgxpool.Config) (size dbconn.PoolSize, err error) {
 	cfg = cfg.Copy()
-	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = min(cfg.MaxConns, commandConnections), 0, 0
+	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = min(cfg.MaxConns, dbconn.CommandConnections), 0, 0
 	pool, err := openPool(ctx, cfg)
 	if err != nil {
 		return size, fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	defer pool.Close()
-	if s.pooler, err = checkPooler(ctx, pool); err != nil {
+	if s.pooler, err = dbconn.CheckPooler(ctx, pool); err != nil {
 		return size, err
 	}
 	if err := s.requirePostgres(ctx, pool); err != nil {
 		return size, err
 	}
-	if err := s.cfg.schema().postgres(ctx, pool); err != nil {
+	if err := s.cfg.schema().Postgres(ctx, pool); err != nil {
 		return size, err
 	}
 	db := stdlib.OpenDBFromPool(pool)
@@ -80,7 +81,7 @@ func openPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 		if err == nil {
 			return pool, nil
 		}
-		if !isTooMany(err) || time.Now().After(deadline) || !backOff(ctx, failed) {
+		if !dbconn.IsTooMany(err) || time.Now().After(deadline) || !dbconn.BackOff(ctx, failed) {
 			pool.Close()
 			return nil, err
 		}
@@ -101,52 +102,54 @@ func (s *core) requirePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
 	if !exist {
-		return ErrNoDatabase
+		return dbconn.ErrNoDatabase
 	}
 	return nil
 }
 
 // openPools opens the pool for ordinary work and the reserved one.
-func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size poolSize) (err error) {
-	cfg.AfterConnect = s.sessions().tune(cfg.ConnConfig)
+func (s *core) openPools(ctx context.Context, cfg *pgxpool.Config, size dbconn.PoolSize) (err error) {
+	cfg.AfterConnect = s.sessions().Tune(cfg.ConnConfig)
 	if s.cfg.Instance != "" {
-		limitAnswers(cfg.ConnConfig)
+		dbconn.LimitAnswers(cfg.ConnConfig)
 	}
-	cfg.ShouldPing, cfg.PingTimeout = s.outages.shouldPing, pingTimeout
+	cfg.ShouldPing, cfg.PingTimeout = s.outages.ShouldPing, dbconn.PingTimeout
 	reserved := cfg.Copy()
 	switch {
 	case s.sizesItself:
-		cfg.MaxConns = int32(size.main)
+		cfg.MaxConns = int32(size.Main)
 	case s.cfg.Instance == "" && !strings.Contains(s.cfg.DatabaseURL, "pool_max_conns"):
-		cfg.MaxConns = commandConnections
+		cfg.MaxConns = dbconn.CommandConnections
 	}
-	s.slots = newSlots(int(cfg.MaxConns))
+	s.slots = dbconn.NewSlots(int(cfg.MaxConns))
 	if s.sizesItself {
-		cfg.MaxConns = mostConnections // slots can grow up to it
+		cfg.MaxConns = dbconn.MostConnections // slots can grow up to it
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	s.reader = openLent(s.pool, s.slots, s.outages.note)
+	s.reader = openLent(s.pool, s.slots, s.outages.Note)
 	if s.cfg.Instance == "" {
 		return nil
 	}
-	reserved.MaxConns, reserved.MinConns, reserved.MinIdleConns = int32(size.reserved), 0, 0
+	reserved.MaxConns, reserved.MinConns, reserved.MinIdleConns = int32(size.Reserved), 0, 0
 	pool, err := pgxpool.NewWithConfig(ctx, reserved)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open PostgreSQL: %w", err), s.reader.Close())
 	}
-	db := openLent(pool, newSlots(size.reserved), s.outages.note)
+	db := openLent(pool, dbconn.NewSlots(size.Reserved), s.outages.Note)
 	s.vital = lane{pool: pool, db: db, read: gen.New(reader{db, s}), writer: &postgresWriter{s, db}}
 	return nil
 }
 
 // openLent returns the connections of a pool for database/sql. All of them are
 // kept by the pool.
-func openLent(pool *pgxpool.Pool, slots *slots, lost func(error)) *sql.DB {
-	db := sql.OpenDB(newLender(pool, slots, lost))
+func openLent(pool *pgxpool.Pool, slots *dbconn.Slots, lost func(error)) *sql.DB {
+	db := sql.OpenDB(dbconn.NewLender(pool, slots, lost))
 	db.SetMaxIdleConns(0)
 	return db
 }
 
-func (s *core) sessions() sessions { return sessions{s.cfg.Instance, s.cfg.DatabaseURL} }
+func (s *core) sessions() dbconn.SessionSettings {
+	return dbconn.SessionSettings{Instance: s.cfg.Instance, URL: s.cfg.DatabaseURL}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -35,7 +36,7 @@ func (s *core) openSQLite(ctx context.Context) error {
 	s.sqlite = sql.OpenDB(newConnector(path, writerDSN+s.busyOption(), writerPragmas))
 	s.sqlite.SetMaxOpenConns(1)
 	s.sqlite.SetMaxIdleConns(1)
-	if err := s.cfg.schema().sqlite(ctx, s.sqlite); err != nil {
+	if err := s.cfg.schema().SQLite(ctx, s.sqlite); err != nil {
 		_ = s.sqlite.Close()
 		return err
 	}
@@ -43,7 +44,7 @@ func (s *core) openSQLite(ctx context.Context) error {
 	n := max(4, runtime.NumCPU())
 	s.reader.SetMaxOpenConns(n)
 	s.reader.SetMaxIdleConns(n)
-	s.read = gen.New(reader{numbered{s.reader}, s})
+	s.read = gen.New(reader{dbconn.SQLiteParams{DB: s.reader}, s})
 	s.watcher = sql.OpenDB(newConnector(path, readerDSN+s.busyOption(), ""))
 	s.watcher.SetMaxOpenConns(1)
 	s.writer = newGroupWriter(s)

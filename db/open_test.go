@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -105,7 +106,7 @@ func TestLockEngine(t *testing.T) {
 	wantEqual(t, "running", running, true)
 	wantEqual(t, "info", info, want)
 	b := dbtest.SQLite(t, func(c *db.Config) { *c = cfg })
-	if err := b.LockEngine(want); !errors.Is(err, db.ErrEngineRunning) {
+	if err := b.LockEngine(want); !errors.Is(err, dbconn.ErrEngineRunning) {
 		t.Fatalf("a second engine: %v", err)
 	}
 	if err := a.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -16,7 +17,7 @@ import (
 // or if that instance has no address.
 func (s Instances) FindPeer(ctx context.Context, runID string) (flow.Peer, error) {
 	row, err := s.read.FindRunPeer(ctx, runID)
-	if isNoRows(err) || err == nil && row.PeerAddr == "" {
+	if dbconn.IsNoRows(err) || err == nil && row.PeerAddr == "" {
 		return flow.Peer{}, nil
 	}
 	if err != nil {

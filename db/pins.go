@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -18,16 +19,16 @@ func (s Pins) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error 
 	files := documentFiles(outputs)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		before, err := tx.SizePin(tx.ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
-		if err != nil && !isNoRows(err) {
+		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("size of the pin of %s: %w", p.Node, err)
 		}
 		n, err := tx.SavePin(tx.ctx, gen.SavePinParams{
 			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.now(),
 		})
-		if err := touched(n, err, "flow"); err != nil {
+		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
 		if err := tx.keepFiles(ws, files); err != nil {
@@ -46,8 +47,8 @@ func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, erro
 	}
 	list := make([]flow.Pin, len(rows))
 	for i, r := range rows {
-		list[i] = flow.Pin{Node: r.NodeID, CreatedAt: timeOf(r.CreatedAt)}
-		if list[i].Outputs, err = decode[map[string]any](r.Outputs); err != nil {
+		list[i] = flow.Pin{Node: r.NodeID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+		if list[i].Outputs, err = dbconn.Decode[map[string]any](r.Outputs); err != nil {
 			return nil, fmt.Errorf("pin of %s: %w", r.NodeID, err)
 		}
 	}
@@ -59,7 +60,7 @@ func (s Pins) RemovePin(ctx context.Context, ws, flowID, node string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.DeletePin(tx.ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
 		if err != nil {
-			return missing(err, "pin")
+			return dbconn.NotFoundErr(err, "pin")
 		}
 		tx.storeBytes(ws, -size)
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 )
 
@@ -32,7 +33,7 @@ func TestOpen_behind_a_pooler_of_transactions(t *testing.T) {
 			if err == nil {
 				_ = s.Close()
 			}
-			if !errors.Is(err, db.ErrPooler) {
+			if !errors.Is(err, dbconn.ErrPooler) {
 				t.Errorf("got error %v, want ErrPooler", err)
 			}
 		})

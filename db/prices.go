@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -20,7 +21,7 @@ func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 // FindPrice returns what a workspace pays for a model, if it said so.
 func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
 	r, err := s.read.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return flow.Price{}, false, nil
 	}
 	if err != nil {
@@ -35,14 +36,14 @@ func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 	if err != nil {
 		return nil, fmt.Errorf("list prices: %w", err)
 	}
-	return mapRows(rows, priceOf), nil
+	return dbconn.MapRows(rows, priceOf), nil
 }
 
 // RemovePrice forgets a price.
 func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.DeletePrice(tx.ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
-		return touched(n, err, "price")
+		return dbconn.MustAffect(n, err, "price")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/db/gen"
 )
@@ -49,7 +50,7 @@ func plan(t *testing.T, s *db.Store, m reflect.Method) (lines []string) {
 		defer func() { _ = recover() }() // of a row that is not there
 		m.Func.Call(arguments(m, gen.New(r)))
 	}()
-	rows, err := s.SQLite().Query("EXPLAIN QUERY PLAN "+db.ForSQLite(r.query), r.args...)
+	rows, err := s.SQLite().Query("EXPLAIN QUERY PLAN "+dbconn.ForSQLite(r.query), r.args...)
 	if err != nil {
 		t.Fatalf("%s: %v", m.Name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -80,7 +81,7 @@ func TestForSQLite(t *testing.T) {
 
 func TestForSQLite_rewrites_all(t *testing.T) {
 	t.Parallel()
-	wantEqual(t, "query", db.ForSQLite("a = $12 AND b = $1 AND c = $12"), "a = ?12 AND b = ?1 AND c = ?12")
+	wantEqual(t, "query", dbconn.ForSQLite("a = $12 AND b = $1 AND c = $12"), "a = ?12 AND b = ?1 AND c = ?12")
 }
 
 // What is not portable does not belong into the queries.

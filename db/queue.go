@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -69,7 +70,7 @@ func (tx *Tx) handRun(j flow.Job, holder string) {
 
 // busyAt is the busy column of a run that is handed to a holder: until it tells
 // more, one that begins counts as busy. SQLite has a file for that.
-func (tx *Tx) busyAt(holder string) int64 { return flag(holder != "" && tx.s.pool != nil) }
+func (tx *Tx) busyAt(holder string) int64 { return dbconn.BoolInt(holder != "" && tx.s.pool != nil) }
 
 // wake hands out the jobs of a committed batch.
 func (s *core) wake(b *batch) {

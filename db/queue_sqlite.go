@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"sluice/db/dbconn"
 )
 
 // WriteQueue runs the queue's own bookkeeping on SQLite in the next group,
@@ -10,5 +11,5 @@ import (
 // about jobs is worth nothing after a crash, since recovery starts from the
 // rows of runs and deliveries.
 func (s *core) WriteQueue(ctx context.Context, fn func(*sql.Tx) error) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error { return fn(tx.db.(numbered).db.(*sql.Tx)) })
+	return s.write(ctx, relaxed, func(tx *Tx) error { return fn(tx.db.(dbconn.SQLiteParams).DB.(*sql.Tx)) })
 }

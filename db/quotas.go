@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -79,7 +80,7 @@ func (tx *Tx) quota(ws string) (flow.Storage, error) {
 func (s *core) findQuota(ctx context.Context, q *gen.Queries, ws string) (flow.Storage, error) {
 	own, err := q.FindQuota(ctx, ws)
 	if err != nil {
-		return flow.Storage{}, missing(err, "workspace")
+		return flow.Storage{}, dbconn.NotFoundErr(err, "workspace")
 	}
 	return s.quotaOf(ws, flow.Storage{Bytes: own.QuotaBytes, Flows: own.QuotaFlows, Runs: own.QuotaRuns}), nil
 }
@@ -170,7 +171,7 @@ func (tx *Tx) flushStorage() error {
 func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
 	w, err := s.read.FindWorkspace(ctx, ws)
 	if err != nil {
-		return nil, missing(err, "workspace")
+		return nil, dbconn.NotFoundErr(err, "workspace")
 	}
 	used, err := s.read.FindStorage(ctx, ws)
 	if err != nil {
@@ -189,7 +190,7 @@ func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]f
 	if err != nil {
 		return nil, fmt.Errorf("list quotas: %w", err)
 	}
-	return mapRows(rows, func(r gen.ListQuotasRow) flow.WorkspaceStorage { return *s.workspaceStorage(r) }), nil
+	return dbconn.MapRows(rows, func(r gen.ListQuotasRow) flow.WorkspaceStorage { return *s.workspaceStorage(r) }), nil
 }
 
 func (s Quotas) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
@@ -208,14 +209,14 @@ func (s Quotas) SetQuota(ctx context.Context, ws string, own flow.Storage) error
 		n, err := tx.SetQuota(tx.ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
 		delete(tx.batch.room.quotas, ws)
 		clear(tx.batch.room.limits)
-		return touched(n, err, "workspace")
+		return dbconn.MustAffect(n, err, "workspace")
 	})
 }
 
 // sizesOf reads Run.Sizes of a stored run.
 func sizesOf(ctx context.Context, q *gen.Queries, runID string) (map[string]int64, error) {
 	result, err := q.SizeResult(ctx, runID)
-	if err != nil && !isNoRows(err) {
+	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("size of %s: %w", runID, err)
 	}
 	steps, err := q.SizeSteps(ctx, runID)

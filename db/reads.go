@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -49,7 +50,7 @@ func (s *core) readsAgain(ctx context.Context, failed int, err error) bool {
 	case err == nil || ctx.Err() != nil:
 		return false
 	case flow.OutlastsOutages(ctx) && isPassing(err):
-		return backOff(ctx, failed)
+		return dbconn.BackOff(ctx, failed)
 	}
 	return failed < readAttempts && lostConnection(err)
 }
@@ -68,15 +69,15 @@ func (s *core) again(ctx context.Context, f func() error) error {
 // isPassing reports whether an error is about the present state of the
 // database, such as an outage or a full disk, and not about a statement.
 func isPassing(err error) bool {
-	e, ok := errors.AsType[*flow.Error](storageError(err))
+	e, ok := errors.AsType[*flow.Error](dbconn.StorageError(err))
 	return ok && e.Retryable && (e.Code == flow.CodeUnavailable || e.Code == flow.CodeOverloaded || e.Code == flow.CodeStorageFull)
 }
 
 // lostConnection reports whether an established connection was lost, rather
 // than none to be had.
 func lostConnection(err error) bool {
-	if _, none := errors.AsType[*pgconn.ConnectError](err); none || errors.Is(err, errNoConnection) {
+	if _, none := errors.AsType[*pgconn.ConnectError](err); none || errors.Is(err, dbconn.ErrNoConnection) {
 		return false
 	}
-	return isOutage(err)
+	return dbconn.IsOutage(err)
 }

@@ -6,6 +6,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -74,7 +75,7 @@ func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number i
 
 func (s Flows) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
 	r, err := s.read.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return live, false, nil
 	}
 	if err != nil {
@@ -105,7 +106,7 @@ func (tx *Tx) checkRecent(n *flow.NewRun) error {
 		return nil
 	}
 	tx.s.recent.keys.Remove(n.Key.Borne)
-	if err == nil || isNoRows(err) {
+	if err == nil || dbconn.IsNoRows(err) {
 		err = flow.ErrKeyOutdated
 	}
 	return err

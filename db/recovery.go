@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -82,13 +83,13 @@ func (r *recovery) cut(runID string, c crash) error {
 		p.InstanceID = r.tx.take()
 	}
 	if c.begun {
-		p.Crashed, p.WasBusy, p.Guilt = 1, flag(c.busy), c.guilt()
+		p.Crashed, p.WasBusy, p.Guilt = 1, dbconn.BoolInt(c.busy), c.guilt()
 	}
 	row, err := r.tx.CutRun(r.tx.ctx, p)
 	if err != nil {
 		r.tx.untake(p.InstanceID)
 	}
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil
 	}
 	if err != nil {
@@ -109,7 +110,7 @@ func (r *recovery) cut(runID string, c crash) error {
 // have not been tried yet.
 func (r *recovery) listSuspects() error {
 	rows, err := r.tx.ListSuspects(r.tx.ctx)
-	r.report.Suspects = mapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
+	r.report.Suspects = dbconn.MapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
 		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, TrialSize: int(s.TrialSize), Guilt: int(s.Guilt)}
 	})
 	return err
@@ -141,7 +142,7 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 		attempts = map[string]int64{}
 		for _, id := range runIDs {
 			r, err := tx.TrySuspect(tx.ctx, gen.TrySuspectParams{ID: id, InstanceID: s.holder(), Busy: tx.busyAt(s.holder()), TrialSize: int64(len(runIDs))})
-			if isNoRows(err) {
+			if dbconn.IsNoRows(err) {
 				continue
 			}
 			if err != nil {
@@ -182,7 +183,7 @@ func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error
 // handBack returns a run to the queue, unless it is fenced.
 func (tx *Tx) handBack(runID string, attempt int64) error {
 	next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil
 	}
 	if err == nil {

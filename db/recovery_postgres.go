@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -129,7 +130,7 @@ func (r *recovery) fetched(instance string) error {
 // run. A run that was claimed has its job already, or another holder.
 func (r *recovery) refetch(runID string) error {
 	held, err := r.tx.FindHolder(r.tx.ctx, runID)
-	if isNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
+	if dbconn.IsNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
 		return nil
 	}
 	if err != nil {

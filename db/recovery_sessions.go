@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"sluice/db/dbconn"
 )
 
 // endSessions ends the database sessions of silent instances, whose frozen
@@ -19,7 +20,7 @@ func (s Recovery) endSessions(ctx context.Context, silent []string, since int64)
 			continue
 		}
 		var ended int
-		if err := s.vital.db.QueryRowContext(ctx, end, sessionSuffix(id), id, since).Scan(&ended); err != nil {
+		if err := s.vital.db.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
 			return fmt.Errorf("end the database sessions of %s: %w", id, err)
 		}
 		if ended > 0 {

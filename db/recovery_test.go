@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -86,7 +87,7 @@ func TestRecover(t *testing.T) {
 		wantEqual(t, "attempt", again.Attempt, 2)
 		wantEqual(t, "crashes", again.Crashes, 1)
 		wantEqual(t, "state", again.State, flow.RunRunning)
-		if err := w.finish(running, flow.RunSucceeded); !errors.Is(err, db.ErrFenced) {
+		if err := w.finish(running, flow.RunSucceeded); !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("the dead worker wrote: %v", err)
 		}
 		wantEqual(t, "ended", w.find(ended.ID).Attempt, 1)

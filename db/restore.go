@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sluice/db/dbconn"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -75,7 +76,7 @@ func lockDirectory(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
 	if !free {
-		return nil, ErrEngineRunning
+		return nil, dbconn.ErrEngineRunning
 	}
 	return func() { _ = lock.Unlock() }, nil // the process ends soon anyway
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -20,7 +21,7 @@ func (s Retention) EraseRun(ctx context.Context, ws, flowID, runID string, code 
 		if !run.State.Ended() {
 			return flow.Errorf(flow.CodeRunNotEnded, "This run has not ended. Cancel it first.")
 		}
-		return tx.erase(ws, runID, encodeError(run.Error), code)
+		return tx.erase(ws, runID, dbconn.EncodeError(run.Error), code)
 	})
 }
 
@@ -37,16 +38,16 @@ func (tx *Tx) erase(ws, runID, failure string, code flow.Code) error {
 		return fmt.Errorf("size of %s: %w", runID, err)
 	}
 	tx.storeMore(ws, flow.Storage{Bytes: -size - flow.StorageItem, Runs: -1})
-	reason, err := decode[*flow.Error](failure)
+	reason, err := dbconn.Decode[*flow.Error](failure)
 	if err != nil {
 		return err
 	}
 	if reason != nil {
 		reason = &flow.Error{Code: reason.Code, Retryable: reason.Retryable}
 	}
-	return firstError(
+	return dbconn.FirstError(
 		func() error {
-			return tx.EraseRun(tx.ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: encodeError(reason), Webhook: []byte{}})
+			return tx.EraseRun(tx.ctx, gen.EraseRunParams{ID: runID, Erased: string(code), Error: dbconn.EncodeError(reason), Webhook: []byte{}})
 		},
 		func() error { return tx.DeleteSteps(tx.ctx, runID) },
 		func() error { return tx.DeletePendingAttempts(tx.ctx, runID) },
@@ -59,18 +60,9 @@ func (tx *Tx) erase(ws, runID, failure string, code flow.Code) error {
 	)
 }
 
-func firstError(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ExpireRuns erases up to limit runs whose retention is over.
 func (s Retention) ExpireRuns(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	due := gen.ListExpiredParams{Now: micros(now), MaxRows: int32(limit)}
+	due := gen.ListExpiredParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
 	if rows, err := s.read.ListExpired(ctx, gen.ListExpiredParams{Now: due.Now, MaxRows: 1}); err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -115,7 +107,7 @@ func (s Retention) EraseUnsaved(ctx context.Context, limit int) (n int, err erro
 // DropTombstones removes up to limit erased runs that ended before olderThan.
 func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
-		ids, err := tx.ListTombstones(tx.ctx, gen.ListTombstonesParams{OlderThan: micros(olderThan), MaxRows: int32(limit)})
+		ids, err := tx.ListTombstones(tx.ctx, gen.ListTombstonesParams{OlderThan: dbconn.Micros(olderThan), MaxRows: int32(limit)})
 		if err != nil {
 			return err
 		}
@@ -131,7 +123,7 @@ func (s Retention) DropTombstones(ctx context.Context, olderThan time.Time, limi
 }
 
 func (tx *Tx) drop(runID string) error {
-	return firstError(
+	return dbconn.FirstError(
 		func() error { return tx.DeleteAttemptsOfRun(tx.ctx, runID) },
 		func() error { return tx.DeleteDeliveriesOfRun(tx.ctx, runID) },
 		func() error { return tx.DeleteRun(tx.ctx, runID) },
@@ -142,13 +134,13 @@ func (tx *Tx) drop(runID string) error {
 const testLife = 30 * 24 * time.Hour
 
 func (tx *Tx) dropTests(now time.Time, limit int) (int, error) {
-	ids, err := tx.ListStaleTests(tx.ctx, gen.ListStaleTestsParams{StaleBefore: micros(now.Add(-testLife)), MaxRows: int32(limit)})
+	ids, err := tx.ListStaleTests(tx.ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-testLife)), MaxRows: int32(limit)})
 	for _, id := range ids {
-		err = firstError(
+		err = dbconn.FirstError(
 			func() error { return tx.DeleteAttempts(tx.ctx, id) },
 			func() error {
 				d, err := tx.DeleteDelivery(tx.ctx, id)
-				if isNoRows(err) {
+				if dbconn.IsNoRows(err) {
 					return nil
 				}
 				tx.storeBytes(d.WorkspaceID, -d.Bytes)
@@ -167,12 +159,12 @@ func (tx *Tx) dropTests(now time.Time, limit int) (int, error) {
 // and the sessions, invitations and failed tries to sign in that are over.
 func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
-		stale := gen.DropIdempotencyParams{StaleBefore: micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
+		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-idempotencyLife)), MaxRows: int32(limit)}
 		dropped, err := tx.DropIdempotency(tx.ctx, stale)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		edits, err := tx.DropEdits(tx.ctx, gen.DropEditsParams{StaleBefore: micros(now.Add(-editLife)), MaxRows: int32(limit)})
+		edits, err := tx.DropEdits(tx.ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-editLife)), MaxRows: int32(limit)})
 		if err != nil {
 			return fmt.Errorf("drop edits: %w", err)
 		}
@@ -198,12 +190,12 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 
 // dropAccess removes what once let people in, or kept them waiting.
 func (tx *Tx) dropAccess(now time.Time) error {
-	if _, err := tx.DropSessions(tx.ctx, micros(now)); err != nil {
+	if _, err := tx.DropSessions(tx.ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop sessions: %w", err)
 	}
-	if _, err := tx.DropInvites(tx.ctx, micros(now)); err != nil {
+	if _, err := tx.DropInvites(tx.ctx, dbconn.Micros(now)); err != nil {
 		return fmt.Errorf("drop invites: %w", err)
 	}
-	_, err := tx.DropThrottles(tx.ctx, micros(now.Add(-flow.TriesForgotten)))
+	_, err := tx.DropThrottles(tx.ctx, dbconn.Micros(now.Add(-flow.TriesForgotten)))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -69,14 +70,14 @@ func (tx *Tx) moved(ws, flow string, from, to int64) {
 }
 
 func (r *room) apply(m move) {
-	if d := flag(m.to == placeWorker) - flag(m.from == placeWorker); d != 0 {
+	if d := dbconn.BoolInt(m.to == placeWorker) - dbconn.BoolInt(m.from == placeWorker); d != 0 {
 		for _, k := range []flowKey{{}, {m.ws, ""}, {m.ws, m.flow}} {
 			if n, counted := r.admitted[k]; counted {
 				r.admitted[k] = n + d
 			}
 		}
 	}
-	if d := flag(m.to == placeQueue) - flag(m.from == placeQueue); d != 0 {
+	if d := dbconn.BoolInt(m.to == placeQueue) - dbconn.BoolInt(m.from == placeQueue); d != 0 {
 		r.joined[flowKey{m.ws, ""}] += d
 		r.joined[flowKey{m.ws, m.flow}] += d
 	}
@@ -126,7 +127,7 @@ func (tx *Tx) flowLimits(k flowKey) (flowLimits, error) {
 	}
 	l, err := tx.FindFlowLimits(tx.ctx, gen.FindFlowLimitsParams{ID: k.flow, WorkspaceID: k.ws})
 	if err != nil {
-		return l, missing(err, "flow")
+		return l, dbconn.NotFoundErr(err, "flow")
 	}
 	tx.haveLimits(k, l)
 	return l, nil
@@ -174,7 +175,7 @@ func (l *liveWorkers) committed(moves []move) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range moves {
-		l.running += flag(m.to == placeWorker) - flag(m.from == placeWorker)
+		l.running += dbconn.BoolInt(m.to == placeWorker) - dbconn.BoolInt(m.from == placeWorker)
 	}
 }
 

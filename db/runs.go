@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -17,14 +18,14 @@ func (s Runs) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run,
 func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
 	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 	if err != nil {
-		return nil, unreadable(missing(err, "run"), "run", runID)
+		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
 	}
 	run, err := runOf(&r)
 	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
 		return run, nil // it failed because its data cannot be read, and its error says so
 	}
 	if err != nil {
-		return nil, unreadable(err, "run", runID)
+		return nil, dbconn.Unreadable(err, "run", runID)
 	}
 	return run, nil
 }
@@ -34,11 +35,11 @@ func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*fl
 // instance holds the run.
 func (s Runs) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
 	row, err := s.claim(ctx, runID, attempt)
-	if isNoRows(err) {
-		return nil, nil, ErrFenced
+	if dbconn.IsNoRows(err) {
+		return nil, nil, dbconn.ErrFenced
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("load %s: %w", runID, classified(err))
+		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classified(err))
 	}
 	run, err := runOf(&row)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s Runs) HoldRun(ctx context.Context, runID string, attempt int64) error {
 		return fmt.Errorf("hold %s: %w", runID, err)
 	}
 	if n == 0 {
-		return ErrFenced
+		return dbconn.ErrFenced
 	}
 	return nil
 }
@@ -88,19 +89,19 @@ func runOf(r *gen.Run) (*flow.Run, error) {
 		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
 		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: since(r.Timeout),
 		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
-		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt),
-		ExpiresAt: timeOf(r.ExpiresAt), DeadlineAt: timeOf(r.DeadlineAt), WaitingSince: timeOf(r.WaitingSince),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
+		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
 		Erased: flow.Code(r.Erased),
 	}
 	var failed, err error
-	if run.Error, err = decode[*flow.Error](r.Error); err != nil {
+	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 		failed = fmt.Errorf("error of %s: %w", r.ID, err)
 	}
 	for _, f := range []struct {
 		to   *map[string]any
 		text string
 	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
-		if *f.to, err = decode[map[string]any](f.text); err != nil {
+		if *f.to, err = dbconn.Decode[map[string]any](f.text); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
 		}
 	}

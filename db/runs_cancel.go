@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -14,7 +15,7 @@ func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run 
 	err = s.write(ctx, durable, func(tx *Tx) error {
 		place, err := tx.SetCancel(tx.ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {
-		case isNoRows(err): // ended, or not there
+		case dbconn.IsNoRows(err): // ended, or not there
 		case err != nil:
 			return fmt.Errorf("cancel %s: %w", runID, err)
 		default:
@@ -48,7 +49,7 @@ func (tx *Tx) resume(ws, runID string, from int64) error {
 func (tx *Tx) wakeNow(ws, runID string, from int64) error {
 	if from != placeWaiting {
 		r, err := tx.ParkRun(tx.ctx, gen.ParkRunParams{ID: runID, FromPlace: from, Place: placeWaiting})
-		if isNoRows(err) {
+		if dbconn.IsNoRows(err) {
 			return nil
 		}
 		if err != nil {

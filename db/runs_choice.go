@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -66,8 +67,8 @@ func chosenBy(c *flow.RunChoice) chosen {
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := chosen{ws: c.WorkspaceID, low: flow.PrefixRun, high: lastID, oldest: c.After != "", equal: map[string]any{}}
-	k.states = mapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
+	k := chosen{ws: c.WorkspaceID, low: flow.PrefixRun, high: dbconn.LastID, oldest: c.After != "", equal: map[string]any{}}
+	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
 			k.equal[column] = value
@@ -145,9 +146,9 @@ func (k *chosen) merge(open, ended []string, n int) []string {
 	ids := slices.Concat(open, ended)
 	slices.SortFunc(ids, func(a, b string) int {
 		if k.oldest {
-			return compareTexts(a, b)
+			return dbconn.CompareTexts(a, b)
 		}
-		return compareTexts(b, a)
+		return dbconn.CompareTexts(b, a)
 	})
 	ids = slices.Compact(ids)
 	return ids[:min(n, len(ids))]

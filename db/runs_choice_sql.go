@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"sluice/db/dbconn"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ func (s *core) reads() reads {
 	if s.pool != nil {
 		return reader{s.reader, s}
 	}
-	return reader{numbered{s.reader}, s}
+	return reader{dbconn.SQLiteParams{DB: s.reader}, s}
 }
 
 // query is SQL made at run time. Values only ever become arguments: what is
@@ -216,7 +217,7 @@ func (k *chosen) arms(q *query, selected string, groups []group, n int, postgres
 			q.add(" UNION ALL ")
 		}
 		q.add("SELECT ", strconv.Itoa(i), " AS arm, ")
-		values := mapRows(g.values, q.arg)
+		values := dbconn.MapRows(g.values, q.arg)
 		if !postgres {
 			q.add(selected, " FROM (", k.firstRuns(q, selected, ws, values, limit, false), ")")
 			continue

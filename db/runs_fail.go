@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -15,25 +16,25 @@ func (s Runs) FailRun(ctx context.Context, runID string, attempt int64, cause *f
 	err := s.write(ctx, durable, func(tx *Tx) error {
 		size, err := tx.SizeRun(tx.ctx, runID)
 		sized := err == nil // not if it is too damaged even for that
-		if err != nil && !isNoRows(err) && !flow.IsPermanent(classified(err)) {
+		if err != nil && !dbconn.IsNoRows(err) && !flow.IsPermanent(dbconn.Classified(err)) {
 			return fmt.Errorf("size of %s: %w", runID, err)
 		}
 		run.EndedAt = s.cfg.Now()
 		run.ExpiresAt = run.EndedAt.Add(s.cfg.Retention)
 		n, err := tx.FailRun(tx.ctx, gen.FailRunParams{
-			ID: runID, Attempt: attempt, Error: encodeError(cause), EndedAt: micros(run.EndedAt), ExpiresAt: micros(run.ExpiresAt),
+			ID: runID, Attempt: attempt, Error: dbconn.EncodeError(cause), EndedAt: dbconn.Micros(run.EndedAt), ExpiresAt: dbconn.Micros(run.ExpiresAt),
 		})
 		if err == nil && n == 0 {
-			err = ErrFenced
+			err = dbconn.ErrFenced
 		}
 		if err != nil {
 			return fmt.Errorf("fail %s: %w", runID, err)
 		}
-		if err := tx.CancelOpenSteps(tx.ctx, gen.CancelOpenStepsParams{RunID: runID, EndedAt: micros(run.EndedAt)}); err != nil {
+		if err := tx.CancelOpenSteps(tx.ctx, gen.CancelOpenStepsParams{RunID: runID, EndedAt: dbconn.Micros(run.EndedAt)}); err != nil {
 			return fmt.Errorf("cancel the steps of %s: %w", runID, err)
 		}
 		row, err := tx.FindFailed(tx.ctx, runID)
-		if flow.IsPermanent(classified(err)) { // the run is then missing from the statistics
+		if flow.IsPermanent(dbconn.Classified(err)) { // the run is then missing from the statistics
 			s.cfg.Log.Error("a failed run cannot be read", "run", runID, "error", err)
 			_, err = tx.admit(admitAtOnce)
 			return err
@@ -42,7 +43,7 @@ func (s Runs) FailRun(ctx context.Context, runID string, attempt int64, cause *f
 			return fmt.Errorf("read %s: %w", runID, err)
 		}
 		run.WorkspaceID, run.FlowID, run.KeyID, run.Save = row.WorkspaceID, row.FlowID, row.KeyID, row.Save != 0
-		run.CreatedAt, run.StartedAt, run.EndedAt = timeOf(row.CreatedAt), timeOf(row.StartedAt), timeOf(row.EndedAt)
+		run.CreatedAt, run.StartedAt, run.EndedAt = dbconn.TimeOf(row.CreatedAt), dbconn.TimeOf(row.StartedAt), dbconn.TimeOf(row.EndedAt)
 		run.Seq, run.RunSeq = row.Seq, row.Seq
 		if sized {
 			left, err := tx.SizeRun(tx.ctx, runID)

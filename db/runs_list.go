@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -110,7 +111,7 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	q := &query{}
 	q.add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.list(ids))
 	rows, err := collect(ctx, s.reads(), q, readRunRow)
-	slices.SortFunc(rows, func(a, b flow.RunRow) int { return compareTexts(b.ID, a.ID) })
+	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }
 
@@ -126,9 +127,9 @@ func readRunRow(rows *sql.Rows) (flow.RunRow, error) {
 		KeyID: r.KeyID, UserID: r.UserID,
 		Usage:     flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
 		Progress:  flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
-		CreatedAt: timeOf(r.CreatedAt), StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt), Erased: flow.Code(r.Erased), Gist: r.Gist,
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), Erased: flow.Code(r.Erased), Gist: r.Gist,
 	}
-	failure, err := decode[*flow.Error](r.Error)
+	failure, err := dbconn.Decode[*flow.Error](r.Error)
 	if failure != nil {
 		row.ErrorCode = failure.Code
 	}

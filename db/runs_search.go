@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -94,6 +95,6 @@ func (f *search) having(ctx context.Context, ids []string) (found []string, err 
 
 // needleOf is a text as it stands within stored JSON, in small letters.
 func needleOf(text string) string {
-	quoted := string(flow.EncodeJSON(clean(text)))
+	quoted := string(flow.EncodeJSON(dbconn.ValidText(text)))
 	return strings.ToLower(quoted[1 : len(quoted)-1])
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -111,7 +112,7 @@ func (w *startWrite) decide(tx *Tx) (err error) {
 	if r.Place, r.InstanceID, err = tx.decide(flowKey{r.WorkspaceID, r.FlowID}); err != nil {
 		return err
 	}
-	r.Attempt, r.Busy = flag(r.Place == placeWorker), tx.busyAt(r.InstanceID)
+	r.Attempt, r.Busy = dbconn.BoolInt(r.Place == placeWorker), tx.busyAt(r.InstanceID)
 	tx.moved(r.WorkspaceID, r.FlowID, placeEnded, r.Place)
 	return nil
 }
@@ -133,7 +134,7 @@ func (w *startWrite) keep(tx *Tx) error {
 // was committed. If it was, no worker has the run yet.
 func (w *startWrite) find(tx *Tx) (found bool, err error) {
 	r, err := tx.FindPlace(tx.ctx, w.row.ID)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -168,7 +169,7 @@ func (tx *Tx) claimIdempotency(n *flow.NewRun, runID string) (*flow.Run, error) 
 	ws, now := n.Run.WorkspaceID, tx.s.cfg.Now()
 	claimed, err := tx.ClaimIdempotency(tx.ctx, gen.ClaimIdempotencyParams{
 		WorkspaceID: ws, Name: n.IdempotencyKey, Fingerprint: n.Fingerprint, RunID: runID,
-		CreatedAt: micros(now), StaleBefore: micros(now.Add(-idempotencyLife)),
+		CreatedAt: dbconn.Micros(now), StaleBefore: dbconn.Micros(now.Add(-idempotencyLife)),
 	})
 	if err != nil || claimed > 0 {
 		return nil, err
@@ -212,12 +213,12 @@ func (tx *Tx) checkKey(ws string, k *flow.Key) error {
 func (s Runs) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
 	sealed, err := Deliveries{s.core}.sealWebhook(r, webhook)
 	return gen.InsertRunParams{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: flag(r.Draft),
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
 		KeyID: r.KeyID, UserID: r.UserID, ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
-		Save: flag(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: micros(r.CreatedAt), DeadlineAt: micros(r.DeadlineAt),
-		Gist: flow.Gist(r.Inputs), Webhook: sealed, Metadata: encodeMap(r.Metadata), Inputs: encodeMap(r.Inputs),
+		Save: dbconn.BoolInt(r.Save), Timeout: r.Timeout.Microseconds(), CreatedAt: dbconn.Micros(r.CreatedAt), DeadlineAt: dbconn.Micros(r.DeadlineAt),
+		Gist: flow.Gist(r.Inputs), Webhook: sealed, Metadata: dbconn.EncodeMap(r.Metadata), Inputs: dbconn.EncodeMap(r.Inputs),
 	}, err
 }
 
@@ -226,7 +227,7 @@ func (s Runs) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParam
 // repeated request be answered before anything is read or checked for it.
 func (s Runs) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.read.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
-	if isNoRows(err) || err == nil && held.CreatedAt <= micros(s.cfg.Now().Add(-idempotencyLife)) {
+	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.cfg.Now().Add(-idempotencyLife)) {
 		return nil, nil
 	}
 	if err != nil {

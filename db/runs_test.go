@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/flow"
 )
 
@@ -96,10 +96,10 @@ func TestWriteRun_is_fenced(t *testing.T) {
 		stale := w.take(w.start().ID)
 		w.must(w.HandBack(w.ctx, map[string]int64{stale.ID: stale.Attempt}))
 		err := w.WriteRun(w.ctx, flow.RunWrite{Run: stale, Steps: []flow.Step{step("a")}})
-		if !errors.Is(err, db.ErrFenced) {
+		if !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale attempt wrote: %v", err)
 		}
-		if _, _, err := w.LoadRun(w.ctx, stale.ID, stale.Attempt); !errors.Is(err, db.ErrFenced) {
+		if _, _, err := w.LoadRun(w.ctx, stale.ID, stale.Attempt); !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("a stale attempt loaded: %v", err)
 		}
 		steps, err := w.FindSteps(w.ctx, ws, stale.ID)
@@ -109,7 +109,7 @@ func TestWriteRun_is_fenced(t *testing.T) {
 		r := w.take(stale.ID)
 		wantEqual(t, "attempt", r.Attempt, 2)
 		w.must(w.finish(r, flow.RunSucceeded))
-		if err := w.finish(r, flow.RunFailed); !errors.Is(err, db.ErrFenced) {
+		if err := w.finish(r, flow.RunFailed); !errors.Is(err, dbconn.ErrFenced) {
 			t.Fatalf("an ended run was written: %v", err)
 		}
 		wantEqual(t, "state", w.find(r.ID).State, flow.RunSucceeded)
@@ -176,7 +176,7 @@ func TestWriteRun_repeated(t *testing.T) {
 		wantEqual(t, "deliveries", len(list), 1)
 
 		r.Writes = 3
-		if err := w.WriteRun(w.ctx, write); !errors.Is(err, db.ErrFenced) {
+		if err := w.WriteRun(w.ctx, write); !errors.Is(err, dbconn.ErrFenced) {
 			t.Errorf("a write out of order gave %v", err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -90,12 +91,12 @@ func placeOf(s flow.RunState) int64 {
 func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 	return gen.UpdateRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, Attempt: r.Attempt, State: string(r.State), Place: place,
-		Outputs: encodeMap(r.Outputs), Error: encodeError(r.Error),
+		Outputs: dbconn.EncodeMap(r.Outputs), Error: dbconn.EncodeError(r.Error),
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens, CostNanoUsd: r.Usage.CostNanoUSD,
 		ProgressDone: int64(r.Progress.Done), ProgressTotal: int64(r.Progress.Total), Seq: r.Seq, RunSeq: r.RunSeq,
-		StartedAt: micros(r.StartedAt), EndedAt: micros(r.EndedAt), ExpiresAt: micros(r.ExpiresAt),
-		DeadlineAt: micros(r.DeadlineAt), WaitingSince: micros(r.WaitingSince), KeepCrashes: flag(!w.Progressed), KeepTrial: flag(!w.Progressed && place == placeWorker),
-		Busy: flag(w.Busy), Writes: r.Writes,
+		StartedAt: dbconn.Micros(r.StartedAt), EndedAt: dbconn.Micros(r.EndedAt), ExpiresAt: dbconn.Micros(r.ExpiresAt),
+		DeadlineAt: dbconn.Micros(r.DeadlineAt), WaitingSince: dbconn.Micros(r.WaitingSince), KeepCrashes: dbconn.BoolInt(!w.Progressed), KeepTrial: dbconn.BoolInt(!w.Progressed && place == placeWorker),
+		Busy: dbconn.BoolInt(w.Busy), Writes: r.Writes,
 	}
 }
 
@@ -104,7 +105,7 @@ func updateRow(r *flow.Run, place int64, w *flow.RunWrite) gen.UpdateRunParams {
 func (p *runWrite) repeated(tx *Tx) error {
 	n, err := tx.IsWritten(tx.ctx, gen.IsWrittenParams{ID: p.row.ID, Attempt: p.row.Attempt, Writes: p.row.Writes})
 	if err == nil && (n == 0 || p.row.Writes == 0) {
-		err = ErrFenced
+		err = dbconn.ErrFenced
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (p *runWrite) end(tx *Tx, webhook []byte) error {
 // straight back to one.
 func (p *runWrite) wait(tx *Tx, cancel bool) error {
 	if !p.WakeAt.IsZero() {
-		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: micros(p.WakeAt)}
+		wake := gen.SetWakeParams{RunID: p.run.ID, WorkspaceID: p.run.WorkspaceID, WakeAt: dbconn.Micros(p.WakeAt)}
 		if err := tx.SetWake(tx.ctx, wake); err != nil {
 			return fmt.Errorf("set wake: %w", err)
 		}

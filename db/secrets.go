@@ -8,6 +8,7 @@ import (
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -21,10 +22,10 @@ var ErrWrongKey = errors.New("the master key is not the one that this database w
 // unlock reads or makes the master key and checks that it fits.
 func (s *core) unlock(ctx context.Context) error {
 	check, err := s.read.FindMeta(ctx, sealCheck)
-	if err != nil && !isNoRows(err) {
+	if err != nil && !dbconn.IsNoRows(err) {
 		return fmt.Errorf("read seal: %w", err)
 	}
-	fresh := isNoRows(err)
+	fresh := dbconn.IsNoRows(err)
 	handle, err := s.masterKey(fresh)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (s *core) sealValue(v any, ws, owner, field string) ([]byte, error) {
 	if v == nil {
 		return []byte{}, nil
 	}
-	return s.seal([]byte(encodeAny(v)), ws, owner, field)
+	return s.seal([]byte(dbconn.EncodeAny(v)), ws, owner, field)
 }
 
 func (s *core) openValue(sealed []byte, ws, owner, field string) (any, error) {
@@ -94,5 +95,5 @@ func (s *core) openValue(sealed []byte, ws, owner, field string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode[any](string(text))
+	return dbconn.Decode[any](string(text))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 	"google.golang.org/protobuf/proto"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -140,7 +141,7 @@ func (s *core) lockOut(ctx context.Context) error {
 	}
 	working, err := s.read.CountWorkers(ctx, s.silentSince())
 	if err == nil && working > 0 {
-		err = ErrEngineRunning
+		err = dbconn.ErrEngineRunning
 	}
 	return err
 }
@@ -163,7 +164,7 @@ func (s *core) beginSealing(ctx context.Context, fresh *keyset.Handle) (to seali
 // checkRotation refuses keys that open only a part of a database.
 func (s *core) checkRotation(ctx context.Context) error {
 	mark, err := s.read.FindMeta(ctx, rotationMark)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil
 	}
 	if err != nil {
@@ -300,7 +301,7 @@ func (to sealing) finish(ctx context.Context) error {
 	return to.s.write(ctx, durable, func(tx *Tx) error {
 		for name, place := range sealedMeta {
 			value, err := tx.FindMeta(tx.ctx, name)
-			if isNoRows(err) {
+			if dbconn.IsNoRows(err) {
 				continue
 			}
 			if err == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -120,7 +121,7 @@ func TestRotateMasterKey(t *testing.T) {
 		if err := s.LockEngine(db.EngineInfo{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); !errors.Is(err, db.ErrEngineRunning) {
+		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); !errors.Is(err, dbconn.ErrEngineRunning) {
 			t.Errorf("beside a server: %v", err)
 		}
 	})

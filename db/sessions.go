@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -16,8 +17,8 @@ func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	}
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.SaveSession(tx.ctx, gen.SaveSessionParams{
-			TokenHash: one.TokenHash, ID: one.ID, UserID: one.UserID, Ip: clean(one.IP), Agent: clean(one.Agent),
-			SignedInAt: micros(one.SignedInAt), SeenAt: micros(one.SeenAt), ExpiresAt: micros(one.ExpiresAt), Data: data,
+			TokenHash: one.TokenHash, ID: one.ID, UserID: one.UserID, Ip: dbconn.ValidText(one.IP), Agent: dbconn.ValidText(one.Agent),
+			SignedInAt: dbconn.Micros(one.SignedInAt), SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: data,
 		})
 	})
 }
@@ -27,7 +28,7 @@ func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.KeepSession(tx.ctx, gen.KeepSessionParams{
-			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: micros(one.SeenAt), ExpiresAt: micros(one.ExpiresAt), Data: one.Data,
+			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: one.Data,
 		})
 	})
 }
@@ -35,7 +36,7 @@ func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 // FindSession returns a session that is not over; what is missing is nil.
 func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
 	r, err := s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -48,14 +49,14 @@ func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Sess
 // TouchSession records that a session was used. It is not synced to disk.
 func (s Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.TouchSession(tx.ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: clean(ip), SeenAt: micros(seen), ExpiresAt: micros(expires)})
+		return tx.TouchSession(tx.ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: dbconn.ValidText(ip), SeenAt: dbconn.Micros(seen), ExpiresAt: dbconn.Micros(expires)})
 	})
 }
 
 // ListSessions returns a person's sessions that are not over, newest first.
 func (s Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
 	rows, err := s.read.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.now()})
-	return mapRows(rows, sessionOf), err
+	return dbconn.MapRows(rows, sessionOf), err
 }
 
 // DropSession ends a session, synced, so that it cannot come back.
@@ -67,7 +68,7 @@ func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
 func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.EndSession(tx.ctx, gen.EndSessionParams{UserID: userID, ID: id})
-		return touched(n, err, "session")
+		return dbconn.MustAffect(n, err, "session")
 	})
 }
 
@@ -83,6 +84,6 @@ func (s Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n i
 func sessionOf(r gen.Session) flow.Session {
 	return flow.Session{
 		TokenHash: r.TokenHash, ID: r.ID, UserID: r.UserID, IP: r.Ip, Agent: r.Agent,
-		SignedInAt: timeOf(r.SignedInAt), SeenAt: timeOf(r.SeenAt), ExpiresAt: timeOf(r.ExpiresAt), Data: r.Data,
+		SignedInAt: dbconn.TimeOf(r.SignedInAt), SeenAt: dbconn.TimeOf(r.SeenAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), Data: r.Data,
 	}
 }

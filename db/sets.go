@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -64,9 +65,9 @@ func (s *core) writeRun(ctx context.Context, d durability, set setMember) error 
 	}
 	m := &member{set: set, d: d}
 	if s.sets == nil {
-		return s.outages.named(s.writer.write(ctx, m))
+		return s.outages.Named(s.writer.write(ctx, m))
 	}
-	return s.outages.named(s.sets.write(ctx, m))
+	return s.outages.Named(s.sets.write(ctx, m))
 }
 
 // run carries out a group. Members that do not fit into a set, and all of a
@@ -85,8 +86,8 @@ func (w *setWriter) run(group []*member) {
 		w.s.cfg.Log.Warn("a set of writes is repeated one by one", "members", len(together), "error", err)
 		for _, m := range together {
 			m.err = errAlone
-			if errors.Is(err, errNoAnswer) { // neither would another try get one
-				m.err = m.set.doubted(w.s, unavailable(err))
+			if errors.Is(err, dbconn.ErrNoAnswer) { // neither would another try get one
+				m.err = m.set.doubted(w.s, dbconn.Unavailable(err))
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func (w *setWriter) alone(m *member) {
 }
 
 func (w *setWriter) commit(group []*member) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), setTimeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), setTimeout, dbconn.ErrNoAnswer)
 	defer cancel()
 	conn, err := w.s.reader.Conn(ctx)
 	if err != nil {
@@ -116,7 +117,7 @@ func (w *setWriter) commit(group []*member) error {
 	}
 	defer conn.Close()
 	t := &set{members: group}
-	if err := conn.Raw(func(c any) error { t.conn = pgxOf(c); return nil }); err != nil {
+	if err := conn.Raw(func(c any) error { t.conn = dbconn.PgxOf(c); return nil }); err != nil {
 		return err
 	}
 	t.Tx = &Tx{Queries: gen.New(conn), s: w.s, ctx: ctx, db: conn, batch: newBatch()}
@@ -125,7 +126,7 @@ func (w *setWriter) commit(group []*member) error {
 	defer w.s.drop(t.batch)
 	if err := t.carryOut(); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", errNoAnswer, err)
+			return fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err)
 		}
 		_, _ = t.conn.Exec(ctx, "ROLLBACK")
 		return err
@@ -339,7 +340,7 @@ func (t *set) finish() error {
 		return errors.New("write a set: the server rolled it back")
 	}
 	for _, m := range t.members {
-		if p, ok := m.set.(*runWrite); ok && m.err == ErrFenced && p.row.Writes > 0 {
+		if p, ok := m.set.(*runWrite); ok && m.err == dbconn.ErrFenced && p.row.Writes > 0 {
 			m.err = errAlone // perhaps it was recorded before
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -32,7 +33,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 		if p, ok := m.set.(*runWrite); ok {
 			rows = append(rows, progressRow(&p.row))
 			byID[p.row.ID] = m
-			m.err = ErrFenced // until the row is found
+			m.err = dbconn.ErrFenced // until the row is found
 			letGo = letGo || p.row.Place != placeWorker
 		}
 	}
@@ -153,7 +154,7 @@ func (t *set) queueClaims(b *pgx.Batch) {
 	if len(rows) == 0 {
 		return
 	}
-	args := append(arrays(claimColumns, rows), micros(t.s.cfg.Now().Add(-idempotencyLife)))
+	args := append(arrays(claimColumns, rows), dbconn.Micros(t.s.cfg.Now().Add(-idempotencyLife)))
 	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
 		ids, err := pgx.CollectRows(found, pgx.RowTo[string])
 		for _, id := range ids {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -32,7 +33,7 @@ func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, 
 func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
 	row, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "flow")
+		return nil, dbconn.NotFoundErr(err, "flow")
 	}
 	return s.openSigning(ws, flowID, row)
 }
@@ -56,8 +57,8 @@ func (s *core) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecret
 	if err != nil {
 		return nil, err
 	}
-	list, err := decode[[]flow.SigningSecret](string(text))
-	return flow.Signing(list, timeOf(s.now())), err
+	list, err := dbconn.Decode[[]flow.SigningSecret](string(text))
+	return flow.Signing(list, dbconn.TimeOf(s.now())), err
 }
 
 func (s *core) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte, error) {
@@ -78,13 +79,13 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 	return secret, s.write(ctx, durable, func(tx *Tx) error {
 		row, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
-			return missing(err, "flow")
+			return dbconn.NotFoundErr(err, "flow")
 		}
 		list, err := s.openSigning(ws, flowID, row)
 		if err != nil {
 			return err
 		}
-		if list, err = flow.Succeed(list, overlap, timeOf(s.now())); err != nil {
+		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.now())); err != nil {
 			return err
 		}
 		before, err := s.sealBefore(list, ws, flowID)
@@ -105,7 +106,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		n, err := tx.EndSigning(tx.ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
-		return touched(n, err, "flow")
+		return dbconn.MustAffect(n, err, "flow")
 	})
 }
 
@@ -114,7 +115,7 @@ func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
 	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
-		return nil, missing(err, "credential")
+		return nil, dbconn.NotFoundErr(err, "credential")
 	}
 	list, err := s.openBefore(r.SigningBefore, ws, name)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.S
 func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, error) {
 	access := flow.Access{Provider: c.Provider}
 	old, err := tx.FindCredential(tx.ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
-	if isNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
+	if dbconn.IsNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
 		return []byte{}, nil
 	}
 	if err != nil {
@@ -145,7 +146,7 @@ func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	list, err = flow.Succeed(append([]flow.SigningSecret{{Secret: string(text)}}, list...), c.Overlap, timeOf(tx.s.now()))
+	list, err = flow.Succeed(append([]flow.SigningSecret{{Secret: string(text)}}, list...), c.Overlap, dbconn.TimeOf(tx.s.now()))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -24,7 +25,7 @@ type hourEntry struct {
 func hourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 func compareHours(a, b hourEntry) int {
-	return cmp.Or(compareTexts(a.ws, b.ws, a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
+	return cmp.Or(dbconn.CompareTexts(a.ws, b.ws, a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
 }
 
 // flushHours adds up the runs that ended in this transaction, as flushUsage

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -68,8 +69,8 @@ func stepRows(run *flow.Run, steps []flow.Step) []any {
 		args = append(args, run.ID, s.Path, run.WorkspaceID, s.Node, s.Kind, string(s.State),
 			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
 			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
-			micros(s.StartedAt), micros(s.EndedAt), micros(s.WaitUntil),
-			encodeError(s.Error), encodeAny(s.Saved), encodeMap(s.Input), encodeMap(s.Outputs), encodeAttempts(s.Attempts))
+			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
+			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeAttempts(s.Attempts))
 	}
 	return args
 }
@@ -115,14 +116,14 @@ func (s Runs) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, err
 func (s Runs) findSteps(ctx context.Context, ws, runID string, sizes map[string]int64) ([]flow.Step, error) {
 	rows, err := s.read.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
-		return nil, unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
 	}
 	steps := make([]flow.Step, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
 		if steps[i], err = stepOf(r); err != nil {
-			return nil, unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
+			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
 		}
 	}
 	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
@@ -135,21 +136,21 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 		Attempt: int(r.Attempt), Failures: int(r.Failures), NodeHash: r.NodeHash, InputHash: r.InputHash,
 		Usage: flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
 		Seq:   r.Seq, OutputSeq: r.OutputSeq,
-		StartedAt: timeOf(r.StartedAt), EndedAt: timeOf(r.EndedAt), WaitUntil: timeOf(r.WaitUntil),
+		StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), WaitUntil: dbconn.TimeOf(r.WaitUntil),
 	}
-	if s.Error, err = decode[*flow.Error](r.Error); err != nil {
+	if s.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
 		return s, err
 	}
-	if s.Saved, err = decode[any](r.Saved); err != nil {
+	if s.Saved, err = dbconn.Decode[any](r.Saved); err != nil {
 		return s, err
 	}
-	if s.Input, err = decode[map[string]any](r.Input); err != nil {
+	if s.Input, err = dbconn.Decode[map[string]any](r.Input); err != nil {
 		return s, err
 	}
-	if s.Outputs, err = decode[map[string]any](r.Outputs); err != nil {
+	if s.Outputs, err = dbconn.Decode[map[string]any](r.Outputs); err != nil {
 		return s, err
 	}
-	s.Attempts, err = decode[[]flow.Attempt](r.Attempts)
+	s.Attempts, err = dbconn.Decode[[]flow.Attempt](r.Attempts)
 	return s, err
 }
 

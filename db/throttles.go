@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -18,13 +19,13 @@ func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.D
 	slices.SortFunc(tries, func(a, b flow.Try) int { return cmp.Compare(a.Name, b.Name) })
 	err = s.write(ctx, relaxed, func(tx *Tx) error {
 		wait = 0
-		now := timeOf(s.now())
+		now := dbconn.TimeOf(s.now())
 		rows := make([]gen.Throttle, len(tries))
 		for i, t := range tries {
 			if rows[i], err = tx.holdThrottle(t.Name); err != nil {
 				return err
 			}
-			wait = max(wait, timeOf(rows[i].UntilAt).Sub(now))
+			wait = max(wait, dbconn.TimeOf(rows[i].UntilAt).Sub(now))
 		}
 		if wait > 0 {
 			return nil
@@ -48,11 +49,11 @@ func (tx *Tx) holdThrottle(name string) (gen.Throttle, error) {
 }
 
 func (tx *Tx) fail(r gen.Throttle, t flow.Try, now time.Time) error {
-	if timeOf(r.FailedAt).Before(now.Add(-flow.TriesForgotten)) {
+	if dbconn.TimeOf(r.FailedAt).Before(now.Add(-flow.TriesForgotten)) {
 		r.Failures = 0
 	}
 	return tx.SaveThrottle(tx.ctx, gen.SaveThrottleParams{
-		Name: r.Name, Failures: r.Failures + 1, FailedAt: micros(now), UntilAt: micros(now.Add(t.Wait(r.Failures + 1))),
+		Name: r.Name, Failures: r.Failures + 1, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(now.Add(t.Wait(r.Failures + 1))),
 	})
 }
 

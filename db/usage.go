@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -44,7 +45,7 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 		}
 		model, _ := st.Input["model"].(string)
 		b.usage = append(b.usage, usageEntry{r.WorkspaceID, flow.UsageDay{
-			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: clean(model), Usage: st.Spent,
+			Day: dayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: dbconn.ValidText(model), Usage: st.Spent,
 		}})
 	}
 }
@@ -52,18 +53,8 @@ func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
 func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func compareUsage(a, b usageEntry) int {
-	texts := compareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
+	texts := dbconn.CompareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
 	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
-}
-
-// compareTexts compares pairs until two differ.
-func compareTexts(pairs ...string) int {
-	for i := 0; i < len(pairs); i += 2 {
-		if c := cmp.Compare(pairs[i], pairs[i+1]); c != 0 {
-			return c
-		}
-	}
-	return 0
 }
 
 // flushUsage adds up the entries of all members and stores each row once, in
@@ -93,7 +84,7 @@ func (tx *Tx) addUsage(e *usageEntry) error {
 func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
 	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
 	var days []flow.UsageDay
-	for _, d := range mapRows(rows, usageDayOf) {
+	for _, d := range dbconn.MapRows(rows, usageDayOf) {
 		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
 			days[n-1].Add(&d)
 		} else {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -17,7 +18,7 @@ const setUpToken = "setup"
 // HasUsers tells whether the first person has come.
 func (s Users) HasUsers(ctx context.Context) (bool, error) {
 	_, err := s.read.FirstUser(ctx)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -41,7 +42,7 @@ func (s Users) IsSetUpToken(ctx context.Context, tokenHash string) (bool, error)
 		return false, err
 	}
 	stored, err := s.read.FindMeta(ctx, setUpToken)
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return false, nil
 	}
 	return subtle.ConstantTimeCompare(stored, []byte(tokenHash)) == 1, err
@@ -54,13 +55,13 @@ func (s Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, worksp
 	return s.write(ctx, durable, func(tx *Tx) error {
 		// Taking the token holds its row: of two who come at once one finds it.
 		n, err := tx.TakeMeta(tx.ctx, gen.TakeMetaParams{Name: setUpToken, Value: []byte(tokenHash)})
-		if err := touched(n, err, "set-up link"); err != nil {
+		if err := dbconn.MustAffect(n, err, "set-up link"); err != nil {
 			return err
 		}
-		if _, err := tx.FirstUser(tx.ctx); !isNoRows(err) {
+		if _, err := tx.FirstUser(tx.ctx); !dbconn.IsNoRows(err) {
 			return errors.Join(flow.Errorf(flow.CodeNotFound, "There is no such set-up link."), err)
 		}
-		if _, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: flow.DefaultWorkspace, Name: clean(workspace)}); err != nil {
+		if _, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: flow.DefaultWorkspace, Name: dbconn.ValidText(workspace)}); err != nil {
 			return err
 		}
 		return tx.insertMember(u, flow.DefaultWorkspace, flow.MemberOwner)
@@ -85,7 +86,7 @@ func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flo
 	s.newUser(u)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
-			return missing(err, "workspace")
+			return dbconn.NotFoundErr(err, "workspace")
 		}
 		return tx.insertMember(u, ws, role)
 	})
@@ -93,15 +94,15 @@ func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flo
 
 // newUser fills in what is not there yet.
 func (s Users) newUser(u *flow.User) {
-	u.ID, u.Email, u.Name, u.CreatedAt = s.ids.New(flow.PrefixUser), address(u.Email), clean(strings.TrimSpace(u.Name)), timeOf(s.now())
+	u.ID, u.Email, u.Name, u.CreatedAt = s.ids.New(flow.PrefixUser), address(u.Email), dbconn.ValidText(strings.TrimSpace(u.Name)), dbconn.TimeOf(s.now())
 }
 
 // insertMember adds a new person and their place in a workspace.
 func (tx *Tx) insertMember(u *flow.User, ws string, role flow.MemberRole) error {
-	if _, err := tx.FindUserByEmail(tx.ctx, u.Email); !isNoRows(err) {
+	if _, err := tx.FindUserByEmail(tx.ctx, u.Email); !dbconn.IsNoRows(err) {
 		return errors.Join(flow.Errorf(flow.CodeInputInvalid, "There is already a person with this e-mail address."), err)
 	}
-	row := gen.InsertUserParams{ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash, CreatedAt: micros(u.CreatedAt)}
+	row := gen.InsertUserParams{ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash, CreatedAt: dbconn.Micros(u.CreatedAt)}
 	if err := tx.InsertUser(tx.ctx, row); err != nil {
 		return fmt.Errorf("insert user: %w", err)
 	}
@@ -121,9 +122,9 @@ func (s Users) FindUser(ctx context.Context, id string) (*flow.User, error) {
 
 func userOf(r gen.User, err error) (*flow.User, error) {
 	if err != nil {
-		return nil, missing(err, "person")
+		return nil, dbconn.NotFoundErr(err, "person")
 	}
-	return &flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: timeOf(r.CreatedAt)}, nil
+	return &flow.User{ID: r.ID, Email: r.Email, Name: r.Name, PasswordHash: r.PasswordHash, CreatedAt: dbconn.TimeOf(r.CreatedAt)}, nil
 }
 
 // SetPassword replaces a person's password hash. It ends their sessions but the
@@ -134,7 +135,7 @@ func (s Users) SetPassword(ctx context.Context, userID, passwordHash, exceptSess
 
 func (tx *Tx) setPassword(userID, passwordHash, exceptSession string) error {
 	n, err := tx.SetPassword(tx.ctx, gen.SetPasswordParams{ID: userID, PasswordHash: passwordHash})
-	if err := touched(n, err, "person"); err != nil {
+	if err := dbconn.MustAffect(n, err, "person"); err != nil {
 		return err
 	}
 	if _, err := tx.EndSessions(tx.ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptSession}); err != nil {
@@ -144,4 +145,4 @@ func (tx *Tx) setPassword(userID, passwordHash, exceptSession string) error {
 }
 
 // address is how an e-mail address is stored and looked for.
-func address(email string) string { return clean(strings.ToLower(strings.TrimSpace(email))) }
+func address(email string) string { return dbconn.ValidText(strings.ToLower(strings.TrimSpace(email))) }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -23,13 +24,13 @@ func (s Versions) PublishFlow(ctx context.Context, ws, flowID string, document [
 			return err
 		}
 		latest, err := tx.LatestVersion(tx.ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
-		if err != nil && !isNoRows(err) {
+		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("latest version of %s: %w", flowID, err)
 		}
 		if created = latest.DocumentHash != hash; created {
 			latest = gen.Version{
 				FlowID: flowID, Number: latest.Number + 1, WorkspaceID: ws, DocumentHash: hash,
-				Summary: clean(summary), CreatedBy: by, CreatedAt: s.now(),
+				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.now(),
 			}
 			if err := tx.addVersion(latest, document); err != nil {
 				return err
@@ -67,7 +68,7 @@ func (tx *Tx) pinDocument(ws, hash string, document []byte) (added int64, err er
 
 func (tx *Tx) goLive(ws, flowID string, n int64) error {
 	rows, err := tx.SetLiveVersion(tx.ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.s.now()})
-	return touched(rows, err, "flow")
+	return dbconn.MustAffect(rows, err, "flow")
 }
 
 // SetLiveVersion makes an existing version live. Who did it is for the caller
@@ -75,7 +76,7 @@ func (tx *Tx) goLive(ws, flowID string, n int64) error {
 func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if _, err := tx.FindVersion(tx.ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
-			return missing(err, "version")
+			return dbconn.NotFoundErr(err, "version")
 		}
 		return tx.goLive(ws, flowID, n)
 	})
@@ -85,7 +86,7 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64
 func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.read.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	if err != nil {
-		return nil, missing(err, "version")
+		return nil, dbconn.NotFoundErr(err, "version")
 	}
 	v := versionOf(r)
 	return &v, nil
@@ -97,14 +98,14 @@ func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.V
 	if err != nil {
 		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
 	}
-	return mapRows(rows, versionOf), nil
+	return dbconn.MapRows(rows, versionOf), nil
 }
 
 // FindDocument returns an immutable document by its hash.
 func (s Versions) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
 	body, err := s.read.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
 	if err != nil {
-		return nil, missing(err, "document")
+		return nil, dbconn.NotFoundErr(err, "document")
 	}
 	return []byte(body), nil
 }
@@ -155,13 +156,13 @@ func (s Versions) ListCallers(ctx context.Context, ws, flowID string, since time
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)
 	}
-	return mapRows(rows, func(r gen.ListCallersRow) flow.Caller {
+	return dbconn.MapRows(rows, func(r gen.ListCallersRow) flow.Caller {
 		return flow.Caller{KeyID: r.KeyID, Name: r.Name, Prefix: r.Prefix, Runs: r.Runs, LastDay: r.LastDay}
 	}), nil
 }
 
 func versionOf(r gen.Version) flow.Version {
 	return flow.Version{
-		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, By: r.CreatedBy, CreatedAt: timeOf(r.CreatedAt),
+		FlowID: r.FlowID, Number: r.Number, DocumentHash: r.DocumentHash, Summary: r.Summary, By: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt),
 	}
 }

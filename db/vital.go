@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -42,7 +43,7 @@ func (l *lane) close() (err error) {
 
 // writeVital is write on the vital lane.
 func (s *core) writeVital(ctx context.Context, d durability, fn func(*Tx) error) error {
-	return s.outages.named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
+	return s.outages.Named(s.vital.writer.write(ctx, &member{fn: fn, d: d}))
 }
 
 // pingPatience is how long the database may take to answer a health check.
@@ -54,12 +55,12 @@ func (s *core) Ping(ctx context.Context) error {
 	if s.pool == nil {
 		return nil
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, pingPatience, errNoAnswer)
+	limited, cancel := context.WithTimeoutCause(ctx, pingPatience, dbconn.ErrNoAnswer)
 	defer cancel()
 	var one int
 	err := s.vital.db.QueryRowContext(limited, "SELECT 1").Scan(&one)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return unavailable(fmt.Errorf("%w: %w", errNoAnswer, err))
+		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
 	}
-	return s.outages.named(err)
+	return s.outages.Named(err)
 }

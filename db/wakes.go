@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -12,7 +13,7 @@ import (
 // DueWakes hands waiting runs whose time has come to the queue. next is when
 // the earliest of the others is due, zero when there is none.
 func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
-	due := gen.ListDueWakesParams{Now: micros(now), MaxRows: int32(limit)}
+	due := gen.ListDueWakesParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
 	n, err = s.handDue(ctx, func(tx *Tx) (int, error) {
 		ids, err := tx.ListDueWakes(tx.ctx, due)
 		for _, id := range ids {
@@ -51,10 +52,10 @@ func (s *core) handDue(ctx context.Context, hand func(*Tx) (int, error), any fun
 }
 
 func earliest(us int64, err error) (time.Time, error) {
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return time.Time{}, nil
 	}
-	return timeOf(us), err
+	return dbconn.TimeOf(us), err
 }
 
 // WakeRun makes a waiting run go on at once, for what it waits for has come.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -15,10 +16,10 @@ import (
 // there is none yet.
 func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		err = s.write(ctx, durable, func(tx *Tx) error {
 			if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
-				return missing(err, "flow")
+				return dbconn.NotFoundErr(err, "flow")
 			}
 			row, err = tx.webhookSecret(o)
 			return err
@@ -34,7 +35,7 @@ func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) 
 // none yet, Secrets is empty.
 func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
 	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
-	if isNoRows(err) {
+	if dbconn.IsNoRows(err) {
 		return w, nil
 	}
 	if err != nil {
@@ -46,14 +47,14 @@ func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwn
 type ownerParams = gen.FindWebhookSecretParams
 
 func ownerOf(o flow.WebhookOwner) ownerParams {
-	return ownerParams{WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host)}
+	return ownerParams{WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: dbconn.ValidText(o.Host)}
 }
 
 // webhookSecret finds the row of an owner, or inserts it. Another transaction
 // may insert it at the same time.
 func (tx *Tx) webhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err error) {
 	row, err = tx.FindWebhookSecret(tx.ctx, ownerOf(o))
-	if !isNoRows(err) {
+	if !dbconn.IsNoRows(err) {
 		return row, err
 	}
 	id := tx.s.ids.New(flow.PrefixWebhookSecret)
@@ -62,7 +63,7 @@ func (tx *Tx) webhookSecret(o flow.WebhookOwner) (row gen.WebhookSecret, err err
 		return row, err
 	}
 	err = tx.InsertWebhookSecret(tx.ctx, gen.InsertWebhookSecretParams{
-		ID: id, WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host), Signing: sealed, SigningBefore: []byte{}, CreatedAt: tx.s.now(),
+		ID: id, WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: dbconn.ValidText(o.Host), Signing: sealed, SigningBefore: []byte{}, CreatedAt: tx.s.now(),
 	})
 	if err != nil {
 		return row, fmt.Errorf("insert webhook secret: %w", err)
@@ -75,7 +76,7 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 	if w.Inherits {
 		signing, err := q.FindSigning(ctx, gen.FindSigningParams{ID: row.FlowID, WorkspaceID: row.WorkspaceID})
 		if err != nil {
-			return w, missing(err, "flow")
+			return w, dbconn.NotFoundErr(err, "flow")
 		}
 		w.Secrets, err = Signing{s.core}.openSigning(row.WorkspaceID, row.FlowID, signing)
 		return w, err
@@ -105,7 +106,7 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 		if err != nil {
 			return err
 		}
-		list, err := flow.Succeed(w.Secrets, overlap, timeOf(s.now()))
+		list, err := flow.Succeed(w.Secrets, overlap, dbconn.TimeOf(s.now()))
 		if err != nil {
 			return err
 		}
@@ -165,7 +166,7 @@ func (s WebhookSecrets) newKeySecret(ws, keyID string) ([]byte, error) {
 func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID string) (string, error) {
 	sealed, err := q.FindKeySecret(ctx, gen.FindKeySecretParams{ID: keyID, WorkspaceID: ws})
 	if err != nil || len(sealed) == 0 {
-		return "", missing(err, "key")
+		return "", dbconn.NotFoundErr(err, "key")
 	}
 	text, err := s.open(sealed, ws, keyID, "webhook")
 	return string(text), err
@@ -177,7 +178,7 @@ func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID
 func (tx *Tx) signer(d *newDelivery) (string, error) {
 	if d.Node == "" && d.key != "" {
 		_, err := tx.FindKeySecret(tx.ctx, gen.FindKeySecretParams{ID: d.key, WorkspaceID: d.WorkspaceID})
-		if !isNoRows(err) {
+		if !dbconn.IsNoRows(err) {
 			return d.key, err
 		}
 	}
@@ -197,7 +198,7 @@ func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) (
 	}
 	row, err := s.read.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("find the signing secret of %s", d.ID), missing(err, "signing secret"))
+		return nil, errors.Join(fmt.Errorf("find the signing secret of %s", d.ID), dbconn.NotFoundErr(err, "signing secret"))
 	}
 	w, err := s.openWebhookSecret(ctx, s.read, &row)
 	return w.Secrets, err

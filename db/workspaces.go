@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -21,7 +22,7 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 
 // newWorkspace fills in what is not there yet.
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
-	w.ID, w.Name, w.CreatedAt = s.ids.New(flow.PrefixWorkspace), clean(strings.TrimSpace(w.Name)), timeOf(s.now())
+	w.ID, w.Name, w.CreatedAt = s.ids.New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.now())
 	if w.MaxQueued == 0 {
 		w.MaxQueued = defaultMaxQueued
 	}
@@ -29,14 +30,14 @@ func (s Workspaces) newWorkspace(w *flow.Workspace) {
 
 func (tx *Tx) insertWorkspace(w *flow.Workspace) error {
 	return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
-		ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: micros(w.CreatedAt),
+		ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.Micros(w.CreatedAt),
 	})
 }
 
 // RenameWorkspace gives a workspace another name.
 func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
 	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: ws, Name: clean(strings.TrimSpace(name))})
-		return touched(n, err, "workspace")
+		n, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
+		return dbconn.MustAffect(n, err, "workspace")
 	})
 }

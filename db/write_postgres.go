@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -50,14 +51,14 @@ func writesAgain(ctx context.Context, try int, err error) bool {
 	switch {
 	case err == nil || errors.Is(err, errInDoubt):
 		return false
-	case isConflict(err):
+	case dbconn.IsConflict(err):
 		return try < maxConflicts
 	case flow.OutlastsOutages(ctx) && isPassing(err):
-		return backOff(ctx, try)
-	case isTimeLimit(err):
+		return dbconn.BackOff(ctx, try)
+	case dbconn.IsTimeLimit(err):
 		return try < maxRollbacks
 	}
-	return try < maxRollbacks && lostConnection(err) && backOff(ctx, try)
+	return try < maxRollbacks && lostConnection(err) && dbconn.BackOff(ctx, try)
 }
 
 // once opens one transaction for both: database/sql, which the generated
@@ -69,7 +70,7 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 		return fmt.Errorf("take connection: %w", err)
 	}
 	defer conn.Close()
-	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), writeTimeout, errNoAnswer)
+	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), writeTimeout, dbconn.ErrNoAnswer)
 	defer cancel()
 	t, err := begin(limited, conn)
 	if err != nil {
@@ -80,7 +81,7 @@ func (w *postgresWriter) once(ctx context.Context, m *member) error {
 	defer w.s.drop(tx.batch)
 	id, err := w.carryOut(tx, t, m)
 	if err != nil && limited.Err() != nil {
-		return unavailable(fmt.Errorf("%w: %w", errNoAnswer, err))
+		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
 	}
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ var errQueued = errors.New("db: only statements without results can be queued")
 
 func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
 	err = conn.Raw(func(c any) error {
-		t, err = pgxOf(c).Begin(ctx)
+		t, err = dbconn.PgxOf(c).Begin(ctx)
 		return err
 	})
 	return t, err

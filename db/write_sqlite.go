@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
@@ -105,7 +106,7 @@ func (w *groupWriter) commit(group []*member) (err error) {
 }
 
 func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
-	db := numbered{t}
+	db := dbconn.SQLiteParams{DB: t}
 	tx := &Tx{Queries: gen.New(db), s: w.s, ctx: ctx, db: db, batch: newBatch()}
 	defer w.s.drop(tx.batch)
 	if err := w.facts.recall(tx); err != nil {
@@ -120,7 +121,7 @@ func (w *groupWriter) members(ctx context.Context, t *sql.Tx, group []*member) e
 	if len(group) == 1 && group[0].err != nil {
 		return nil // the rollback is enough
 	}
-	if err := firstError(func() error { return tx.flush(t) }, tx.flushCounters); err != nil {
+	if err := dbconn.FirstError(func() error { return tx.flush(t) }, tx.flushCounters); err != nil {
 		return &lostError{err}
 	}
 	if err := t.Commit(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -230,7 +231,7 @@ func TestWrite_after_close(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Write(t.Context(), true, note("a")); !errors.Is(err, db.ErrClosed) {
+	if err := s.Write(t.Context(), true, note("a")); !errors.Is(err, dbconn.ErrClosed) {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package migrations
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -27,10 +28,10 @@ func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) erro
 	defer t.Rollback()
 	var handle gen.DBTX = t
 	if dialect == goose.DialectSQLite3 {
-		handle = numbered{t}
+		handle = dbconn.SQLiteParams{DB: t}
 	}
 	q := gen.New(handle)
-	if _, err := q.FindMeta(ctx, signingInherited); !isNoRows(err) {
+	if _, err := q.FindMeta(ctx, signingInherited); !dbconn.IsNoRows(err) {
 		return err
 	}
 	owners, err := fixedWebhooks(ctx, handle)
@@ -40,8 +41,8 @@ func inheritSigning(ctx context.Context, dialect goose.Dialect, db *sql.DB) erro
 	ids, now := flow.NewIDs(), time.Now()
 	for o := range owners {
 		err := q.InsertWebhookSecret(ctx, gen.InsertWebhookSecretParams{
-			ID: ids.New(flow.PrefixWebhookSecret), WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: clean(o.Host),
-			Inherits: 1, Signing: []byte{}, SigningBefore: []byte{}, CreatedAt: micros(now),
+			ID: ids.New(flow.PrefixWebhookSecret), WorkspaceID: o.WorkspaceID, FlowID: o.FlowID, Node: o.Node, Host: dbconn.ValidText(o.Host),
+			Inherits: 1, Signing: []byte{}, SigningBefore: []byte{}, CreatedAt: dbconn.Micros(now),
 		})
 		if err != nil {
 			return fmt.Errorf("note the secret of %s: %w", o.FlowID, err)

@@ -1,47 +1,47 @@
-package db
+package dbconn
 
 const (
-	// mostConnections is how many connections a server uses at most for its
+	// MostConnections is how many connections a server uses at most for its
 	// ordinary work. More make nothing faster.
-	mostConnections = 24
+	MostConnections = 24
 	// fewestConnections are needed: what runs in a transaction may read beside it.
 	fewestConnections = 2
 	// mostReserved is how many connections are kept for what must go on when all
 	// others wait: health checks, heartbeats, recovery.
 	mostReserved = 3
-	// listeners are the connections that wait for notifications: ours and that of
+	// Listeners are the connections that wait for notifications: ours and that of
 	// the job queue.
-	listeners = 2
-	// commandConnections is the size of the pool of a command.
-	commandConnections = 4
+	Listeners = 2
+	// CommandConnections is the size of the pool of a command.
+	CommandConnections = 4
 )
 
-// poolSize is how the connections of one instance are divided.
-type poolSize struct{ main, reserved int }
+// PoolSize is how the connections of one instance are divided.
+type PoolSize struct{ Main, Reserved int }
 
-// shareOf divides what PostgreSQL has for this role among the living instances.
+// ShareOf divides what PostgreSQL has for this role among the living instances.
 // One more share is left free for an instance that starts and for commands, as
 // long as that leaves each enough.
-func shareOf(usable, living int) poolSize {
+func ShareOf(usable, living int) PoolSize {
 	living = max(living, 1)
 	share := usable / (living + 1)
-	if least := fewestConnections + listeners + 1; share < least {
+	if least := fewestConnections + Listeners + 1; share < least {
 		share = max(min(least, usable/living), 1)
 	}
-	size := poolSize{reserved: 1}
+	size := PoolSize{Reserved: 1}
 	switch {
 	case share >= 12:
-		size.reserved = mostReserved
+		size.Reserved = mostReserved
 	case share >= 8:
-		size.reserved = 2
+		size.Reserved = 2
 	}
-	size.main = min(max(share-size.reserved-listeners, fewestConnections), mostConnections)
+	size.Main = min(max(share-size.Reserved-Listeners, fewestConnections), MostConnections)
 	return size
 }
 
-// usableConnections is how many connections the role of this store may have on
+// UsableConnections is how many connections the role of this store may have on
 // the server: the smallest of the limits of server, database and role.
-const usableConnections = `SELECT LEAST(
+const UsableConnections = `SELECT LEAST(
 	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
 		- COALESCE(current_setting('reserved_connections', true), '0')::int,
 	(SELECT CASE WHEN datconnlimit < 0 THEN 1000000 ELSE datconnlimit END FROM pg_database WHERE datname = current_database()),

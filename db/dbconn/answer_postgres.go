@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// limitAnswers makes connections of cfg fail when the server takes longer than
+// LimitAnswers makes connections of cfg fail when the server takes longer than
 // answerTimeout to answer.
-func limitAnswers(cfg *pgx.ConnConfig) {
+func LimitAnswers(cfg *pgx.ConnConfig) {
 	dial := cfg.DialFunc
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

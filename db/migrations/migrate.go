@@ -1,4 +1,7 @@
-package db
+// Package migrations holds the schema as SQL files, and brings the tables of
+// Sluice and of the job queue to the schema of this program. It refuses a
+// database that a newer program has migrated.
+package migrations
 
 import (
 	"bytes"
@@ -20,22 +23,25 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+// Files are the migrations of the tables of Sluice, in order.
+//
+//go:embed *.sql
+var Files embed.FS
 
 // migratedBy is the row of meta that names the version of the program that
 // migrated the database last.
 const migratedBy = "migrated_by"
 
-// schema brings a database to the schema of this program.
-type schema struct {
-	dir     string       // data directory
-	version string       // of this program, "" if unknown
-	log     *slog.Logger // for what delays a migration
-	files   fs.FS        // default migrationFiles
+// Schema brings a database to the schema of this program.
+type Schema struct {
+	Dir        string       // data directory
+	Version    string       // of this program, "" if unknown
+	Log        *slog.Logger // for what delays a migration
+	Migrations fs.FS        // default Files
 }
 
 // lockDir waits until no other process migrates the database in a
@@ -48,14 +54,14 @@ func lockDir(dir string) (unlock func(), err error) {
 	return func() { _ = lock.Unlock() }, nil
 }
 
-// sqlite migrates the database behind a connection while no other process does.
-func (s schema) sqlite(ctx context.Context, db *sql.DB) error {
-	unlock, err := lockDir(s.dir)
+// SQLite migrates the database behind a connection while no other process does.
+func (s Schema) SQLite(ctx context.Context, db *sql.DB) error {
+	unlock, err := lockDir(s.Dir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	m, err := newMigration(goose.DialectSQLite3, db, s)
+	m, err := NewMigration(goose.DialectSQLite3, db, s)
 	if err != nil {
 		return err
 	}
@@ -81,13 +87,10 @@ type migration struct {
 	program string // version of this program, "" if unknown
 }
 
-func newMigration(dialect goose.Dialect, db *sql.DB, s schema) (*migration, error) {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	if s.files != nil {
-		files = s.files
+func NewMigration(dialect goose.Dialect, db *sql.DB, s Schema) (*migration, error) {
+	var files fs.FS = Files
+	if s.Migrations != nil {
+		files = s.Migrations
 	}
 	if dialect == goose.DialectSQLite3 {
 		files = sqliteFiles{files}
@@ -96,7 +99,7 @@ func newMigration(dialect goose.Dialect, db *sql.DB, s schema) (*migration, erro
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: s.version}, nil
+	return &migration{Provider: p, dialect: dialect, db: db, files: files, program: s.Version}, nil
 }
 
 // refuseNewer returns an error that is ErrNewer and names both versions if a
@@ -123,7 +126,7 @@ func newerError(present, known int64, newer, program string) error {
 		program = ", " + program + ","
 	}
 	return fmt.Errorf("%w%s: it has schema version %d, and this program%s supports versions up to %d; start the newer program, or restore a backup from before the upgrade",
-		ErrNewer, newer, present, program, known)
+		dbconn.ErrNewer, newer, present, program, known)
 }
 
 // up applies the migrations that the database lacks, in order.
@@ -166,7 +169,7 @@ func (m *migration) finish(ctx context.Context, q queueMigration) error {
 // handle makes queries with PostgreSQL's parameters work on either database.
 func (m *migration) handle(db gen.DBTX) gen.DBTX {
 	if m.dialect == goose.DialectSQLite3 {
-		return numbered{db}
+		return dbconn.SQLiteParams{DB: db}
 	}
 	return db
 }
@@ -184,12 +187,12 @@ type riverMigration[T any] struct {
 	program string
 }
 
-func newQueueMigration[T any](driver riverdriver.Driver[T], s schema) (queueMigration, error) {
-	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{s.log.Handler()})})
+func newQueueMigration[T any](driver riverdriver.Driver[T], s Schema) (queueMigration, error) {
+	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(quietHandler{s.Log.Handler()})})
 	if err != nil {
 		return nil, fmt.Errorf("read queue migrations: %w", err)
 	}
-	return &riverMigration[T]{m, driver.GetExecutor(), s.version}, nil
+	return &riverMigration[T]{m, driver.GetExecutor(), s.Version}, nil
 }
 
 // refuseNewer returns ErrNewer if a newer program has migrated the queue: a

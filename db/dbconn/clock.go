@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clock is the time that rows are written with and compared to. On SQLite it is
+// Clock is the time that rows are written with and compared to. On SQLite it is
 // the machine's clock. On PostgreSQL all instances follow the database's clock,
 // because those of their machines differ: one that is fast would hold back what
 // the others have made due, and hasten what they have put off.
@@ -15,8 +15,8 @@ import (
 // the monotonic part of the machine's, so that asking for the time costs
 // nothing and a machine's clock may be set while the process runs. It is safe
 // for concurrent use.
-type clock struct {
-	machine func() time.Time
+type Clock struct {
+	Machine func() time.Time
 
 	mu   sync.Mutex // held while at is corrected
 	at   atomic.Pointer[clockReading]
@@ -29,27 +29,27 @@ type clockReading struct {
 	shared  time.Time     // has no monotonic part
 }
 
-func newClock(machine func() time.Time) *clock {
-	return &clock{machine: machine, base: machine()}
+func NewClock(machine func() time.Time) *Clock {
+	return &Clock{Machine: machine, base: machine()}
 }
 
 // Now returns the shared time.
-func (c *clock) Now() time.Time {
-	now := c.machine()
+func (c *Clock) Now() time.Time {
+	now := c.Machine()
 	if r := c.at.Load(); r != nil {
 		return r.shared.Add(now.Sub(c.base) - r.machine)
 	}
 	return now
 }
 
-// skew returns how far the machine's clock is ahead.
-func (c *clock) skew() time.Duration { return c.machine().Round(0).Sub(c.Now()) }
+// Skew returns how far the machine's clock is ahead.
+func (c *Clock) Skew() time.Duration { return c.Machine().Round(0).Sub(c.Now()) }
 
-// correct takes in a reading of the database's clock that was made at some
+// Correct takes in a reading of the database's clock that was made at some
 // moment between two of the machine's. An estimate that agrees with it is kept,
 // however long the answer took; another one is moved as little as possible. So
 // the time neither trembles with the network nor drifts away.
-func (c *clock) correct(asked, answered time.Time, shared time.Time) {
+func (c *Clock) Correct(asked, answered time.Time, shared time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	earliest, latest := shared, shared.Add(answered.Sub(asked)) // by the shared clock, when the answer came

@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"context"
@@ -21,9 +21,9 @@ var ErrPooler = errors.New("DATABASE_URL leads to a connection pooler in transac
 // is enough unless other clients use the pooler at the same moment.
 const poolerProbes = 3
 
-// checkPooler reports whether a connection pooler stands before PostgreSQL,
+// CheckPooler reports whether a connection pooler stands before PostgreSQL,
 // and returns ErrPooler if it does not give each connection a session of its own.
-func checkPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err error) {
+func CheckPooler(ctx context.Context, pool *pgxpool.Pool) (pooler bool, err error) {
 	held, err := pool.Acquire(ctx)
 	if err != nil {
 		return false, fmt.Errorf("open PostgreSQL: %w", err)

@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"cmp"
@@ -33,8 +33,8 @@ const (
 
 // Time limits of connections.
 const (
-	// connectTimeout bounds the attempt to connect to one host.
-	connectTimeout = 5 * time.Second
+	// ConnectTimeout bounds the attempt to connect to one host.
+	ConnectTimeout = 5 * time.Second
 	// peerTimeout is how long data may stay unacknowledged, and about how long an
 	// idle peer may be silent, before either side closes the connection.
 	peerTimeout = 10 * time.Second
@@ -46,14 +46,14 @@ const (
 // setting is a parameter of a PostgreSQL session.
 type setting struct{ name, value string }
 
-// sessions says how the sessions of one process with PostgreSQL are set up.
-type sessions struct {
-	instance string // name of the server, empty for a command
-	url      string // DATABASE_URL
+// SessionSettings says how the sessions of one process with PostgreSQL are set up.
+type SessionSettings struct {
+	Instance string // name of the server, empty for a command
+	URL      string // DATABASE_URL
 }
 
 // settings are what a session of this process is set to.
-func (s sessions) settings() []setting {
+func (s SessionSettings) settings() []setting {
 	list := []setting{
 		// Open runs are few, but each leaves dead entries behind in the index they
 		// are counted by; a plain index scan marks those and is rid of them, a
@@ -68,7 +68,7 @@ func (s sessions) settings() []setting {
 		{"tcp_keepalives_interval", "2"},
 		{"tcp_keepalives_count", "3"},
 	}
-	if s.instance == "" {
+	if s.Instance == "" {
 		return append(list, setting{"idle_in_transaction_session_timeout", milliseconds(commandIdle)})
 	}
 	return append(list,
@@ -79,12 +79,12 @@ func (s sessions) settings() []setting {
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
-// bound applies the time limits to connections of cfg. Settings that
+// Bound applies the time limits to connections of cfg. Settings that
 // DATABASE_URL has itself are left alone.
-func (s sessions) bound(cfg *pgx.ConnConfig) {
+func (s SessionSettings) Bound(cfg *pgx.ConnConfig) {
 	cfg.RuntimeParams["application_name"] = s.applicationName(cfg.RuntimeParams["application_name"])
-	if s.instance != "" && !setsConnectTimeout(s.url) {
-		cfg.ConnectTimeout = connectTimeout
+	if s.Instance != "" && !setsConnectTimeout(s.URL) {
+		cfg.ConnectTimeout = ConnectTimeout
 	}
 	dialer := net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
@@ -99,10 +99,10 @@ func setsConnectTimeout(databaseURL string) bool {
 	return strings.Contains(databaseURL, "connect_timeout") || os.Getenv("PGCONNECT_TIMEOUT") != ""
 }
 
-// tune returns what sets up a new connection. It is sent as statements and not
+// Tune returns what sets up a new connection. It is sent as statements and not
 // with the startup message, in which poolers refuse parameters that they do not
 // know.
-func (s sessions) tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
+func (s SessionSettings) Tune(cfg *pgx.ConnConfig) func(context.Context, *pgx.Conn) error {
 	var sql strings.Builder
 	for _, set := range s.settings() {
 		_, given := cfg.RuntimeParams[set.name]
@@ -121,18 +121,18 @@ const maxApplicationName = 63
 
 // applicationName names the sessions of this store in pg_stat_activity: "sluice"
 // or the name that DATABASE_URL gives, and the instance.
-func (s sessions) applicationName(given string) string {
+func (s SessionSettings) applicationName(given string) string {
 	name := cmp.Or(given, "sluice")
-	if s.instance == "" {
+	if s.Instance == "" {
 		return name
 	}
-	suffix := sessionSuffix(s.instance)
+	suffix := SessionSuffix(s.Instance)
 	return name[:min(len(name), maxApplicationName-len(suffix))] + suffix
 }
 
-// sessionSuffix is how the application name of an instance's sessions ends. The
+// SessionSuffix is how the application name of an instance's sessions ends. The
 // end of the instance's name is what makes it unique.
-func sessionSuffix(instance string) string {
+func SessionSuffix(instance string) string {
 	instance = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?' // as PostgreSQL has it

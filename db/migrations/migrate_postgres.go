@@ -1,4 +1,4 @@
-package db
+package migrations
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"sluice/db/dbconn"
 	"strings"
 	"time"
 
@@ -31,9 +32,9 @@ const (
 	migrationPatience    = 10 * time.Minute
 )
 
-// postgres migrates the database that other connects to, if its schema is
+// Postgres migrates the database that other connects to, if its schema is
 // not current.
-func (s schema) postgres(ctx context.Context, other *pgxpool.Pool) error {
+func (s Schema) Postgres(ctx context.Context, other *pgxpool.Pool) error {
 	if current, err := s.isMigrated(ctx, other); err != nil || current {
 		return err
 	}
@@ -55,7 +56,7 @@ func (s schema) postgres(ctx context.Context, other *pgxpool.Pool) error {
 }
 
 // migrateLocked migrates over a pool with migration settings.
-func (s schema) migrateLocked(ctx context.Context, pool *pgxpool.Pool) error {
+func (s Schema) migrateLocked(ctx context.Context, pool *pgxpool.Pool) error {
 	m, q, err := s.migrationsOver(pool)
 	if err != nil {
 		return err
@@ -82,21 +83,21 @@ var unusedIndexes = []string{"river_job_args_index", "river_job_metadata_index"}
 
 // dropUnusedIndexes drops them. It is no error if they stay: the next start tries
 // again.
-func (s schema) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
+func (s Schema) dropUnusedIndexes(ctx context.Context, pool *pgxpool.Pool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, index := range unusedIndexes {
 		// CONCURRENTLY does not make other instances wait behind a transaction
 		// that this statement waits for.
 		if _, err := pool.Exec(ctx, "DROP INDEX CONCURRENTLY IF EXISTS "+index); err != nil {
-			s.log.Warn("an unused index could not be dropped; the next start tries again", "index", index, "error", err)
+			s.Log.Warn("an unused index could not be dropped; the next start tries again", "index", index, "error", err)
 			return
 		}
 	}
 }
 
-func (s schema) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, error) {
-	m, err := newMigration(goose.DialectPostgres, stdlib.OpenDBFromPool(pool), s)
+func (s Schema) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, error) {
+	m, err := NewMigration(goose.DialectPostgres, stdlib.OpenDBFromPool(pool), s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +107,7 @@ func (s schema) migrationsOver(pool *pgxpool.Pool) (*migration, queueMigration, 
 
 // isMigrated reports whether there is nothing to migrate. It takes no lock, so
 // that commands start while another instance builds an index.
-func (s schema) isMigrated(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
+func (s Schema) isMigrated(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
 	var exist bool
 	if err := pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&exist); err != nil || !exist {
 		return false, err
@@ -147,16 +148,16 @@ func migrationPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, err
 // lockMigration waits for the lock by asking again and again: waiting inside one
 // statement would hold a snapshot, which an index build of the instance that
 // has the lock waits for.
-func (s schema) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
+func (s Schema) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
 	for told := false; ; told = true {
 		var got bool
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&got); err != nil || got {
 			return err
 		}
 		if !told {
-			s.log.Info("another instance is migrating the database; waiting for it")
+			s.Log.Info("another instance is migrating the database; waiting for it")
 		}
-		if pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
+		if dbconn.Pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -164,7 +165,7 @@ func (s schema) lockMigration(ctx context.Context, conn *pgxpool.Conn) error {
 
 // applyPatiently applies one migration and tries again while other sessions
 // hold its tables.
-func (s schema) applyPatiently(ctx context.Context, m *migration, next *goose.Source) error {
+func (s Schema) applyPatiently(ctx context.Context, m *migration, next *goose.Source) error {
 	limit, err := m.lockTimeout(next)
 	if err != nil {
 		return err
@@ -180,8 +181,8 @@ func (s schema) applyPatiently(ctx context.Context, m *migration, next *goose.So
 		if time.Since(begun) > migrationPatience {
 			return fmt.Errorf("other sessions have held its tables for %s; end long transactions such as pg_dump and start again: %w", migrationPatience, err)
 		}
-		s.log.Warn("the migration waits for other sessions to release a table; a long transaction such as pg_dump keeps it", "version", next.Version)
-		if pause(ctx, migrationPause/2+rand.N(migrationPause)); ctx.Err() != nil {
+		s.Log.Warn("the migration waits for other sessions to release a table; a long transaction such as pg_dump keeps it", "version", next.Version)
+		if dbconn.Pause(ctx, migrationPause/2+rand.N(migrationPause)); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}

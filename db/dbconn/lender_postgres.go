@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"context"
@@ -23,19 +23,19 @@ const acquireTimeout = 5 * time.Second
 // alike.
 type lender struct {
 	driver.Connector
-	slots *slots
+	slots *Slots
 	lost  func(error) // called for each outage
 }
 
-func newLender(pool *pgxpool.Pool, slots *slots, lost func(error)) *lender {
+func NewLender(pool *pgxpool.Pool, slots *Slots, lost func(error)) *lender {
 	return &lender{stdlib.GetPoolConnector(pool), slots, lost}
 }
 
 // Connect takes a connection of the pool.
 func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, errNoConnection)
+	limited, cancel := context.WithTimeoutCause(ctx, acquireTimeout, ErrNoConnection)
 	defer cancel()
-	if err := c.slots.acquire(limited); err != nil {
+	if err := c.slots.Acquire(limited); err != nil {
 		return nil, c.named(ctx, context.Cause(limited))
 	}
 	for failed := 1; ; failed++ {
@@ -44,19 +44,19 @@ func (c *lender) Connect(ctx context.Context) (driver.Conn, error) {
 			return &lentConn{Conn: conn.(*stdlib.Conn), c: c}, nil
 		}
 		// Others have what the server can give; one of ours may become free.
-		if isTooMany(err) && backOff(limited, failed) {
+		if IsTooMany(err) && BackOff(limited, failed) {
 			continue
 		}
-		c.slots.release()
+		c.slots.Release()
 		if limited.Err() != nil && ctx.Err() == nil {
-			err = errors.Join(errNoConnection, err)
+			err = errors.Join(ErrNoConnection, err)
 		}
 		return nil, c.named(ctx, err)
 	}
 }
 
-// isTooMany reports whether the server takes no more connections.
-func isTooMany(err error) bool {
+// IsTooMany reports whether the server takes no more connections.
+func IsTooMany(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "53300"
 }
@@ -67,14 +67,14 @@ func (c *lender) named(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if !isOutage(err) {
-		if isTimeLimit(err) {
-			return storageError(err)
+	if !IsOutage(err) {
+		if IsTimeLimit(err) {
+			return StorageError(err)
 		}
 		return err
 	}
 	c.lost(err)
-	return unavailable(err)
+	return Unavailable(err)
 }
 
 // lentConn is a connection that database/sql has.
@@ -83,12 +83,12 @@ type lentConn struct {
 	c *lender
 }
 
-// pgxOf returns the pgx connection beneath what (*sql.Conn).Raw passes on.
-func pgxOf(conn any) *pgx.Conn { return conn.(*lentConn).Conn.Conn() }
+// PgxOf returns the pgx connection beneath what (*sql.Conn).Raw passes on.
+func PgxOf(conn any) *pgx.Conn { return conn.(*lentConn).Conn.Conn() }
 
 // Close gives the connection back to the pool.
 func (l *lentConn) Close() error {
-	defer l.c.slots.release()
+	defer l.c.slots.Release()
 	return l.Conn.Close()
 }
 

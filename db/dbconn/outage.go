@@ -1,4 +1,4 @@
-package db
+package dbconn
 
 import (
 	"context"
@@ -21,23 +21,23 @@ import (
 // be reached: a restart takes a few seconds.
 const retryUnavailable = 2 * time.Second
 
-// errNoConnection is the cause when no connection became free in time.
-var errNoConnection = errors.New("db: no connection to the database became free in time")
+// ErrNoConnection is the cause when no connection became free in time.
+var ErrNoConnection = errors.New("db: no connection to the database became free in time")
 
-// errNoAnswer is the cause when a transaction took longer than writeTimeout.
-var errNoAnswer = errors.New("db: the database did not answer in time")
+// ErrNoAnswer is the cause when a transaction took longer than writeTimeout.
+var ErrNoAnswer = errors.New("db: the database did not answer in time")
 
-// isOutage reports whether an error says nothing about a statement, but that
+// IsOutage reports whether an error says nothing about a statement, but that
 // PostgreSQL cannot be reached, shuts down, starts up, or takes no more
 // connections. A statement that failed that way may have been carried out.
-func isOutage(err error) bool {
+func IsOutage(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		// Whatever the reason to refuse a connection: one was accepted when the store
 		// was opened, so it will be again.
 		return connecting || isOutageCode(e.Code)
 	}
-	if errors.Is(err, errNoConnection) {
+	if errors.Is(err, ErrNoConnection) {
 		return true
 	}
 	if errors.Is(err, context.Canceled) { // by the caller
@@ -74,39 +74,39 @@ func isOutageCode(code string) bool {
 	return len(code) == 5 && code[:2] == "08" // connection exceptions
 }
 
-// isTimeLimit reports whether PostgreSQL gave up a statement, and with it the
+// IsTimeLimit reports whether PostgreSQL gave up a statement, and with it the
 // transaction, because of lock_timeout or statement_timeout.
-func isTimeLimit(err error) bool {
+func IsTimeLimit(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "55P03" || e.Code == "57014")
 }
 
-// unavailable is the public error for an outage.
-func unavailable(cause error) error {
+// Unavailable is the public error for an outage.
+func Unavailable(cause error) error {
 	if flow.IsUnavailable(cause) {
 		return cause
 	}
 	return named(flow.CodeUnavailable, "The database cannot be reached at the moment. Try again in a few seconds.", retryUnavailable, cause)
 }
 
-// backOff waits between attempts: 50 ms, then twice as long each time up to a
+// BackOff waits between attempts: 50 ms, then twice as long each time up to a
 // second. It reports false when ctx has ended.
-func backOff(ctx context.Context, failed int) bool {
-	pause(ctx, min(50*time.Millisecond<<min(failed-1, 10), time.Second))
+func BackOff(ctx context.Context, failed int) bool {
+	Pause(ctx, min(50*time.Millisecond<<min(failed-1, 10), time.Second))
 	return ctx.Err() == nil
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// Pause waits for d, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// outages remembers the last outage.
-type outages struct {
-	log    *slog.Logger
+// Outages remembers the last outage.
+type Outages struct {
+	Log    *slog.Logger
 	lost   atomic.Int64 // when a connection was last lost, in µs since 1970
 	logged atomic.Int64 // when that was last logged
 }
@@ -114,34 +114,34 @@ type outages struct {
 // logOutagesEvery bounds how often an outage is logged: each request finds it.
 const logOutagesEvery = 10 * time.Second
 
-// note takes note of an error that says that the database cannot be
+// Note takes note of an error that says that the database cannot be
 // reached, and logs it.
-func (o *outages) note(err error) {
+func (o *Outages) Note(err error) {
 	now := time.Now().UnixMicro()
 	o.lost.Store(now)
 	before := o.logged.Load()
 	if now-before > logOutagesEvery.Microseconds() && o.logged.CompareAndSwap(before, now) {
-		o.log.Warn("the database cannot be reached, or ends connections; trying again", "error", err)
+		o.Log.Warn("the database cannot be reached, or ends connections; trying again", "error", err)
 	}
 }
 
-// named gives an error of the database its public name.
-func (o *outages) named(err error) error {
-	err = storageError(err)
+// Named gives an error of the database its public name.
+func (o *Outages) Named(err error) error {
+	err = StorageError(err)
 	if flow.IsUnavailable(err) {
-		o.note(err)
+		o.Note(err)
 	}
 	return err
 }
 
-// pingTimeout bounds how long an idle connection may take to show that it still
+// PingTimeout bounds how long an idle connection may take to show that it still
 // works.
-const pingTimeout = 2 * time.Second
+const PingTimeout = 2 * time.Second
 
-// shouldPing reports whether a connection is to be tried before it is used: if
+// ShouldPing reports whether a connection is to be tried before it is used: if
 // it was idle for a while, or since before another one was lost, since mostly
 // all are lost at once.
-func (o *outages) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
+func (o *Outages) ShouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 	idleSince := time.Now().Add(-p.IdleDuration).UnixMicro()
 	return p.IdleDuration > time.Second || idleSince <= o.lost.Load()
 }

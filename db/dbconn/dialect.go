@@ -1,0 +1,45 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"regexp"
+	"sync"
+
+	"sluice/db/gen"
+)
+
+// SQLiteParams runs queries written for PostgreSQL on SQLite. There $1 is a named
+// parameter, numbered by where it first appears, so arguments would silently
+// change places; ?1 means what $1 means on PostgreSQL.
+type SQLiteParams struct{ DB gen.DBTX }
+
+var (
+	dollar    = regexp.MustCompile(`\$(\d+)`)
+	rewritten sync.Map // query text → the same for SQLite
+)
+
+func ForSQLite(query string) string {
+	if q, ok := rewritten.Load(query); ok {
+		return q.(string)
+	}
+	q := dollar.ReplaceAllString(query, "?$1")
+	rewritten.Store(query, q)
+	return q
+}
+
+func (n SQLiteParams) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return n.DB.ExecContext(ctx, ForSQLite(query), args...)
+}
+
+func (n SQLiteParams) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return n.DB.PrepareContext(ctx, ForSQLite(query))
+}
+
+func (n SQLiteParams) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return n.DB.QueryContext(ctx, ForSQLite(query), args...)
+}
+
+func (n SQLiteParams) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return n.DB.QueryRowContext(ctx, ForSQLite(query), args...)
+}

@@ -1,0 +1,138 @@
+package dbconn
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
+
+	"sluice/flow"
+)
+
+// ErrFenced refuses a write of a worker whose run or delivery went to another
+// hand-over, or has ended.
+var ErrFenced = flow.ErrFenced
+
+// ErrEngineRunning refuses a second engine on one data directory.
+var ErrEngineRunning = errors.New("another sluice server is already running on this data directory")
+
+// ErrNoDatabase is returned if a database must exist and does not.
+var ErrNoDatabase = errors.New("there is no database")
+
+// ErrNewer refuses a database that a newer program has migrated.
+var ErrNewer = errors.New("a newer Sluice has migrated this database")
+
+// ErrClosed refuses writes once the store is closing.
+var ErrClosed = errors.New("db: the store is closed")
+
+// RetryAfter is when it is worth to come back to a busy or full database.
+const RetryAfter = 5 * time.Second
+
+// StorageError gives a full, busy or unavailable database its public name and
+// keeps the cause for the log.
+func StorageError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case IsFull(err):
+		return named(flow.CodeStorageFull, "The storage is full. What was accepted is safe; new work is refused until there is room.", RetryAfter, err)
+	case IsOutage(err):
+		return Unavailable(err)
+	case isBusy(err):
+		return named(flow.CodeOverloaded, "The database is busy. Try again in a moment.", RetryAfter, err)
+	}
+	return Classified(err)
+}
+
+func named(code flow.Code, sentence string, after time.Duration, cause error) error {
+	e := flow.Errorf(code, "%s", sentence)
+	e.Retryable, e.After = true, after
+	return fmt.Errorf("%w (%w)", e, cause)
+}
+
+func IsFull(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "53100" // disk_full
+	}
+	return errors.Is(err, syscall.ENOSPC)
+}
+
+func isBusy(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "53200", "55P03", "57014": // memory, time limits of locks and statements
+			return true
+		}
+	}
+	return false
+}
+
+// Classified marks an error as permanent if it is caused by stored data or by
+// the data to store, rather than by the state of the database.
+func Classified(err error) error {
+	if err != nil && !flow.IsPermanent(err) && isPermanent(err) {
+		return flow.Permanent(err)
+	}
+	return err
+}
+
+func isPermanent(err error) bool {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		switch e.Code {
+		case sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
+			return true
+		}
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch class := e.Code[:2]; class {
+		case "22", "23", "54": // data, constraint, too large
+			return true
+		}
+		return e.Code == "XX001" || e.Code == "XX002" // damaged data, damaged index
+	}
+	// A column holds a value of an unexpected type; database/sql has no error
+	// type for this.
+	return strings.Contains(err.Error(), "sql: Scan error on column")
+}
+
+// Unreadable turns a permanent read error into a message about the object.
+func Unreadable(err error, what, id string) error {
+	if err = Classified(err); !flow.IsPermanent(err) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", flow.Errorf(flow.CodeInternal, "The stored data of the %s %s cannot be read. The log has the details; a backup may still have the data.", what, id), err)
+}
+
+// AdviseOpen adds what an operator can do about a database that does not open.
+func AdviseOpen(dir string, err error) error {
+	switch e, ok := errors.AsType[sqlite3.Error](err); {
+	case ok && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB):
+		return fmt.Errorf("the database in %s is damaged (%w); stop the server and restore the last backup with 'sluice restore --replace'", dir, err)
+	case ok && (e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrPerm), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; give %s and all in it to the user that Sluice runs as", err, dir)
+	case IsFull(err):
+		return fmt.Errorf("%w; the disk of %s is full: free some space and start again", err, dir)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s is not a directory; SLUICE_DATA_DIR names the one to use", dir)
+	}
+	return err
+}
+
+// IsConflict tells whether PostgreSQL gave up a transaction that will succeed
+// when it is run again: serialization failure or deadlock.
+func IsConflict(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "40001" || e.Code == "40P01")
+}

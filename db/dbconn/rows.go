@@ -1,0 +1,164 @@
+package dbconn
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"sluice/flow"
+)
+
+// Micros is a time as the database keeps it, 0 for none.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func TimeOf(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+func BoolInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// EncodeMap is ” for a map that is not there, which an empty one is.
+func EncodeMap(m map[string]any) string {
+	if m == nil {
+		return ""
+	}
+	return string(flow.EncodeJSON(m))
+}
+
+func EncodeAny(v any) string {
+	if v == nil {
+		return ""
+	}
+	return string(flow.EncodeJSON(v))
+}
+
+func EncodeError(e *flow.Error) string {
+	if e == nil {
+		return ""
+	}
+	return string(flow.EncodeJSON(e))
+}
+
+// Decode reads what encode wrote. It is laxer than flow.DecodeJSON: a value of
+// the greatest depth, put into the map of a step's outputs, is deeper still.
+func Decode[T any](text string) (v T, err error) {
+	if text == "" {
+		return v, nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return v, flow.Permanent(fmt.Errorf("read stored JSON: %w", err))
+	}
+	return v, nil
+}
+
+// DecodeList is for lists of names that were written by ourselves.
+func DecodeList[T ~string](text string) []T {
+	list, _ := Decode[[]T](text)
+	return list
+}
+
+func EncodeList[T ~string](list []T) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return string(flow.EncodeJSON(list))
+}
+
+// ValidText makes foreign text fit for PostgreSQL, which takes neither NUL nor
+// broken UTF-8.
+func ValidText(s string) string {
+	if !strings.Contains(s, "\x00") {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// NotFoundErr turns "no rows" into not_found, in the same words for what is not
+// there and for what belongs to another workspace.
+func NotFoundErr(err error, what string) error {
+	if IsNoRows(err) {
+		return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what)
+	}
+	return err
+}
+
+func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// MustAffect is missing for updates that report how many rows they changed.
+func MustAffect(n int64, err error, what string) error {
+	if err == nil && n == 0 {
+		err = sql.ErrNoRows
+	}
+	return NotFoundErr(err, what)
+}
+
+func MapRows[A, B any](rows []A, convert func(A) B) []B {
+	list := make([]B, len(rows))
+	for i, r := range rows {
+		list[i] = convert(r)
+	}
+	return list
+}
+
+// LastID sorts after every identifier, also where a collation puts signs before
+// letters; paging backwards starts from it.
+const LastID = "zzzz"
+
+func CursorOrEnd(id string) string {
+	if id == "" {
+		return LastID
+	}
+	return id
+}
+
+// LockedReader lets many goroutines draw randomness from one source.
+type LockedReader struct {
+	mu sync.Mutex
+	R  io.Reader
+}
+
+func (l *LockedReader) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return io.ReadFull(l.R, p)
+}
+
+func FirstError(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CompareTexts compares pairs until two differ.
+func CompareTexts(pairs ...string) int {
+	for i := 0; i < len(pairs); i += 2 {
+		if c := cmp.Compare(pairs[i], pairs[i+1]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
