@@ -133,7 +133,7 @@ func (tx *Tx) flushLengths() error {
 // AdmitRuns admits up to limit queued runs while there is room. Ends of runs
 // admit by themselves; this is for room that came otherwise: a raised limit, a
 // new instance, rows of a process without a queue.
-func (s Runs) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
+func (s Execution) AdmitRuns(ctx context.Context, limit int) (n int, err error) {
 	if s.queueOrNil() == nil {
 		return 0, nil
 	}

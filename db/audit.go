@@ -17,7 +17,7 @@ func (s AuditLog) Audit(ctx context.Context, ws, actor, action, target, detail s
 // AddAudit adds a line to the audit log. ID and time are filled in.
 func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
-		ID: s.ids.New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
+		ID: s.IDs().New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
 		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.now(),
 	}
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.appendAudit(row) })

@@ -2,11 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,68 +22,6 @@ import (
 // auditKey is the row of meta that holds the keys of the chains, encrypted with
 // the master key.
 const auditKey = "audit_key"
-
-// auditKeySize is the length of one key in bytes.
-const auditKeySize = sha256.Size
-
-// auditKeys authenticate the chains: key number 1 first, the newest last. Each
-// rotation of the master key adds one. An older key only verifies: someone who
-// learned it with the old master key cannot change entries unnoticed, because
-// the chain continues under the newer key.
-type auditKeys [][]byte
-
-func parseAuditKeys(text []byte) (auditKeys, error) {
-	if len(text) == 0 || len(text)%auditKeySize != 0 {
-		return nil, errors.New("the keys of the audit log are damaged")
-	}
-	var keys auditKeys
-	for ; len(text) > 0; text = text[auditKeySize:] {
-		keys = append(keys, text[:auditKeySize])
-	}
-	return keys, nil
-}
-
-func newAuditKey() []byte {
-	key := make([]byte, auditKeySize)
-	_, _ = rand.Read(key) // never fails
-	return key
-}
-
-// newest returns the number of the key that signs.
-func (k auditKeys) newest() int64 { return int64(len(k)) }
-
-// sum returns the HMAC of the fields under a key, or "" if there is no such
-// key. Each field is preceded by its length, so that different lists of fields
-// never have the same encoding.
-func (k auditKeys) sum(no int64, fields ...string) string {
-	if no < 1 || no > k.newest() {
-		return ""
-	}
-	mac := hmac.New(sha256.New, k[no-1])
-	for _, f := range fields {
-		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
-		mac.Write([]byte(f))
-	}
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// entry returns the MAC of an entry whose predecessor has the MAC previous.
-func (k auditKeys) entry(previous string, r gen.Audit) string {
-	return k.sum(r.KeyNo, "entry", r.WorkspaceID, fmt.Sprint(r.Seq), previous,
-		r.ID, r.Actor, r.Action, r.Target, r.Detail, r.Ip, fmt.Sprint(r.CreatedAt))
-}
-
-// chain returns the MAC of the row that records where a chain starts and ends.
-func (k auditKeys) chain(c gen.AuditChain) string {
-	return k.sum(c.KeyNo, "chain", c.WorkspaceID, fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
-		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
-}
-
-// holds reports whether a chain's row is as it was written.
-func (k auditKeys) holds(c gen.AuditChain) bool {
-	want := k.chain(c)
-	return want != "" && hmac.Equal([]byte(want), []byte(c.Mac))
-}
 
 // openAudit reads the keys of the chains. The first time, it creates a key and
 // adds the existing entries to chains.

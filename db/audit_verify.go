@@ -17,8 +17,8 @@ import (
 // be written at the same time. A break is not an error; it is reported in the
 // result.
 func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.AuditChain, err error) {
-	options := &sql.TxOptions{ReadOnly: s.pool != nil}
-	if s.pool != nil {
+	options := &sql.TxOptions{ReadOnly: s.Pool() != nil}
+	if s.Pool() != nil {
 		options.Isolation = sql.LevelRepeatableRead
 	}
 	t, err := s.reader.BeginTx(ctx, options)
@@ -27,7 +27,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 	}
 	defer t.Rollback()
 	read := gen.New(t)
-	if s.pool == nil {
+	if s.Pool() == nil {
 		read = gen.New(dbconn.SQLiteParams{DB: t})
 	}
 	chains, err := read.ListAuditChains(ctx)

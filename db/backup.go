@@ -46,7 +46,7 @@ var ErrBackUpPostgres = errors.New("on PostgreSQL everything is in the database,
 // instant to a new file, beside a running server. The archive is read back and
 // checked before it gets its name.
 func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup, err error) {
-	if s.pool != nil {
+	if s.Pool() != nil {
 		return b, ErrBackUpPostgres
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -71,3 +71,12 @@ func (m *meter) Read(p []byte) (int, error) {
 
 // sum is the hash of all that was read, in hex.
 func (m *meter) sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
+
+// newBucket returns the bucket of a database: a directory beside SQLite, tables
+// on PostgreSQL.
+func newBucket(s *core) bucket {
+	if s.Pool() != nil {
+		return &table{s}
+	}
+	return newDisk(s)
+}

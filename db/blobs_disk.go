@@ -121,14 +121,6 @@ func (t *diskDraft) rename(to string) error {
 	return nil
 }
 
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 func (t *diskDraft) drop() {
 	_ = os.Remove(t.path) // gone already when it was kept; else the next sweep finds it
 	t.d.mu.Lock()

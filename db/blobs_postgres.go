@@ -34,7 +34,7 @@ type tableDraft struct {
 }
 
 func (t *table) put(ctx context.Context, content io.Reader) (draft, error) {
-	up := &tableDraft{s: t.s, id: t.s.ids.New("upload_")}
+	up := &tableDraft{s: t.s, id: t.s.IDs().New("upload_")}
 	err := t.s.write(ctx, relaxed, func(tx *Tx) error {
 		return tx.InsertUpload(tx.ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.now()})
 	})
@@ -119,12 +119,12 @@ func (u *tableDraft) drop() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), uploadPatience)
 	defer cancel()
-	if err := (Files{u.s}).dropUpload(ctx, u.id); err != nil {
+	if err := dropUpload(ctx, u.s, u.id); err != nil {
 		u.s.cfg.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
 	}
 }
 
-func (s Files) dropUpload(ctx context.Context, id string) error {
+func dropUpload(ctx context.Context, s *core, id string) error {
 	return s.write(ctx, relaxed, func(tx *Tx) error {
 		n, err := tx.DeleteUpload(tx.ctx, id)
 		if err != nil || n == 0 {
@@ -161,7 +161,7 @@ func (t *table) sweep(ctx context.Context, before time.Time) error {
 			return err
 		}
 		for _, id := range ids {
-			if err := (Files{t.s}).dropUpload(ctx, id); err != nil {
+			if err := dropUpload(ctx, t.s, id); err != nil {
 				return fmt.Errorf("give up %s: %w", id, err)
 			}
 		}

@@ -23,7 +23,7 @@ const moreBusy = 1024
 // machine may recover, SaveBusy stores the marks.
 func (s Instances) BusyMarks() *flow.BusyMarks {
 	size := flow.BusyRegionSize(int(s.workers.Load()) + moreBusy)
-	if s.pool != nil {
+	if s.Pool() != nil {
 		return flow.NewBusyMarks(make([]byte, size))
 	}
 	region, before, err := mapBusyFile(filepath.Join(s.cfg.DataDir, BusyFile), size)

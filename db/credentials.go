@@ -18,7 +18,7 @@ func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secr
 	if err != nil {
 		return err
 	}
-	id := s.ids.New(flow.PrefixCredential)
+	id := s.IDs().New(flow.PrefixCredential)
 	return s.write(ctx, durable, func(tx *Tx) error {
 		before, err := tx.succeedCredential(&c, secret)
 		if err != nil {

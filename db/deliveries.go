@@ -1,7 +1,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -114,49 +113,6 @@ func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.Deli
 		return nil, err
 	}
 	return &list[0], nil
-}
-
-// addDelivery adds a new delivery to the queue of its endpoint.
-func (tx *Tx) addDelivery(d newDelivery) error {
-	tx.batch.deliveries = true
-	var err error
-	if d.Signer, err = tx.signer(&d); err != nil {
-		return fmt.Errorf("find what signs the delivery: %w", err)
-	}
-	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
-		return err
-	}
-	inserted, err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams)
-	if err != nil {
-		return fmt.Errorf("insert delivery: %w", err)
-	}
-	tx.storeBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
-	return nil
-}
-
-// newDelivery is the row of a new delivery and the data that determines its
-// signing secret.
-type newDelivery struct {
-	gen.InsertDeliveryParams
-	host string // as of flow.WebhookOwner
-	key  string // ID of the key that started the run
-}
-
-// deliveryRow is the row of a new delivery of a run.
-func (s Deliveries) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
-	position := s.ids.New(flow.PrefixDelivery)
-	id := cmp.Or(n.ID, position)
-	row := newDelivery{key: r.KeyID, host: n.Host}
-	row.InsertDeliveryParams = gen.InsertDeliveryParams{
-		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
-		Url: dbconn.ValidText(n.URL), Header: dbconn.ValidText(n.Header), CreatedAt: s.now(), Body: string(n.Body),
-	}
-	var err error
-	if row.Secret, err = s.sealValue(n.Secret, r.WorkspaceID, id, "secret"); err != nil {
-		return row, err
-	}
-	row.Signature, err = s.sealValue(n.Signature, r.WorkspaceID, id, "signature")
-	return row, err
 }
 
 func deliveryOf(r *gen.Delivery) flow.Delivery {

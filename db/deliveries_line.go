@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"sluice/db/dbconn"
@@ -24,27 +23,6 @@ const (
 	// considers.
 	lineWindow = 64
 )
-
-// lineTurns holds the round-robin position of each workspace: the endpoint that
-// was served last.
-type lineTurns struct {
-	mu    sync.Mutex
-	after map[string]string
-}
-
-func (t *lineTurns) of(ws string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.after[ws]
-}
-
-// keep replaces all positions, so that workspaces without waiting deliveries
-// are removed.
-func (t *lineTurns) keep(after map[string]string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.after = after
-}
 
 // DueDeliveries queues up to limit due deliveries at their endpoints and
 // creates jobs for as many as there are free slots. It returns the number of
@@ -94,7 +72,7 @@ func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time,
 }
 
 func (tx *Tx) lockDeliveries() error {
-	if tx.s.pool == nil {
+	if tx.s.Pool() == nil {
 		return nil
 	}
 	if _, err := tx.db.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
@@ -158,7 +136,7 @@ func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
 
 // deliveryCapacity returns the number of slots of all live instances.
 func (tx *Tx) deliveryCapacity() (int, error) {
-	if tx.s.pool == nil {
+	if tx.s.Pool() == nil {
 		return flow.DeliverySlots, nil
 	}
 	n, err := tx.CountWorkingInstances(tx.ctx, tx.s.silentSince())

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"sluice/db/dbconn"
@@ -71,52 +70,4 @@ func (s Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64
 		tx.batch.deliveries = true
 		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.now()})
 	})
-}
-
-// runWebhook is the sealed form of a per-run webhook.
-type runWebhook struct {
-	URL       string `json:"url"`
-	Secret    any    `json:"secret,omitempty"`
-	Header    string `json:"header,omitempty"`
-	Signature any    `json:"signature,omitempty"`
-}
-
-func (s Deliveries) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
-	if n == nil {
-		return []byte{}, nil
-	}
-	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
-}
-
-// addRunWebhook writes the delivery that speaks of the end of the run.
-func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
-	text, err := tx.s.open(sealed, r.WorkspaceID, r.ID, "webhook")
-	if err != nil {
-		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
-	}
-	hook, err := dbconn.Decode[runWebhook](string(text))
-	if err != nil {
-		return fmt.Errorf("webhook of %s: %w", r.ID, err)
-	}
-	row, err := Deliveries{tx.s}.deliveryRow(r, &flow.NewDelivery{
-		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: Deliveries{tx.s}.webhookBody(r),
-	})
-	if err != nil {
-		return err
-	}
-	return tx.addDelivery(row)
-}
-
-// webhookBody is the message about the end of a run.
-func (s Deliveries) webhookBody(r *flow.Run) []byte {
-	typ := "run." + string(r.State)
-	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
-	if s.RunEnded != nil {
-		typ, data = s.RunEnded(r)
-	}
-	return flow.EncodeJSON(struct {
-		Type      string          `json:"type"`
-		Timestamp string          `json:"timestamp"`
-		Data      json.RawMessage `json:"data"`
-	}{typ, r.EndedAt.UTC().Format(flow.TimeForm), data})
 }

@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"sluice/db/dbconn"
@@ -115,32 +113,11 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// edited tells this process that a draft has reached a revision.
-func (s *core) edited(ws, flowID string, rev int64) {
-	if s.FlowEdited != nil {
-		s.FlowEdited(ws, flowID, rev)
-	}
-}
-
-// editChannel is where instances tell each other which draft was edited.
-const editChannel = "sluice_edit"
-
 // notifyEdited tells the other instances once the transaction commits.
 func (tx *Tx) notifyEdited(ws, flowID string, rev int64) error {
-	if tx.s.pool == nil {
+	if tx.s.Pool() == nil {
 		return nil
 	}
 	_, err := tx.db.ExecContext(tx.ctx, "SELECT pg_notify($1, $2)", editChannel, fmt.Sprintf("%d %s %s", rev, flowID, ws))
 	return err
-}
-
-// heardEdited passes on what notifyEdited said.
-func (s *core) heardEdited(payload string) {
-	parts := strings.SplitN(payload, " ", 3)
-	if len(parts) != 3 {
-		return
-	}
-	if rev, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
-		s.edited(parts[2], parts[1], rev)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,25 +11,6 @@ import (
 	"sluice/db/gen"
 	"sluice/flow"
 )
-
-// endpoint finds the endpoint of a new delivery, or makes it. Another
-// transaction may make it at the same moment.
-func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
-	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
-	id, err = tx.FindEndpoint(tx.ctx, known)
-	if dbconn.IsNoRows(err) {
-		err = tx.InsertEndpoint(tx.ctx, gen.InsertEndpointParams{
-			ID: tx.s.ids.New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.s.now(),
-		})
-		if err == nil {
-			id, err = tx.FindEndpoint(tx.ctx, known)
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("find endpoint: %w", err)
-	}
-	return id, nil
-}
 
 // judge records how an endpoint responded, which determines its slots. Nothing
 // is written while an endpoint keeps succeeding, so that its row does not

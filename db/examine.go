@@ -31,7 +31,7 @@ type Examination struct {
 func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 	e.Open = map[flow.RunState]int64{}
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
-		if e.Open[state], err = (Runs{s.core}).CountOpenRuns(ctx, state); err != nil {
+		if e.Open[state], err = runsOf(s.core).CountOpenRuns(ctx, state); err != nil {
 			return e, err
 		}
 	}
@@ -54,7 +54,7 @@ func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 			return e, fmt.Errorf("count: %w", err)
 		}
 	}
-	if s.pool != nil {
+	if s.Pool() != nil {
 		return e, s.examinePostgres(ctx, &e)
 	}
 	return e, s.examineSQLite(ctx, &e)

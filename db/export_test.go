@@ -57,10 +57,10 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQu
 		add("open", k.openQuery(c.Limit+1))
 	}
 	if len(k.statesThat(true)) > 0 {
-		add("groups", k.groupsQuery(c.Limit+1, s.pool != nil))
+		add("groups", k.groupsQuery(c.Limit+1, s.Pool() != nil))
 	}
 	if len(groups) > 0 {
-		add("arms", k.armsQuery(groups, c.Limit+1, s.pool != nil))
+		add("arms", k.armsQuery(groups, c.Limit+1, s.Pool() != nil))
 	}
 	return list, nil
 }
@@ -68,7 +68,7 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQu
 // Explain asks the database how it would run a query.
 func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	how := "EXPLAIN "
-	if s.pool == nil {
+	if s.Pool() == nil {
 		how = "EXPLAIN QUERY PLAN "
 	}
 	return s.reads().QueryContext(ctx, how+q.Text, q.Args...)
@@ -169,7 +169,7 @@ func onFile(cfg Config, do func(*sql.DB) error) error {
 // made, by the names of their queries.
 func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
 	run := n.Run
-	run.ID, run.CreatedAt, run.State = s.ids.New(flow.PrefixRun), s.cfg.Now(), flow.RunQueued
+	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.cfg.Now(), flow.RunQueued
 	n.Run = run
 	row, err := s.runRow(&run, nil)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.drop()
 	f := &flow.File{
-		ID: s.ids.New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
+		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
 		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.now()),
 	}
 	f.Name = fileName(n.Name, f.MIME)

@@ -18,7 +18,7 @@ var (
 
 // Contents counts what is kept by hash, and what is kept but nobody's.
 func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
-	if s.pool != nil {
+	if s.Pool() != nil {
 		err = s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
 			+ (SELECT count(DISTINCT upload_id) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&kept, &loose)
 		return kept, loose, err

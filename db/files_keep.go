@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -44,30 +43,4 @@ func documentFiles(document []byte) []string {
 // that they belong to. One that is erased already is CodeNotFound.
 func (s Files) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
 	return s.write(ctx, durable, func(tx *Tx) error { return tx.linkFiles(ws, runID, ids) })
-}
-
-// linkFiles holds each file first, so that it is not erased at the same time.
-func (tx *Tx) linkFiles(ws, runID string, ids []string) error {
-	for _, id := range slices.Sorted(slices.Values(ids)) {
-		held, err := tx.HoldFile(tx.ctx, gen.HoldFileParams{ID: id, WorkspaceID: ws})
-		if err := dbconn.MustAffect(held, err, "file"); err != nil {
-			return err
-		}
-		if err := tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: id, WorkspaceID: ws}); err != nil {
-			return fmt.Errorf("link %s to %s: %w", id, runID, err)
-		}
-	}
-	return nil
-}
-
-// inheritFiles links all that the parent of a rerun has: the results that are
-// taken over refer to it.
-func (tx *Tx) inheritFiles(ws, runID, parentID string) error {
-	if parentID == "" {
-		return nil
-	}
-	if err := tx.HoldFilesOfRun(tx.ctx, parentID); err != nil {
-		return fmt.Errorf("hold the files of %s: %w", parentID, err)
-	}
-	return tx.LinkFilesOfRun(tx.ctx, gen.LinkFilesOfRunParams{RunID: runID, ParentRunID: parentID, WorkspaceID: ws})
 }

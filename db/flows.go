@@ -13,7 +13,7 @@ import (
 // filled in, and the revision is at least 1.
 func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 	if f.ID == "" {
-		f.ID = s.ids.New(flow.PrefixFlow)
+		f.ID = s.IDs().New(flow.PrefixFlow)
 	}
 	if f.CreatedAt.IsZero() {
 		f.CreatedAt = dbconn.TimeOf(s.now())

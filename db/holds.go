@@ -37,7 +37,7 @@ UNION ALL SELECT 'run', id, attempt, 0, 2 FROM held WHERE late`
 // holds, and the runs that should have ended. A run may be listed several times.
 // It returns nothing on SQLite, where one process holds everything.
 func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.Hold, err error) {
-	if s.pool == nil {
+	if s.Pool() == nil {
 		return nil, nil
 	}
 	rows, err := s.reader.QueryContext(ctx, holdsQuery, instance, s.now())

@@ -10,7 +10,7 @@ import (
 
 // CreateInvite adds a link that works once. ID and times are filled in.
 func (s Invites) CreateInvite(ctx context.Context, tokenHash string, i *flow.Invite) error {
-	i.ID, i.Email, i.CreatedAt = s.ids.New(flow.PrefixInvite), address(i.Email), dbconn.TimeOf(s.now())
+	i.ID, i.Email, i.CreatedAt = s.IDs().New(flow.PrefixInvite), address(i.Email), dbconn.TimeOf(s.now())
 	i.ExpiresAt = i.CreatedAt.Add(i.Life())
 	return s.write(ctx, durable, func(tx *Tx) error {
 		if i.UserID != "" { // an older link to the same password is void

@@ -15,7 +15,7 @@ import (
 // CreateKey adds a key. Empty ID and time are filled in.
 func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.ID == "" {
-		k.ID = s.ids.New(flow.PrefixKey)
+		k.ID = s.IDs().New(flow.PrefixKey)
 	}
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = dbconn.TimeOf(s.now())
@@ -172,16 +172,18 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	})
 }
 
-func keyOf(r gen.Key) flow.Key {
-	return flow.Key{
-		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
-		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
-		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
-		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
-		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
-		Previous: flow.KeyText{
-			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
-			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
-		},
+// RecentKey is FindKeyByHash for a start of a run. Key.Recent tells that the key
+// may have changed since it was read.
+func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
+	if k, ok := s.recent.keys.Get(hash); ok {
+		again := *k
+		again.Recent = true
+		return &again, nil
 	}
+	k, err := s.FindKeyByHash(ctx, hash)
+	if err == nil {
+		again := *k
+		s.recent.keys.Add(hash, &again)
+	}
+	return k, err
 }

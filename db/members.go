@@ -125,7 +125,7 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 		}
 		if err == nil {
 			err = tx.appendAudit(gen.Audit{
-				ID: tx.s.ids.New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
+				ID: tx.s.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
 				Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.s.now(),
 			})
 		}

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -37,3 +38,24 @@ func (s *core) heardNews(payload string) {
 		s.Heard(parts[1], parts[2])
 	}
 }
+
+// edited tells this process that a draft has reached a revision.
+func (s *core) edited(ws, flowID string, rev int64) {
+	if s.FlowEdited != nil {
+		s.FlowEdited(ws, flowID, rev)
+	}
+}
+
+// heardEdited passes on what notifyEdited said.
+func (s *core) heardEdited(payload string) {
+	parts := strings.SplitN(payload, " ", 3)
+	if len(parts) != 3 {
+		return
+	}
+	if rev, err := strconv.ParseInt(parts[0], 10, 64); err == nil {
+		s.edited(parts[2], parts[1], rev)
+	}
+}
+
+// editChannel is where instances tell each other which draft was edited.
+const editChannel = "sluice_edit"

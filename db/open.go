@@ -117,7 +117,6 @@ type core struct {
 	writer   writer
 	sets     *setWriter // of PostgreSQL; nil on SQLite
 	notifier *notifier  // of PostgreSQL
-	bucket   bucket     // the content of files
 	// connect is how to connect to PostgreSQL, and sizesItself whether the size
 	// of the pool follows from what PostgreSQL takes.
 	connect     *pgx.ConnConfig
@@ -162,9 +161,9 @@ type writer interface {
 	close() error
 }
 
-// Open opens the store, migrates it and reads its master key. A key that does
-// not fit what the database was sealed with is refused.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
+// openCore connects to the database, migrates it and reads its master key. A key
+// that does not fit what the database was sealed with is refused.
+func openCore(ctx context.Context, cfg Config) (*core, error) {
 	ownClock := cfg.Now == nil
 	cfg = cfg.withDefaults()
 	clock := dbconn.NewClock(cfg.MachineNow)
@@ -186,11 +185,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, dbconn.AdviseOpen(cfg.DataDir, err)
 	}
 	s.useVital()
-	if err := s.prepare(ctx); err != nil {
+	if err := s.unlock(ctx); err != nil {
 		_ = s.Close()
 		return nil, dbconn.AdviseOpen(cfg.DataDir, err)
 	}
-	return newStore(s), nil
+	return s, nil
 }
 
 // prepareDir creates the data directory, unless the database must already
@@ -208,21 +207,6 @@ func (c Config) prepareDir() error {
 		return dbconn.AdviseOpen(c.DataDir, fmt.Errorf("make data directory: %w", err))
 	}
 	return nil
-}
-
-// prepare brings a connected database to where the store can be used.
-func (s *core) prepare(ctx context.Context) error {
-	if err := s.unlock(ctx); err != nil {
-		return err
-	}
-	if err := s.openAudit(ctx); err != nil {
-		return err
-	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
-			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: defaultMaxQueued, CreatedAt: s.now(),
-		})
-	})
 }
 
 // Close waits for writes under way and closes every connection.

@@ -35,7 +35,6 @@ func (s *core) openPostgres(ctx context.Context) error {
 	s.writer = &postgresWriter{s, s.reader}
 	s.sets = newSetWriter(s)
 	s.notifier = newNotifier(s)
-	s.bucket = &table{s}
 	return nil
 }
 

@@ -48,7 +48,6 @@ func (s *core) openSQLite(ctx context.Context) error {
 	s.watcher = sql.OpenDB(newConnector(path, readerDSN+s.busyOption(), ""))
 	s.watcher.SetMaxOpenConns(1)
 	s.writer = newGroupWriter(s)
-	s.bucket = newDisk(s)
 	return nil
 }
 

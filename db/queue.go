@@ -107,3 +107,11 @@ func (s *core) drop(b *batch) {
 		b.reserved = 0
 	}
 }
+
+// holder names this instance in rows that it holds.
+func (s *core) holder() string {
+	if id := s.self.Load(); id != nil && *id != "" {
+		return *id
+	}
+	return "alone"
+}

@@ -29,7 +29,7 @@ FROM clock`
 // TakeRate takes one of what a name may do a minute, counted over all instances.
 // Nil on SQLite: there the one process counts by itself.
 func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error) {
-	if s.pool == nil {
+	if s.Pool() == nil {
 		return nil, nil
 	}
 	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"errors"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -31,57 +30,6 @@ func newRecent() recent {
 		panic(err) // only for a size below one
 	}
 	return recent{keys, live}
-}
-
-// RecentKey is FindKeyByHash for a start of a run. Key.Recent tells that the key
-// may have changed since it was read.
-func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
-	if k, ok := s.recent.keys.Get(hash); ok {
-		again := *k
-		again.Recent = true
-		return &again, nil
-	}
-	k, err := s.FindKeyByHash(ctx, hash)
-	if err == nil {
-		again := *k
-		s.recent.keys.Add(hash, &again)
-	}
-	return k, err
-}
-
-// RecentLiveVersion returns the live version of a flow for the start of a run.
-// It reports false for a flow that has none, is archived or does not exist.
-func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
-	k := flowKey{ws, flowID}
-	if live, ok = s.recent.live.Get(k); ok {
-		return live, true, nil
-	}
-	if live, ok, err = s.findLiveVersion(ctx, ws, flowID); ok {
-		s.recent.live.Add(k, live)
-	}
-	return live, ok, err
-}
-
-// CheckLiveVersion returns ErrFlowOutdated if a remembered live version is no
-// longer the live one.
-func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error {
-	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
-	if err == nil && (!ok || live.Number != number) {
-		s.recent.live.Remove(flowKey{ws, flowID})
-		err = flow.ErrFlowOutdated
-	}
-	return err
-}
-
-func (s Flows) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
-	r, err := s.read.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
-	if dbconn.IsNoRows(err) {
-		return live, false, nil
-	}
-	if err != nil {
-		return live, false, err
-	}
-	return flow.LiveVersion{Number: r.Number, DocumentHash: r.DocumentHash}, true, nil
 }
 
 // checkRecent refuses a start that rests on a key or a live version that is no
@@ -124,4 +72,18 @@ func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
 	now := keyOf(r)
 	tx.batch.room.keys[k.ID] = &now
 	return &now, nil
+}
+
+func keyOf(r gen.Key) flow.Key {
+	return flow.Key{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
+		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
+		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
+		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
+		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
+		Previous: flow.KeyText{
+			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
+			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
+		},
+	}
 }

@@ -50,7 +50,7 @@ func (c crash) guilt() int64 {
 // runs; on PostgreSQL periodically, for instances without a recent heartbeat.
 func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery, error) {
 	work := (*recovery).afterRestart
-	if s.pool != nil {
+	if s.Pool() != nil {
 		work = (*recovery).afterSilence
 		if quiet, err := s.nothingSilent(ctx); err != nil || quiet {
 			return flow.Recovery{}, err
@@ -79,7 +79,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 // crash does not count against a run that the worker had not started.
 func (r *recovery) cut(runID string, c crash) error {
 	p := gen.CutRunParams{ID: runID}
-	if r.tx.s.pool == nil { // on PostgreSQL all instances share them
+	if r.tx.s.Pool() == nil { // on PostgreSQL all instances share them
 		p.InstanceID = r.tx.take()
 	}
 	if c.begun {
@@ -154,14 +154,6 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 		return nil
 	})
 	return attempts, err
-}
-
-// holder names this instance in rows that it holds.
-func (s *core) holder() string {
-	if id := s.self.Load(); id != nil && *id != "" {
-		return *id
-	}
-	return "alone"
 }
 
 // HandBack returns runs to the queue at shutdown, attempt by run ID. It counts

@@ -27,9 +27,6 @@ func (s *core) nothingSilent(ctx context.Context) (bool, error) {
 	return len(suspects) == 0, err
 }
 
-// silentSince is the heartbeat that a living instance must have passed.
-func (s *core) silentSince() int64 { return s.now() - s.cfg.InstanceTimeout.Microseconds() }
-
 // silentOf lists the instances that are silent, and those that hold runs
 // although nobody knows of them any more.
 func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error) {

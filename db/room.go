@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -138,9 +137,6 @@ func (tx *Tx) haveLimits(k flowKey, l flowLimits) {
 	tx.batch.room.quotas[k.ws] = tx.s.quotaOf(k.ws, flow.Storage{Bytes: l.QuotaBytes, Flows: l.QuotaFlows, Runs: l.QuotaRuns})
 }
 
-// SetCapacity sets how many runs this process works on at once.
-func (s Instances) SetCapacity(n int) { s.workers.Store(int64(n)) }
-
 // liveWorkers caches the number of workers of all living instances for a
 // second: it changes when an instance comes or goes.
 type liveWorkers struct {
@@ -208,22 +204,5 @@ func (l *liveWorkers) forget() {
 	l.mu.Unlock()
 }
 
-// Heartbeat says that this instance lives and how many workers it has.
-func (s Instances) Heartbeat(ctx context.Context, instanceID string, workers int) error {
-	s.self.Store(&instanceID)
-	s.SetCapacity(workers)
-	s.live.forget()
-	s.resizePool(ctx)
-	return s.writeVital(ctx, relaxed, func(tx *Tx) error {
-		if err := s.syncClock(tx.ctx, tx.db); err != nil {
-			return err
-		}
-		return tx.Heartbeat(tx.ctx, gen.HeartbeatParams{ID: instanceID, Workers: int64(workers), Now: s.now(), PeerAddr: s.PeerAddr})
-	})
-}
-
-// LeaveInstance says at shutdown that this instance is gone. What it should
-// still hold is taken over from it without waiting for it to count as dead.
-func (s Instances) LeaveInstance(ctx context.Context, instanceID string) error {
-	return s.writeVital(ctx, relaxed, func(tx *Tx) error { return tx.SilenceInstance(tx.ctx, instanceID) })
-}
+// silentSince is the heartbeat that a living instance must have passed.
+func (s *core) silentSince() int64 { return s.now() - s.cfg.InstanceTimeout.Microseconds() }

@@ -11,7 +11,7 @@ import (
 )
 
 // FindRun returns a run; an empty flowID means any flow of the workspace.
-func (s Runs) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
+func (s Execution) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
 	return findRun(ctx, s.read, ws, flowID, runID)
 }
 
@@ -33,7 +33,7 @@ func findRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*fl
 // LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt
 // is no longer the present one. On PostgreSQL it also writes down which
 // instance holds the run.
-func (s Runs) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
 	row, err := s.claim(ctx, runID, attempt)
 	if dbconn.IsNoRows(err) {
 		return nil, nil, dbconn.ErrFenced
@@ -57,7 +57,7 @@ func (s Runs) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.R
 // HoldRun records again that this instance holds the run, or returns ErrFenced
 // if another attempt is current. It waits for a recovery that is taking the run
 // over.
-func (s Runs) HoldRun(ctx context.Context, runID string, attempt int64) error {
+func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) error {
 	n, err := s.read.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
 	if err != nil {
 		return fmt.Errorf("hold %s: %w", runID, err)
@@ -68,7 +68,7 @@ func (s Runs) HoldRun(ctx context.Context, runID string, attempt int64) error {
 	return nil
 }
 
-func (s Runs) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
+func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
 	r, err := s.read.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
 	self := s.self.Load()
 	if err != nil || s.pool == nil || self == nil || r.InstanceID == *self {

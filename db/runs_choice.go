@@ -189,7 +189,7 @@ func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error)
 	if len(groups) == n { // so many are not further than the head of the last
 		k = k.upTo(groups[n-1].head)
 	}
-	return collect(ctx, s.reads(), k.armsQuery(groups, n, s.pool != nil), scanText)
+	return collect(ctx, s.reads(), k.armsQuery(groups, n, s.Pool() != nil), scanText)
 }
 
 // upTo is the same choice up to an ID, in the order of the walk.
@@ -207,7 +207,7 @@ func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) 
 	if len(k.statesThat(true)) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, s.reads(), k.groupsQuery(n, s.pool != nil), func(rows *sql.Rows) (g group, err error) {
+	return collect(ctx, s.reads(), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

@@ -17,7 +17,7 @@ type reads interface {
 
 // reads are the connections that only read.
 func (s *core) reads() reads {
-	if s.pool != nil {
+	if s.Pool() != nil {
 		return reader{s.reader, s}
 	}
 	return reader{dbconn.SQLiteParams{DB: s.reader}, s}

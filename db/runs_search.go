@@ -35,12 +35,12 @@ type search struct {
 // first gives the first n runs that have the text; without one, all have it.
 func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.text == "" {
-		return Runs{f.core}.chooseRuns(ctx, f.chosen, n)
+		return runsOf(f.core).chooseRuns(ctx, f.chosen, n)
 	}
 	until := time.Now().Add(cmp.Or(f.time, searchTime))
 	for len(ids) < n {
 		began := time.Now()
-		batch, err := Runs{f.core}.chooseRuns(ctx, f.chosen, searchBatch)
+		batch, err := runsOf(f.core).chooseRuns(ctx, f.chosen, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}

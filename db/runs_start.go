@@ -15,10 +15,10 @@ const idempotencyLife = 24 * time.Hour
 
 // StartRun accepts a run in one durable write: idempotency row, run row,
 // admission and, when it is admitted, its job.
-func (s Runs) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
+func (s Execution) StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error) {
 	run := n.Run
 	if run.ID == "" {
-		run.ID = s.ids.New(flow.PrefixRun)
+		run.ID = s.IDs().New(flow.PrefixRun)
 	}
 	if run.CreatedAt.IsZero() {
 		run.CreatedAt = s.cfg.Now()
@@ -210,8 +210,8 @@ func (tx *Tx) checkKey(ws string, k *flow.Key) error {
 
 // runRow is the row of a new run. It is made before the transaction, since the
 // one writer of SQLite should not spend its time on encoding.
-func (s Runs) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
-	sealed, err := Deliveries{s.core}.sealWebhook(r, webhook)
+func (s Execution) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParams, error) {
+	sealed, err := s.sealWebhook(r, webhook)
 	return gen.InsertRunParams{
 		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: dbconn.BoolInt(r.Draft),
 		DocumentHash: r.DocumentHash, State: string(r.State), RunTrigger: string(r.Trigger),
@@ -225,7 +225,7 @@ func (s Runs) runRow(r *flow.Run, webhook *flow.NewDelivery) (gen.InsertRunParam
 // FindStarted returns the run that an idempotency key has started, nil when
 // the key is free, and CodeIdempotencyMismatch as StartRun does. It lets a
 // repeated request be answered before anything is read or checked for it.
-func (s Runs) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
+func (s Execution) FindStarted(ctx context.Context, ws, key, fingerprint string) (*flow.Run, error) {
 	held, err := s.read.FindIdempotency(ctx, gen.FindIdempotencyParams{WorkspaceID: ws, Name: key})
 	if dbconn.IsNoRows(err) || err == nil && held.CreatedAt <= dbconn.Micros(s.cfg.Now().Add(-idempotencyLife)) {
 		return nil, nil

@@ -18,7 +18,7 @@ const admitAtOnce = 2
 // WriteRun records progress of a run in one transaction. It returns ErrFenced
 // when the run's attempt is no longer the present one or the run has ended.
 // Once it is committed Run.ExpiresAt tells what the row says.
-func (s Runs) WriteRun(ctx context.Context, w flow.RunWrite) error {
+func (s Execution) WriteRun(ctx context.Context, w flow.RunWrite) error {
 	p, err := s.prepareWrite(&w)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ type runWrite struct {
 	givenUp    bool             // the run ends even if its webhook cannot be read
 }
 
-func (s Runs) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
+func (s Execution) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
 	p := &runWrite{RunWrite: *w, s: s.core, run: *w.Run}
 	r := &p.run
 	if w.End != r.State.Ended() {
@@ -69,7 +69,7 @@ func (s Runs) prepareWrite(w *flow.RunWrite) (*runWrite, error) {
 	p.sizes = stepSizes(p.steps)
 	p.sizes[""] = int64(len(p.row.Outputs) + len(p.row.Error))
 	for i := range w.Deliveries {
-		d, err := Deliveries{s.core}.deliveryRow(r, &w.Deliveries[i])
+		d, err := s.deliveryRow(r, &w.Deliveries[i])
 		if err != nil {
 			return nil, err
 		}

@@ -97,3 +97,25 @@ func (s *core) openValue(sealed []byte, ws, owner, field string) (any, error) {
 	}
 	return dbconn.Decode[any](string(text))
 }
+
+// rotationMark is the row of meta that stands while a rotation is under way,
+// sealed with the new key: until it is gone a database needs both keys.
+const rotationMark = "seal_rotation"
+
+// ErrRotating refuses a database whose rotation was cut short.
+var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again, it goes on where it was")
+
+// checkRotation refuses keys that open only a part of a database.
+func (s *core) checkRotation(ctx context.Context) error {
+	mark, err := s.read.FindMeta(ctx, rotationMark)
+	if dbconn.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read seal: %w", err)
+	}
+	if _, err := s.open(mark, "meta", "seal", "rotation"); err != nil {
+		return ErrRotating
+	}
+	return nil
+}

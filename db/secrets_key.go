@@ -130,3 +130,11 @@ func rawKeyset(raw []byte) string {
 	}{id, []key{{data{"type.googleapis.com/google.crypto.tink.AesGcmKey", message, "SYMMETRIC"}, "ENABLED", id, "TINK"}}})
 	return string(text)
 }
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -22,13 +22,6 @@ import (
 	"sluice/db/gen"
 )
 
-// rotationMark is the row of meta that stands while a rotation is under way,
-// sealed with the new key: until it is gone a database needs both keys.
-const rotationMark = "seal_rotation"
-
-// ErrRotating refuses a database whose rotation was cut short.
-var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again, it goes on where it was")
-
 // Rotation is what became of rotating the master key.
 type Rotation struct {
 	Resealed int    // secrets that were sealed anew
@@ -136,7 +129,7 @@ func reseal(ctx context.Context, cfg Config, fresh *keyset.Handle) (n int, err e
 
 // lockOut makes sure that nobody works with the old key.
 func (s *core) lockOut(ctx context.Context) error {
-	if s.pool == nil {
+	if s.Pool() == nil {
 		return s.LockEngine(EngineInfo{PID: os.Getpid()})
 	}
 	working, err := s.read.CountWorkers(ctx, s.silentSince())
@@ -159,21 +152,6 @@ func (s *core) beginSealing(ctx context.Context, fresh *keyset.Handle) (to seali
 	return to, s.write(ctx, durable, func(tx *Tx) error {
 		return tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: rotationMark, Value: mark})
 	})
-}
-
-// checkRotation refuses keys that open only a part of a database.
-func (s *core) checkRotation(ctx context.Context) error {
-	mark, err := s.read.FindMeta(ctx, rotationMark)
-	if dbconn.IsNoRows(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read seal: %w", err)
-	}
-	if _, err := s.open(mark, "meta", "seal", "rotation"); err != nil {
-		return ErrRotating
-	}
-	return nil
 }
 
 // sealing is sealing secrets with a new key.

@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"time"
 
@@ -11,13 +9,6 @@ import (
 	"sluice/db/gen"
 	"sluice/flow"
 )
-
-// newSigningSecret makes a Standard Webhooks secret of 256 bits.
-func newSigningSecret() string {
-	var raw [32]byte
-	_, _ = rand.Read(raw[:]) // never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(raw[:])
-}
 
 // SigningSecret is the present whsec_ secret of a flow.
 func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, error) {

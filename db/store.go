@@ -1,5 +1,11 @@
 package db
 
+import (
+	"context"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
 // Store is the open database: one store for each noun, over the same
 // connections. It is safe for concurrent use.
 type Store struct {
@@ -37,39 +43,39 @@ type Store struct {
 func newStore(c *core) *Store {
 	return &Store{
 		core:           c,
-		Runs:           Runs{c},
-		Deliveries:     Deliveries{c},
-		Endpoints:      Endpoints{c},
-		Recovery:       Recovery{c},
-		Retention:      Retention{c},
-		Flows:          Flows{c},
-		Versions:       Versions{c},
-		Edits:          Edits{c},
-		Pins:           Pins{c},
-		Forms:          Forms{c},
-		Files:          Files{c},
-		Keys:           Keys{c},
-		Users:          Users{c},
-		Members:        Members{c},
-		Invites:        Invites{c},
-		Sessions:       Sessions{c},
-		Workspaces:     Workspaces{c},
-		Credentials:    Credentials{c},
-		Signing:        Signing{c},
-		WebhookSecrets: WebhookSecrets{c},
-		Prices:         Prices{c},
-		Budgets:        Budgets{c},
-		Quotas:         Quotas{c},
-		RateLimits:     RateLimits{c},
-		UsageLog:       UsageLog{c},
-		AuditLog:       AuditLog{c},
-		Instances:      Instances{c},
-		Maintenance:    Maintenance{c},
+		Runs:           runsOf(c),
+		Deliveries:     Deliveries{core: c},
+		Endpoints:      Endpoints{core: c},
+		Recovery:       Recovery{core: c},
+		Retention:      Retention{core: c},
+		Flows:          Flows{core: c},
+		Versions:       Versions{core: c},
+		Edits:          Edits{core: c},
+		Pins:           Pins{core: c},
+		Forms:          Forms{core: c},
+		Files:          Files{c, newBucket(c)},
+		Keys:           Keys{core: c},
+		Users:          Users{core: c},
+		Members:        Members{core: c},
+		Invites:        Invites{core: c},
+		Sessions:       Sessions{core: c},
+		Workspaces:     Workspaces{core: c},
+		Credentials:    Credentials{core: c},
+		Signing:        Signing{core: c},
+		WebhookSecrets: WebhookSecrets{core: c},
+		Prices:         Prices{core: c},
+		Budgets:        Budgets{core: c},
+		Quotas:         Quotas{core: c},
+		RateLimits:     RateLimits{core: c},
+		UsageLog:       UsageLog{core: c},
+		AuditLog:       AuditLog{core: c},
+		Instances:      Instances{core: c},
+		Maintenance:    Maintenance{core: c},
 	}
 }
 
-// Runs stores runs and their steps: starting, claiming, recording, listing and waking them, and admitting queued ones.
-type Runs struct{ *core }
+// Runs stores runs: those in execution, and what lists and pages show of all.
+type Runs struct{ Execution }
 
 // Deliveries stores webhook deliveries: the queue of those that are due, their attempts and lists.
 type Deliveries struct{ *core }
@@ -99,7 +105,10 @@ type Pins struct{ *core }
 type Forms struct{ *core }
 
 // Files stores uploaded and produced files.
-type Files struct{ *core }
+type Files struct {
+	*core
+	bucket bucket // their content
+}
 
 // Keys stores API keys.
 type Keys struct{ *core }
@@ -151,3 +160,32 @@ type Instances struct{ *core }
 
 // Maintenance stores backups and inspection of the database.
 type Maintenance struct{ *core }
+
+// Open opens the store, migrates it and reads its master key. A key that does
+// not fit what the database was sealed with is refused.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	c, err := openCore(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(c)
+	if err := s.prepare(ctx); err != nil {
+		_ = s.Close()
+		return nil, s.Advise(err)
+	}
+	return s, nil
+}
+
+// prepare reads the keys of the audit log and adds the default workspace.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := s.openAudit(ctx); err != nil {
+		return err
+	}
+	return s.write(ctx, durable, func(tx *Tx) error {
+		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: defaultMaxQueued, CreatedAt: s.now(),
+		})
+	})
+}
+
+func runsOf(c *core) Runs { return Runs{Execution{core: c}} }

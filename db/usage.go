@@ -2,7 +2,6 @@ package db
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"sluice/db/dbconn"
@@ -78,31 +77,4 @@ func (tx *Tx) addUsage(e *usageEntry) error {
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,
 		Duration: e.Duration.Microseconds(),
 	})
-}
-
-// Usage returns the days from and to which the times belong, both included.
-func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
-	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
-	var days []flow.UsageDay
-	for _, d := range dbconn.MapRows(rows, usageDayOf) {
-		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
-			days[n-1].Add(&d)
-		} else {
-			days = append(days, d)
-		}
-	}
-	return days, err
-}
-
-func sameUsage(a, b *flow.UsageDay) bool {
-	return compareUsage(usageEntry{"", *a}, usageEntry{"", *b}) == 0
-}
-
-func usageDayOf(r gen.UsageAll) flow.UsageDay {
-	return flow.UsageDay{
-		Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
-		Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
-		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
-		Duration: time.Duration(r.Duration) * time.Microsecond,
-	}
 }

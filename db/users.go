@@ -94,7 +94,7 @@ func (s Users) CreateUser(ctx context.Context, ws string, u *flow.User, role flo
 
 // newUser fills in what is not there yet.
 func (s Users) newUser(u *flow.User) {
-	u.ID, u.Email, u.Name, u.CreatedAt = s.ids.New(flow.PrefixUser), address(u.Email), dbconn.ValidText(strings.TrimSpace(u.Name)), dbconn.TimeOf(s.now())
+	u.ID, u.Email, u.Name, u.CreatedAt = s.IDs().New(flow.PrefixUser), address(u.Email), dbconn.ValidText(strings.TrimSpace(u.Name)), dbconn.TimeOf(s.now())
 }
 
 // insertMember adds a new person and their place in a workspace.

@@ -56,16 +56,6 @@ func (tx *Tx) addVersion(v gen.Version, document []byte) error {
 	return tx.storeChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
-// pinDocument stores a document under its hash, unless the workspace has it,
-// and returns how many bytes that adds.
-func (tx *Tx) pinDocument(ws, hash string, document []byte) (added int64, err error) {
-	n, err := tx.PinDocument(tx.ctx, gen.PinDocumentParams{WorkspaceID: ws, Hash: hash, Body: string(document)})
-	if err != nil {
-		return 0, fmt.Errorf("pin document: %w", err)
-	}
-	return n * int64(len(document)), nil
-}
-
 func (tx *Tx) goLive(ws, flowID string, n int64) error {
 	rows, err := tx.SetLiveVersion(tx.ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.s.now()})
 	return dbconn.MustAffect(rows, err, "flow")
@@ -123,13 +113,13 @@ const (
 func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
 	k := chosenBy(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
-	groups, err := Runs{s.core}.runGroups(ctx, &k, math.MaxInt32)
+	groups, err := runsOf(s.core).runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {
 		return nil, false, err
 	}
 	queries := []*query{k.countOpenQuery(maxCountedRuns)}
 	for some := range slices.Chunk(groups, manyGroups) {
-		queries = append(queries, k.countQuery(some, maxCountedRuns, s.pool != nil))
+		queries = append(queries, k.countQuery(some, maxCountedRuns, s.Pool() != nil))
 	}
 	runs, whole = map[int64]int64{}, true
 	for _, q := range queries {

@@ -22,7 +22,7 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 
 // newWorkspace fills in what is not there yet.
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
-	w.ID, w.Name, w.CreatedAt = s.ids.New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.now())
+	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.now())
 	if w.MaxQueued == 0 {
 		w.MaxQueued = defaultMaxQueued
 	}

@@ -1,0 +1,120 @@
+package db
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// runWebhook is the sealed form of a per-run webhook.
+type runWebhook struct {
+	URL       string `json:"url"`
+	Secret    any    `json:"secret,omitempty"`
+	Header    string `json:"header,omitempty"`
+	Signature any    `json:"signature,omitempty"`
+}
+
+func (s *core) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
+	if n == nil {
+		return []byte{}, nil
+	}
+	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
+}
+
+// addRunWebhook writes the delivery that speaks of the end of the run.
+func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
+	text, err := tx.s.open(sealed, r.WorkspaceID, r.ID, "webhook")
+	if err != nil {
+		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
+	}
+	hook, err := dbconn.Decode[runWebhook](string(text))
+	if err != nil {
+		return fmt.Errorf("webhook of %s: %w", r.ID, err)
+	}
+	row, err := tx.s.deliveryRow(r, &flow.NewDelivery{
+		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.s.webhookBody(r),
+	})
+	if err != nil {
+		return err
+	}
+	return tx.addDelivery(row)
+}
+
+// webhookBody is the message about the end of a run.
+func (s *core) webhookBody(r *flow.Run) []byte {
+	typ := "run." + string(r.State)
+	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
+	if s.RunEnded != nil {
+		typ, data = s.RunEnded(r)
+	}
+	return flow.EncodeJSON(struct {
+		Type      string          `json:"type"`
+		Timestamp string          `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{typ, r.EndedAt.UTC().Format(flow.TimeForm), data})
+}
+
+// addDelivery adds a new delivery to the queue of its endpoint.
+func (tx *Tx) addDelivery(d newDelivery) error {
+	tx.batch.deliveries = true
+	var err error
+	if d.Signer, err = tx.signer(&d); err != nil {
+		return fmt.Errorf("find what signs the delivery: %w", err)
+	}
+	if d.EndpointID, err = tx.endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
+		return err
+	}
+	inserted, err := tx.InsertDelivery(tx.ctx, d.InsertDeliveryParams)
+	if err != nil {
+		return fmt.Errorf("insert delivery: %w", err)
+	}
+	tx.storeBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
+	return nil
+}
+
+// newDelivery is the row of a new delivery and the data that determines its
+// signing secret.
+type newDelivery struct {
+	gen.InsertDeliveryParams
+	host string // as of flow.WebhookOwner
+	key  string // ID of the key that started the run
+}
+
+// deliveryRow is the row of a new delivery of a run.
+func (s *core) deliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
+	position := s.IDs().New(flow.PrefixDelivery)
+	id := cmp.Or(n.ID, position)
+	row := newDelivery{key: r.KeyID, host: n.Host}
+	row.InsertDeliveryParams = gen.InsertDeliveryParams{
+		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
+		Url: dbconn.ValidText(n.URL), Header: dbconn.ValidText(n.Header), CreatedAt: s.now(), Body: string(n.Body),
+	}
+	var err error
+	if row.Secret, err = s.sealValue(n.Secret, r.WorkspaceID, id, "secret"); err != nil {
+		return row, err
+	}
+	row.Signature, err = s.sealValue(n.Signature, r.WorkspaceID, id, "signature")
+	return row, err
+}
+
+// endpoint finds the endpoint of a new delivery, or makes it. Another
+// transaction may make it at the same moment.
+func (tx *Tx) endpoint(ws, flowID, node, host string) (id string, err error) {
+	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
+	id, err = tx.FindEndpoint(tx.ctx, known)
+	if dbconn.IsNoRows(err) {
+		err = tx.InsertEndpoint(tx.ctx, gen.InsertEndpointParams{
+			ID: tx.s.IDs().New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.s.now(),
+		})
+		if err == nil {
+			id, err = tx.FindEndpoint(tx.ctx, known)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("find endpoint: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,83 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+	"time"
+)
+
+// Usage returns the days from and to which the times belong, both included.
+func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
+	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
+	var days []flow.UsageDay
+	for _, d := range dbconn.MapRows(rows, usageDayOf) {
+		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
+			days[n-1].Add(&d)
+		} else {
+			days = append(days, d)
+		}
+	}
+	return days, err
+}
+
+func sameUsage(a, b *flow.UsageDay) bool {
+	return compareUsage(usageEntry{"", *a}, usageEntry{"", *b}) == 0
+}
+
+func usageDayOf(r gen.UsageAll) flow.UsageDay {
+	return flow.UsageDay{
+		Day: r.Day, KeyID: r.KeyID, FlowID: r.FlowID, Model: r.Model, Bucket: int(r.Bucket),
+		Runs: r.Runs, Succeeded: r.Succeeded, Failed: r.Failed, Canceled: r.Canceled, Steps: r.Steps,
+		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Duration: time.Duration(r.Duration) * time.Microsecond,
+	}
+}
+
+// FoldUsage adds the usage log up, unless another instance does, or this one has
+// logged nothing since. It changes nothing that can be seen: all who read usage
+// read the log too.
+func (s UsageLog) FoldUsage(ctx context.Context) error {
+	if s.Pool() == nil || !s.logged.Swap(false) {
+		return nil
+	}
+	mine := false
+	err := s.write(ctx, relaxed, func(tx *Tx) error {
+		if err := tx.db.QueryRowContext(tx.ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&mine); err != nil || !mine {
+			return err
+		}
+		_, err := tx.db.ExecContext(tx.ctx, foldUsage)
+		return err
+	})
+	if err != nil || !mine {
+		s.logged.Store(true)
+	}
+	if err != nil {
+		return fmt.Errorf("add up the usage log: %w", err)
+	}
+	return nil
+}
+
+const foldUsage = `WITH entries AS (DELETE FROM usage_log RETURNING *), days AS (
+	INSERT INTO usage_daily (workspace_id, day, key_id, flow_id, model, bucket, runs, succeeded, failed, canceled, steps,
+		input_tokens, output_tokens, cost_nano_usd, duration)
+	SELECT workspace_id, day, key_id, flow_id, model, bucket, sum(runs), sum(succeeded), sum(failed), sum(canceled), sum(steps),
+		sum(input_tokens), sum(output_tokens), sum(cost_nano_usd), sum(duration)
+	FROM entries WHERE hour = 0 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+	ON CONFLICT (workspace_id, day, key_id, flow_id, model, bucket) DO UPDATE
+	SET runs = usage_daily.runs + excluded.runs, succeeded = usage_daily.succeeded + excluded.succeeded,
+		failed = usage_daily.failed + excluded.failed, canceled = usage_daily.canceled + excluded.canceled,
+		steps = usage_daily.steps + excluded.steps, input_tokens = usage_daily.input_tokens + excluded.input_tokens,
+		output_tokens = usage_daily.output_tokens + excluded.output_tokens,
+		cost_nano_usd = usage_daily.cost_nano_usd + excluded.cost_nano_usd, duration = usage_daily.duration + excluded.duration)
+INSERT INTO flow_hours (workspace_id, flow_id, hour, bucket, succeeded, failed, canceled, cost_nano_usd)
+SELECT workspace_id, flow_id, hour, bucket, sum(succeeded), sum(failed), sum(canceled), sum(cost_nano_usd)
+FROM entries WHERE hour > 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+ON CONFLICT (workspace_id, flow_id, hour, bucket) DO UPDATE
+SET succeeded = flow_hours.succeeded + excluded.succeeded, failed = flow_hours.failed + excluded.failed,
+	canceled = flow_hours.canceled + excluded.canceled, cost_nano_usd = flow_hours.cost_nano_usd + excluded.cost_nano_usd`
+
+// usageLock is held by the PostgreSQL transaction that adds up the usage log.
+const usageLock = 0x536c756c
