@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 )
 
-func capacity(n int) func(*db.Config) { return func(c *db.Config) { c.Capacity = n } }
+func capacity(n int) func(*core.Config) { return func(c *core.Config) { c.Capacity = n } }
 
 func byKey(key string) func(*flow.NewRun) {
 	return func(n *flow.NewRun) { n.Run.KeyID = key }

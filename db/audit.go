@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -18,20 +19,20 @@ func (s AuditLog) Audit(ctx context.Context, ws, actor, action, target, detail s
 func (s AuditLog) AddAudit(ctx context.Context, e flow.AuditEntry) error {
 	row := gen.Audit{
 		ID: s.IDs().New(flow.PrefixAudit), WorkspaceID: e.WorkspaceID, Actor: dbconn.ValidText(e.Actor), Action: e.Action,
-		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.now(),
+		Target: dbconn.ValidText(e.Target), Detail: dbconn.ValidText(e.Detail), Ip: dbconn.ValidText(e.IP), CreatedAt: s.NowMicros(),
 	}
-	return s.write(ctx, durable, func(tx *Tx) error { return tx.appendAudit(row) })
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return appendAudit(tx, row) })
 }
 
 // ListAudit returns the audit log before an ID, newest first.
 func (s AuditLog) ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.read.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
+	rows, err := s.Reads.ListAudit(ctx, gen.ListAuditParams{WorkspaceID: ws, BeforeID: dbconn.CursorOrEnd(beforeID), MaxRows: int32(limit)})
 	return dbconn.MapRows(rows, auditOf), err
 }
 
 // ListAuditAfter returns the lines that follow an ID, newest first too.
 func (s AuditLog) ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error) {
-	rows, err := s.read.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
+	rows, err := s.Reads.ListAuditAfter(ctx, gen.ListAuditAfterParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	slices.Reverse(rows)
 	return dbconn.MapRows(rows, func(r gen.ListAuditAfterRow) flow.AuditEntry { return auditOf(gen.ListAuditRow(r)) }), err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -48,8 +49,8 @@ func wantIntact(t *testing.T, c flow.AuditChain, entries int64) {
 // tamper changes the database as somebody without the master key could.
 func (w *world) tamper(statement string, args ...any) {
 	w.t.Helper()
-	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-		_, err := tx.DB().ExecContext(context.Background(), statement, args...)
+	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+		_, err := tx.DBTX.ExecContext(context.Background(), statement, args...)
 		return err
 	}))
 }
@@ -125,7 +126,7 @@ func TestVerifyAudit_finds(t *testing.T) {
 // Entries that many instances write at once follow each other.
 func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)
@@ -154,7 +155,7 @@ func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
 }
 
 func TestVerifyAudit_after_pruning(t *testing.T) {
-	retention := func(cfg *db.Config) { cfg.AuditRetention = 24 * time.Hour }
+	retention := func(cfg *core.Config) { cfg.AuditRetention = 24 * time.Hour }
 	setup(t, func(t *testing.T, w *world) {
 		w.audited(ws, "a", "b", "c")
 		w.clock.move(25 * time.Hour)
@@ -200,7 +201,7 @@ func TestAudit_is_kept_without_a_retention(t *testing.T) {
 // Entries that are older than chains become the first of theirs.
 func TestVerifyAudit_adopts_older_entries(t *testing.T) {
 	t.Parallel()
-	cfg := db.Config{DataDir: t.TempDir()}
+	cfg := core.Config{DataDir: t.TempDir()}
 	insert := "INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES "
 	if err := db.MigrateTo(t.Context(), cfg, 5,
 		insert+"('aud_1', 'default', '', 'a', '', '', '', 1), ('aud_2', 'default', '', 'b', '', '', '', 2), ('aud_3', 'ws_other', '', 'c', '', '', '', 3)",
@@ -246,11 +247,11 @@ func TestVerifyAudit_adopts_older_entries(t *testing.T) {
 // testRotatedAudit writes, rotates, verifies and writes on.
 func TestVerifyAudit_after_rotation(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)
-			write := func(cfg db.Config, want int64) {
+			write := func(cfg core.Config, want int64) {
 				t.Helper()
 				s, err := db.Open(t.Context(), cfg)
 				if err != nil {
@@ -283,7 +284,7 @@ func TestVerifyAudit_after_rotation(t *testing.T) {
 			rotated.MasterKey, rotated.MasterKeyFile = "", file
 			write(rotated, 3)
 			// A database of a test is used by others with the key that it had.
-			first := filepath.Join(cfg.DataDir, db.KeyFile)
+			first := filepath.Join(cfg.DataDir, core.KeyFile)
 			if cfg.MasterKey != "" {
 				first = filepath.Join(t.TempDir(), "first.key")
 				writeFile(t, first, cfg.MasterKey)
@@ -316,7 +317,7 @@ func TestVerifyAudit_after_restore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	into := db.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, db.KeyFile)}
+	into := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, core.KeyFile)}
 	if _, err := db.Restore(t.Context(), into, backup, false); err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +339,7 @@ func writeFile(t *testing.T, path, text string) {
 // A long log is adopted whole, in few statements.
 func TestVerifyAudit_adopts_a_long_log(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)
@@ -354,12 +355,12 @@ func TestVerifyAudit_adopts_a_long_log(t *testing.T) {
 			for i := range 730 {
 				rows = append(rows, fmt.Sprintf("('aud_%04d', 'default', '', 'a', '', '', '', %d)", i, i+1))
 			}
-			err := s.Write(t.Context(), true, func(tx *db.Tx) error {
+			err := s.Write(t.Context(), true, func(tx *core.Tx) error {
 				for _, statement := range []string{
 					"DELETE FROM audit_chains", "DELETE FROM meta WHERE name = 'audit_key'",
 					"INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES " + strings.Join(rows, ", "),
 				} {
-					if _, err := tx.DB().ExecContext(t.Context(), statement); err != nil {
+					if _, err := tx.DBTX.ExecContext(t.Context(), statement); err != nil {
 						return err
 					}
 				}

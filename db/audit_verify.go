@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -21,7 +22,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 	if s.Pool() != nil {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	t, err := s.reader.BeginTx(ctx, options)
+	t, err := s.Reader.BeginTx(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
@@ -49,7 +50,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 			continue
 		}
 		c, found := byWorkspace[one]
-		v := &auditVerifier{keys: s.audit, chain: c, ws: one, result: flow.AuditChain{WorkspaceID: one}}
+		v := &auditVerifier{keys: s.AuditKeys, chain: c, ws: one, result: flow.AuditChain{WorkspaceID: one}}
 		if err := v.verify(ctx, read, found); err != nil {
 			return nil, fmt.Errorf("read the audit log of %s: %w", one, err)
 		}
@@ -60,7 +61,7 @@ func (s AuditLog) VerifyAudit(ctx context.Context, ws string) (list []flow.Audit
 
 // auditVerifier walks one chain.
 type auditVerifier struct {
-	keys   auditKeys
+	keys   core.AuditKeys
 	chain  gen.AuditChain
 	ws     string
 	result flow.AuditChain
@@ -94,7 +95,7 @@ func (v *auditVerifier) verify(ctx context.Context, read *gen.Queries, found boo
 		v.found(0, "", "The record of where the chain starts and ends is missing.")
 	case v.prev.Seq < c.LastSeq:
 		v.missing(c.LastSeq, " at the end")
-	case !v.keys.holds(c) || !hmac.Equal([]byte(v.prev.Mac), []byte(c.LastMac)) || c.KeyNo < v.keys.newest():
+	case !v.keys.Holds(c) || !hmac.Equal([]byte(v.prev.Mac), []byte(c.LastMac)) || c.KeyNo < v.keys.Newest():
 		v.found(0, "", "The record of where the chain starts and ends was changed.")
 	default:
 		return v.outside(ctx, read)
@@ -111,7 +112,7 @@ func (v *auditVerifier) entry(r gen.Audit) {
 		v.found(r.Seq, r.ID, "Two entries have the number %d.", r.Seq)
 	case r.Seq != v.prev.Seq+1:
 		v.missing(r.Seq-1, "")
-	case r.KeyNo < v.prev.KeyNo || !hmac.Equal([]byte(v.keys.entry(v.prev.Mac, r)), []byte(r.Mac)):
+	case r.KeyNo < v.prev.KeyNo || !hmac.Equal([]byte(v.keys.Entry(v.prev.Mac, r)), []byte(r.Mac)):
 		v.found(r.Seq, r.ID, "This entry was changed, or the one before it.")
 	default:
 		v.result.Entries++

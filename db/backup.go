@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/flow"
 )
@@ -57,8 +58,8 @@ func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup
 		return b, fmt.Errorf("make room for the backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	b = Backup{Format: backupFormat, Sluice: version, MadeAt: s.cfg.Now().UTC().Truncate(time.Millisecond)}
-	snapshot, archive := filepath.Join(dir, DatabaseFile), filepath.Join(dir, "archive")
+	b = Backup{Format: backupFormat, Sluice: version, MadeAt: s.Config.Now().UTC().Truncate(time.Millisecond)}
+	snapshot, archive := filepath.Join(dir, core.DatabaseFile), filepath.Join(dir, "archive")
 	if err := s.snapshot(ctx, snapshot); err != nil {
 		return b, err
 	}
@@ -71,13 +72,13 @@ func (s Maintenance) BackUp(ctx context.Context, path, version string) (b Backup
 	if err := os.Rename(archive, path); err != nil {
 		return b, fmt.Errorf("name the backup: %w", err)
 	}
-	return b, syncDir(filepath.Dir(path))
+	return b, core.SyncDir(filepath.Dir(path))
 }
 
 // snapshot copies the database as it is at one instant, without what was
 // erased, and checks the copy. A reader does it, so the server writes on.
 func (s Maintenance) snapshot(ctx context.Context, to string) error {
-	from := sql.OpenDB(newConnector(filepath.Join(s.cfg.DataDir, DatabaseFile), "mode=ro"+s.busyOption(), ""))
+	from := sql.OpenDB(core.NewConnector(filepath.Join(s.Config.DataDir, core.DatabaseFile), "mode=ro"+s.BusyOption(), ""))
 	defer from.Close()
 	if _, err := from.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
@@ -90,7 +91,7 @@ func (s Maintenance) snapshot(ctx context.Context, to string) error {
 
 // checkDatabase looks for damage in a database that nobody uses.
 func checkDatabase(ctx context.Context, path string) error {
-	db := sql.OpenDB(newConnector(path, "mode=ro", ""))
+	db := sql.OpenDB(core.NewConnector(path, "mode=ro", ""))
 	defer db.Close()
 	var found string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
@@ -115,7 +116,7 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 	if err := s.packFiles(ctx, out, snapshot, b); err != nil {
 		return err
 	}
-	if b.Database, err = pack(out, DatabaseFile, snapshot, b.MadeAt); err != nil {
+	if b.Database, err = pack(out, core.DatabaseFile, snapshot, b.MadeAt); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(b, "", "  ")
@@ -133,7 +134,7 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 
 // packFiles packs the content that files of the snapshot name.
 func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
-	db := sql.OpenDB(newConnector(snapshot, "mode=rw", ""))
+	db := sql.OpenDB(core.NewConnector(snapshot, "mode=rw", ""))
 	defer db.Close()
 	hashes, err := texts(ctx, db, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
 	if err != nil {
@@ -141,7 +142,7 @@ func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot st
 	}
 	var gone []string
 	for _, hash := range hashes {
-		path := filepath.Join(s.cfg.DataDir, FilesDir, hash[:2], hash[2:])
+		path := filepath.Join(s.Config.DataDir, FilesDir, hash[:2], hash[2:])
 		size, err := packFile(ctx, out, hash, path, b.MadeAt)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = append(gone, hash)
@@ -174,7 +175,7 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 // content that is not there is named.
 func (s Maintenance) forget(ctx context.Context, snapshot *sql.DB, gone []string, b *Backup) error {
 	for _, hash := range gone {
-		if _, err := s.read.FindLiveHash(ctx, hash); err == nil {
+		if _, err := s.Reads.FindLiveHash(ctx, hash); err == nil {
 			b.Missing = append(b.Missing, hash)
 			continue
 		} else if !dbconn.IsNoRows(err) {

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
 // backedUp is a store with secrets, a run and files, and a backup of it.
-func backedUp(t *testing.T) (cfg db.Config, backup, fileID string) {
+func backedUp(t *testing.T) (cfg core.Config, backup, fileID string) {
 	t.Helper()
-	cfg = db.Config{DataDir: t.TempDir()}
+	cfg = core.Config{DataDir: t.TempDir()}
 	sealedWorld(t, cfg)
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
@@ -46,17 +47,17 @@ func backedUp(t *testing.T) (cfg db.Config, backup, fileID string) {
 func TestBackUp_and_Restore(t *testing.T) {
 	t.Parallel()
 	cfg, backup, fileID := backedUp(t)
-	if text := readFile(t, backup); strings.Contains(text, readFile(t, filepath.Join(cfg.DataDir, db.KeyFile))) {
+	if text := readFile(t, backup); strings.Contains(text, readFile(t, filepath.Join(cfg.DataDir, core.KeyFile))) {
 		t.Error("the master key is in the backup")
 	}
-	to := db.Config{DataDir: t.TempDir()}
+	to := core.Config{DataDir: t.TempDir()}
 	if _, err := db.Restore(t.Context(), to, backup, false); err == nil || !strings.Contains(err.Error(), "master key") {
 		t.Fatalf("without the master key: %v", err)
 	}
 	if left, _ := os.ReadDir(to.DataDir); len(left) > 1 { // the lock stays
 		t.Errorf("a restore that failed left %v", left)
 	}
-	copyFile(t, filepath.Join(cfg.DataDir, db.KeyFile), filepath.Join(to.DataDir, db.KeyFile))
+	copyFile(t, filepath.Join(cfg.DataDir, core.KeyFile), filepath.Join(to.DataDir, core.KeyFile))
 	if _, err := db.Restore(t.Context(), to, backup, false); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestBackUp_and_Restore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(r.Aside, db.DatabaseFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(r.Aside, core.DatabaseFile)); err != nil {
 		t.Errorf("what was there is not aside: %v", err)
 	}
 	wantContent(t, to, fileID, "a cat")
@@ -93,12 +94,12 @@ func TestRestore_refuses(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			to := db.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, db.KeyFile)}
+			to := core.Config{DataDir: t.TempDir(), MasterKeyFile: filepath.Join(cfg.DataDir, core.KeyFile)}
 			_, err := db.Restore(t.Context(), to, path, false)
 			if err == nil {
 				t.Error("it was restored")
 			}
-			if _, err := os.Stat(filepath.Join(to.DataDir, db.DatabaseFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(to.DataDir, core.DatabaseFile)); err == nil {
 				t.Error("a database is there")
 			}
 		})
@@ -111,7 +112,7 @@ func TestRestore_refuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.LockEngine(db.EngineInfo{}); err != nil {
+		if err := s.LockEngine(core.EngineInfo{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Restore(t.Context(), used, backup, true); !errors.Is(err, dbconn.ErrEngineRunning) {
@@ -135,7 +136,7 @@ func flipped(b []byte) []byte {
 	return b
 }
 
-func wantContent(t *testing.T, cfg db.Config, fileID, want string) {
+func wantContent(t *testing.T, cfg core.Config, fileID, want string) {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {

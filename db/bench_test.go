@@ -4,13 +4,14 @@ import (
 	"context"
 	"reflect"
 	"regexp"
-	"sluice/db/gen"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
+	"sluice/db/gen"
 	"sluice/flow"
 )
 
@@ -18,8 +19,8 @@ import (
 // the two cores that the figures in docs come from.
 const callers = 32
 
-func benchStore(b *testing.B, open func(testing.TB, ...func(*db.Config)) *db.Store) (*db.Store, *flow.Flow) {
-	s := open(b, func(c *db.Config) { c.Capacity = 1 << 20 })
+func benchStore(b *testing.B, open func(testing.TB, ...func(*core.Config)) *db.Store) (*db.Store, *flow.Flow) {
+	s := open(b, func(c *core.Config) { c.Capacity = 1 << 20 })
 	s.UseQueue(&queue{in: func(any, []flow.Job) error { return nil }})
 	f := &flow.Flow{WorkspaceID: ws, Name: "Bench"}
 	if err := s.CreateFlow(context.Background(), f); err != nil {
@@ -127,14 +128,14 @@ func fillQueue(b *testing.B, s *db.Store, flowID string, n int) {
 		b.Fatal(err)
 	}
 	s.UseQueue(&queue{in: func(any, []flow.Job) error { return nil }})
-	err = s.Write(context.Background(), false, func(tx *db.Tx) error {
+	err = s.Write(context.Background(), false, func(tx *core.Tx) error {
 		var columns []string
 		for f := range reflect.TypeFor[gen.Run]().Fields() {
 			columns = append(columns, snake(f.Name))
 		}
 		values := strings.Join(columns[1:], ", ")
 		values = strings.Replace(values, "key_id", "'key_' || CAST(n % 100 AS TEXT)", 1)
-		_, err := tx.DB().ExecContext(context.Background(), "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < "+strconv.Itoa(n)+
+		_, err := tx.DBTX.ExecContext(context.Background(), "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < "+strconv.Itoa(n)+
 			") INSERT INTO runs ("+strings.Join(columns, ", ")+") SELECT 'run_copy' || CAST(10000000 + n AS TEXT), "+values+" FROM c CROSS JOIN runs r")
 		return err
 	})

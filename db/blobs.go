@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -29,7 +30,7 @@ type bucket interface {
 type draft interface {
 	// keep makes it the content of its hash and runs name, which writes the row
 	// of a file, in a durable transaction once the content is safe.
-	keep(ctx context.Context, m *meter, name func(*Tx) error) error
+	keep(ctx context.Context, m *meter, name func(*core.Tx) error) error
 	// drop forgets what was not kept.
 	drop()
 }
@@ -74,7 +75,7 @@ func (m *meter) sum() string { return hex.EncodeToString(m.hash.Sum(nil)) }
 
 // newBucket returns the bucket of a database: a directory beside SQLite, tables
 // on PostgreSQL.
-func newBucket(s *core) bucket {
+func newBucket(s *core.DB) bucket {
 	if s.Pool() != nil {
 		return &table{s}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/flow"
 )
@@ -22,7 +23,7 @@ const FilesDir = "files"
 // disk is the bucket of one process: the content of hash abcd… is the file
 // ab/cd…, and what is still being read is in tmp.
 type disk struct {
-	s    *core
+	s    *core.DB
 	dir  string
 	temp func(dir string) (*os.File, error) // makes a file for its owner alone
 
@@ -34,8 +35,8 @@ type disk struct {
 	busy map[string]bool // temporary files that are being written
 }
 
-func newDisk(s *core) *disk {
-	return &disk{s: s, dir: filepath.Join(s.cfg.DataDir, FilesDir), busy: map[string]bool{}, temp: makeTemp}
+func newDisk(s *core.DB) *disk {
+	return &disk{s: s, dir: filepath.Join(s.Config.DataDir, FilesDir), busy: map[string]bool{}, temp: makeTemp}
 }
 
 func makeTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "upload-") }
@@ -84,23 +85,23 @@ func (d *disk) create() (*os.File, error) {
 // keep removes at once what the quota refused. Left to the sweep, uploads that
 // run side by side could fill the disk far beyond the quota. After any other
 // error the row may still be committed, so only the sweep can tell.
-func (t *diskDraft) keep(ctx context.Context, m *meter, name func(*Tx) error) error {
+func (t *diskDraft) keep(ctx context.Context, m *meter, name func(*core.Tx) error) error {
 	err := t.keepNamed(ctx, m.sum(), name)
 	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
 		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.sum()); left != nil {
-			t.d.s.cfg.Log.Warn("the content of a refused upload is left to be swept away", "error", left)
+			t.d.s.Config.Log.Warn("the content of a refused upload is left to be swept away", "error", left)
 		}
 	}
 	return err
 }
 
-func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*Tx) error) error {
+func (t *diskDraft) keepNamed(ctx context.Context, hash string, name func(*core.Tx) error) error {
 	t.d.naming.RLock()
 	defer t.d.naming.RUnlock()
 	if err := t.rename(t.d.path(hash)); err != nil {
 		return dbconn.StorageError(fmt.Errorf("keep a file: %w", err))
 	}
-	return t.d.s.write(ctx, durable, name)
+	return t.d.s.Write(ctx, core.Durable, name)
 }
 
 // rename also replaces equal content that is there already. Directories are
@@ -113,8 +114,8 @@ func (t *diskDraft) rename(to string) error {
 	if err := os.Rename(t.path, to); err != nil {
 		return err
 	}
-	for _, dir := range []string{dir, t.d.dir, t.d.s.cfg.DataDir} {
-		if err := syncDir(dir); err != nil {
+	for _, dir := range []string{dir, t.d.dir, t.d.s.Config.DataDir} {
+		if err := core.SyncDir(dir); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (d *disk) open(_ context.Context, hash string) (io.ReadSeekCloser, error) {
 func (d *disk) remove(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
-	_, err := d.s.read.FindLiveHash(ctx, hash)
+	_, err := d.s.Reads.FindLiveHash(ctx, hash)
 	return d.unlink(hash, err)
 }
 
@@ -204,7 +205,7 @@ func (d *disk) sweepDir(ctx context.Context, prefix string, before time.Time) er
 func (d *disk) sweepHash(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
-	_, err := d.s.read.FindHash(ctx, hash)
+	_, err := d.s.Reads.FindHash(ctx, hash)
 	return d.unlink(hash, err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -24,19 +25,19 @@ const uploadPatience = 10 * time.Second
 // table is the bucket that many processes share: content is rows of chunks.
 // Nothing is written twice, for the commit that names content syncs the chunks
 // before it.
-type table struct{ s *core }
+type table struct{ s *core.DB }
 
 // tableDraft is an upload whose chunks are written.
 type tableDraft struct {
-	s    *core
+	s    *core.DB
 	id   string
 	kept bool
 }
 
 func (t *table) put(ctx context.Context, content io.Reader) (draft, error) {
 	up := &tableDraft{s: t.s, id: t.s.IDs().New("upload_")}
-	err := t.s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.InsertUpload(tx.ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.now()})
+	err := t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.InsertUpload(tx.Ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.NowMicros()})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("begin an upload: %w", err)
@@ -67,15 +68,15 @@ func (u *tableDraft) fill(ctx context.Context, content io.Reader) error {
 }
 
 func (u *tableDraft) add(ctx context.Context, number int64, data []byte) error {
-	return u.s.write(ctx, relaxed, func(tx *Tx) error {
-		n, err := tx.TouchUpload(tx.ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.now()})
+	return u.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		n, err := tx.TouchUpload(tx.Ctx, gen.TouchUploadParams{ID: u.id, TouchedAt: u.s.NowMicros()})
 		if err == nil && n == 0 {
 			err = errSwept()
 		}
 		if err != nil {
 			return err
 		}
-		return tx.InsertChunk(tx.ctx, gen.InsertChunkParams{UploadID: u.id, Number: number, Data: data})
+		return tx.InsertChunk(tx.Ctx, gen.InsertChunkParams{UploadID: u.id, Number: number, Data: data})
 	})
 }
 
@@ -88,19 +89,19 @@ func errSwept() error {
 
 // keep makes the upload a blob. One that comes second, with equal content,
 // waits for the first and throws its own chunks away.
-func (u *tableDraft) keep(ctx context.Context, m *meter, name func(*Tx) error) error {
+func (u *tableDraft) keep(ctx context.Context, m *meter, name func(*core.Tx) error) error {
 	blob := gen.ClaimBlobParams{Hash: m.sum(), UploadID: u.id, Size: m.size}
-	err := u.s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.DeleteUpload(tx.ctx, u.id)
+	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.DeleteUpload(tx.Ctx, u.id)
 		if err == nil && n == 0 {
 			err = errSwept()
 		}
 		if err != nil {
 			return err
 		}
-		kept, err := tx.ClaimBlob(tx.ctx, blob)
+		kept, err := tx.ClaimBlob(tx.Ctx, blob)
 		if err == nil && kept != u.id {
-			err = tx.DeleteChunks(tx.ctx, u.id)
+			err = tx.DeleteChunks(tx.Ctx, u.id)
 		}
 		if err != nil {
 			return fmt.Errorf("keep a file: %w", err)
@@ -120,35 +121,35 @@ func (u *tableDraft) drop() {
 	ctx, cancel := context.WithTimeout(context.Background(), uploadPatience)
 	defer cancel()
 	if err := dropUpload(ctx, u.s, u.id); err != nil {
-		u.s.cfg.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
+		u.s.Config.Log.Warn("an upload is left to be swept away", "upload", u.id, "error", err)
 	}
 }
 
-func dropUpload(ctx context.Context, s *core, id string) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		n, err := tx.DeleteUpload(tx.ctx, id)
+func dropUpload(ctx context.Context, s *core.DB, id string) error {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		n, err := tx.DeleteUpload(tx.Ctx, id)
 		if err != nil || n == 0 {
 			return err
 		}
-		return tx.DeleteChunks(tx.ctx, id)
+		return tx.DeleteChunks(tx.Ctx, id)
 	})
 }
 
 // remove holds the blob before it looks whether a file has it: in the same
 // statement it could not see a file that is being saved.
 func (t *table) remove(ctx context.Context, hash string) error {
-	return t.s.write(ctx, relaxed, func(tx *Tx) error {
-		if n, err := tx.HoldBlob(tx.ctx, hash); err != nil || n == 0 {
+	return t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		if n, err := tx.HoldBlob(tx.Ctx, hash); err != nil || n == 0 {
 			return err
 		}
-		if _, err := tx.FindLiveHash(tx.ctx, hash); !dbconn.IsNoRows(err) {
+		if _, err := tx.FindLiveHash(tx.Ctx, hash); !dbconn.IsNoRows(err) {
 			return err
 		}
-		blob, err := tx.FindBlob(tx.ctx, hash)
+		blob, err := tx.FindBlob(tx.Ctx, hash)
 		if err != nil {
 			return err
 		}
-		return cmp.Or(tx.DeleteChunks(tx.ctx, blob.UploadID), tx.DeleteBlob(tx.ctx, hash))
+		return cmp.Or(tx.DeleteChunks(tx.Ctx, blob.UploadID), tx.DeleteBlob(tx.Ctx, hash))
 	})
 }
 
@@ -156,7 +157,7 @@ func (t *table) remove(ctx context.Context, hash string) error {
 // cannot be, for they are written together.
 func (t *table) sweep(ctx context.Context, before time.Time) error {
 	for {
-		ids, err := t.s.read.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: dbconn.Micros(before), MaxRows: 100})
+		ids, err := t.s.Reads.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: dbconn.Micros(before), MaxRows: 100})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -169,14 +170,14 @@ func (t *table) sweep(ctx context.Context, before time.Time) error {
 }
 
 func (t *table) open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
-	blob, err := t.s.read.FindBlob(ctx, hash)
+	blob, err := t.s.Reads.FindBlob(ctx, hash)
 	if dbconn.IsNoRows(err) {
 		return nil, fs.ErrNotExist
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &tableReader{ctx: ctx, q: t.s.read, upload: blob.UploadID, size: blob.Size, at: -1}, nil
+	return &tableReader{ctx: ctx, q: t.s.Reads, upload: blob.UploadID, size: blob.Size, at: -1}, nil
 }
 
 // tableReader reads a blob chunk by chunk.

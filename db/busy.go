@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -22,17 +23,17 @@ const moreBusy = 1024
 // once, holding the engine lock, before Recover. On PostgreSQL, where another
 // machine may recover, SaveBusy stores the marks.
 func (s Instances) BusyMarks() *flow.BusyMarks {
-	size := flow.BusyRegionSize(int(s.workers.Load()) + moreBusy)
+	size := flow.BusyRegionSize(int(s.Workers.Load()) + moreBusy)
 	if s.Pool() != nil {
 		return flow.NewBusyMarks(make([]byte, size))
 	}
-	region, before, err := mapBusyFile(filepath.Join(s.cfg.DataDir, BusyFile), size)
-	s.busyBefore = map[string]bool{}
+	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)
+	s.BusyBefore = map[string]bool{}
 	for _, id := range flow.ReadBusy(before) {
-		s.busyBefore[id] = true
+		s.BusyBefore[id] = true
 	}
 	if err != nil {
-		s.cfg.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
+		s.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
 		region = make([]byte, size)
 	}
 	return flow.NewBusyMarks(region)
@@ -44,10 +45,10 @@ func (s Instances) SaveBusy(ctx context.Context, begun, over []string) error {
 	if len(begun)+len(over) == 0 {
 		return nil
 	}
-	return s.write(ctx, relaxed, func(tx *Tx) error {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for i, list := range [][]string{over, begun} {
 			for _, id := range list {
-				if err := tx.MarkBusy(tx.ctx, gen.MarkBusyParams{ID: id, Busy: int64(i), InstanceID: s.holder()}); err != nil {
+				if err := tx.MarkBusy(tx.Ctx, gen.MarkBusyParams{ID: id, Busy: int64(i), InstanceID: s.Holder()}); err != nil {
 					return fmt.Errorf("mark %s: %w", id, err)
 				}
 			}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/core"
 )
 
 func (w *world) changes() int64 {
@@ -53,8 +53,8 @@ func TestChanges_by_commands(t *testing.T) {
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var cfg db.Config
-			server := newWorld(t, open(t, func(c *db.Config) { cfg = *c }), &clock{now: time.Now()})
+			var cfg core.Config
+			server := newWorld(t, open(t, func(c *core.Config) { cfg = *c }), &clock{now: time.Now()})
 			listening := make(chan struct{}, 1)
 			go server.Listen(t.Context(), func(string) {
 				select {
@@ -65,7 +65,7 @@ func TestChanges_by_commands(t *testing.T) {
 			if server.Pool() != nil {
 				<-listening
 			}
-			command := &world{Store: open(t, func(c *db.Config) { *c = cfg }), t: t, ctx: t.Context()}
+			command := &world{Store: open(t, func(c *core.Config) { *c = cfg }), t: t, ctx: t.Context()}
 			before := server.changes()
 			command.newFlow(ws)
 			for deadline := time.Now().Add(time.Minute); server.changes() == before; time.Sleep(time.Millisecond) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -14,36 +15,36 @@ import (
 // signing webhooks for the credential's Overlap.
 func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
 	// The name, which is unique and stays, says whose the secret is.
-	sealed, err := s.seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
+	sealed, err := s.Seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
 	if err != nil {
 		return err
 	}
 	id := s.IDs().New(flow.PrefixCredential)
-	return s.write(ctx, durable, func(tx *Tx) error {
-		before, err := tx.succeedCredential(&c, secret)
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		before, err := succeedCredential(tx, &c, secret)
 		if err != nil {
 			return err
 		}
-		return tx.SaveCredential(tx.ctx, gen.SaveCredentialParams{
+		return tx.SaveCredential(tx.Ctx, gen.SaveCredentialParams{
 			ID: id, WorkspaceID: c.WorkspaceID, Name: c.Name, Provider: c.Provider,
-			BaseUrl: c.BaseURL, Trusted: dbconn.BoolInt(c.Trusted), Hosts: dbconn.EncodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.now(),
+			BaseUrl: c.BaseURL, Trusted: dbconn.BoolInt(c.Trusted), Hosts: dbconn.EncodeList(c.Hosts), Value: sealed, SigningBefore: before, Now: s.NowMicros(),
 		})
 	})
 }
 
 // FindCredential returns a credential without its secret.
 func (s Credentials) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
-	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	return credentialOf(r), dbconn.NotFoundErr(err, "credential")
 }
 
 // OpenCredential returns a credential with its secret.
 func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error) {
-	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return flow.Credential{}, "", dbconn.NotFoundErr(err, "credential")
 	}
-	text, err := s.open(r.Value, ws, name, "secret")
+	text, err := s.Unseal(r.Value, ws, name, "secret")
 	if err != nil {
 		err = flow.SealedError(name)
 	}
@@ -52,8 +53,8 @@ func (s Credentials) OpenCredential(ctx context.Context, ws, name string) (flow.
 
 // SetCredentialHosts sets the hosts that a credential may be sent to.
 func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetCredentialHosts(tx.ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.SetCredentialHosts(tx.Ctx, gen.SetCredentialHostsParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 		return dbconn.MustAffect(n, err, "credential")
 	})
 }
@@ -61,7 +62,7 @@ func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, ho
 // ListUndecidedCredentials returns the credentials of all workspaces whose
 // hosts were never set, because they were saved before hosts were required.
 func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
-	rows, err := s.read.ListUndecidedCredentials(ctx)
+	rows, err := s.Reads.ListUndecidedCredentials(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list undecided credentials: %w", err)
 	}
@@ -71,14 +72,14 @@ func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Crede
 // BindCredential sets the hosts of a credential unless they were set in the
 // meantime.
 func (s Credentials) BindCredential(ctx context.Context, ws, name string, hosts []string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.BindCredential(tx.ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.BindCredential(tx.Ctx, gen.BindCredentialParams{WorkspaceID: ws, Name: name, Hosts: dbconn.EncodeList(hosts), Now: s.NowMicros()})
 	})
 }
 
 // ListWorkspaceIDs returns the IDs of all workspaces.
 func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
-	ids, err := s.read.ListWorkspaceIDs(ctx)
+	ids, err := s.Reads.ListWorkspaceIDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -88,13 +89,13 @@ func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 // ExamineCredentials finds the credentials of all workspaces that do not open
 // with the master key, and those that can be sent anywhere.
 func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
-	rows, err := s.read.ListAllCredentials(ctx)
+	rows, err := s.Reads.ListAllCredentials(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list credentials: %w", err)
 	}
 	for _, r := range rows {
 		c := credentialOf(r)
-		if _, err := s.open(r.Value, r.WorkspaceID, r.Name, "secret"); err != nil {
+		if _, err := s.Unseal(r.Value, r.WorkspaceID, r.Name, "secret"); err != nil {
 			sealed = append(sealed, c)
 		}
 		if c.Unbound() {
@@ -107,8 +108,8 @@ func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []
 // ListCredentials returns the credentials of a workspace, by name.
 func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error) {
 	var rows []gen.Credential
-	err := s.again(ctx, func() (err error) {
-		rows, err = s.read.ListCredentials(ctx, ws)
+	err := s.Again(ctx, func() (err error) {
+		rows, err = s.Reads.ListCredentials(ctx, ws)
 		return err
 	})
 	if err != nil {
@@ -119,8 +120,8 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 
 // RemoveCredential removes a credential.
 func (s Credentials) RemoveCredential(ctx context.Context, ws, name string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.DeleteCredential(tx.ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.DeleteCredential(tx.Ctx, gen.DeleteCredentialParams{WorkspaceID: ws, Name: name})
 		return dbconn.MustAffect(n, err, "credential")
 	})
 }

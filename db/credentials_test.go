@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -55,10 +55,10 @@ func TestBindCredentials(t *testing.T) {
 			w.must(w.SaveCredential(w.ctx, c, "secret of "+name))
 		}
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: "ws_other", Name: "one-host"}, "of others"))
-		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error { // as the migration leaves them
-			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET bound_at = 0 WHERE name <> 'decided-any'")
+		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error { // as the migration leaves them
+			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE credentials SET bound_at = 0 WHERE name <> 'decided-any'")
 			if err == nil { // a damaged database must not keep the server from starting
-				_, err = tx.DB().ExecContext(w.ctx, "DELETE FROM documents WHERE body LIKE '%lost.example.com%'")
+				_, err = tx.DBTX.ExecContext(w.ctx, "DELETE FROM documents WHERE body LIKE '%lost.example.com%'")
 			}
 			return err
 		}))
@@ -106,8 +106,8 @@ func TestSealedCredentials(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a", Hosts: []string{"a.example"}}, "secret of a"))
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b", Overlap: flow.SigningOverlap}, "secret of b"))
-		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a'), signing_before = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
+		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a'), signing_before = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
 			return err
 		}))
 		_, _, err := w.OpenCredential(w.ctx, ws, "b")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -12,7 +13,7 @@ import (
 // ListDeliveries returns deliveries of a flow with their attempts, newest first,
 // continuing below a flow.Delivery.Position.
 func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position string, limit int) ([]flow.DeliveryRecord, error) {
-	rows, err := s.read.ListDeliveries(ctx, gen.ListDeliveriesParams{
+	rows, err := s.Reads.ListDeliveries(ctx, gen.ListDeliveriesParams{
 		WorkspaceID: ws, FlowID: flowID, Before: dbconn.CursorOrEnd(position), MaxRows: int32(limit),
 	})
 	if err != nil {
@@ -24,7 +25,7 @@ func (s Deliveries) ListDeliveries(ctx context.Context, ws, flowID, position str
 // ListDeliveriesOfRun returns the deliveries of a run with their attempts, the
 // oldest first.
 func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error) {
-	rows, err := s.read.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
+	rows, err := s.Reads.ListDeliveriesOfRun(ctx, gen.ListDeliveriesOfRunParams{RunID: runID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries of %s: %w", runID, err)
 	}
@@ -34,7 +35,7 @@ func (s Deliveries) ListDeliveriesOfRun(ctx context.Context, ws, runID string) (
 func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]flow.DeliveryRecord, error) {
 	list := make([]flow.DeliveryRecord, len(rows))
 	for i := range rows {
-		attempts, err := s.read.ListAttempts(ctx, rows[i].ID)
+		attempts, err := s.Reads.ListAttempts(ctx, rows[i].ID)
 		if err != nil {
 			return nil, fmt.Errorf("list attempts of %s: %w", rows[i].ID, err)
 		}
@@ -45,7 +46,7 @@ func (s Deliveries) withAttempts(ctx context.Context, rows []gen.Delivery) ([]fl
 
 // DeliveryFlow tells which flow a delivery belongs to.
 func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (string, error) {
-	d, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
+	d, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: deliveryID, WorkspaceID: ws})
 	return d.FlowID, dbconn.NotFoundErr(err, "delivery")
 }
 
@@ -55,8 +56,8 @@ func (s Deliveries) DeliveryFlow(ctx context.Context, ws, deliveryID string) (st
 // be sent again.
 func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow.Delivery, error) {
 	var d flow.Delivery
-	err := s.write(ctx, durable, func(tx *Tx) error {
-		row, err := tx.RestartDelivery(tx.ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.now()})
+	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row, err := tx.RestartDelivery(tx.Ctx, gen.RestartDeliveryParams{ID: deliveryID, WorkspaceID: ws, Now: s.NowMicros()})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "delivery")
 		}
@@ -64,8 +65,8 @@ func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow
 			return flow.Errorf(flow.Code(row.Erased), "The content of this delivery has been erased.")
 		}
 		d = deliveryOf(&row)
-		tx.batch.deliveries = true
-		return tx.ResumeEndpoint(tx.ctx, row.EndpointID) // a manual retry skips the pause of a failing endpoint
+		tx.Batch.Deliveries = true
+		return tx.ResumeEndpoint(tx.Ctx, row.EndpointID) // a manual retry skips the pause of a failing endpoint
 	})
 	if err != nil {
 		return nil, err
@@ -75,25 +76,25 @@ func (s Deliveries) Redeliver(ctx context.Context, ws, deliveryID string) (*flow
 
 // AddTest adds a delivery that belongs to no run and is due now.
 func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error) {
-	row, err := s.deliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
+	row, err := s.DeliveryRow(&flow.Run{WorkspaceID: ws, FlowID: flowID}, n)
 	if err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		if err := tx.addDelivery(row); err != nil {
+		if err := tx.AddDelivery(row); err != nil {
 			return err
 		}
-		id, err := tx.endpoint(ws, flowID, row.Node, flow.HostOf(row.Url))
+		id, err := tx.Endpoint(ws, flowID, row.Node, flow.HostOf(row.Url))
 		if err != nil {
 			return err
 		}
-		if err := tx.ResumeEndpoint(tx.ctx, id); err != nil {
+		if err := tx.ResumeEndpoint(tx.Ctx, id); err != nil {
 			return err
 		}
-		return tx.checkQuota(ws, flow.Storage{Bytes: int64(len(row.Body))})
+		return tx.CheckQuota(ws, flow.Storage{Bytes: int64(len(row.Body))})
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s Deliveries) AddTest(ctx context.Context, ws, flowID string, n *flow.NewD
 // ReadDelivery returns a delivery of the log with its attempts, without its
 // secrets; Header tells whether it has a custom signature.
 func (s Deliveries) ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error) {
-	row, err := s.read.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
+	row, err := s.Reads.FindDelivery(ctx, gen.FindDeliveryParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "delivery")
 	}
@@ -125,7 +126,7 @@ func deliveryOf(r *gen.Delivery) flow.Delivery {
 
 func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 	return flow.DeliveryAttempt{
-		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: since(r.Latency),
+		DeliveryID: r.DeliveryID, Number: r.Number, StartedAt: dbconn.TimeOf(r.StartedAt), Latency: core.Since(r.Latency),
 		Status: int(r.Status), Response: r.Response, Error: r.Error, Cause: flow.Cause(r.Cause), Signature: r.Signature,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -20,7 +21,7 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most i
 	q.add("SELECT count(*) FROM (")
 	failedQuery(q, &c, most)
 	q.add(") AS failed")
-	if err := s.reads().QueryRowContext(ctx, q.text.String(), q.args...).Scan(&n); err != nil {
+	if err := readsOf(s.DB).QueryRowContext(ctx, q.text.String(), q.args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
 	}
 	return n, nil
@@ -34,7 +35,7 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, mo
 		size := min(againBatch, most-n)
 		q := &query{}
 		failedQuery(q, &c, size)
-		ids, err := collect(ctx, s.reads(), q, readText)
+		ids, err := collect(ctx, readsOf(s.DB), q, readText)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -49,10 +50,10 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, mo
 
 // restartFailed makes deliveries due; the queue takes them as it has room.
 func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids []string) (n int, err error) {
-	err = s.write(ctx, durable, func(tx *Tx) error {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n = 0
 		for _, id := range ids {
-			rows, err := tx.RestartFailed(tx.ctx, gen.RestartFailedParams{ID: id, AskedAt: dbconn.Micros(c.Asked), Now: s.now()})
+			rows, err := tx.RestartFailed(tx.Ctx, gen.RestartFailedParams{ID: id, AskedAt: dbconn.Micros(c.Asked), Now: s.NowMicros()})
 			if err != nil {
 				return fmt.Errorf("restart %s: %w", id, err)
 			}

@@ -62,20 +62,20 @@ func (s Deliveries) seekDeliveries(ctx context.Context, k *sought, n int) ([]str
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
-	heads, err := collect(ctx, s.reads(), k.headsQuery(n), func(rows *sql.Rows) (h head, err error) {
+	heads, err := collect(ctx, readsOf(s.DB), k.headsQuery(n), func(rows *sql.Rows) (h head, err error) {
 		return h, rows.Scan(&h.endpoint, &h.state, &h.position)
 	})
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
-	return collect(ctx, s.reads(), k.armsQuery(heads, n), readText)
+	return collect(ctx, readsOf(s.DB), k.armsQuery(heads, n), readText)
 }
 
 // glanceDeliveries looks at the newest of all; all tells that there are no others.
 func (s Deliveries) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []string, all bool, err error) {
 	size := max(glance, 2*n)
 	seen := 0
-	_, err = collect(ctx, s.reads(), k.glanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = collect(ctx, readsOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
 		var id string
 		var hit int
 		err = rows.Scan(&id, &hit)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -41,8 +42,8 @@ func fillDeliveries(t testing.TB, s *db.Store, n int) *sent {
 
 func (f *sent) exec(t testing.TB, s *db.Store, text string, args ...any) {
 	t.Helper()
-	err := s.Write(t.Context(), false, func(tx *db.Tx) error {
-		_, err := tx.DB().ExecContext(t.Context(), text, args...)
+	err := s.Write(t.Context(), false, func(tx *core.Tx) error {
+		_, err := tx.DBTX.ExecContext(t.Context(), text, args...)
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -32,7 +33,7 @@ const (
 // queued.
 func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.QueueDueParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
-	for s.queueOrNil() != nil && ctx.Err() == nil {
+	for s.QueueOrNil() != nil && ctx.Err() == nil {
 		queued := int64(0)
 		if next, err = s.nextDelivery(ctx, now); err != nil {
 			return n, next, fmt.Errorf("look for due deliveries: %w", err)
@@ -41,14 +42,14 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 			break
 		}
 		handed := 0
-		err = s.write(ctx, relaxed, func(tx *Tx) error {
-			if err := tx.lockDeliveries(); err != nil {
+		err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+			if err := lockDeliveries(tx); err != nil {
 				return err
 			}
-			if queued, err = tx.QueueDue(tx.ctx, due); err != nil {
+			if queued, err = tx.QueueDue(tx.Ctx, due); err != nil {
 				return err
 			}
-			handed, err = tx.shareSlots(now)
+			handed, err = shareSlots(tx, now)
 			return err
 		})
 		if n += handed; err != nil {
@@ -64,30 +65,30 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 // nextDelivery returns when the earliest delivery is due, which is now if one
 // waits for a slot.
 func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
-	_, err := s.read.NextDeliveryWorkspace(ctx, "")
+	_, err := s.Reads.NextDeliveryWorkspace(ctx, "")
 	if dbconn.IsNoRows(err) {
-		return earliest(s.read.NextDelivery(ctx))
+		return earliest(s.Reads.NextDelivery(ctx))
 	}
 	return now, err
 }
 
-func (tx *Tx) lockDeliveries() error {
-	if tx.s.Pool() == nil {
+func lockDeliveries(tx *core.Tx) error {
+	if tx.Store.Pool() == nil {
 		return nil
 	}
-	if _, err := tx.db.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
+	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(deliveryLock)); err != nil {
 		return fmt.Errorf("lock deliveries: %w", err)
 	}
 	return nil
 }
 
 // shareSlots creates jobs for deliveries while there are free slots.
-func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
-	loads, err := tx.endpointsInFlight()
+func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
+	loads, err := endpointsInFlight(tx)
 	if err != nil {
 		return 0, err
 	}
-	capacity, err := tx.deliveryCapacity()
+	capacity, err := deliveryCapacity(tx)
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +97,7 @@ func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
 		inFlight = append(inFlight, e)
 	}
 	shares := flow.NewDeliveryShares(now, capacity, inFlight)
-	waiting, turns, err := tx.lines(shares, loads)
+	waiting, turns, err := lines(tx, shares, loads)
 	if err != nil {
 		return 0, err
 	}
@@ -108,19 +109,19 @@ func (tx *Tx) shareSlots(now time.Time) (n int, err error) {
 				continue
 			}
 			turns[e.WorkspaceID] = e.EndpointID
-			handed, err := tx.handEndpoint(e, got[e.EndpointID])
+			handed, err := handEndpoint(tx, e, got[e.EndpointID])
 			if n += handed; err != nil {
 				return n, err
 			}
 		}
 	}
-	tx.s.lines.keep(turns)
+	tx.Store.Lines.Keep(turns)
 	return n, nil
 }
 
 // endpointsInFlight returns the endpoints with attempts in progress, by ID.
-func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
-	rows, err := tx.ListEndpointsInFlight(tx.ctx)
+func endpointsInFlight(tx *core.Tx) (map[string]flow.EndpointLoad, error) {
+	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count attempts under way: %w", err)
 	}
@@ -135,31 +136,31 @@ func (tx *Tx) endpointsInFlight() (map[string]flow.EndpointLoad, error) {
 }
 
 // deliveryCapacity returns the number of slots of all live instances.
-func (tx *Tx) deliveryCapacity() (int, error) {
-	if tx.s.Pool() == nil {
+func deliveryCapacity(tx *core.Tx) (int, error) {
+	if tx.Store.Pool() == nil {
 		return flow.DeliverySlots, nil
 	}
-	n, err := tx.CountWorkingInstances(tx.ctx, tx.s.silentSince())
+	n, err := tx.CountWorkingInstances(tx.Ctx, tx.Store.SilentSince())
 	return flow.DeliverySlots * max(int(n), 1), err
 }
 
 // lines reads the waiting endpoints of every workspace that can get a slot.
 // turns holds the round-robin positions if none of them gets one.
-func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointLoad) (waiting [][]flow.EndpointLoad, turns map[string]string, err error) {
+func lines(tx *core.Tx, shares *flow.DeliveryShares, loads map[string]flow.EndpointLoad) (waiting [][]flow.EndpointLoad, turns map[string]string, err error) {
 	turns = map[string]string{}
 	for ws := ""; ; {
-		ws, err = tx.NextDeliveryWorkspace(tx.ctx, ws)
+		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
 		if dbconn.IsNoRows(err) {
 			return waiting, turns, nil
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("find deliveries in line: %w", err)
 		}
-		turns[ws] = tx.s.lines.of(ws)
+		turns[ws] = tx.Store.Lines.Of(ws)
 		if shares.Full(ws) {
 			continue
 		}
-		line, err := tx.line(ws, turns[ws])
+		line, err := line(tx, ws, turns[ws])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -175,12 +176,12 @@ func (tx *Tx) lines(shares *flow.DeliveryShares, loads map[string]flow.EndpointL
 
 // line returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
-func (tx *Tx) line(ws, after string) ([]flow.EndpointLoad, error) {
-	list, err := tx.lineAfter(ws, after, dbconn.LastID)
+func line(tx *core.Tx, ws, after string) ([]flow.EndpointLoad, error) {
+	list, err := lineAfter(tx, ws, after, dbconn.LastID)
 	if err != nil || after == "" || len(list) >= lineWindow {
 		return list, err
 	}
-	first, err := tx.lineAfter(ws, "", after+"0")
+	first, err := lineAfter(tx, ws, "", after+"0")
 	return append(list, first...), err
 }
 
@@ -197,8 +198,8 @@ WITH RECURSIVE line(endpoint, n) AS (
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
 SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
-func (tx *Tx) lineAfter(ws, after, before string) (list []flow.EndpointLoad, err error) {
-	rows, err := tx.db.QueryContext(tx.ctx, lineQuery, ws, after, before, lineWindow)
+func lineAfter(tx *core.Tx, ws, after, before string) (list []flow.EndpointLoad, err error) {
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, lineQuery, ws, after, before, lineWindow)
 	if err != nil {
 		return nil, fmt.Errorf("read endpoints in line: %w", err)
 	}
@@ -216,8 +217,8 @@ func (tx *Tx) lineAfter(ws, after, before string) (list []flow.EndpointLoad, err
 }
 
 // handEndpoint creates jobs for the first waiting deliveries of an endpoint.
-func (tx *Tx) handEndpoint(e *flow.EndpointLoad, n int) (int, error) {
-	rows, err := tx.HandDeliveries(tx.ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
+func handEndpoint(tx *core.Tx, e *flow.EndpointLoad, n int) (int, error) {
+	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
 		return 0, fmt.Errorf("hand over deliveries of %s: %w", e.EndpointID, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -14,7 +15,7 @@ import (
 // of newer ones that would not be full is the first page instead.
 func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
 	k := soughtBy(&c)
-	found := urlSearch{core: s.core, sought: &k, url: c.URL}
+	found := urlSearch{DB: s.DB, sought: &k, url: c.URL}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
 		return flow.DeliveryPage{}, err
@@ -45,7 +46,7 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	q.add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.list(ids))
-	rows, err := collect(ctx, s.reads(), q, readDeliveryRow)
+	rows, err := collect(ctx, readsOf(s.DB), q, readDeliveryRow)
 	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
@@ -75,7 +76,7 @@ func readDeliveryRow(rows *sql.Rows) (flow.DeliveryRow, error) {
 // urlSearch looks for deliveries whose URL begins with a text, which no index
 // knows: it reads the first of an endpoint's, and no more than searchDepth.
 type urlSearch struct {
-	*core
+	*core.DB
 	*sought
 	url     string
 	looked  int
@@ -85,10 +86,10 @@ type urlSearch struct {
 // first gives the first n of them; without a URL, all are.
 func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.url == "" {
-		return Deliveries{f.core}.seekDeliveries(ctx, f.sought, n)
+		return Deliveries{f.DB}.seekDeliveries(ctx, f.sought, n)
 	}
 	for len(ids) < n {
-		batch, err := Deliveries{f.core}.seekDeliveries(ctx, f.sought, searchBatch)
+		batch, err := Deliveries{f.DB}.seekDeliveries(ctx, f.sought, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}
@@ -126,7 +127,7 @@ func (f *urlSearch) pass(id string) {
 func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
 	q := &query{}
 	q.add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND position IN ", q.list(ids))
-	found, err = collect(ctx, f.reads(), q, readText)
+	found, err = collect(ctx, readsOf(f.DB), q, readText)
 	slices.Sort(found)
 	if !f.oldest {
 		slices.Reverse(found)

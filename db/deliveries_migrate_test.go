@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/db"
+	"sluice/db/core"
 )
 
 // TestMigration_gives_deliveries_endpoints carries out what the migration does
@@ -31,8 +31,8 @@ func TestMigration_gives_deliveries_endpoints(t *testing.T) {
 		}
 		wantEqual(t, "statements", len(before), 4)
 		for _, statement := range before {
-			w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-				_, err := tx.DB().ExecContext(w.ctx, statement)
+			w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+				_, err := tx.DBTX.ExecContext(w.ctx, statement)
 				return err
 			}))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -13,7 +14,7 @@ import (
 // when the job's attempt is no longer the present one. Delivery.Attempt counts
 // the attempt about to be made.
 func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) (*flow.Delivery, error) {
-	row, err := s.read.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
+	row, err := s.Reads.FindHeldDelivery(ctx, gen.FindHeldDeliveryParams{ID: id, Fence: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil, dbconn.ErrFenced
 	}
@@ -22,13 +23,13 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 	}
 	d := deliveryOf(&row)
 	d.Attempt++
-	if d.EndpointFailures, err = s.read.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
+	if d.EndpointFailures, err = s.Reads.EndpointFailures(ctx, row.EndpointID); err != nil && !dbconn.IsNoRows(err) {
 		return nil, fmt.Errorf("find the endpoint of %s: %w", id, err)
 	}
-	if d.Secret, err = s.openValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
+	if d.Secret, err = s.UnsealValue(row.Secret, row.WorkspaceID, id, "secret"); err != nil {
 		return nil, flow.Permanent(fmt.Errorf("secret of delivery %s: %w", id, err))
 	}
-	if d.Signature, err = s.openValue(row.Signature, row.WorkspaceID, id, "signature"); err != nil {
+	if d.Signature, err = s.UnsealValue(row.Signature, row.WorkspaceID, id, "signature"); err != nil {
 		return nil, flow.Permanent(fmt.Errorf("signature of delivery %s: %w", id, err))
 	}
 	return &d, nil
@@ -36,21 +37,21 @@ func (s Deliveries) FindDelivery(ctx context.Context, id string, attempt int64) 
 
 // RecordAttempt records an attempt and what follows. The store numbers it.
 func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, next flow.DeliveryOutcome) error {
-	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: placeEnded}
+	row := gen.FinishAttemptParams{ID: a.DeliveryID, Fence: next.Attempt, State: string(next.State), Place: core.PlaceEnded}
 	if next.State == flow.DeliveryPending {
-		row.Place, row.DueAt, row.NextAt = placeWaiting, dbconn.Micros(next.NextAt), dbconn.Micros(next.NextAt)
+		row.Place, row.DueAt, row.NextAt = core.PlaceWaiting, dbconn.Micros(next.NextAt), dbconn.Micros(next.NextAt)
 	} else {
-		row.EndedAt = s.now()
+		row.EndedAt = s.NowMicros()
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		done, err := tx.FinishAttempt(tx.ctx, row)
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		done, err := tx.FinishAttempt(tx.Ctx, row)
 		if dbconn.IsNoRows(err) {
 			return dbconn.ErrFenced
 		}
 		if err != nil {
 			return fmt.Errorf("finish attempt of %s: %w", a.DeliveryID, err)
 		}
-		err = tx.InsertAttempt(tx.ctx, gen.InsertAttemptParams{
+		err = tx.InsertAttempt(tx.Ctx, gen.InsertAttemptParams{
 			DeliveryID: a.DeliveryID, Number: done.Tries, WorkspaceID: done.WorkspaceID, StartedAt: dbconn.Micros(a.StartedAt),
 			Latency: a.Latency.Microseconds(), Status: int64(a.Status), Error: dbconn.ValidText(a.Error), Response: dbconn.ValidText(a.Response),
 			Cause: string(a.Cause), Signature: a.Signature,
@@ -58,16 +59,16 @@ func (s Deliveries) RecordAttempt(ctx context.Context, a flow.DeliveryAttempt, n
 		if err != nil {
 			return fmt.Errorf("insert attempt of %s: %w", a.DeliveryID, err)
 		}
-		tx.batch.deliveries = true // a slot is free
-		return tx.judge(done.EndpointID, &a, next.PausedUntil)
+		tx.Batch.Deliveries = true // a slot is free
+		return judge(tx, done.EndpointID, &a, next.PausedUntil)
 	})
 }
 
 // ReturnDelivery gives a delivery back that its worker could not attend to; it
 // is due at once.
 func (s Deliveries) ReturnDelivery(ctx context.Context, id string, attempt int64) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		tx.batch.deliveries = true
-		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		tx.Batch.Deliveries = true
+		return tx.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: id, Fence: attempt, Now: s.NowMicros()})
 	})
 }

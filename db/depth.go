@@ -18,8 +18,8 @@ func (s Runs) QueueDepth(ctx context.Context) (d Depth, err error) {
 		n    *int64
 		read func(context.Context) (int64, error)
 	}{
-		{&d.Queued, s.read.QueueLength}, {&d.Admitted, s.read.CountAdmitted},
-		{&d.Waiting, s.read.CountWaiting}, {&d.Deliveries, s.read.CountPendingDeliveries},
+		{&d.Queued, s.Reads.QueueLength}, {&d.Admitted, s.Reads.CountAdmitted},
+		{&d.Waiting, s.Reads.CountWaiting}, {&d.Deliveries, s.Reads.CountPendingDeliveries},
 	}
 	for _, c := range counts {
 		if *c.n, err = c.read(ctx); err != nil {
@@ -33,12 +33,12 @@ func (s Runs) QueueDepth(ctx context.Context) (d Depth, err error) {
 // ones are not counted but looked up.
 func (s Runs) CountOpenRuns(ctx context.Context, state flow.RunState) (int64, error) {
 	if state == flow.RunWaiting {
-		return s.read.CountWaiting(ctx)
+		return s.Reads.CountWaiting(ctx)
 	}
-	n, err := s.read.CountAdmittedIn(ctx, string(state))
+	n, err := s.Reads.CountAdmittedIn(ctx, string(state))
 	if err != nil || state != flow.RunQueued {
 		return n, err
 	}
-	line, err := s.read.QueueLength(ctx)
+	line, err := s.Reads.QueueLength(ctx)
 	return n + line, err
 }

@@ -1,7 +1,6 @@
-// Package db is the store: flows, keys, runs, steps, deliveries, credentials
-// and what belongs to them, on SQLite or PostgreSQL behind one set of SQL. It
-// owns the schema, the transactions, the secrets at rest and the admission of
-// runs to workers. It decides nothing about what a run does next, speaks to
-// nobody outside the machine, and knows neither HTTP nor the queue's workers:
-// it hands jobs to a Queue and leaves the rest to it.
+// Package db is the store: a small store for each noun (runs, flows, keys,
+// users …) on SQLite or PostgreSQL behind one set of SQL, and backups of all of
+// it. Connections, transactions and the admission of runs are in the packages
+// beneath. It decides nothing about what a run does next, opens no connections
+// except to the database, and knows neither HTTP nor the queue's workers.
 package db

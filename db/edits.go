@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -22,16 +23,16 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 		Ops: string(flow.EncodeJSON(e.Tx.Ops)), Inverse: string(flow.EncodeJSON(e.Tx.Inverse)), Skipped: string(flow.EncodeJSON(e.Tx.Skipped)),
 	}
 	logged := int64(len(row.Ops) + len(row.Inverse) + len(row.Skipped))
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		row.CreatedAt = s.now()
-		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row.CreatedAt = s.NowMicros()
+		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: e.FlowID, WorkspaceID: e.WorkspaceID})
 		if saved = err == nil && held.Rev == e.Base; !saved {
 			if dbconn.IsNoRows(err) {
 				err = nil
 			}
 			return err
 		}
-		n, err := tx.EditDraft(tx.ctx, gen.EditDraftParams{
+		n, err := tx.EditDraft(tx.Ctx, gen.EditDraftParams{
 			ID: e.FlowID, WorkspaceID: e.WorkspaceID, Base: e.Base, Name: dbconn.ValidText(e.Name), Description: dbconn.ValidText(e.Description),
 			Draft: string(e.Draft), UpdatedAt: row.CreatedAt,
 		})
@@ -41,30 +42,30 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 			return err
 		}
 		return dbconn.FirstError(
-			func() error { return tx.InsertEdit(tx.ctx, row) },
+			func() error { return tx.InsertEdit(tx.Ctx, row) },
 			func() error {
-				dropped, err := tx.ShortenEdits(tx.ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
-				tx.storeBytes(e.WorkspaceID, logged-sum(dropped))
+				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
+				tx.StoreBytes(e.WorkspaceID, logged-sum(dropped))
 				return err
 			},
-			func() error { return tx.keepFiles(e.WorkspaceID, files) },
-			func() error { return tx.notifyEdited(e.WorkspaceID, e.FlowID, row.Rev) },
+			func() error { return keepFiles(tx, e.WorkspaceID, files) },
+			func() error { return notifyEdited(tx, e.WorkspaceID, e.FlowID, row.Rev) },
 			// Growth of the edit log only is allowed: otherwise a draft could
 			// not be made smaller.
 			func() error {
-				return tx.storeChecked(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
+				return tx.StoreChecked(e.WorkspaceID, flow.Storage{Bytes: int64(len(e.Draft)) - held.Bytes})
 			},
 		)
 	})
 	if saved = saved && err == nil; saved {
-		s.edited(e.WorkspaceID, e.FlowID, row.Rev)
+		s.Edited(e.WorkspaceID, e.FlowID, row.Rev)
 	}
 	return saved, err
 }
 
 // FindEdit returns a transaction that the log still has, with what takes it back.
 func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
-	r, err := s.read.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
+	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "change")
 	}
@@ -80,7 +81,7 @@ func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.Edi
 // ListEdits returns the transactions after a revision, oldest first and without
 // what takes them back.
 func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]flow.EditTx, error) {
-	rows, err := s.read.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
+	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
 	}
@@ -95,13 +96,13 @@ func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64,
 }
 
 // forgetEdits removes what only serves the editing of a flow.
-func (tx *Tx) forgetEdits(ws, flowID string) error {
+func forgetEdits(tx *core.Tx, ws, flowID string) error {
 	for _, forget := range []func(context.Context, string) ([]int64, error){tx.DeleteEditsOfFlow, tx.DeletePinsOfFlow} {
-		sizes, err := forget(tx.ctx, flowID)
+		sizes, err := forget(tx.Ctx, flowID)
 		if err != nil {
 			return err
 		}
-		tx.storeBytes(ws, -sum(sizes))
+		tx.StoreBytes(ws, -sum(sizes))
 	}
 	return nil
 }
@@ -114,10 +115,10 @@ func sum(list []int64) (n int64) {
 }
 
 // notifyEdited tells the other instances once the transaction commits.
-func (tx *Tx) notifyEdited(ws, flowID string, rev int64) error {
-	if tx.s.Pool() == nil {
+func notifyEdited(tx *core.Tx, ws, flowID string, rev int64) error {
+	if tx.Store.Pool() == nil {
 		return nil
 	}
-	_, err := tx.db.ExecContext(tx.ctx, "SELECT pg_notify($1, $2)", editChannel, fmt.Sprintf("%d %s %s", rev, flowID, ws))
+	_, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_notify($1, $2)", core.EditChannel, fmt.Sprintf("%d %s %s", rev, flowID, ws))
 	return err
 }

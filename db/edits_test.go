@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -101,8 +101,8 @@ func TestEditsAreShortened(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		w.edit(1, "t1")
 		w.edit(2, "t2")
-		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-			_, err := tx.DB().ExecContext(w.ctx, "UPDATE flows SET rev = $1", flow.MaxLoggedEdits+2)
+		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE flows SET rev = $1", flow.MaxLoggedEdits+2)
 			return err
 		}))
 		w.edit(flow.MaxLoggedEdits+2, "t3") // revision 2003: the newest 2000 begin at 4

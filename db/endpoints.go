@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -15,22 +16,22 @@ import (
 // judge records how an endpoint responded, which determines its slots. Nothing
 // is written while an endpoint keeps succeeding, so that its row does not
 // become a bottleneck.
-func (tx *Tx) judge(endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
+func judge(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
-		return tx.EndpointWorks(tx.ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > flow.SlowAnswer)})
+		return tx.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > flow.SlowAnswer)})
 	}
-	return tx.EndpointFails(tx.ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
+	return tx.EndpointFails(tx.Ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
 }
 
 // CountFailing counts the endpoints of a workspace whose newest attempt failed.
 func (s Endpoints) CountFailing(ctx context.Context, ws string) (int, error) {
-	n, err := s.read.CountFailing(ctx, ws)
+	n, err := s.Reads.CountFailing(ctx, ws)
 	return int(n), err
 }
 
 // ListHosts returns hosts that webhooks of the workspace were sent to, by name.
 func (s Endpoints) ListHosts(ctx context.Context, ws string, limit int) ([]string, error) {
-	return s.read.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
+	return s.Reads.ListEndpointsByHost(ctx, gen.ListEndpointsByHostParams{WorkspaceID: ws, MaxRows: int32(limit)})
 }
 
 // recentAttempts is of how many deliveries and attempts an endpoint is judged.
@@ -41,7 +42,7 @@ const recentAttempts = 100
 // whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
 	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: dbconn.LastID}
-	list, err := collect(ctx, s.reads(), k.endpointsQuery(limit), readEndpoint)
+	list, err := collect(ctx, readsOf(s.DB), k.endpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing
 
 // FindEndpoint returns one endpoint with its newest attempts.
 func (s Endpoints) FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error) {
-	row, err := s.read.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
+	row, err := s.Reads.GetEndpoint(ctx, gen.GetEndpointParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "endpoint")
 	}
@@ -78,11 +79,11 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	for _, state := range deliveryStates {
 		heads = append(heads, head{endpoint: e.ID, state: state})
 	}
-	ids, err := collect(ctx, s.reads(), k.armsQuery(heads, recentAttempts), readText)
+	ids, err := collect(ctx, readsOf(s.DB), k.armsQuery(heads, recentAttempts), readText)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rows, err := Deliveries{s.core}.deliveryRows(ctx, ids[:1])
+	rows, err := Deliveries{s.DB}.deliveryRows(ctx, ids[:1])
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	}
 	q := &query{}
 	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.list(ids), ")")
-	e.Attempts, err = collect(ctx, s.reads(), q, readAttempt)
+	e.Attempts, err = collect(ctx, readsOf(s.DB), q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})

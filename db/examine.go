@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -31,14 +32,14 @@ type Examination struct {
 func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 	e.Open = map[flow.RunState]int64{}
 	for _, state := range []flow.RunState{flow.RunQueued, flow.RunRunning, flow.RunWaiting} {
-		if e.Open[state], err = runsOf(s.core).CountOpenRuns(ctx, state); err != nil {
+		if e.Open[state], err = runsOf(s.DB).CountOpenRuns(ctx, state); err != nil {
 			return e, err
 		}
 	}
-	if e.Owned, err = (Users{s.core}).HasUsers(ctx); err != nil {
+	if e.Owned, err = (Users{s.DB}).HasUsers(ctx); err != nil {
 		return e, err
 	}
-	now := s.now()
+	now := s.NowMicros()
 	day, week := now-(24*time.Hour).Microseconds(), now+flow.KeyWarning.Microseconds()
 	for _, count := range []struct {
 		to    *int64
@@ -50,7 +51,7 @@ func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 		{&e.Files, "SELECT count(*) FROM files WHERE erased_at = 0", nil},
 		{&e.ExpiringKeys, "SELECT count(*) FROM keys WHERE revoked_at = 0 AND last_used_at > 0 AND expires_at > $1 AND expires_at < $2", []any{now, week}},
 	} {
-		if err := s.reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil {
+		if err := s.Reader.QueryRowContext(ctx, count.query, count.args...).Scan(count.to); err != nil {
 			return e, fmt.Errorf("count: %w", err)
 		}
 	}
@@ -63,27 +64,27 @@ func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 func (s Maintenance) examinePostgres(ctx context.Context, e *Examination) error {
 	e.Engine = "PostgreSQL "
 	var version string
-	if err := s.reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
+	if err := s.Reader.QueryRowContext(ctx, "SELECT current_setting('server_version'), pg_database_size(current_database())").Scan(&version, &e.Size); err != nil {
 		return fmt.Errorf("look at PostgreSQL: %w", err)
 	}
 	e.Engine += version
-	e.Pooler = s.pooler
-	err := s.syncClock(ctx, s.reader)
-	e.Skew = s.clock.Skew()
+	e.Pooler = s.Pooler
+	err := s.SyncClock(ctx, s.Reader)
+	e.Skew = s.Clock.Skew()
 	return err
 }
 
 func (s Maintenance) examineSQLite(ctx context.Context, e *Examination) error {
 	var version string
-	if err := s.reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+	if err := s.Reader.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
 		return fmt.Errorf("look at SQLite: %w", err)
 	}
 	e.Engine = "SQLite " + version
-	path := filepath.Join(s.cfg.DataDir, DatabaseFile)
+	path := filepath.Join(s.Config.DataDir, core.DatabaseFile)
 	e.Log = max(sizeOf(path+"-wal"), 0)
 	e.Size = sizeOf(path) + e.Log
 	var found string
-	if err := s.reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+	if err := s.Reader.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 		found = err.Error()
 	}
 	if found != "ok" {
@@ -93,7 +94,7 @@ func (s Maintenance) examineSQLite(ctx context.Context, e *Examination) error {
 }
 
 func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
-	rows, err := s.reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
+	rows, err := s.Reader.QueryContext(ctx, "SELECT hash FROM files WHERE erased_at = 0")
 	if err != nil {
 		return fmt.Errorf("look at files: %w", err)
 	}
@@ -103,7 +104,7 @@ func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
 		if err := rows.Scan(&hash); err != nil {
 			return err
 		}
-		if h := string(hash); sizeOf(filepath.Join(s.cfg.DataDir, FilesDir, h[:2], h[2:])) < 0 {
+		if h := string(hash); sizeOf(filepath.Join(s.Config.DataDir, FilesDir, h[:2], h[2:])) < 0 {
 			e.Missing++
 		}
 	}

@@ -16,7 +16,7 @@ func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]C
 	add := func(name string, q *query) { list = append(list, ChoiceQuery{name, q.text.String(), q.args}) }
 	add("glance", k.glanceQuery(glance))
 	add("heads", k.headsQuery(c.Limit+1))
-	heads, err := collect(ctx, s.reads(), k.headsQuery(c.Limit+1), func(rows *sql.Rows) (h head, err error) {
+	heads, err := collect(ctx, readsOf(s.DB), k.headsQuery(c.Limit+1), func(rows *sql.Rows) (h head, err error) {
 		return h, rows.Scan(&h.endpoint, &h.state, &h.position)
 	})
 	if len(heads) > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/db/migrations"
 	"sluice/flow"
@@ -20,22 +21,14 @@ import (
 // What follows lets the tests, which live outside because dbtest imports this
 // package, look inside.
 
-// Write is write.
-func (s *Store) Write(ctx context.Context, synced bool, fn func(*Tx) error) error {
-	return s.write(ctx, durability(synced), fn)
-}
-
 // Groups counts transactions of the SQLite writer, and those that were synced.
 func (s *Store) Groups() (all, synced int64) {
-	w := s.writer.(*groupWriter)
-	return w.transactions.Load(), w.synced.Load()
+	w := s.Writer.(*core.GroupWriter)
+	return w.Transactions.Load(), w.Synced.Load()
 }
 
 // Waiting counts the members that the SQLite writer has not taken yet.
-func (s *Store) Waiting() int { return len(s.writer.(*groupWriter).groups.waiting) }
-
-// DB is the transaction itself.
-func (tx *Tx) DB() gen.DBTX { return tx.db }
+func (s *Store) Waiting() int { return len(s.Writer.(*core.GroupWriter).Waiting) }
 
 // ChoiceQuery is a query that choosing runs makes.
 type ChoiceQuery struct {
@@ -71,7 +64,7 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	if s.Pool() == nil {
 		how = "EXPLAIN QUERY PLAN "
 	}
-	return s.reads().QueryContext(ctx, how+q.Text, q.Args...)
+	return readsOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
 }
 
 // SealedColumns names the columns that a rotation seals anew.
@@ -83,17 +76,17 @@ func SealedColumns() (names []string) {
 }
 
 // RotatePartly is RotateMasterKey cut short after some columns.
-func RotatePartly(ctx context.Context, cfg Config, columns int) error {
-	cfg = cfg.withDefaults()
-	fresh, err := newKey(filepath.Join(cfg.DataDir, KeyFile) + ".new")
+func RotatePartly(ctx context.Context, cfg core.Config, columns int) error {
+	cfg = cfg.WithDefaults()
+	fresh, err := newKey(filepath.Join(cfg.DataDir, core.KeyFile) + ".new")
 	if err != nil {
 		return err
 	}
-	old, err := (&core{cfg: cfg}).masterKey(false)
+	old, err := (&core.DB{Config: cfg}).MasterKey(false)
 	if err != nil {
 		return err
 	}
-	if cfg.keys, err = bothKeys(old, fresh); err != nil {
+	if cfg.Keys, err = bothKeys(old, fresh); err != nil {
 		return err
 	}
 	s, err := Open(ctx, cfg)
@@ -101,7 +94,7 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 		return err
 	}
 	defer s.Close()
-	to, err := s.beginSealing(ctx, fresh)
+	to, err := beginSealing(ctx, s.DB, fresh)
 	for i := 0; i < columns && err == nil; i++ {
 		_, err = to.column(ctx, sealedColumns[i])
 	}
@@ -109,9 +102,9 @@ func RotatePartly(ctx context.Context, cfg Config, columns int) error {
 }
 
 // MigrateTo makes a database of an older schema and fills it.
-func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) error {
+func MigrateTo(ctx context.Context, cfg core.Config, version int64, fill ...string) error {
 	return onDatabase(ctx, cfg, func(dialect goose.Dialect, db *sql.DB) error {
-		m, err := migrations.NewMigration(dialect, db, cfg.schema())
+		m, err := migrations.NewMigration(dialect, db, cfg.Schema())
 		if err != nil {
 			return err
 		}
@@ -127,11 +120,8 @@ func MigrateTo(ctx context.Context, cfg Config, version int64, fill ...string) e
 	})
 }
 
-// UseMigrations replaces the migrations of this program.
-func (c *Config) UseMigrations(files fs.FS) { c.migrations = files }
-
 // Exec runs statements on a database, each on its own.
-func Exec(ctx context.Context, cfg Config, statements ...string) error {
+func Exec(ctx context.Context, cfg core.Config, statements ...string) error {
 	return onDatabase(ctx, cfg, func(_ goose.Dialect, db *sql.DB) error {
 		for _, statement := range statements {
 			if _, err := db.ExecContext(ctx, statement); err != nil {
@@ -145,7 +135,7 @@ func Exec(ctx context.Context, cfg Config, statements ...string) error {
 // EmbeddedMigrations are the migrations of this program.
 func EmbeddedMigrations() fs.FS { return migrations.Files }
 
-func onDatabase(ctx context.Context, cfg Config, do func(goose.Dialect, *sql.DB) error) error {
+func onDatabase(ctx context.Context, cfg core.Config, do func(goose.Dialect, *sql.DB) error) error {
 	if cfg.DatabaseURL == "" {
 		return onFile(cfg, func(db *sql.DB) error { return do(goose.DialectSQLite3, db) })
 	}
@@ -159,8 +149,8 @@ func onDatabase(ctx context.Context, cfg Config, do func(goose.Dialect, *sql.DB)
 	return do(goose.DialectPostgres, db)
 }
 
-func onFile(cfg Config, do func(*sql.DB) error) error {
-	db := sql.OpenDB(newConnector(filepath.Join(cfg.DataDir, DatabaseFile), writerDSN, ""))
+func onFile(cfg core.Config, do func(*sql.DB) error) error {
+	db := sql.OpenDB(core.NewConnector(filepath.Join(cfg.DataDir, core.DatabaseFile), core.WriterDSN, ""))
 	defer db.Close()
 	return do(db)
 }
@@ -169,17 +159,17 @@ func onFile(cfg Config, do func(*sql.DB) error) error {
 // made, by the names of their queries.
 func (s *Store) StartStatements(ctx context.Context, n flow.NewRun) (names []string, err error) {
 	run := n.Run
-	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.cfg.Now(), flow.RunQueued
+	run.ID, run.CreatedAt, run.State = s.IDs().New(flow.PrefixRun), s.Config.Now(), flow.RunQueued
 	n.Run = run
-	row, err := s.runRow(&run, nil)
+	row, err := s.RunRow(&run, nil)
 	if err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, durable, func(tx *Tx) error {
+	err = s.DB.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		own := *tx
-		own.db = &listener{tx.db, &names}
-		own.Queries = gen.New(own.db)
-		return (&startWrite{n: &n, row: row}).alone(&own)
+		own.DBTX = &listener{tx.DBTX, &names}
+		own.Queries = gen.New(own.DBTX)
+		return (&core.StartWrite{N: &n, Row: row}).Alone(&own)
 	})
 	return names, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -19,7 +20,7 @@ const maxUses = 10_000
 // to a run are written in one durable transaction. A crash before that leaves
 // content that SweepFiles removes.
 func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
-	limit := s.cfg.MaxFile
+	limit := s.Config.MaxFile
 	if n.MaxSize > 0 {
 		limit = min(limit, n.MaxSize)
 	}
@@ -36,10 +37,10 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	defer d.drop()
 	f := &flow.File{
 		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
-		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.now()),
+		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
 	f.Name = fileName(n.Name, f.MIME)
-	if err := d.keep(ctx, m, func(tx *Tx) error { return tx.addFile(f, n.RunID) }); err != nil {
+	if err := d.keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -48,11 +49,11 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
 func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
-	limit, err := s.findQuota(ctx, s.read, ws)
+	limit, err := s.FindQuota(ctx, s.Reads, ws)
 	if err != nil || limit.Bytes == 0 {
 		return err
 	}
-	used, err := s.read.FindStorage(ctx, ws)
+	used, err := s.Reads.FindStorage(ctx, ws)
 	if err != nil {
 		return fmt.Errorf("read the storage of %s: %w", ws, err)
 	}
@@ -63,8 +64,8 @@ func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
 	return nil
 }
 
-func (tx *Tx) addFile(f *flow.File, runID string) error {
-	err := tx.InsertFile(tx.ctx, gen.InsertFileParams{
+func addFile(tx *core.Tx, f *flow.File, runID string) error {
+	err := tx.InsertFile(tx.Ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
 		KeyID: f.KeyID, CreatedAt: dbconn.Micros(f.CreatedAt),
 	})
@@ -73,16 +74,16 @@ func (tx *Tx) addFile(f *flow.File, runID string) error {
 	}
 	kept := flow.Storage{Bytes: f.Size + flow.StorageItem}
 	if runID == "" {
-		return tx.storeChecked(f.WorkspaceID, kept)
+		return tx.StoreChecked(f.WorkspaceID, kept)
 	}
-	tx.storeMore(f.WorkspaceID, kept) // files of an accepted run are never refused
+	tx.StoreMore(f.WorkspaceID, kept) // files of an accepted run are never refused
 	// A worker that was cut off may still save: a run whose content is gone
 	// would never take the file with it.
-	held, err := tx.HoldRunContent(tx.ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
+	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
 	}
-	return tx.LinkFile(tx.ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
+	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
 }
 
 // OpenFile gives a file out for reading. The reader lives as long as ctx.
@@ -103,7 +104,7 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 
 // FindFile returns a file that is not erased.
 func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
-	r, err := s.read.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
+	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "file")
 	}
@@ -130,7 +131,7 @@ func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[stri
 // FileByID returns a file of any workspace, for signed addresses. Who asks
 // compares the workspace.
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
-	r, err := s.read.FindFileAnywhere(ctx, id)
+	r, err := s.Reads.FindFileAnywhere(ctx, id)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "file")
 	}
@@ -140,7 +141,7 @@ func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 
 // FileUses returns by which flows and keys a file was used, each pair once.
 func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
-	rows, err := s.read.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
+	rows, err := s.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {
 		return nil, fmt.Errorf("list the uses of %s: %w", id, err)
 	}

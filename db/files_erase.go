@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -14,12 +15,12 @@ import (
 
 // EraseFile makes a file gone for everybody; its content follows.
 func (s Files) EraseFile(ctx context.Context, ws, id string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		size, err := tx.EraseFile(tx.ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		size, err := tx.EraseFile(tx.Ctx, gen.EraseFileParams{ID: id, WorkspaceID: ws, ErasedAt: s.NowMicros()})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "file")
 		}
-		tx.storeBytes(ws, -size-flow.StorageItem)
+		tx.StoreBytes(ws, -size-flow.StorageItem)
 		return nil
 	})
 }
@@ -27,31 +28,31 @@ func (s Files) EraseFile(ctx context.Context, ws, id string) error {
 // eraseFiles erases the files of a run that belong to nothing else. They are
 // held first: a run that is just being started with one of them would not be
 // seen in one statement.
-func (tx *Tx) eraseFiles(runID string) error {
+func eraseFiles(tx *core.Tx, runID string) error {
 	return dbconn.FirstError(
-		func() error { return tx.HoldFilesOfRun(tx.ctx, runID) },
+		func() error { return tx.HoldFilesOfRun(tx.Ctx, runID) },
 		func() error {
-			erased, err := tx.EraseFilesOfRun(tx.ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.s.now()})
+			erased, err := tx.EraseFilesOfRun(tx.Ctx, gen.EraseFilesOfRunParams{RunID: runID, ErasedAt: tx.Store.NowMicros()})
 			for _, f := range erased {
-				tx.storeBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+				tx.StoreBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
 			}
 			return err
 		},
-		func() error { return tx.UnlinkFiles(tx.ctx, runID) },
+		func() error { return tx.UnlinkFiles(tx.Ctx, runID) },
 	)
 }
 
 // ExpireFiles erases up to limit files that are as old as a run's content may
 // become and belong to no run and no flow.
 func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int, err error) {
-	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.cfg.Retention)), MaxRows: int32(limit)}
-	rows, err := s.read.ListLooseFiles(ctx, loose)
+	loose := gen.ListLooseFilesParams{CreatedBefore: dbconn.Micros(now.Add(-s.Config.Retention)), MaxRows: int32(limit)}
+	rows, err := s.Reads.ListLooseFiles(ctx, loose)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	return len(rows), s.write(ctx, durable, func(tx *Tx) error {
+	return len(rows), s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, r := range rows {
-			if err := tx.expireFile(r); err != nil {
+			if err := expireFile(tx, r); err != nil {
 				return fmt.Errorf("expire %s: %w", r.ID, err)
 			}
 		}
@@ -59,16 +60,16 @@ func (s Files) ExpireFiles(ctx context.Context, now time.Time, limit int) (n int
 	})
 }
 
-func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
-	if n, err := tx.HoldFile(tx.ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
+func expireFile(tx *core.Tx, r gen.ListLooseFilesRow) error {
+	if n, err := tx.HoldFile(tx.Ctx, gen.HoldFileParams(r)); err != nil || n == 0 {
 		return err
 	}
-	f, err := tx.EraseLooseFile(tx.ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.s.now()})
+	f, err := tx.EraseLooseFile(tx.Ctx, gen.EraseLooseFileParams{ID: r.ID, ErasedAt: tx.Store.NowMicros()})
 	if dbconn.IsNoRows(err) {
 		return nil // a run or a flow uses it now
 	}
 	if err == nil {
-		tx.storeBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
+		tx.StoreBytes(f.WorkspaceID, -f.Size-flow.StorageItem)
 	}
 	return err
 }
@@ -77,7 +78,7 @@ func (tx *Tx) expireFile(r gen.ListLooseFilesRow) error {
 // another file has the same, and forgets the files. One whose content cannot
 // be removed does not hold up the others.
 func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err error) {
-	rows, err := s.read.ListErasedFiles(ctx, int32(limit))
+	rows, err := s.Reads.ListErasedFiles(ctx, int32(limit))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -89,16 +90,16 @@ func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err err
 		}
 		return err != nil
 	})
-	err = s.write(ctx, relaxed, func(tx *Tx) error { return tx.dropFiles(gone) })
+	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error { return dropFiles(tx, gone) })
 	return len(gone), errors.Join(failed, err)
 }
 
-func (tx *Tx) dropFiles(rows []gen.File) error {
+func dropFiles(tx *core.Tx, rows []gen.File) error {
 	for _, r := range rows {
-		if err := tx.UnlinkFile(tx.ctx, r.ID); err != nil {
+		if err := tx.UnlinkFile(tx.Ctx, r.ID); err != nil {
 			return fmt.Errorf("unlink %s: %w", r.ID, err)
 		}
-		if err := tx.DropFile(tx.ctx, r.ID); err != nil {
+		if err := tx.DropFile(tx.Ctx, r.ID); err != nil {
 			return fmt.Errorf("drop %s: %w", r.ID, err)
 		}
 	}

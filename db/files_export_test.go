@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -19,11 +20,11 @@ var (
 // Contents counts what is kept by hash, and what is kept but nobody's.
 func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 	if s.Pool() != nil {
-		err = s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
+		err = s.Reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM blobs), (SELECT count(*) FROM uploads)
 			+ (SELECT count(DISTINCT upload_id) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&kept, &loose)
 		return kept, loose, err
 	}
-	dir := filepath.Join(s.cfg.DataDir, FilesDir)
+	dir := filepath.Join(s.Config.DataDir, FilesDir)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || d.IsDir():
@@ -47,8 +48,8 @@ func (s *Store) Put(ctx context.Context, content string) error {
 }
 
 // Keep keeps content and lets name take the place of its row.
-func (s *Store) Keep(ctx context.Context, content string, name func(*Tx) error) error {
-	m := newMeter(strings.NewReader(content), s.cfg.MaxFile)
+func (s *Store) Keep(ctx context.Context, content string, name func(*core.Tx) error) error {
+	m := newMeter(strings.NewReader(content), s.Config.MaxFile)
 	d, err := s.bucket.put(ctx, m)
 	if err != nil {
 		return err
@@ -61,12 +62,12 @@ func (s *Store) Keep(ctx context.Context, content string, name func(*Tx) error) 
 func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.remove(ctx, hash) }
 
 // NameFile is the row that SaveFile writes.
-func (tx *Tx) NameFile(ws, id, hash string, size int64) error {
-	return tx.addFile(&flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
+func NameFile(tx *core.Tx, ws, id, hash string, size int64) error {
+	return addFile(tx, &flow.File{ID: id, WorkspaceID: ws, Hash: hash, Size: size}, "")
 }
 
 // TempFiles makes another maker of temporary files.
 func (s *Store) TempFiles(open func(dir string) (*os.File, error)) { s.bucket.(*disk).temp = open }
 
 // Config is what the store was opened with.
-func (s *Store) Config() Config { return s.cfg }
+func (s *Store) OpenedWith() core.Config { return s.Config }

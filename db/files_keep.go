@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -14,12 +15,12 @@ import (
 // not take them along, only EraseFile removes them. Files that are not there
 // are passed over.
 func (s Files) KeepFiles(ctx context.Context, ws string, ids ...string) error {
-	return s.write(ctx, durable, func(tx *Tx) error { return tx.keepFiles(ws, ids) })
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return keepFiles(tx, ws, ids) })
 }
 
-func (tx *Tx) keepFiles(ws string, ids []string) error {
+func keepFiles(tx *core.Tx, ws string, ids []string) error {
 	for _, id := range ids {
-		if err := tx.KeepFile(tx.ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
+		if err := tx.KeepFile(tx.Ctx, gen.KeepFileParams{ID: id, WorkspaceID: ws}); err != nil {
 			return fmt.Errorf("keep %s: %w", id, err)
 		}
 	}
@@ -42,5 +43,5 @@ func documentFiles(document []byte) []string {
 // LinkFiles says that files belong to a run, and are erased with the last run
 // that they belong to. One that is erased already is CodeNotFound.
 func (s Files) LinkFiles(ctx context.Context, ws, runID string, ids ...string) error {
-	return s.write(ctx, durable, func(tx *Tx) error { return tx.linkFiles(ws, runID, ids) })
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.LinkFiles(ws, runID, ids) })
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -244,7 +245,7 @@ func TestStartRun_and_erase_at_once(t *testing.T) {
 
 func TestFileKey(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)
@@ -280,7 +281,7 @@ func TestFileKey(t *testing.T) {
 
 func meta(t *testing.T, s *db.Store, name string) (value []byte) {
 	t.Helper()
-	err := s.Write(t.Context(), false, func(tx *db.Tx) (err error) {
+	err := s.Write(t.Context(), false, func(tx *core.Tx) (err error) {
 		value, err = tx.FindMeta(t.Context(), name)
 		return err
 	})

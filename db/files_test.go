@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/e2e/need"
 	"sluice/flow"
@@ -159,7 +160,7 @@ func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
 		_, err = w.trySave(random(4<<20), func(n *flow.NewFile) { n.MaxSize = 1 << 40 })
 		wantCode(t, err, flow.CodeBodyTooLarge)
 		w.wantContents(2)
-	}, func(cfg *db.Config) { cfg.MaxFile = 3 << 20 })
+	}, func(cfg *core.Config) { cfg.MaxFile = 3 << 20 })
 }
 
 func TestSaveFile_of_content_that_breaks_off(t *testing.T) {
@@ -182,7 +183,7 @@ func TestSweepFiles(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		kept := w.save("kept")
 		w.must(w.Put(w.ctx, "cut before it was kept"))
-		if err := w.Keep(w.ctx, "cut before its row", func(*db.Tx) error { return errNo }); !errors.Is(err, errNo) {
+		if err := w.Keep(w.ctx, "cut before its row", func(*core.Tx) error { return errNo }); !errors.Is(err, errNo) {
 			t.Fatalf("got %v", err)
 		}
 		past, soon := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -203,7 +204,7 @@ func TestSweepFiles(t *testing.T) {
 // again opens the same store once more.
 func (w *world) again() *db.Store {
 	w.t.Helper()
-	s, err := db.Open(w.ctx, w.Config())
+	s, err := db.Open(w.ctx, w.OpenedWith())
 	w.must(err)
 	w.t.Cleanup(func() { s.Close() })
 	return s
@@ -262,10 +263,10 @@ func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
 		naming, name := make(chan struct{}), make(chan struct{})
 		saved, removed := make(chan error, 1), make(chan error, 1)
 		go func() {
-			saved <- w.Keep(w.ctx, "same", func(tx *db.Tx) error {
+			saved <- w.Keep(w.ctx, "same", func(tx *core.Tx) error {
 				close(naming)
 				<-name
-				return tx.NameFile(ws, "file_new", old.Hash, 4)
+				return db.NameFile(tx, ws, "file_new", old.Hash, 4)
 			})
 		}()
 		<-naming
@@ -438,7 +439,7 @@ func TestFiles_are_private_to_the_process(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	f := w.save("secret")
-	dir := w.Config().DataDir + "/files"
+	dir := w.OpenedWith().DataDir + "/files"
 	for path, want := range map[string]os.FileMode{
 		dir: 0o700 | os.ModeDir, dir + "/" + f.Hash[:2]: 0o700 | os.ModeDir, dir + "/" + f.Hash[:2] + "/" + f.Hash[2:]: 0o600,
 	} {
@@ -452,9 +453,9 @@ func TestOpenFile_whose_content_is_lost(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		f := w.save("lost")
 		if w.Pool() == nil {
-			w.must(os.RemoveAll(w.Config().DataDir + "/files"))
+			w.must(os.RemoveAll(w.OpenedWith().DataDir + "/files"))
 		} else {
-			w.must(w.Write(context.Background(), true, func(tx *db.Tx) error { return tx.DeleteBlob(context.Background(), f.Hash) }))
+			w.must(w.Write(context.Background(), true, func(tx *core.Tx) error { return tx.DeleteBlob(context.Background(), f.Hash) }))
 		}
 		_, _, err := w.OpenFile(w.ctx, ws, f.ID)
 		wantCode(t, err, flow.CodeNotFound)

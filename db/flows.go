@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -16,29 +17,29 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 		f.ID = s.IDs().New(flow.PrefixFlow)
 	}
 	if f.CreatedAt.IsZero() {
-		f.CreatedAt = dbconn.TimeOf(s.now())
+		f.CreatedAt = dbconn.TimeOf(s.NowMicros())
 	}
 	f.UpdatedAt, f.Rev = f.CreatedAt, max(f.Rev, 1)
-	signing, err := s.seal([]byte(newSigningSecret()), f.WorkspaceID, f.ID, "signing")
+	signing, err := s.Seal([]byte(core.NewSigningSecret()), f.WorkspaceID, f.ID, "signing")
 	if err != nil {
 		return err
 	}
 	files := documentFiles(f.Draft)
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.FindWorkspace(tx.ctx, f.WorkspaceID); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.FindWorkspace(tx.Ctx, f.WorkspaceID); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
 		}
-		if err := tx.keepFiles(f.WorkspaceID, files); err != nil {
+		if err := keepFiles(tx, f.WorkspaceID, files); err != nil {
 			return err
 		}
-		err := tx.InsertFlow(tx.ctx, gen.InsertFlowParams{
+		err := tx.InsertFlow(tx.Ctx, gen.InsertFlowParams{
 			ID: f.ID, WorkspaceID: f.WorkspaceID, Name: dbconn.ValidText(f.Name), Description: dbconn.ValidText(f.Description), Tags: dbconn.EncodeList(f.Tags), Draft: string(f.Draft),
 			Rev: f.Rev, MaxRunning: f.MaxRunning, MaxQueued: f.MaxQueued, RunsPerDay: f.RunsPerDay, UsdPerDay: f.USDPerDay, Signing: signing, CreatedAt: dbconn.Micros(f.CreatedAt),
 		})
 		if err != nil {
 			return err
 		}
-		return tx.storeChecked(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
+		return tx.StoreChecked(f.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + int64(len(f.Draft)), Flows: 1})
 	})
 }
 
@@ -46,27 +47,27 @@ func (s Flows) CreateFlow(ctx context.Context, f *flow.Flow) error {
 func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
 	files := documentFiles(draft)
 	var rev int64
-	err := s.write(ctx, durable, func(tx *Tx) (err error) {
-		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+	err := s.Write(ctx, core.Durable, func(tx *core.Tx) (err error) {
+		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		if err := tx.keepFiles(ws, files); err != nil {
+		if err := keepFiles(tx, ws, files); err != nil {
 			return err
 		}
-		rev, err = tx.UpdateDraft(tx.ctx, gen.UpdateDraftParams{
-			ID: flowID, WorkspaceID: ws, Name: dbconn.ValidText(name), Description: dbconn.ValidText(description), Draft: string(draft), UpdatedAt: s.now(),
+		rev, err = tx.UpdateDraft(tx.Ctx, gen.UpdateDraftParams{
+			ID: flowID, WorkspaceID: ws, Name: dbconn.ValidText(name), Description: dbconn.ValidText(description), Draft: string(draft), UpdatedAt: s.NowMicros(),
 		})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		if err := tx.notifyEdited(ws, flowID, rev); err != nil {
+		if err := notifyEdited(tx, ws, flowID, rev); err != nil {
 			return err
 		}
-		return tx.storeChecked(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
+		return tx.StoreChecked(ws, flow.Storage{Bytes: int64(len(draft)) - held.Bytes})
 	})
 	if err == nil {
-		s.afterCommit(ctx, func() { s.edited(ws, flowID, rev) })
+		s.AfterCommit(ctx, func() { s.Edited(ws, flowID, rev) })
 	}
 	return err
 }
@@ -74,25 +75,25 @@ func (s Flows) UpdateDraft(ctx context.Context, ws, flowID, name, description st
 // SetWorkspaceLimits bounds the running and queued runs of all flows together;
 // 0 lifts the bound of running ones and gives queued ones the usual one.
 func (s Workspaces) SetWorkspaceLimits(ctx context.Context, ws string, maxRunning, maxQueued int64) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetWorkspaceLimits(tx.ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
-		clear(tx.batch.room.limits)
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.SetWorkspaceLimits(tx.Ctx, gen.SetWorkspaceLimitsParams{ID: ws, MaxRunning: maxRunning, MaxQueued: maxQueued})
+		clear(tx.Batch.Counts.Limits)
 		return dbconn.MustAffect(n, err, "workspace")
 	})
 }
 
 // CreateWorkspace adds a workspace, unless there is one of this ID.
 func (s Workspaces) CreateWorkspace(ctx context.Context, w flow.Workspace) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
-			ID: w.ID, Name: dbconn.ValidText(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.now(),
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
+			ID: w.ID, Name: dbconn.ValidText(w.Name), MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }
 
 // FindWorkspace returns a workspace.
 func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspace, error) {
-	w, err := s.read.FindWorkspace(ctx, id)
+	w, err := s.Reads.FindWorkspace(ctx, id)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "workspace")
 	}
@@ -102,23 +103,23 @@ func (s Workspaces) FindWorkspace(ctx context.Context, id string) (*flow.Workspa
 // ArchiveFlow takes the flow out of every list; its runs stay. What only served
 // its editing goes.
 func (s Flows) ArchiveFlow(ctx context.Context, ws, flowID string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		n, err := tx.ArchiveFlow(tx.ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.now()})
+		n, err := tx.ArchiveFlow(tx.Ctx, gen.ArchiveFlowParams{ID: flowID, WorkspaceID: ws, ArchivedAt: s.NowMicros()})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		tx.storeMore(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})
-		return tx.forgetEdits(ws, flowID)
+		tx.StoreMore(ws, flow.Storage{Flows: -dbconn.BoolInt(held.ArchivedAt == 0)})
+		return forgetEdits(tx, ws, flowID)
 	})
 }
 
 // FindFlow returns a flow with the hash of its live version, archived or not.
 func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) {
-	r, err := s.read.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
+	r, err := s.Reads.FindFlow(ctx, gen.FindFlowParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
 	}
@@ -128,7 +129,7 @@ func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) 
 
 // ListFlows returns the flows after an ID that are not archived, by ID.
 func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
-	rows, err := s.read.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
+	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list flows: %w", err)
 	}
@@ -137,7 +138,7 @@ func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]
 
 // HadFlows tells whether the workspace has or ever had a flow.
 func (s Flows) HadFlows(ctx context.Context, ws string) (bool, error) {
-	_, err := s.read.AnyFlow(ctx, ws)
+	_, err := s.Reads.AnyFlow(ctx, ws)
 	if dbconn.IsNoRows(err) {
 		return false, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -18,7 +19,7 @@ const headsPage = 500
 func (s Flows) ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error) {
 	var all []flow.Flow
 	for after := ""; ; after = all[len(all)-1].ID {
-		rows, err := s.read.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
+		rows, err := s.Reads.ListFlowHeads(ctx, gen.ListFlowHeadsParams{WorkspaceID: ws, AfterID: after, MaxRows: headsPage})
 		if err != nil {
 			return nil, fmt.Errorf("list flows of %s: %w", ws, err)
 		}
@@ -39,8 +40,8 @@ func headOf(r gen.ListFlowHeadsRow) flow.Flow {
 
 // TagFlow replaces the tags of a flow.
 func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.TagFlow(tx.ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.TagFlow(tx.Ctx, gen.TagFlowParams{ID: flowID, WorkspaceID: ws, Tags: dbconn.EncodeList(tags)})
 		return dbconn.MustAffect(n, err, "flow")
 	})
 }
@@ -48,15 +49,15 @@ func (s Flows) TagFlow(ctx context.Context, ws, flowID string, tags []string) er
 // RestoreFlow takes a flow out of the archive: it is listed and can be called
 // again.
 func (s Flows) RestoreFlow(ctx context.Context, ws, flowID string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		held, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		held, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		n, err := tx.RestoreFlow(tx.ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.now()})
+		n, err := tx.RestoreFlow(tx.Ctx, gen.RestoreFlowParams{ID: flowID, WorkspaceID: ws, UpdatedAt: s.NowMicros()})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		return tx.storeChecked(ws, flow.Storage{Flows: dbconn.BoolInt(held.ArchivedAt != 0)})
+		return tx.StoreChecked(ws, flow.Storage{Flows: dbconn.BoolInt(held.ArchivedAt != 0)})
 	})
 }

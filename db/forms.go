@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -11,7 +12,7 @@ import (
 // FindForm returns the form of a flow in whatever workspace it is; one that
 // nobody ever set up is missing. Whoever asks checks what the caller may know.
 func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) {
-	r, err := s.read.FindForm(ctx, flowID)
+	r, err := s.Reads.FindForm(ctx, flowID)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "form")
 	}
@@ -27,9 +28,9 @@ func (s Forms) FindForm(ctx context.Context, flowID string) (*flow.Form, error) 
 
 // SaveForm sets the form of a flow. What it has started today stays counted.
 func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SaveForm(tx.ctx, gen.SaveFormParams{
-			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.FormSettings), UpdatedAt: s.now(),
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.SaveForm(tx.Ctx, gen.SaveFormParams{
+			FlowID: f.FlowID, WorkspaceID: f.WorkspaceID, IsOn: dbconn.BoolInt(f.On), Settings: dbconn.EncodeAny(f.FormSettings), UpdatedAt: s.NowMicros(),
 		})
 		return dbconn.MustAffect(n, err, "flow")
 	})
@@ -38,8 +39,8 @@ func (s Forms) SaveForm(ctx context.Context, f *flow.Form) error {
 // TakeFormRun counts one more run of the day, unless that would be more than
 // the form may start.
 func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error) {
-	err = s.write(ctx, relaxed, func(tx *Tx) error {
-		n, err := tx.TakeFormRun(tx.ctx, gen.TakeFormRunParams{FlowID: flowID, Day: day, Most: most})
+	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		n, err := tx.TakeFormRun(tx.Ctx, gen.TakeFormRunParams{FlowID: flowID, Day: day, Most: most})
 		taken = n == 1
 		return err
 	})
@@ -48,7 +49,7 @@ func (s Forms) TakeFormRun(ctx context.Context, flowID string, day, most int64) 
 
 // ReturnFormRun takes back that a run was counted which was not started.
 func (s Forms) ReturnFormRun(ctx context.Context, flowID string, day int64) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.ReturnFormRun(tx.ctx, gen.ReturnFormRunParams{FlowID: flowID, Day: day})
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.ReturnFormRun(tx.Ctx, gen.ReturnFormRunParams{FlowID: flowID, Day: day})
 	})
 }

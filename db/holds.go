@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -40,7 +41,7 @@ func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.H
 	if s.Pool() == nil {
 		return nil, nil
 	}
-	rows, err := s.reader.QueryContext(ctx, holdsQuery, instance, s.now())
+	rows, err := s.Reader.QueryContext(ctx, holdsQuery, instance, s.NowMicros())
 	if err != nil {
 		return nil, fmt.Errorf("list holds: %w", err)
 	}
@@ -59,9 +60,9 @@ func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.H
 // It counts no crash. Every run gets a new attempt number, which fences a worker
 // that has them in hand after all. Those that have moved on are left alone.
 func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow.Hold) error {
-	err := s.write(ctx, durable, func(tx *Tx) error {
+	err := s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, h := range list {
-			if err := tx.release(instance, h); err != nil {
+			if err := release(tx, instance, h); err != nil {
 				return fmt.Errorf("release %s: %w", h.ID, err)
 			}
 		}
@@ -73,27 +74,27 @@ func (s Recovery) ReleaseHolds(ctx context.Context, instance string, list []flow
 	return nil
 }
 
-func (tx *Tx) release(instance string, h flow.Hold) error {
+func release(tx *core.Tx, instance string, h flow.Hold) error {
 	if h.Row > 0 {
 		// A job of another living instance is not ours to delete.
 		const remove = `DELETE FROM river_job WHERE id = $1 AND state = 'running' AND (attempted_by[array_upper(attempted_by, 1)] = $2
 			OR NOT EXISTS (SELECT FROM instances i WHERE i.id = attempted_by[array_upper(attempted_by, 1)]))`
-		if _, err := tx.db.ExecContext(tx.ctx, remove, h.Row, instance); err != nil {
+		if _, err := tx.DBTX.ExecContext(tx.Ctx, remove, h.Row, instance); err != nil {
 			return err
 		}
 	}
 	if h.Kind == flow.JobDelivery {
-		tx.batch.deliveries = true
-		return tx.ReturnDelivery(tx.ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.s.now()})
+		tx.Batch.Deliveries = true
+		return tx.ReturnDelivery(tx.Ctx, gen.ReturnDeliveryParams{ID: h.ID, Fence: h.Attempt, Now: tx.Store.NowMicros()})
 	}
-	return tx.handBack(h.ID, h.Attempt)
+	return handBack(tx, h.ID, h.Attempt)
 }
 
 // TakeHold takes a run from whoever holds it, for the caller, and returns its
 // new attempt number, or ErrFenced if it has moved on.
 func (s Recovery) TakeHold(ctx context.Context, runID string, attempt int64) (next int64, err error) {
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		next, err = tx.TakeRun(tx.ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.holder()})
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		next, err = tx.TakeRun(tx.Ctx, gen.TakeRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
 		if dbconn.IsNoRows(err) {
 			err = dbconn.ErrFenced
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -16,7 +16,7 @@ import (
 func onPostgres(t *testing.T) *world {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
-	return newWorld(t, dbtest.Postgres(t, func(cfg *db.Config) { cfg.Now = c.Now }), c)
+	return newWorld(t, dbtest.Postgres(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
 }
 
 func (w *world) holds(instance string) []flow.Hold {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -18,14 +19,14 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 		k.ID = s.IDs().New(flow.PrefixKey)
 	}
 	if k.CreatedAt.IsZero() {
-		k.CreatedAt = dbconn.TimeOf(s.now())
+		k.CreatedAt = dbconn.TimeOf(s.NowMicros())
 	}
-	secret, err := WebhookSecrets{s.core}.newKeySecret(k.WorkspaceID, k.ID)
+	secret, err := WebhookSecrets{s.DB}.newKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.InsertKey(tx.ctx, gen.InsertKeyParams{
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.InsertKey(tx.Ctx, gen.InsertKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Prefix: k.Prefix, Hash: k.Hash,
 			Scopes: dbconn.EncodeList(k.Scopes), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency, UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay,
 			RunTrigger: string(k.Trigger), CreatedBy: k.CreatedBy, CreatedAt: dbconn.Micros(k.CreatedAt), ExpiresAt: dbconn.Micros(k.ExpiresAt), WebhookSecret: secret,
@@ -40,42 +41,42 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 // FindKeyByHash returns the key of a text's hash, be it the present one or the
 // one before; expired or revoked keys too.
 func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error) {
-	r, err := s.read.FindKeyByHash(ctx, hash)
+	r, err := s.Reads.FindKeyByHash(ctx, hash)
 	if dbconn.IsNoRows(err) {
-		r, err = s.read.FindKeyByPreviousHash(ctx, hash)
+		r, err = s.Reads.FindKeyByPreviousHash(ctx, hash)
 	}
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "key")
 	}
-	k := keyOf(r)
+	k := core.KeyOf(r)
 	k.Borne = hash
 	return &k, nil
 }
 
 // FindKey returns a key of a workspace.
 func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
-	r, err := s.read.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
+	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "key")
 	}
-	k := keyOf(r)
+	k := core.KeyOf(r)
 	return &k, nil
 }
 
 // ListKeys returns all keys of a workspace, by ID.
 func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
-	rows, err := s.read.ListKeys(ctx, ws)
+	rows, err := s.Reads.ListKeys(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	return dbconn.MapRows(rows, keyOf), nil
+	return dbconn.MapRows(rows, core.KeyOf), nil
 }
 
 // RevokeKey stops a key at once. Revoking it again changes nothing.
 func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		tx.batch.keysChanged = true
-		n, err := tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		tx.Batch.KeysChanged = true
+		n, err := tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: id, WorkspaceID: ws, RevokedAt: s.NowMicros()})
 		return dbconn.MustAffect(n, err, "key")
 	})
 }
@@ -83,29 +84,29 @@ func (s Keys) RevokeKey(ctx context.Context, ws, id string) error {
 // UpdateKey writes a key's name, flows, limits and expiry. What is revoked stays
 // as it is.
 func (s Keys) UpdateKey(ctx context.Context, k *flow.Key) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		tx.batch.keysChanged = true
-		before, err := tx.FindKey(tx.ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		tx.Batch.KeysChanged = true
+		before, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "key")
 		}
-		n, err := tx.UpdateKey(tx.ctx, gen.UpdateKeyParams{
+		n, err := tx.UpdateKey(tx.Ctx, gen.UpdateKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, Name: dbconn.ValidText(k.Name), Flows: dbconn.EncodeList(k.Flows), Rpm: k.RPM, Concurrency: k.Concurrency,
 			UsdPerDay: k.USDPerDay, RunsPerDay: k.RunsPerDay, ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
 		if err := dbconn.MustAffect(n, err, "key"); err != nil {
 			return err
 		}
-		return tx.countStarts(k.WorkspaceID, k.ID, before.RunsPerDay, k.RunsPerDay)
+		return countStarts(tx, k.WorkspaceID, k.ID, before.RunsPerDay, k.RunsPerDay)
 	})
 }
 
 // RollKey writes a key's new text over the one of a prefix, which becomes the
 // previous one. If the key has another text meanwhile, it is not found.
 func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		tx.batch.keysChanged = true
-		n, err := tx.RollKey(tx.ctx, gen.RollKeyParams{
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		tx.Batch.KeysChanged = true
+		n, err := tx.RollKey(tx.Ctx, gen.RollKeyParams{
 			ID: k.ID, WorkspaceID: k.WorkspaceID, OldPrefix: k.Previous.Prefix, PreviousUntil: dbconn.Micros(k.Previous.Until),
 			NewPrefix: k.Prefix, NewHash: k.Hash, RolledAt: dbconn.Micros(k.RolledAt), ExpiresAt: dbconn.Micros(k.ExpiresAt),
 		})
@@ -115,9 +116,9 @@ func (s Keys) RollKey(ctx context.Context, k *flow.Key) error {
 
 // EndPreviousKeyText stops the text that a key had before, at once.
 func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		tx.batch.keysChanged = true
-		n, err := tx.EndPreviousKeyText(tx.ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.now()})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		tx.Batch.KeysChanged = true
+		n, err := tx.EndPreviousKeyText(tx.Ctx, gen.EndPreviousKeyTextParams{ID: id, WorkspaceID: ws, EndedAt: s.NowMicros()})
 		return dbconn.MustAffect(n, err, "key")
 	})
 }
@@ -125,17 +126,17 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 // ListKeysEnding returns the keys of all workspaces that expire after a time and
 // until another, the first to end first.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
-	rows, err := s.read.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
+	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
 	if err != nil {
 		return nil, fmt.Errorf("list keys that end: %w", err)
 	}
-	return dbconn.MapRows(rows, keyOf), nil
+	return dbconn.MapRows(rows, core.KeyOf), nil
 }
 
 // ListKeyMakers returns who made the keys of a workspace, by ID. Who is no
 // longer a member is among them.
 func (s Keys) ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error) {
-	rows, err := s.read.ListKeyMakers(ctx, ws)
+	rows, err := s.Reads.ListKeyMakers(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list who made keys: %w", err)
 	}
@@ -154,16 +155,16 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 	// In one order everywhere, so that transactions cannot wait in a circle.
 	uses = slices.Clone(uses)
 	slices.SortFunc(uses, func(a, b flow.KeyUse) int { return cmp.Or(cmp.Compare(a.KeyID, b.KeyID), a.At.Compare(b.At)) })
-	return s.write(ctx, relaxed, func(tx *Tx) error {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		for _, u := range uses {
-			err := tx.TouchKey(tx.ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})
+			err := tx.TouchKey(tx.Ctx, gen.TouchKeyParams{ID: u.KeyID, Uses: u.Count, LastUsedAt: dbconn.Micros(u.At), LastUsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch %s: %w", u.KeyID, err)
 			}
 			if u.Previous == "" {
 				continue
 			}
-			err = tx.TouchPreviousKeyText(tx.ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
+			err = tx.TouchPreviousKeyText(tx.Ctx, gen.TouchPreviousKeyTextParams{ID: u.KeyID, Hash: u.Previous, Uses: u.Count, UsedAt: dbconn.Micros(u.At), UsedIp: dbconn.ValidText(u.IP)})
 			if err != nil {
 				return fmt.Errorf("touch the previous text of %s: %w", u.KeyID, err)
 			}
@@ -175,7 +176,7 @@ func (s Keys) TouchKeys(ctx context.Context, uses []flow.KeyUse) error {
 // RecentKey is FindKeyByHash for a start of a run. Key.Recent tells that the key
 // may have changed since it was read.
 func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
-	if k, ok := s.recent.keys.Get(hash); ok {
+	if k, ok := s.Recent.Keys.Get(hash); ok {
 		again := *k
 		again.Recent = true
 		return &again, nil
@@ -183,7 +184,7 @@ func (s Keys) RecentKey(ctx context.Context, hash string) (*flow.Key, error) {
 	k, err := s.FindKeyByHash(ctx, hash)
 	if err == nil {
 		again := *k
-		s.recent.keys.Add(hash, &again)
+		s.Recent.Keys.Add(hash, &again)
 	}
 	return k, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -11,7 +12,7 @@ import (
 
 // FindMember returns a person with the role that they have in a workspace.
 func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Member, error) {
-	r, err := s.read.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
+	r, err := s.Reads.FindMember(ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "member")
 	}
@@ -21,7 +22,7 @@ func (s Members) FindMember(ctx context.Context, ws, userID string) (*flow.Membe
 // ListMembers returns who is in a workspace, in the order in which they came to
 // Sluice.
 func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, error) {
-	rows, err := s.read.ListMembers(ctx, ws)
+	rows, err := s.Reads.ListMembers(ctx, ws)
 	return dbconn.MapRows(rows, func(r gen.ListMembersRow) flow.Member {
 		return flow.Member{UserID: r.ID, Name: r.Name, Email: r.Email, WorkspaceID: ws, Role: flow.MemberRole(r.Role), JoinedAt: dbconn.TimeOf(r.CreatedAt)}
 	}), err
@@ -29,7 +30,7 @@ func (s Members) ListMembers(ctx context.Context, ws string) ([]flow.Member, err
 
 // ListMemberships returns the workspaces that a person is in, with their roles.
 func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Member, error) {
-	rows, err := s.read.ListMemberships(ctx, userID)
+	rows, err := s.Reads.ListMemberships(ctx, userID)
 	return dbconn.MapRows(rows, func(r gen.ListMembershipsRow) flow.Member {
 		return flow.Member{UserID: userID, WorkspaceID: r.WorkspaceID, Workspace: r.Workspace, Role: flow.MemberRole(r.Role)}
 	}), err
@@ -38,80 +39,80 @@ func (s Members) ListMemberships(ctx context.Context, userID string) ([]flow.Mem
 // AddMember gives a person who has an account a place in a workspace. Who is a
 // member already is refused as input_invalid.
 func (s Members) AddMember(ctx context.Context, ws, userID string, role flow.MemberRole) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.FindWorkspace(tx.ctx, ws); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.FindWorkspace(tx.Ctx, ws); err != nil {
 			return dbconn.NotFoundErr(err, "workspace")
 		}
-		return tx.addMember(ws, userID, role)
+		return addMember(tx, ws, userID, role)
 	})
 }
 
 // addMember also takes back links to the person's password: who handed one out
 // need not own this workspace.
-func (tx *Tx) addMember(ws, userID string, role flow.MemberRole) error {
-	n, err := tx.InsertMember(tx.ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.s.now()})
+func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
+	n, err := tx.InsertMember(tx.Ctx, gen.InsertMemberParams{WorkspaceID: ws, UserID: userID, Role: string(role), CreatedAt: tx.Store.NowMicros()})
 	if err != nil {
 		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
 	}
 	if n == 0 {
 		return flow.Errorf(flow.CodeInputInvalid, "This person is a member of the workspace already.")
 	}
-	return tx.DeletePasswordLinks(tx.ctx, userID)
+	return tx.DeletePasswordLinks(tx.Ctx, userID)
 }
 
 // SetRole changes what a member may do. The last owner stays one. Links that
 // somebody made as an owner are void once they are none. A viewer has no keys, so
 // those of a member who becomes one are revoked or handed over.
 func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if err := tx.mayLose(ws, userID, role == flow.MemberOwner); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := mayLose(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
-		n, err := tx.SetRole(tx.ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
+		n, err := tx.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
 		if err := dbconn.MustAffect(n, err, "member"); err != nil || role == flow.MemberOwner {
 			return err
 		}
 		if role == flow.MemberViewer {
-			if err := tx.settleKeys(ws, userID, keys); err != nil {
+			if err := settleKeys(tx, ws, userID, keys); err != nil {
 				return err
 			}
 		}
-		return tx.voidLinks(ws, userID)
+		return voidLinks(tx, ws, userID)
 	})
 }
 
 // RemoveMember takes a person out of a workspace and revokes their keys or hands
 // them over. The last owner stays.
 func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if err := tx.mayLose(ws, userID, false); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := mayLose(tx, ws, userID, false); err != nil {
 			return err
 		}
-		n, err := tx.DeleteMember(tx.ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
+		n, err := tx.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
 		if err := dbconn.MustAffect(n, err, "member"); err != nil {
 			return err
 		}
-		if err := tx.DeletePasswordLinks(tx.ctx, userID); err != nil {
+		if err := tx.DeletePasswordLinks(tx.Ctx, userID); err != nil {
 			return err
 		}
-		if err := tx.settleKeys(ws, userID, keys); err != nil {
+		if err := settleKeys(tx, ws, userID, keys); err != nil {
 			return err
 		}
-		return tx.voidLinks(ws, userID)
+		return voidLinks(tx, ws, userID)
 	})
 }
 
 // settleKeys revokes the keys that a person created, or hands them over to
 // another member who may have keys. It adds an audit entry for each key.
-func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
-	list, err := tx.ListKeysBy(tx.ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
+func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
+	list, err := tx.ListKeysBy(tx.Ctx, gen.ListKeysByParams{WorkspaceID: ws, CreatedBy: userID})
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	tx.batch.keysChanged = true
+	tx.Batch.KeysChanged = true
 	action, words := "key.revoke", "revoked with its creator's membership"
 	if fate.HeirID != "" {
-		heir, err := tx.heir(ws, userID, fate.HeirID)
+		heir, err := heir(tx, ws, userID, fate.HeirID)
 		if err != nil {
 			return err
 		}
@@ -119,14 +120,14 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 	}
 	for _, k := range list {
 		if fate.HeirID != "" {
-			err = tx.HandOverKey(tx.ctx, gen.HandOverKeyParams{ID: k.ID, WorkspaceID: ws, CreatedBy: fate.HeirID})
+			err = tx.HandOverKey(tx.Ctx, gen.HandOverKeyParams{ID: k.ID, WorkspaceID: ws, CreatedBy: fate.HeirID})
 		} else {
-			_, err = tx.RevokeKey(tx.ctx, gen.RevokeKeyParams{ID: k.ID, WorkspaceID: ws, RevokedAt: tx.s.now()})
+			_, err = tx.RevokeKey(tx.Ctx, gen.RevokeKeyParams{ID: k.ID, WorkspaceID: ws, RevokedAt: tx.Store.NowMicros()})
 		}
 		if err == nil {
-			err = tx.appendAudit(gen.Audit{
-				ID: tx.s.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
-				Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.s.now(),
+			err = appendAudit(tx, gen.Audit{
+				ID: tx.Store.IDs().New(flow.PrefixAudit), WorkspaceID: ws, Actor: fate.By.ID, Action: action,
+				Target: k.Name, Detail: k.ID + " · " + words, Ip: dbconn.ValidText(fate.By.IP), CreatedAt: tx.Store.NowMicros(),
 			})
 		}
 		if err != nil {
@@ -137,8 +138,8 @@ func (tx *Tx) settleKeys(ws, userID string, fate flow.KeyFate) error {
 }
 
 // heir returns the member who takes over the keys.
-func (tx *Tx) heir(ws, userID, heirID string) (*gen.FindMemberRow, error) {
-	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
+func heir(tx *core.Tx, ws, userID, heirID string) (*gen.FindMemberRow, error) {
+	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
@@ -151,27 +152,27 @@ func (tx *Tx) heir(ws, userID, heirID string) (*gen.FindMemberRow, error) {
 // voidLinks takes back what somebody who is no owner any more had handed out:
 // with an invitation to themselves they would come back as one. A link to the
 // password of a member may have been made in another workspace.
-func (tx *Tx) voidLinks(ws, userID string) error {
-	if err := tx.DeleteInvitesBy(tx.ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
+func voidLinks(tx *core.Tx, ws, userID string) error {
+	if err := tx.DeleteInvitesBy(tx.Ctx, gen.DeleteInvitesByParams{CreatedBy: userID, WorkspaceID: ws}); err != nil {
 		return err
 	}
-	return tx.DeletePasswordLinksBy(tx.ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
+	return tx.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
 // mayLose refuses to take the last owner from a workspace. It holds the
 // workspace meanwhile, so that two owners cannot remove each other at once.
-func (tx *Tx) mayLose(ws, userID string, staysOwner bool) error {
-	if _, err := tx.HoldWorkspace(tx.ctx, ws); err != nil {
+func mayLose(tx *core.Tx, ws, userID string, staysOwner bool) error {
+	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}
-	m, err := tx.FindMember(tx.ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
+	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: userID})
 	if err != nil {
 		return dbconn.NotFoundErr(err, "member")
 	}
 	if staysOwner || flow.MemberRole(m.Role) != flow.MemberOwner {
 		return nil
 	}
-	owners, err := tx.CountOwners(tx.ctx, ws)
+	owners, err := tx.CountOwners(tx.Ctx, ws)
 	if err == nil && owners < 2 {
 		return flow.Errorf(flow.CodeInputInvalid, "A workspace needs an owner, and %s is the only one. Make somebody else an owner first.", m.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 )
 
@@ -38,7 +39,7 @@ func TestMigrate_instances_that_start_at_once(t *testing.T) {
 }
 
 // openAll opens stores at the same time and closes them again.
-func openAll(t *testing.T, configs ...db.Config) {
+func openAll(t *testing.T, configs ...core.Config) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, cfg := range configs {
@@ -91,7 +92,7 @@ func TestMigrate_while_a_table_is_held(t *testing.T) {
 }
 
 // hold keeps a transaction open until the test commits it or ends.
-func hold(t *testing.T, cfg db.Config, statement string) *pgxpool.Conn {
+func hold(t *testing.T, cfg core.Config, statement string) *pgxpool.Conn {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), cfg.DatabaseURL)
 	if err != nil {
@@ -113,7 +114,7 @@ func hold(t *testing.T, cfg db.Config, statement string) *pgxpool.Conn {
 
 // watch returns a channel that gets a value for each line of the log that
 // contains a text.
-func watch(cfg *db.Config, text string) <-chan struct{} {
+func watch(cfg *core.Config, text string) <-chan struct{} {
 	seen := make(chan struct{}, 1000)
 	cfg.Log = slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
 		if strings.Contains(string(line), text) {
@@ -158,7 +159,7 @@ func TestMigrate_an_index_concurrently(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.EmptyPostgresConfig(t)
 	openAll(t, cfg)
-	cfg.UseMigrations(withIndex(t))
+	cfg.Migrations = withIndex(t)
 	old := hold(t, cfg, "SELECT count(*) FROM steps") // a snapshot, which the build waits for
 	look, err := pgx.ConnectConfig(t.Context(), old.Conn().Config())
 	if err != nil {
@@ -209,7 +210,7 @@ func TestMigrate_an_index_concurrently(t *testing.T) {
 func TestMigrate_an_index_on_SQLite(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.SQLiteConfig(t)
-	cfg.UseMigrations(withIndex(t))
+	cfg.Migrations = withIndex(t)
 	openAll(t, cfg)
 	if err := db.Exec(t.Context(), cfg, "DROP INDEX runs_later"); err != nil {
 		t.Error(err)
@@ -221,9 +222,9 @@ func TestMigrate_without_time_limits(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.EmptyPostgresConfig(t)
 	openAll(t, cfg)
-	cfg.UseMigrations(fstest.MapFS{"99990_slow.sql": {Data: []byte(`-- +goose Up
+	cfg.Migrations = fstest.MapFS{"99990_slow.sql": {Data: []byte(`-- +goose Up
 CREATE TABLE limits AS SELECT name, setting FROM pg_settings WHERE name LIKE '%_timeout';
-`)}})
+`)}}
 	cfg.DatabaseURL += "&statement_timeout=1001&idle_in_transaction_session_timeout=1002&lock_timeout=1003"
 	openAll(t, cfg)
 	if err := db.Exec(t.Context(), cfg, `DO $$ BEGIN ASSERT (SELECT string_agg(name || ' ' || setting, ', ' ORDER BY name) FROM limits

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
@@ -16,7 +17,7 @@ import (
 // A database of the first form is brought to the present one with all it holds.
 func TestOpen_an_older_form(t *testing.T) {
 	t.Parallel()
-	cfg := db.Config{DataDir: t.TempDir()}
+	cfg := core.Config{DataDir: t.TempDir()}
 	if err := db.MigrateTo(t.Context(), cfg, 1,
 		`INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
 		 VALUES ('flow_old', 'default', 'Old', '', '', '{"schema":"sluice.flow/v1"}', 1, 0, 0, 0, x'', 1, 1, 0)`,
@@ -49,9 +50,9 @@ func TestOpen_an_older_form(t *testing.T) {
 }
 
 // each runs a test on a migrated database of each kind.
-func each(t *testing.T, test func(t *testing.T, cfg db.Config)) {
+func each(t *testing.T, test func(t *testing.T, cfg core.Config)) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, config(t))
@@ -62,7 +63,7 @@ func each(t *testing.T, test func(t *testing.T, cfg db.Config)) {
 // An older program refuses a database that a newer one has migrated, and says
 // which versions do not fit and what to do.
 func TestOpen_a_newer_schema(t *testing.T) {
-	each(t, func(t *testing.T, cfg db.Config) {
+	each(t, func(t *testing.T, cfg core.Config) {
 		refused := func(text string) {
 			t.Helper()
 			s, err := db.Open(t.Context(), cfg)
@@ -129,8 +130,8 @@ func (w *world) tables() (names []string) {
 	if w.Pool() != nil {
 		query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'river%' AND tablename NOT LIKE 'goose%'"
 	}
-	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-		rows, err := tx.DB().QueryContext(w.ctx, query)
+	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+		rows, err := tx.DBTX.QueryContext(w.ctx, query)
 		if err != nil {
 			return err
 		}

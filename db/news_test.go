@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 )
 
@@ -45,7 +46,7 @@ func TestTellOthers(t *testing.T) {
 	}
 }
 
-func openOn(t *testing.T, cfg db.Config) *db.Store {
+func openOn(t *testing.T, cfg core.Config) *db.Store {
 	t.Helper()
-	return dbtest.Postgres(t, func(c *db.Config) { *c = cfg })
+	return dbtest.Postgres(t, func(c *core.Config) { *c = cfg })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 )
@@ -17,7 +18,7 @@ import (
 // its tables nor the directory of its master key.
 func TestOpen_mustExist(t *testing.T) {
 	t.Parallel()
-	absent := func(t *testing.T, cfg db.Config) {
+	absent := func(t *testing.T, cfg core.Config) {
 		t.Helper()
 		cfg.DataDir, cfg.MasterKey, cfg.MustExist = filepath.Join(t.TempDir(), "none"), "", true
 		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, dbconn.ErrNoDatabase) {
@@ -27,7 +28,7 @@ func TestOpen_mustExist(t *testing.T) {
 			t.Errorf("the data directory was made: %v", err)
 		}
 	}
-	present := func(t *testing.T, cfg db.Config) {
+	present := func(t *testing.T, cfg core.Config) {
 		t.Helper()
 		cfg.MustExist = true
 		s, err := db.Open(t.Context(), cfg)
@@ -40,7 +41,7 @@ func TestOpen_mustExist(t *testing.T) {
 	}
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		absent(t, db.Config{})
+		absent(t, core.Config{})
 		present(t, dbtest.SQLiteConfig(t))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {

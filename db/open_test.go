@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
@@ -15,7 +16,7 @@ import (
 
 func TestOpen_twice_and_at_once(t *testing.T) {
 	t.Parallel()
-	configs := map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig}
+	configs := map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig}
 	for name, config := range configs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -35,7 +36,7 @@ func TestOpen_twice_and_at_once(t *testing.T) {
 
 func TestOpen_a_fresh_directory_at_once(t *testing.T) {
 	t.Parallel()
-	cfg := db.Config{DataDir: t.TempDir() + "/made/for it?"}
+	cfg := core.Config{DataDir: t.TempDir() + "/made/for it?"}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -50,7 +51,7 @@ func TestOpen_a_fresh_directory_at_once(t *testing.T) {
 func TestOpen_says_nothing_of_the_password(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"postgres://u:hunter2@%zz", "postgres://u:hunter2@127.0.0.1:1/none?connect_timeout=1"} {
-		_, err := db.Open(t.Context(), db.Config{DataDir: t.TempDir(), DatabaseURL: url})
+		_, err := db.Open(t.Context(), core.Config{DataDir: t.TempDir(), DatabaseURL: url})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %v", err)
 		}
@@ -89,8 +90,8 @@ func TestLockEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func() (db.EngineInfo, bool) {
-		info, running, err := db.ReadEngine(cfg.DataDir)
+	read := func() (core.EngineInfo, bool) {
+		info, running, err := core.ReadEngine(cfg.DataDir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,14 +99,14 @@ func TestLockEngine(t *testing.T) {
 	}
 	_, running := read()
 	wantEqual(t, "running at first", running, false)
-	want := db.EngineInfo{PID: 7, Addr: "127.0.0.1:8080", Token: "t"}
+	want := core.EngineInfo{PID: 7, Addr: "127.0.0.1:8080", Token: "t"}
 	if err := a.LockEngine(want); err != nil {
 		t.Fatal(err)
 	}
 	info, running := read()
 	wantEqual(t, "running", running, true)
 	wantEqual(t, "info", info, want)
-	b := dbtest.SQLite(t, func(c *db.Config) { *c = cfg })
+	b := dbtest.SQLite(t, func(c *core.Config) { *c = cfg })
 	if err := b.LockEngine(want); !errors.Is(err, dbconn.ErrEngineRunning) {
 		t.Fatalf("a second engine: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -31,7 +32,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func openStore(t testing.TB, cfg db.Config) *db.Store {
+func openStore(t testing.TB, cfg core.Config) *db.Store {
 	t.Helper()
 	s, err := db.Open(context.Background(), cfg)
 	if err != nil {
@@ -186,7 +187,7 @@ func TestRecoverEndsSessionsOfSilentInstances(t *testing.T) {
 
 func TestVitalWorkNeedsNoFreeConnection(t *testing.T) {
 	t.Parallel()
-	cfg := dbtest.PostgresConfig(t, func(c *db.Config) {
+	cfg := dbtest.PostgresConfig(t, func(c *core.Config) {
 		c.DatabaseURL = strings.Replace(c.DatabaseURL, "pool_max_conns=12", "pool_max_conns=2&idle_in_transaction_session_timeout=0", 1)
 	})
 	s := openStore(t, cfg)
@@ -250,7 +251,7 @@ func TestTimeLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := dbtest.Postgres(t, func(cfg *db.Config) {
+			s := dbtest.Postgres(t, func(cfg *core.Config) {
 				cfg.Instance = c.instance
 				cfg.DatabaseURL += c.more
 			})

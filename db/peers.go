@@ -16,7 +16,7 @@ import (
 // other instances reach it. It returns the zero Peer if no instance has the run
 // or if that instance has no address.
 func (s Instances) FindPeer(ctx context.Context, runID string) (flow.Peer, error) {
-	row, err := s.read.FindRunPeer(ctx, runID)
+	row, err := s.Reads.FindRunPeer(ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && row.PeerAddr == "" {
 		return flow.Peer{}, nil
 	}
@@ -34,7 +34,7 @@ const peerPurpose = "sluice peers v1"
 // master key, by HKDF-SHA256. All instances on one database have the same
 // master key, so nothing needs to be stored or exchanged.
 func (s Instances) PeerKey() ([]byte, error) {
-	handle, err := s.masterKey(false)
+	handle, err := s.MasterKey(false)
 	if err != nil {
 		return nil, err
 	}

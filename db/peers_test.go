@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -38,7 +39,7 @@ func TestFindPeer(t *testing.T) {
 func TestPeerKey(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)
-	key := func(set func(*db.Config)) []byte {
+	key := func(set func(*core.Config)) []byte {
 		other := cfg
 		set(&other)
 		s, err := db.Open(t.Context(), other)
@@ -52,11 +53,11 @@ func TestPeerKey(t *testing.T) {
 		}
 		return key
 	}
-	one := key(func(*db.Config) {})
-	if !bytes.Equal(one, key(func(c *db.Config) { c.DataDir = t.TempDir() })) {
+	one := key(func(*core.Config) {})
+	if !bytes.Equal(one, key(func(c *core.Config) { c.DataDir = t.TempDir() })) {
 		t.Error("two instances with one master key derive different keys")
 	}
-	if bytes.Equal(one, key(func(c *db.Config) { *c = dbtest.SQLiteConfig(t) })) {
+	if bytes.Equal(one, key(func(c *core.Config) { *c = dbtest.SQLiteConfig(t) })) {
 		t.Error("another master key gives the same key")
 	}
 }

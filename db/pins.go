@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -17,31 +18,31 @@ func (s Pins) SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error 
 	}
 	outputs := flow.EncodeJSON(p.Outputs)
 	files := documentFiles(outputs)
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.HoldFlow(tx.ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.HoldFlow(tx.Ctx, gen.HoldFlowParams{ID: flowID, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
-		before, err := tx.SizePin(tx.ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
+		before, err := tx.SizePin(tx.Ctx, gen.SizePinParams{FlowID: flowID, NodeID: p.Node, WorkspaceID: ws})
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("size of the pin of %s: %w", p.Node, err)
 		}
-		n, err := tx.SavePin(tx.ctx, gen.SavePinParams{
-			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.now(),
+		n, err := tx.SavePin(tx.Ctx, gen.SavePinParams{
+			FlowID: flowID, WorkspaceID: ws, NodeID: p.Node, Outputs: string(outputs), CreatedAt: s.NowMicros(),
 		})
 		if err := dbconn.MustAffect(n, err, "flow"); err != nil {
 			return err
 		}
-		if err := tx.keepFiles(ws, files); err != nil {
+		if err := keepFiles(tx, ws, files); err != nil {
 			return err
 		}
-		return tx.storeChecked(ws, flow.Storage{Bytes: int64(len(outputs)) - before})
+		return tx.StoreChecked(ws, flow.Storage{Bytes: int64(len(outputs)) - before})
 	})
 }
 
 // ListPins returns what is pinned to a draft, by node. Nodes that the draft
 // does not have any more may be among them: an undo brings them back.
 func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error) {
-	rows, err := s.read.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
+	rows, err := s.Reads.ListPins(ctx, gen.ListPinsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list pins of %s: %w", flowID, err)
 	}
@@ -57,12 +58,12 @@ func (s Pins) ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, erro
 
 // RemovePin takes the sample outputs off a node.
 func (s Pins) RemovePin(ctx context.Context, ws, flowID, node string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		size, err := tx.DeletePin(tx.ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		size, err := tx.DeletePin(tx.Ctx, gen.DeletePinParams{FlowID: flowID, NodeID: node, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "pin")
 		}
-		tx.storeBytes(ws, -size)
+		tx.StoreBytes(ws, -size)
 		return nil
 	})
 }

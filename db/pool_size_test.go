@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sluice/db/dbconn"
 	"testing"
+
+	"sluice/db/dbconn"
 )
 
 func TestShareOf(t *testing.T) {

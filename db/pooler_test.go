@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 )
@@ -42,7 +43,7 @@ func TestOpen_behind_a_pooler_of_transactions(t *testing.T) {
 
 // occupy opens connections through the pooler that leave a few sessions idle,
 // as other programs do.
-func occupy(t *testing.T, cfg db.Config) (release func()) {
+func occupy(t *testing.T, cfg core.Config) (release func()) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), cfg.DatabaseURL)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -11,8 +12,8 @@ import (
 
 // SavePrice sets what a workspace pays for a model.
 func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.SavePrice(tx.ctx, gen.SavePriceParams{
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.SavePrice(tx.Ctx, gen.SavePriceParams{
 			WorkspaceID: p.WorkspaceID, Model: p.Model, Input: p.Input, Output: p.Output, Second: p.Second, Call: p.Call,
 		})
 	})
@@ -20,7 +21,7 @@ func (s Prices) SavePrice(ctx context.Context, p flow.Price) error {
 
 // FindPrice returns what a workspace pays for a model, if it said so.
 func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bool, error) {
-	r, err := s.read.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
+	r, err := s.Reads.FindPrice(ctx, gen.FindPriceParams{WorkspaceID: ws, Model: model})
 	if dbconn.IsNoRows(err) {
 		return flow.Price{}, false, nil
 	}
@@ -32,7 +33,7 @@ func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bo
 
 // ListPrices returns the prices of a workspace, by model.
 func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
-	rows, err := s.read.ListPrices(ctx, ws)
+	rows, err := s.Reads.ListPrices(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("list prices: %w", err)
 	}
@@ -41,8 +42,8 @@ func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 
 // RemovePrice forgets a price.
 func (s Prices) RemovePrice(ctx context.Context, ws, model string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.DeletePrice(tx.ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.DeletePrice(tx.Ctx, gen.DeletePriceParams{WorkspaceID: ws, Model: model})
 		return dbconn.MustAffect(n, err, "price")
 	})
 }

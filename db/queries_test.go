@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"testing"
 
-	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
@@ -27,7 +27,7 @@ func TestQueries(t *testing.T) {
 			if m.Name == "WithTx" {
 				continue
 			}
-			err := w.Write(w.ctx, true, func(tx *db.Tx) error {
+			err := w.Write(w.ctx, true, func(tx *core.Tx) error {
 				out := m.Func.Call(arguments(m, tx.Queries))
 				err, _ := out[len(out)-1].Interface().(error)
 				return errors.Join(err, errNo) // and undo it
@@ -71,8 +71,8 @@ func fill(v reflect.Value) {
 func TestForSQLite(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		var first, second string
-		err := w.Write(w.ctx, true, func(tx *db.Tx) error {
-			return tx.DB().QueryRowContext(w.ctx, "SELECT $2 || '', $1 || ''", "one", "two").Scan(&first, &second)
+		err := w.Write(w.ctx, true, func(tx *core.Tx) error {
+			return tx.DBTX.QueryRowContext(w.ctx, "SELECT $2 || '', $1 || ''", "one", "two").Scan(&first, &second)
 		})
 		w.must(err)
 		wantEqual(t, "$2, $1", first+" "+second, "two one")

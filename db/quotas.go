@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -11,11 +12,11 @@ import (
 
 // FindStorage returns the storage and the quotas of a workspace.
 func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error) {
-	w, err := s.read.FindWorkspace(ctx, ws)
+	w, err := s.Reads.FindWorkspace(ctx, ws)
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "workspace")
 	}
-	used, err := s.read.FindStorage(ctx, ws)
+	used, err := s.Reads.FindStorage(ctx, ws)
 	if err != nil {
 		return nil, fmt.Errorf("read the storage of %s: %w", ws, err)
 	}
@@ -28,7 +29,7 @@ func (s Quotas) FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStor
 // ListStorage returns the storage and the quotas of the workspaces after an ID,
 // ordered by ID.
 func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]flow.WorkspaceStorage, error) {
-	rows, err := s.read.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
+	rows, err := s.Reads.ListQuotas(ctx, gen.ListQuotasParams{AfterID: afterID, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list quotas: %w", err)
 	}
@@ -38,7 +39,7 @@ func (s Quotas) ListStorage(ctx context.Context, afterID string, limit int) ([]f
 func (s Quotas) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
 	own := flow.Storage{Bytes: r.QuotaBytes, Flows: r.QuotaFlows, Runs: r.QuotaRuns}
 	return &flow.WorkspaceStorage{
-		ID: r.ID, Name: r.Name, Own: own, Limit: s.quotaOf(r.ID, own),
+		ID: r.ID, Name: r.Name, Own: own, Limit: s.QuotaOf(r.ID, own),
 		Used: flow.Storage{Bytes: max(0, r.Bytes), Flows: max(0, r.Flows), Runs: max(0, r.Runs)},
 	}
 }
@@ -47,10 +48,10 @@ func (s Quotas) workspaceStorage(r gen.ListQuotasRow) *flow.WorkspaceStorage {
 // the server's default. A workspace that already exceeds a quota loses nothing,
 // but cannot add anything.
 func (s Quotas) SetQuota(ctx context.Context, ws string, own flow.Storage) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.SetQuota(tx.ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
-		delete(tx.batch.room.quotas, ws)
-		clear(tx.batch.room.limits)
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.SetQuota(tx.Ctx, gen.SetQuotaParams{ID: ws, QuotaBytes: own.Bytes, QuotaFlows: own.Flows, QuotaRuns: own.Runs})
+		delete(tx.Batch.Counts.Quotas, ws)
+		clear(tx.Batch.Counts.Limits)
 		return dbconn.MustAffect(n, err, "workspace")
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -61,8 +61,8 @@ func wantQuota(t *testing.T, err error, want flow.Quota) {
 	}
 }
 
-func quota(q flow.Storage) func(*db.Config) {
-	return func(c *db.Config) { c.Quota = q }
+func quota(q flow.Storage) func(*core.Config) {
+	return func(c *core.Config) { c.Quota = q }
 }
 
 func TestQuota_of_flows(t *testing.T) {
@@ -346,8 +346,8 @@ func (w *world) count() map[string]flow.Storage {
 		w.t.Fatal("the migration counts nothing")
 	}
 	counted := map[string]flow.Storage{}
-	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-		rows, err := tx.DB().QueryContext(w.ctx, query)
+	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+		rows, err := tx.DBTX.QueryContext(w.ctx, query)
 		if err != nil {
 			return err
 		}

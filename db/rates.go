@@ -34,13 +34,13 @@ func (s RateLimits) TakeRate(ctx context.Context, name string, perMinute int64) 
 	}
 	step := max(time.Minute/time.Duration(perMinute), time.Microsecond)
 	var now *int64 // the database's clock, as those of machines differ
-	if !s.ownClock {
-		given := s.now()
+	if !s.OwnClock {
+		given := s.NowMicros()
 		now = &given
 	}
 	var used int64
 	r := &flow.Rate{}
-	if err := s.reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
+	if err := s.Reader.QueryRowContext(ctx, takeRate, name, step.Microseconds(), now).Scan(&r.OK, &used); err != nil {
 		return nil, fmt.Errorf("count a request: %w", err)
 	}
 	r.Full = max(time.Duration(used)*time.Microsecond, 0)

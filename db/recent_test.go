@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -13,7 +14,7 @@ import (
 // onTwoStores runs a test with two stores on one database, as of two processes.
 func onTwoStores(t *testing.T, test func(t *testing.T, here, there *world)) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -21,7 +22,7 @@ const (
 
 // recovery takes work back from dead workers, in one transaction.
 type recovery struct {
-	tx     *Tx
+	tx     *core.Tx
 	report flow.Recovery
 }
 
@@ -52,12 +53,12 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 	work := (*recovery).afterRestart
 	if s.Pool() != nil {
 		work = (*recovery).afterSilence
-		if quiet, err := s.nothingSilent(ctx); err != nil || quiet {
+		if quiet, err := nothingSilent(ctx, s.DB); err != nil || quiet {
 			return flow.Recovery{}, err
 		}
 	}
 	var report flow.Recovery
-	err := s.writeVital(ctx, durable, func(tx *Tx) error {
+	err := s.WriteVital(ctx, core.Durable, func(tx *core.Tx) error {
 		r := &recovery{tx: tx}
 		if err := work(r, instanceID); err != nil {
 			return err
@@ -71,7 +72,7 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 	if err != nil {
 		return report, fmt.Errorf("recover: %w", err)
 	}
-	s.busyBefore = nil // they are counted
+	s.BusyBefore = nil // they are counted
 	return report, nil
 }
 
@@ -79,15 +80,15 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 // crash does not count against a run that the worker had not started.
 func (r *recovery) cut(runID string, c crash) error {
 	p := gen.CutRunParams{ID: runID}
-	if r.tx.s.Pool() == nil { // on PostgreSQL all instances share them
-		p.InstanceID = r.tx.take()
+	if r.tx.Store.Pool() == nil { // on PostgreSQL all instances share them
+		p.InstanceID = r.tx.Take()
 	}
 	if c.begun {
 		p.Crashed, p.WasBusy, p.Guilt = 1, dbconn.BoolInt(c.busy), c.guilt()
 	}
-	row, err := r.tx.CutRun(r.tx.ctx, p)
+	row, err := r.tx.CutRun(r.tx.Ctx, p)
 	if err != nil {
-		r.tx.untake(p.InstanceID)
+		r.tx.Untake(p.InstanceID)
 	}
 	if dbconn.IsNoRows(err) {
 		return nil
@@ -96,20 +97,20 @@ func (r *recovery) cut(runID string, c crash) error {
 		return fmt.Errorf("take back %s: %w", runID, err)
 	}
 	if c.begun && (row.BusyCrashes >= suspectAfterBusy || row.Crashes >= suspectAfterAny) {
-		r.tx.untake(p.InstanceID)
-		_, err := r.tx.ParkRun(r.tx.ctx, gen.ParkRunParams{ID: runID, FromPlace: placeWorker, Place: placeSuspect})
-		r.tx.moved(row.WorkspaceID, row.FlowID, placeWorker, placeSuspect)
+		r.tx.Untake(p.InstanceID)
+		_, err := r.tx.ParkRun(r.tx.Ctx, gen.ParkRunParams{ID: runID, FromPlace: core.PlaceWorker, Place: core.PlaceSuspect})
+		r.tx.Moved(row.WorkspaceID, row.FlowID, core.PlaceWorker, core.PlaceSuspect)
 		return err
 	}
 	r.report.Runs++
-	r.tx.handRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: row.Attempt}, p.InstanceID)
+	r.tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: row.Attempt}, p.InstanceID)
 	return nil
 }
 
 // listSuspects reports the suspects of this recovery, and earlier ones that
 // have not been tried yet.
 func (r *recovery) listSuspects() error {
-	rows, err := r.tx.ListSuspects(r.tx.ctx)
+	rows, err := r.tx.ListSuspects(r.tx.Ctx)
 	r.report.Suspects = dbconn.MapRows(rows, func(s gen.ListSuspectsRow) flow.Suspect {
 		return flow.Suspect{RunID: s.ID, WorkspaceID: s.WorkspaceID, FlowID: s.FlowID, TrialSize: int(s.TrialSize), Guilt: int(s.Guilt)}
 	})
@@ -118,8 +119,8 @@ func (r *recovery) listSuspects() error {
 
 // column reads one column of texts from the queue's tables, whose schema is
 // not ours to generate queries for.
-func (tx *Tx) column(query string, args ...any) (list []string, err error) {
-	rows, err := tx.db.QueryContext(tx.ctx, query, args...)
+func queryColumn(tx *core.Tx, query string, args ...any) (list []string, err error) {
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +139,10 @@ func (tx *Tx) column(query string, args ...any) (list []string, err error) {
 // attempt numbers. Suspects that another instance has claimed are left out.
 // From now on a crash counts against them again.
 func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts map[string]int64, err error) {
-	err = s.write(ctx, durable, func(tx *Tx) error {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		attempts = map[string]int64{}
 		for _, id := range runIDs {
-			r, err := tx.TrySuspect(tx.ctx, gen.TrySuspectParams{ID: id, InstanceID: s.holder(), Busy: tx.busyAt(s.holder()), TrialSize: int64(len(runIDs))})
+			r, err := tx.TrySuspect(tx.Ctx, gen.TrySuspectParams{ID: id, InstanceID: s.Holder(), Busy: tx.BusyAt(s.Holder()), TrialSize: int64(len(runIDs))})
 			if dbconn.IsNoRows(err) {
 				continue
 			}
@@ -149,7 +150,7 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 				return fmt.Errorf("try %s: %w", id, err)
 			}
 			attempts[id] = r.Attempt
-			tx.moved(r.WorkspaceID, r.FlowID, placeSuspect, placeWorker)
+			tx.Moved(r.WorkspaceID, r.FlowID, core.PlaceSuspect, core.PlaceWorker)
 		}
 		return nil
 	})
@@ -162,9 +163,9 @@ func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error
 	if len(attempts) == 0 {
 		return nil
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, id := range slices.Sorted(maps.Keys(attempts)) {
-			if err := tx.handBack(id, attempts[id]); err != nil {
+			if err := handBack(tx, id, attempts[id]); err != nil {
 				return fmt.Errorf("hand back %s: %w", id, err)
 			}
 		}
@@ -173,8 +174,8 @@ func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error
 }
 
 // handBack returns a run to the queue, unless it is fenced.
-func (tx *Tx) handBack(runID string, attempt int64) error {
-	next, err := tx.HandBackRun(tx.ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
+func handBack(tx *core.Tx, runID string, attempt int64) error {
+	next, err := tx.HandBackRun(tx.Ctx, gen.HandBackRunParams{ID: runID, Attempt: attempt})
 	if dbconn.IsNoRows(err) {
 		return nil
 	}

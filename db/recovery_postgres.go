@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
@@ -14,16 +15,16 @@ const recoveryLock = 0x536c7572
 
 // nothingSilent asks before a transaction is begun for it, since mostly there
 // is nothing to recover. It ends the sessions of silent instances.
-func (s *core) nothingSilent(ctx context.Context) (bool, error) {
-	since := s.silentSince()
-	silent, err := silentOf(ctx, s.vital.read, since)
+func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
+	since := s.SilentSince()
+	silent, err := silentOf(ctx, s.Vital.Reads, since)
 	if err == nil && len(silent) > 0 {
 		err = Recovery{s}.endSessions(ctx, silent, since)
 	}
 	if err != nil || len(silent) > 0 {
 		return false, err
 	}
-	suspects, err := s.vital.read.ListSuspects(ctx)
+	suspects, err := s.Vital.Reads.ListSuspects(ctx)
 	return len(suspects) == 0, err
 }
 
@@ -46,15 +47,15 @@ func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error
 // afterSilence takes over from instances that have fallen silent. One that was
 // only frozen finds its writes fenced when it comes back.
 func (r *recovery) afterSilence(self string) error {
-	if _, err := r.tx.db.ExecContext(r.tx.ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
+	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
 	// A silent instance is about to lose its work: make sure of the time.
-	if err := r.tx.s.syncClock(r.tx.ctx, r.tx.db); err != nil {
+	if err := r.tx.Store.SyncClock(r.tx.Ctx, r.tx.DBTX); err != nil {
 		return err
 	}
-	since := r.tx.s.silentSince()
-	silent, err := silentOf(r.tx.ctx, r.tx.Queries, since)
+	since := r.tx.Store.SilentSince()
+	silent, err := silentOf(r.tx.Ctx, r.tx.Queries, since)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (r *recovery) afterSilence(self string) error {
 			return fmt.Errorf("take over from %s: %w", id, err)
 		}
 	}
-	r.tx.s.live.forget()
+	r.tx.Store.Live.Forget()
 	return nil
 }
 
@@ -74,9 +75,9 @@ func (r *recovery) afterSilence(self string) error {
 // first: an instance that comes back in the meantime is either seen here, or
 // its heartbeat waits for this transaction and then finds its runs taken over.
 func (r *recovery) takeOver(instance string, since int64) error {
-	n, err := r.tx.DeleteSilent(r.tx.ctx, gen.DeleteSilentParams{ID: instance, Since: since})
+	n, err := r.tx.DeleteSilent(r.tx.Ctx, gen.DeleteSilentParams{ID: instance, Since: since})
 	if err == nil && n == 0 {
-		n, err = r.tx.CountInstance(r.tx.ctx, instance)
+		n, err = r.tx.CountInstance(r.tx.Ctx, instance)
 		if n > 0 {
 			return err
 		}
@@ -84,7 +85,7 @@ func (r *recovery) takeOver(instance string, since int64) error {
 	if err != nil {
 		return err
 	}
-	claimed, err := r.tx.ListClaimed(r.tx.ctx, instance)
+	claimed, err := r.tx.ListClaimed(r.tx.Ctx, instance)
 	if err != nil {
 		return err
 	}
@@ -104,15 +105,15 @@ func (r *recovery) takeOver(instance string, since int64) error {
 // Jobs that nobody has fetched are for everybody and stay.
 func (r *recovery) fetched(instance string) error {
 	const theirs = `state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $1`
-	runs, err := r.tx.column(`SELECT args->>'id' FROM river_job WHERE kind = 'run' AND `+theirs, instance)
+	runs, err := queryColumn(r.tx, `SELECT args->>'id' FROM river_job WHERE kind = 'run' AND `+theirs, instance)
 	if err != nil {
 		return err
 	}
-	deliveries, err := r.tx.column(`SELECT args->>'id' FROM river_job WHERE kind = 'delivery' AND `+theirs, instance)
+	deliveries, err := queryColumn(r.tx, `SELECT args->>'id' FROM river_job WHERE kind = 'delivery' AND `+theirs, instance)
 	if err != nil {
 		return err
 	}
-	if _, err := r.tx.db.ExecContext(r.tx.ctx, `DELETE FROM river_job WHERE kind IN ('run', 'delivery') AND `+theirs, instance); err != nil {
+	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, `DELETE FROM river_job WHERE kind IN ('run', 'delivery') AND `+theirs, instance); err != nil {
 		return err
 	}
 	for _, id := range runs {
@@ -126,7 +127,7 @@ func (r *recovery) fetched(instance string) error {
 // refetch makes a fresh job for a run whose worker died before it claimed the
 // run. A run that was claimed has its job already, or another holder.
 func (r *recovery) refetch(runID string) error {
-	held, err := r.tx.FindHolder(r.tx.ctx, runID)
+	held, err := r.tx.FindHolder(r.tx.Ctx, runID)
 	if dbconn.IsNoRows(err) || err == nil && (held.InstanceID != "" || r.queued(runID)) {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (r *recovery) refetch(runID string) error {
 
 // queued tells whether this transaction has made a job for the run.
 func (r *recovery) queued(runID string) bool {
-	for _, j := range r.tx.batch.jobs {
+	for _, j := range r.tx.Batch.Jobs {
 		if j.ID == runID {
 			return true
 		}
@@ -148,7 +149,7 @@ func (r *recovery) queued(runID string) bool {
 
 func (r *recovery) resend(deliveries []string) error {
 	for _, id := range deliveries {
-		n, err := r.tx.ReleaseDelivery(r.tx.ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.s.now()})
+		n, err := r.tx.ReleaseDelivery(r.tx.Ctx, gen.ReleaseDeliveryParams{ID: id, Now: r.tx.Store.NowMicros()})
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+
 	"sluice/db/dbconn"
 )
 
@@ -16,15 +17,15 @@ func (s Recovery) endSessions(ctx context.Context, silent []string, since int64)
 		WHERE right(a.application_name, length($1)) = $1 AND a.datname = current_database() AND a.usename = current_user
 		AND a.pid <> pg_backend_pid() AND NOT EXISTS (SELECT 1 FROM instances i WHERE i.id = $2 AND i.heartbeat_at > $3)`
 	for _, id := range silent {
-		if id == "" || id == s.holder() {
+		if id == "" || id == s.Holder() {
 			continue
 		}
 		var ended int
-		if err := s.vital.db.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
+		if err := s.Vital.DBTX.QueryRowContext(ctx, end, dbconn.SessionSuffix(id), id, since).Scan(&ended); err != nil {
 			return fmt.Errorf("end the database sessions of %s: %w", id, err)
 		}
 		if ended > 0 {
-			s.cfg.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
+			s.Config.Log.Warn("ended the database sessions of an instance that is silent", "instance", id, "sessions", ended)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 // a run or a delivery is dead. The queue's jobs are made anew rather than
 // mended, which also heals a queue and rows that do not fit each other.
 func (r *recovery) afterRestart(string) error {
-	running, err := r.tx.column(`SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	running, err := queryColumn(r.tx, `SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
 	if err != nil {
 		return fmt.Errorf("list running jobs: %w", err)
 	}
@@ -17,8 +17,8 @@ func (r *recovery) afterRestart(string) error {
 	if err := r.clearQueue(); err != nil {
 		return err
 	}
-	busy := r.tx.s.busyBefore
-	held, err := r.tx.ListHeld(r.tx.ctx)
+	busy := r.tx.Store.BusyBefore
+	held, err := r.tx.ListHeld(r.tx.Ctx)
 	if err != nil {
 		return fmt.Errorf("list held runs: %w", err)
 	}
@@ -41,7 +41,7 @@ func (r *recovery) clearQueue() error {
 		`DELETE FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled') AND kind IN ('run', 'delivery')`,
 		`DELETE FROM river_leader`,
 	} {
-		if _, err := r.tx.db.ExecContext(r.tx.ctx, stmt); err != nil {
+		if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, stmt); err != nil {
 			return fmt.Errorf("clear the queue: %w", err)
 		}
 	}
@@ -51,7 +51,7 @@ func (r *recovery) clearQueue() error {
 // releaseDeliveries hands over the deliveries whose jobs are gone: the
 // scheduler makes fresh jobs for whatever is due.
 func (r *recovery) releaseDeliveries() error {
-	n, err := r.tx.ReleaseDeliveries(r.tx.ctx, r.tx.s.now())
+	n, err := r.tx.ReleaseDeliveries(r.tx.Ctx, r.tx.Store.NowMicros())
 	if err != nil {
 		return fmt.Errorf("release deliveries: %w", err)
 	}

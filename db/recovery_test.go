@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
@@ -115,7 +116,7 @@ func (w *world) dies(instance string, busy, idle []string, trial map[string]int6
 		if attempt, tried := trial[id]; tried {
 			j.Attempt = attempt
 		} else {
-			w.must(w.Write(w.ctx, true, func(tx *db.Tx) error { tx.Enqueue(j); return nil }))
+			w.must(w.Write(w.ctx, true, func(tx *core.Tx) error { tx.Enqueue(j); return nil }))
 		}
 		r, _, err := w.LoadRun(w.ctx, id, j.Attempt)
 		w.must(err)

@@ -15,10 +15,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sluice/db/dbconn"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
 )
 
 // Restored is what became of a restore.
@@ -34,8 +36,8 @@ var ErrNotEmpty = errors.New("there is a database in the data directory already;
 // beside, opened with the master key, and only then takes its place, so that
 // whatever fails leaves everything as it was. With replace, what was there is
 // put aside.
-func Restore(ctx context.Context, cfg Config, path string, replace bool) (r Restored, err error) {
-	cfg = cfg.withDefaults()
+func Restore(ctx context.Context, cfg core.Config, path string, replace bool) (r Restored, err error) {
+	cfg = cfg.WithDefaults()
 	if cfg.DatabaseURL != "" {
 		return r, errors.New("a backup is restored to SQLite; on PostgreSQL use its own tools, such as pg_restore")
 	}
@@ -47,7 +49,7 @@ func Restore(ctx context.Context, cfg Config, path string, replace bool) (r Rest
 		return r, err
 	}
 	defer unlock()
-	taken := exists(filepath.Join(cfg.DataDir, DatabaseFile))
+	taken := exists(filepath.Join(cfg.DataDir, core.DatabaseFile))
 	if taken && !replace {
 		return r, ErrNotEmpty
 	}
@@ -70,7 +72,7 @@ func Restore(ctx context.Context, cfg Config, path string, replace bool) (r Rest
 
 // lockDirectory keeps the engine out.
 func lockDirectory(dir string) (unlock func(), err error) {
-	lock := flock.New(filepath.Join(dir, EngineFile), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(dir, core.EngineFile), flock.SetPermissions(0o600))
 	free, err := lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
@@ -83,11 +85,11 @@ func lockDirectory(dir string) (unlock func(), err error) {
 
 // tryOut opens the unpacked database with the master key, which also brings it
 // to this program's form.
-func tryOut(ctx context.Context, cfg Config, staging string) error {
-	if err := checkDatabase(ctx, filepath.Join(staging, DatabaseFile)); err != nil {
+func tryOut(ctx context.Context, cfg core.Config, staging string) error {
+	if err := checkDatabase(ctx, filepath.Join(staging, core.DatabaseFile)); err != nil {
 		return err
 	}
-	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, KeyFile))
+	key := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, core.KeyFile))
 	if cfg.MasterKey == "" && !exists(key) {
 		return fmt.Errorf("the backup holds no master key, and %s is not there; put the key of the time of the backup there, or give it as SLUICE_MASTER_KEY", key)
 	}
@@ -106,18 +108,18 @@ func (r Restored) swap(dir, staging string) error {
 			return fmt.Errorf("put aside what is there: %w", err)
 		}
 	}
-	for _, name := range []string{DatabaseFile + "-wal", DatabaseFile + "-shm", DatabaseFile, FilesDir} {
+	for _, name := range []string{core.DatabaseFile + "-wal", core.DatabaseFile + "-shm", core.DatabaseFile, FilesDir} {
 		if err := r.setAside(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("put aside what is there: %w", err)
 		}
 	}
-	for _, name := range []string{FilesDir, DatabaseFile} {
+	for _, name := range []string{FilesDir, core.DatabaseFile} {
 		err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a backup without files has no directory for them
 			return fmt.Errorf("put the backup in its place: %w", err)
 		}
 	}
-	return syncDir(dir)
+	return core.SyncDir(dir)
 }
 
 func (r Restored) setAside(path string) error {
@@ -158,7 +160,7 @@ type syncCloser struct{ *os.File }
 func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
 // entryNames are all that an archive may hold.
-var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
+var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
 
 // readBackup reads an archive to its end, writes each entry where to says, and
 // checks every content against its hash.
@@ -229,7 +231,7 @@ func (sums *entrySums) entry(in io.Reader, name string, to entryTo) error {
 		return err
 	}
 	sum := hex.EncodeToString(hash.Sum(nil))
-	if name == DatabaseFile {
+	if name == core.DatabaseFile {
 		sums.database = sum
 		return nil
 	}

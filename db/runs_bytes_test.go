@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 )
 
 // BenchmarkRunBytes reports how many bytes of the write-ahead log a run costs
@@ -16,8 +17,8 @@ func BenchmarkRunBytes(b *testing.B) {
 	for name, open := range openers {
 		b.Run(name, func(b *testing.B) {
 			var dir string
-			s, f := benchStore(b, func(t testing.TB, set ...func(*db.Config)) *db.Store {
-				return open(t, append(set, func(c *db.Config) { dir = c.DataDir })...)
+			s, f := benchStore(b, func(t testing.TB, set ...func(*core.Config)) *db.Store {
+				return open(t, append(set, func(c *core.Config) { dir = c.DataDir })...)
 			})
 			fillRuns(b, s, 20_000)
 			const runs = 100
@@ -51,7 +52,7 @@ func logged(b *testing.B, s *db.Store, dir string, empty bool) (n int64) {
 			b.Fatal(err)
 		}
 	}
-	info, err := os.Stat(filepath.Join(dir, db.DatabaseFile+"-wal"))
+	info, err := os.Stat(filepath.Join(dir, core.DatabaseFile+"-wal"))
 	if err != nil {
 		b.Fatal(err)
 	}

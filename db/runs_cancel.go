@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -12,21 +13,21 @@ import (
 // RequestCancel asks for the run to end. A run that no worker holds is handed
 // to one at once, which ends it. An ended run is returned as it is.
 func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run *flow.Run, err error) {
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		place, err := tx.SetCancel(tx.ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		place, err := tx.SetCancel(tx.Ctx, gen.SetCancelParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
 		switch {
 		case dbconn.IsNoRows(err): // ended, or not there
 		case err != nil:
 			return fmt.Errorf("cancel %s: %w", runID, err)
 		default:
-			tx.tell(runID)
-			if place != placeWorker {
-				if err := tx.resume(ws, runID, place); err != nil {
+			tx.Notify(runID)
+			if place != core.PlaceWorker {
+				if err := tx.ResumeRun(ws, runID, place); err != nil {
 					return err
 				}
 			}
 		}
-		run, err = findRun(tx.ctx, tx.Queries, ws, flowID, runID)
+		run, err = core.FindRun(tx.Ctx, tx.Queries, ws, flowID, runID)
 		return err
 	})
 	return run, err
@@ -35,5 +36,5 @@ func (s Runs) RequestCancel(ctx context.Context, ws, flowID, runID string) (run 
 // CancelRequested returns the IDs of runs held by the instance's workers that
 // somebody asked to cancel. On SQLite there is one instance, so all count.
 func (s Runs) CancelRequested(ctx context.Context, instance string) ([]string, error) {
-	return s.read.ListCancels(ctx, instance)
+	return s.Reads.ListCancels(ctx, instance)
 }

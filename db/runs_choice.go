@@ -161,7 +161,7 @@ func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, a
 		id  string
 		hit int
 	}
-	rows, err := collect(ctx, s.reads(), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
+	rows, err := collect(ctx, readsOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
 		return r, rows.Scan(&r.id, &r.hit)
 	})
 	for _, r := range rows {
@@ -177,7 +177,7 @@ func (s Runs) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) 
 	if len(k.statesThat(false)) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, s.reads(), k.openQuery(n), scanText)
+	return collect(ctx, readsOf(s.DB), k.openQuery(n), scanText)
 }
 
 // endedRuns returns the first n chosen runs that have ended.
@@ -189,7 +189,7 @@ func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error)
 	if len(groups) == n { // so many are not further than the head of the last
 		k = k.upTo(groups[n-1].head)
 	}
-	return collect(ctx, s.reads(), k.armsQuery(groups, n, s.Pool() != nil), scanText)
+	return collect(ctx, readsOf(s.DB), k.armsQuery(groups, n, s.Pool() != nil), scanText)
 }
 
 // upTo is the same choice up to an ID, in the order of the walk.
@@ -207,7 +207,7 @@ func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) 
 	if len(k.statesThat(true)) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, s.reads(), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return collect(ctx, readsOf(s.DB), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"sluice/db/dbconn"
 	"strconv"
 	"strings"
+
+	"sluice/db/core"
+	"sluice/db/dbconn"
 )
 
 // reads is what queries are run on that were made at run time.
@@ -15,12 +17,9 @@ type reads interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// reads are the connections that only read.
-func (s *core) reads() reads {
-	if s.Pool() != nil {
-		return reader{s.reader, s}
-	}
-	return reader{dbconn.SQLiteParams{DB: s.reader}, s}
+// readsOf returns the connections that only read.
+func readsOf(s *core.DB) reads {
+	return core.ReaderOf(s)
 }
 
 // query is SQL made at run time. Values only ever become arguments: what is

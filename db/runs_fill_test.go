@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/flow"
 )
 
@@ -127,8 +128,8 @@ func (f *filled) write(t testing.TB, s *db.Store, rows []flow.RunRow) {
 		fmt.Fprintf(&text, "%s('%s', '%s', '%s', %d, %d, '%s', %d, '%s', '%s', %d, %d, %d, $%d"+otherColumns,
 			comma(i), r.ID, ws, r.FlowID, r.Version, draft, r.State, place, r.Trigger, r.KeyID, r.CreatedAt.UnixMicro(), r.StartedAt.UnixMicro(), r.EndedAt.UnixMicro(), len(args))
 	}
-	err := s.Write(t.Context(), false, func(tx *db.Tx) error {
-		_, err := tx.DB().ExecContext(t.Context(), text.String(), args...)
+	err := s.Write(t.Context(), false, func(tx *core.Tx) error {
+		_, err := tx.DBTX.ExecContext(t.Context(), text.String(), args...)
 		return err
 	})
 	if err != nil {

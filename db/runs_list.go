@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -16,7 +17,7 @@ import (
 // runs that would not be full is the first page instead.
 func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error) {
 	k := chosenBy(&c)
-	found := search{core: s.core, chosen: &k, text: c.Text, time: c.SearchTime}
+	found := search{DB: s.DB, chosen: &k, text: c.Text, time: c.SearchTime}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
 		return flow.RunPage{}, err
@@ -87,7 +88,7 @@ func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error
 	}
 	runs := make([]flow.Run, 0, len(ids))
 	for _, id := range ids {
-		r, err := findRun(ctx, s.read, f.WorkspaceID, "", id)
+		r, err := core.FindRun(ctx, s.Reads, f.WorkspaceID, "", id)
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}): // dropped meanwhile
 		case err != nil:
@@ -110,7 +111,7 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	}
 	q := &query{}
 	q.add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.list(ids))
-	rows, err := collect(ctx, s.reads(), q, readRunRow)
+	rows, err := collect(ctx, readsOf(s.DB), q, readRunRow)
 	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/flow"
 )
@@ -24,7 +25,7 @@ const (
 // index knows: it reads the first of them, and no more than a person waits for.
 // It always reads one batch.
 type search struct {
-	*core
+	*core.DB
 	*chosen
 	text    string
 	time    time.Duration
@@ -35,12 +36,12 @@ type search struct {
 // first gives the first n runs that have the text; without one, all have it.
 func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 	if f.text == "" {
-		return runsOf(f.core).chooseRuns(ctx, f.chosen, n)
+		return runsOf(f.DB).chooseRuns(ctx, f.chosen, n)
 	}
 	until := time.Now().Add(cmp.Or(f.time, searchTime))
 	for len(ids) < n {
 		began := time.Now()
-		batch, err := runsOf(f.core).chooseRuns(ctx, f.chosen, searchBatch)
+		batch, err := runsOf(f.DB).chooseRuns(ctx, f.chosen, searchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}
@@ -79,7 +80,7 @@ func (f *search) having(ctx context.Context, ids []string) (found []string, err 
 	q := &query{}
 	q.add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.list(ids))
 	has := map[string]bool{}
-	_, err = collect(ctx, f.reads(), q, func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = collect(ctx, readsOf(f.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
 		var id, inputs, metadata string
 		err = rows.Scan(&id, &inputs, &metadata)
 		has[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)

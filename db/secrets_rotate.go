@@ -18,6 +18,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 	"google.golang.org/protobuf/proto"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 )
@@ -34,9 +35,9 @@ type Rotation struct {
 // as after a rotation that was cut short; empty is beside the present key file,
 // whose place it takes at the end. Nobody may use the database meanwhile:
 // ErrEngineRunning says that somebody does.
-func RotateMasterKey(ctx context.Context, cfg Config, newFile string) (r Rotation, err error) {
-	cfg = cfg.withDefaults()
-	present := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, KeyFile))
+func RotateMasterKey(ctx context.Context, cfg core.Config, newFile string) (r Rotation, err error) {
+	cfg = cfg.WithDefaults()
+	present := cmp.Or(cfg.MasterKeyFile, filepath.Join(cfg.DataDir, core.KeyFile))
 	if cfg.MasterKey != "" && newFile == "" {
 		return r, errors.New("the master key comes from SLUICE_MASTER_KEY, which cannot be changed from here; say with --new-key-file where the new one shall lie")
 	}
@@ -46,11 +47,11 @@ func RotateMasterKey(ctx context.Context, cfg Config, newFile string) (r Rotatio
 	if err != nil {
 		return r, err
 	}
-	old, err := (&core{cfg: cfg}).masterKey(false)
+	old, err := (&core.DB{Config: cfg}).MasterKey(false)
 	if err != nil {
 		return r, err
 	}
-	if cfg.keys, err = bothKeys(old, fresh); err != nil {
+	if cfg.Keys, err = bothKeys(old, fresh); err != nil {
 		return r, err
 	}
 	if r.Resealed, err = reseal(ctx, cfg, fresh); err != nil || !inPlace {
@@ -68,7 +69,7 @@ func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
 		err = os.Rename(r.KeyFile, present)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(present))
+		err = core.SyncDir(filepath.Dir(present))
 	}
 	if err != nil {
 		return r, fmt.Errorf("put the new key in the place of the old one: %w", err)
@@ -81,12 +82,12 @@ func (r Rotation) takePlace(present string, now time.Time) (Rotation, error) {
 func newKey(path string) (*keyset.Handle, error) {
 	text, err := os.ReadFile(path)
 	if err == nil {
-		return parseKey(string(text))
+		return core.ParseKey(string(text))
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read the new master key: %w", err)
 	}
-	return createKey(path)
+	return core.CreateKey(path)
 }
 
 // bothKeys opens what either key sealed, and seals with the new one.
@@ -105,16 +106,16 @@ func bothKeys(old, fresh *keyset.Handle) (*keyset.Handle, error) {
 
 // reseal seals all secrets with the new key and then the mark by which a
 // database knows its key.
-func reseal(ctx context.Context, cfg Config, fresh *keyset.Handle) (n int, err error) {
+func reseal(ctx context.Context, cfg core.Config, fresh *keyset.Handle) (n int, err error) {
 	s, err := Open(ctx, cfg)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = cmp.Or(err, s.Close()) }()
-	if err := s.lockOut(ctx); err != nil {
+	if err := lockOut(ctx, s.DB); err != nil {
 		return 0, err
 	}
-	to, err := s.beginSealing(ctx, fresh)
+	to, err := beginSealing(ctx, s.DB, fresh)
 	if err != nil {
 		return 0, err
 	}
@@ -128,11 +129,11 @@ func reseal(ctx context.Context, cfg Config, fresh *keyset.Handle) (n int, err e
 }
 
 // lockOut makes sure that nobody works with the old key.
-func (s *core) lockOut(ctx context.Context) error {
+func lockOut(ctx context.Context, s *core.DB) error {
 	if s.Pool() == nil {
-		return s.LockEngine(EngineInfo{PID: os.Getpid()})
+		return s.LockEngine(core.EngineInfo{PID: os.Getpid()})
 	}
-	working, err := s.read.CountWorkers(ctx, s.silentSince())
+	working, err := s.Reads.CountWorkers(ctx, s.SilentSince())
 	if err == nil && working > 0 {
 		err = dbconn.ErrEngineRunning
 	}
@@ -140,23 +141,23 @@ func (s *core) lockOut(ctx context.Context) error {
 }
 
 // beginSealing marks the database as one that needs both keys.
-func (s *core) beginSealing(ctx context.Context, fresh *keyset.Handle) (to sealing, err error) {
+func beginSealing(ctx context.Context, s *core.DB, fresh *keyset.Handle) (to sealing, err error) {
 	to = sealing{s: s, prefix: prefixOf(fresh)}
 	if to.aead, err = aead.New(fresh); err != nil {
 		return to, fmt.Errorf("use the new master key: %w", err)
 	}
-	mark, err := s.seal([]byte(rotationMark), "meta", "seal", "rotation")
+	mark, err := s.Seal([]byte(core.RotationMark), "meta", "seal", "rotation")
 	if err != nil {
 		return to, err
 	}
-	return to, s.write(ctx, durable, func(tx *Tx) error {
-		return tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: rotationMark, Value: mark})
+	return to, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: core.RotationMark, Value: mark})
 	})
 }
 
 // sealing is sealing secrets with a new key.
 type sealing struct {
-	s      *core
+	s      *core.DB
 	aead   tink.AEAD // of the new key alone
 	prefix []byte    // what it seals begins with
 }
@@ -219,7 +220,7 @@ func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err erro
 func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
 	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
 		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
-	found, err := to.s.reader.QueryContext(ctx, query, after)
+	found, err := to.s.Reader.QueryContext(ctx, query, after)
 	if err != nil {
 		return nil, err
 	}
@@ -237,13 +238,13 @@ func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]s
 
 func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) error {
 	query := fmt.Sprintf(`UPDATE %s SET %s = $1 WHERE id = $2`, col.table, col.column)
-	return to.s.write(ctx, durable, func(tx *Tx) error {
+	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for _, r := range rows {
 			sealed, err := to.anew(r.value, r.ws, r.owner, col.field)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.db.ExecContext(tx.ctx, query, sealed, r.id); err != nil {
+			if _, err := tx.DBTX.ExecContext(tx.Ctx, query, sealed, r.id); err != nil {
 				return fmt.Errorf("write %s: %w", r.id, err)
 			}
 		}
@@ -254,11 +255,11 @@ func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) 
 // anew opens what either key sealed and seals it with the new one, which must
 // then open it alone.
 func (to sealing) anew(sealed []byte, ws, owner, field string) ([]byte, error) {
-	text, err := to.s.open(sealed, ws, owner, field)
+	text, err := to.s.Unseal(sealed, ws, owner, field)
 	if err != nil {
 		return nil, err
 	}
-	place := associated(ws, owner, field)
+	place := core.Associated(ws, owner, field)
 	if sealed, err = to.aead.Encrypt(text, place); err != nil {
 		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
 	}
@@ -270,15 +271,15 @@ func (to sealing) anew(sealed []byte, ws, owner, field string) ([]byte, error) {
 
 // sealedMeta are the rows of meta that are sealed, and the place of each.
 var sealedMeta = map[string][3]string{
-	fileKey:   {"meta", "files", "key"},
-	sealCheck: {"meta", "seal", "check"},
+	fileKey:        {"meta", "files", "key"},
+	core.SealCheck: {"meta", "seal", "check"},
 }
 
 // finish makes the new key the database's own.
 func (to sealing) finish(ctx context.Context) error {
-	return to.s.write(ctx, durable, func(tx *Tx) error {
+	return to.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		for name, place := range sealedMeta {
-			value, err := tx.FindMeta(tx.ctx, name)
+			value, err := tx.FindMeta(tx.Ctx, name)
 			if dbconn.IsNoRows(err) {
 				continue
 			}
@@ -286,7 +287,7 @@ func (to sealing) finish(ctx context.Context) error {
 				value, err = to.anew(value, place[0], place[1], place[2])
 			}
 			if err == nil {
-				err = tx.SaveMeta(tx.ctx, gen.SaveMetaParams{Name: name, Value: value})
+				err = tx.SaveMeta(tx.Ctx, gen.SaveMetaParams{Name: name, Value: value})
 			}
 			if err != nil {
 				return fmt.Errorf("re-encrypt %s: %w", name, err)
@@ -295,11 +296,11 @@ func (to sealing) finish(ctx context.Context) error {
 		if err := to.audit(tx); err != nil {
 			return fmt.Errorf("reseal %s: %w", auditKey, err)
 		}
-		mark, err := tx.FindMeta(tx.ctx, rotationMark)
+		mark, err := tx.FindMeta(tx.Ctx, core.RotationMark)
 		if err != nil {
 			return fmt.Errorf("end the rotation: %w", err)
 		}
-		_, err = tx.TakeMeta(tx.ctx, gen.TakeMetaParams{Name: rotationMark, Value: mark})
+		_, err = tx.TakeMeta(tx.Ctx, gen.TakeMetaParams{Name: core.RotationMark, Value: mark})
 		return err
 	})
 }

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
 // sealedWorld has a secret in each place that secrets are kept in.
-func sealedWorld(t *testing.T, cfg db.Config) {
+func sealedWorld(t *testing.T, cfg core.Config) {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
@@ -37,7 +38,7 @@ func sealedWorld(t *testing.T, cfg db.Config) {
 }
 
 // opens wants that a configuration opens the store and the credential in it.
-func opens(t *testing.T, cfg db.Config) {
+func opens(t *testing.T, cfg core.Config) {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
@@ -66,9 +67,9 @@ func TestRotateMasterKey(t *testing.T) {
 	t.Parallel()
 	t.Run("of a file takes its place", func(t *testing.T) {
 		t.Parallel()
-		cfg := db.Config{DataDir: t.TempDir()}
+		cfg := core.Config{DataDir: t.TempDir()}
 		sealedWorld(t, cfg)
-		before := readFile(t, filepath.Join(cfg.DataDir, db.KeyFile))
+		before := readFile(t, filepath.Join(cfg.DataDir, core.KeyFile))
 		r, err := db.RotateMasterKey(t.Context(), cfg, "")
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +79,7 @@ func TestRotateMasterKey(t *testing.T) {
 		}
 		opens(t, cfg)
 		cfg.MasterKeyFile = r.OldFile
-		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrWrongKey) {
+		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, core.ErrWrongKey) {
 			t.Errorf("with the old key: %v", err)
 		}
 	})
@@ -93,8 +94,8 @@ func TestRotateMasterKey(t *testing.T) {
 		if _, err := db.RotateMasterKey(t.Context(), cfg, file); err != nil {
 			t.Fatal(err)
 		}
-		opens(t, db.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file})
-		rotated := db.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file}
+		opens(t, core.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file})
+		rotated := core.Config{DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, MasterKeyFile: file}
 		if _, err := db.RotateMasterKey(t.Context(), rotated, file); err == nil {
 			t.Error("the same key was taken for a new one")
 		}
@@ -111,14 +112,14 @@ func TestRotateMasterKey(t *testing.T) {
 	t.Run("goes on where it was cut", testRotationCut)
 	t.Run("waits for the server to stop", func(t *testing.T) {
 		t.Parallel()
-		cfg := db.Config{DataDir: t.TempDir()}
+		cfg := core.Config{DataDir: t.TempDir()}
 		sealedWorld(t, cfg)
 		s, err := db.Open(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.LockEngine(db.EngineInfo{}); err != nil {
+		if err := s.LockEngine(core.EngineInfo{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); !errors.Is(err, dbconn.ErrEngineRunning) {
@@ -131,12 +132,12 @@ func TestRotateMasterKey(t *testing.T) {
 func testRotationCut(t *testing.T) {
 	t.Parallel()
 	for cut := range len(db.SealedColumns()) + 1 {
-		cfg := db.Config{DataDir: t.TempDir()}
+		cfg := core.Config{DataDir: t.TempDir()}
 		sealedWorld(t, cfg)
 		if err := db.RotatePartly(t.Context(), cfg, cut); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, db.ErrRotating) {
+		if _, err := db.Open(t.Context(), cfg); !errors.Is(err, core.ErrRotating) {
 			t.Fatalf("cut after %d columns, the old key alone gave %v", cut, err)
 		}
 		if _, err := db.RotateMasterKey(t.Context(), cfg, ""); err != nil {

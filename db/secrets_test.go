@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -43,8 +44,8 @@ func TestSecrets_are_bound_to_their_place(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a"}, "secret of a"))
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b"}, "secret of b"))
-		w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-			_, err := tx.DB().ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
+		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE credentials SET value = (SELECT value FROM credentials WHERE name = 'a') WHERE name = 'b'")
 			return err
 		}))
 		if _, secret, err := w.OpenCredential(w.ctx, ws, "b"); err == nil {
@@ -96,13 +97,13 @@ func TestMasterKey(t *testing.T) {
 	t.Parallel()
 	raw := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 32)) }
 	cases := map[string]struct {
-		first, second func(*db.Config)
+		first, second func(*core.Config)
 		want          string // in the error; empty: it opens
 	}{
 		"made and found again":  {none, none, ""},
 		"given in base64":       {key(raw(1)), key(raw(1)), ""},
 		"another one":           {key(raw(1)), key(raw(2)), "not the one"},
-		"lost":                  {none, func(c *db.Config) { os.Remove(filepath.Join(c.DataDir, db.KeyFile)) }, "there is no master key"},
+		"lost":                  {none, func(c *core.Config) { os.Remove(filepath.Join(c.DataDir, core.KeyFile)) }, "there is no master key"},
 		"none where one was":    {key(raw(1)), none, "there is no master key"},
 		"too short":             {key("c2hvcnQ="), nil, "32 bytes"},
 		"a broken keyset":       {key(`{"key":[]}`), nil, "not a usable"},
@@ -111,14 +112,14 @@ func TestMasterKey(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := db.Config{DataDir: t.TempDir()}
+			cfg := core.Config{DataDir: t.TempDir()}
 			c.first(&cfg)
 			err := openAndClose(t, cfg)
 			if c.second != nil {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cfg = db.Config{DataDir: cfg.DataDir}
+				cfg = core.Config{DataDir: cfg.DataDir}
 				c.second(&cfg)
 				err = openAndClose(t, cfg)
 			}
@@ -129,16 +130,16 @@ func TestMasterKey(t *testing.T) {
 	}
 }
 
-func none(*db.Config) {}
+func none(*core.Config) {}
 
-func key(text string) func(*db.Config) { return func(c *db.Config) { c.MasterKey = text } }
+func key(text string) func(*core.Config) { return func(c *core.Config) { c.MasterKey = text } }
 
-func move(c *db.Config) {
+func move(c *core.Config) {
 	c.MasterKeyFile = filepath.Join(c.DataDir, "elsewhere")
-	os.Rename(filepath.Join(c.DataDir, db.KeyFile), c.MasterKeyFile)
+	os.Rename(filepath.Join(c.DataDir, core.KeyFile), c.MasterKeyFile)
 }
 
-func openAndClose(t *testing.T, cfg db.Config) error {
+func openAndClose(t *testing.T, cfg core.Config) error {
 	t.Helper()
 	s, err := db.Open(t.Context(), cfg)
 	if err != nil {
@@ -151,7 +152,7 @@ func TestMasterKey_of_another_database(t *testing.T) {
 	t.Parallel()
 	cfg := dbtest.PostgresConfig(t)
 	cfg.MasterKey = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
-	if err := openAndClose(t, cfg); !errors.Is(err, db.ErrWrongKey) {
+	if err := openAndClose(t, cfg); !errors.Is(err, core.ErrWrongKey) {
 		t.Fatalf("got %v", err)
 	}
 }

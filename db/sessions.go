@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -15,8 +16,8 @@ func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 	if data == nil {
 		data = []byte{}
 	}
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.SaveSession(tx.ctx, gen.SaveSessionParams{
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.SaveSession(tx.Ctx, gen.SaveSessionParams{
 			TokenHash: one.TokenHash, ID: one.ID, UserID: one.UserID, Ip: dbconn.ValidText(one.IP), Agent: dbconn.ValidText(one.Agent),
 			SignedInAt: dbconn.Micros(one.SignedInAt), SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: data,
 		})
@@ -26,8 +27,8 @@ func (s Sessions) SaveSession(ctx context.Context, one *flow.Session) error {
 // KeepSession stores what a session holds now, unless it was ended meanwhile: a
 // request that was under way must not bring it back.
 func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.KeepSession(tx.ctx, gen.KeepSessionParams{
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.KeepSession(tx.Ctx, gen.KeepSessionParams{
 			TokenHash: one.TokenHash, UserID: one.UserID, SeenAt: dbconn.Micros(one.SeenAt), ExpiresAt: dbconn.Micros(one.ExpiresAt), Data: one.Data,
 		})
 	})
@@ -35,7 +36,7 @@ func (s Sessions) KeepSession(ctx context.Context, one *flow.Session) error {
 
 // FindSession returns a session that is not over; what is missing is nil.
 func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Session, error) {
-	r, err := s.read.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.now()})
+	r, err := s.Reads.FindSession(ctx, gen.FindSessionParams{TokenHash: tokenHash, Now: s.NowMicros()})
 	if dbconn.IsNoRows(err) {
 		return nil, nil
 	}
@@ -48,34 +49,34 @@ func (s Sessions) FindSession(ctx context.Context, tokenHash string) (*flow.Sess
 
 // TouchSession records that a session was used. It is not synced to disk.
 func (s Sessions) TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		return tx.TouchSession(tx.ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: dbconn.ValidText(ip), SeenAt: dbconn.Micros(seen), ExpiresAt: dbconn.Micros(expires)})
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		return tx.TouchSession(tx.Ctx, gen.TouchSessionParams{TokenHash: tokenHash, Ip: dbconn.ValidText(ip), SeenAt: dbconn.Micros(seen), ExpiresAt: dbconn.Micros(expires)})
 	})
 }
 
 // ListSessions returns a person's sessions that are not over, newest first.
 func (s Sessions) ListSessions(ctx context.Context, userID string) ([]flow.Session, error) {
-	rows, err := s.read.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.now()})
+	rows, err := s.Reads.ListSessions(ctx, gen.ListSessionsParams{UserID: userID, Now: s.NowMicros()})
 	return dbconn.MapRows(rows, sessionOf), err
 }
 
 // DropSession ends a session, synced, so that it cannot come back.
 func (s Sessions) DropSession(ctx context.Context, tokenHash string) error {
-	return s.write(ctx, durable, func(tx *Tx) error { return tx.DeleteSession(tx.ctx, tokenHash) })
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error { return tx.DeleteSession(tx.Ctx, tokenHash) })
 }
 
 // EndSession ends one of a person's sessions.
 func (s Sessions) EndSession(ctx context.Context, userID, id string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.EndSession(tx.ctx, gen.EndSessionParams{UserID: userID, ID: id})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.EndSession(tx.Ctx, gen.EndSessionParams{UserID: userID, ID: id})
 		return dbconn.MustAffect(n, err, "session")
 	})
 }
 
 // EndSessions ends a person's sessions but the one named.
 func (s Sessions) EndSessions(ctx context.Context, userID, exceptID string) (n int64, err error) {
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		n, err = tx.EndSessions(tx.ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err = tx.EndSessions(tx.Ctx, gen.EndSessionsParams{UserID: userID, ExceptID: exceptID})
 		return err
 	})
 	return n, err

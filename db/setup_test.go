@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
@@ -28,7 +29,7 @@ type world struct {
 }
 
 // setup runs the test on both databases.
-func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*db.Config)) {
+func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*core.Config)) {
 	t.Helper()
 	t.Parallel()
 	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
@@ -36,13 +37,13 @@ func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*db.Conf
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := &clock{now: c.now}
-			s := open(t, append([]func(*db.Config){func(cfg *db.Config) { cfg.Now = c.Now }}, set...)...)
+			s := open(t, append([]func(*core.Config){func(cfg *core.Config) { cfg.Now = c.Now }}, set...)...)
 			test(t, newWorld(t, s, c))
 		})
 	}
 }
 
-var openers = map[string]func(testing.TB, ...func(*db.Config)) *db.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres}
+var openers = map[string]func(testing.TB, ...func(*core.Config)) *db.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres}
 
 func newWorld(t *testing.T, s *db.Store, c *clock) *world {
 	t.Helper()

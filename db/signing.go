@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -22,7 +23,7 @@ func (s Signing) SigningSecret(ctx context.Context, ws, flowID string) (string, 
 // SigningSecrets are all that sign the webhooks of a flow: the present one, and
 // those that were replaced a while ago.
 func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error) {
-	row, err := s.read.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+	row, err := s.Reads.FindSigning(ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "flow")
 	}
@@ -30,45 +31,45 @@ func (s Signing) SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.
 }
 
 func (s Signing) openSigning(ws, flowID string, row gen.FindSigningRow) ([]flow.SigningSecret, error) {
-	text, err := s.open(row.Signing, ws, flowID, "signing")
+	text, err := s.Unseal(row.Signing, ws, flowID, "signing")
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.openBefore(row.SigningBefore, ws, flowID)
+	before, err := openBefore(s.DB, row.SigningBefore, ws, flowID)
 	return append([]flow.SigningSecret{{Secret: string(text)}}, before...), err
 }
 
 // openBefore reads a sealed list of replaced secrets; owner is a flow's ID or a
 // credential's name.
-func (s *core) openBefore(sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
+func openBefore(s *core.DB, sealed []byte, ws, owner string) ([]flow.SigningSecret, error) {
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	text, err := s.open(sealed, ws, owner, "signing_before")
+	text, err := s.Unseal(sealed, ws, owner, "signing_before")
 	if err != nil {
 		return nil, err
 	}
 	list, err := dbconn.Decode[[]flow.SigningSecret](string(text))
-	return flow.Signing(list, dbconn.TimeOf(s.now())), err
+	return flow.Signing(list, dbconn.TimeOf(s.NowMicros())), err
 }
 
-func (s *core) sealBefore(list []flow.SigningSecret, ws, owner string) ([]byte, error) {
+func sealBefore(s *core.DB, list []flow.SigningSecret, ws, owner string) ([]byte, error) {
 	if len(list) == 0 {
 		return []byte{}, nil
 	}
-	return s.seal(flow.EncodeJSON(list), ws, owner, "signing_before")
+	return s.Seal(flow.EncodeJSON(list), ws, owner, "signing_before")
 }
 
 // RotateSigning gives a flow a new signing secret. The old one signs beside it
 // for the overlap; without one, all old ones end at once.
 func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (secret string, err error) {
-	secret = newSigningSecret()
-	sealed, err := s.seal([]byte(secret), ws, flowID, "signing")
+	secret = core.NewSigningSecret()
+	sealed, err := s.Seal([]byte(secret), ws, flowID, "signing")
 	if err != nil {
 		return "", err
 	}
-	return secret, s.write(ctx, durable, func(tx *Tx) error {
-		row, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
+	return secret, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: flowID, WorkspaceID: ws})
 		if err != nil {
 			return dbconn.NotFoundErr(err, "flow")
 		}
@@ -76,14 +77,14 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 		if err != nil {
 			return err
 		}
-		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.now())); err != nil {
+		if list, err = flow.Succeed(list, overlap, dbconn.TimeOf(s.NowMicros())); err != nil {
 			return err
 		}
-		before, err := s.sealBefore(list, ws, flowID)
+		before, err := sealBefore(s.DB, list, ws, flowID)
 		if err != nil {
 			return err
 		}
-		n, err := tx.ReplaceSigning(tx.ctx, gen.ReplaceSigningParams{
+		n, err := tx.ReplaceSigning(tx.Ctx, gen.ReplaceSigningParams{
 			ID: flowID, WorkspaceID: ws, Signing: sealed, SigningBefore: before, SigningWas: row.Signing,
 		})
 		if err == nil && n == 0 {
@@ -95,8 +96,8 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 
 // EndSigning ends the secrets that were replaced before their time.
 func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.EndSigning(tx.ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.EndSigning(tx.Ctx, gen.EndSigningParams{ID: flowID, WorkspaceID: ws, None: []byte{}})
 		return dbconn.MustAffect(n, err, "flow")
 	})
 }
@@ -104,11 +105,11 @@ func (s Signing) EndSigning(ctx context.Context, ws, flowID string) error {
 // PreviousSecrets are those of a credential that were replaced and sign
 // webhooks for a while beside the present one.
 func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.SigningSecret, error) {
-	r, err := s.read.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
+	r, err := s.Reads.FindCredential(ctx, gen.FindCredentialParams{WorkspaceID: ws, Name: name})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "credential")
 	}
-	list, err := s.openBefore(r.SigningBefore, ws, name)
+	list, err := openBefore(s.DB, r.SigningBefore, ws, name)
 	if err != nil {
 		err = flow.SealedError(name)
 	}
@@ -117,29 +118,29 @@ func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.S
 
 // succeedCredential gives what goes on signing when a credential is saved: the
 // secret that it has now, if that is another and was for no provider.
-func (tx *Tx) succeedCredential(c *flow.Credential, secret string) ([]byte, error) {
+func succeedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, error) {
 	access := flow.Access{Provider: c.Provider}
-	old, err := tx.FindCredential(tx.ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
+	old, err := tx.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
 	if dbconn.IsNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
 		return []byte{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find credential: %w", err)
 	}
-	text, err := tx.s.open(old.Value, c.WorkspaceID, c.Name, "secret")
+	text, err := tx.Store.Unseal(old.Value, c.WorkspaceID, c.Name, "secret")
 	if err != nil {
 		return []byte{}, nil // encrypted with another master key: replaced by a new secret without overlap
 	}
 	if string(text) == secret {
 		return old.SigningBefore, nil
 	}
-	list, err := tx.s.openBefore(old.SigningBefore, c.WorkspaceID, c.Name)
+	list, err := openBefore(tx.Store, old.SigningBefore, c.WorkspaceID, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	list, err = flow.Succeed(append([]flow.SigningSecret{{Secret: string(text)}}, list...), c.Overlap, dbconn.TimeOf(tx.s.now()))
+	list, err = flow.Succeed(append([]flow.SigningSecret{{Secret: string(text)}}, list...), c.Overlap, dbconn.TimeOf(tx.Store.NowMicros()))
 	if err != nil {
 		return nil, err
 	}
-	return tx.s.sealBefore(list, c.WorkspaceID, c.Name)
+	return sealBefore(tx.Store, list, c.WorkspaceID, c.Name)
 }

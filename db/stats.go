@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -17,13 +18,13 @@ const hoursLife = 48 * time.Hour
 func (s Flows) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {
 	days := make(map[string]flow.Day, len(flowIDs))
 	for _, id := range flowIDs {
-		rows, err := s.read.ListFlowHours(ctx, gen.ListFlowHoursParams{
-			WorkspaceID: ws, FlowID: id, AfterHour: hourOf(now) - int64(len(flow.Day{}.Hours)), UntilHour: hourOf(now),
+		rows, err := s.Reads.ListFlowHours(ctx, gen.ListFlowHoursParams{
+			WorkspaceID: ws, FlowID: id, AfterHour: core.HourOf(now) - int64(len(flow.Day{}.Hours)), UntilHour: core.HourOf(now),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("hours of %s: %w", id, err)
 		}
-		days[id] = dayOfHours(rows, hourOf(now))
+		days[id] = dayOfHours(rows, core.HourOf(now))
 	}
 	return days, nil
 }

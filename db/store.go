@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+
+	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
 )
@@ -9,7 +11,7 @@ import (
 // Store is the open database: one store for each noun, over the same
 // connections. It is safe for concurrent use.
 type Store struct {
-	*core
+	*core.DB
 	Runs
 	Deliveries
 	Endpoints
@@ -40,131 +42,131 @@ type Store struct {
 	Maintenance
 }
 
-func newStore(c *core) *Store {
+func newStore(c *core.DB) *Store {
 	return &Store{
-		core:           c,
+		DB:             c,
 		Runs:           runsOf(c),
-		Deliveries:     Deliveries{core: c},
-		Endpoints:      Endpoints{core: c},
-		Recovery:       Recovery{core: c},
-		Retention:      Retention{core: c},
-		Flows:          Flows{core: c},
-		Versions:       Versions{core: c},
-		Edits:          Edits{core: c},
-		Pins:           Pins{core: c},
-		Forms:          Forms{core: c},
+		Deliveries:     Deliveries{DB: c},
+		Endpoints:      Endpoints{DB: c},
+		Recovery:       Recovery{DB: c},
+		Retention:      Retention{DB: c},
+		Flows:          Flows{DB: c},
+		Versions:       Versions{DB: c},
+		Edits:          Edits{DB: c},
+		Pins:           Pins{DB: c},
+		Forms:          Forms{DB: c},
 		Files:          Files{c, newBucket(c)},
-		Keys:           Keys{core: c},
-		Users:          Users{core: c},
-		Members:        Members{core: c},
-		Invites:        Invites{core: c},
-		Sessions:       Sessions{core: c},
-		Workspaces:     Workspaces{core: c},
-		Credentials:    Credentials{core: c},
-		Signing:        Signing{core: c},
-		WebhookSecrets: WebhookSecrets{core: c},
-		Prices:         Prices{core: c},
-		Budgets:        Budgets{core: c},
-		Quotas:         Quotas{core: c},
-		RateLimits:     RateLimits{core: c},
-		UsageLog:       UsageLog{core: c},
-		AuditLog:       AuditLog{core: c},
-		Instances:      Instances{core: c},
-		Maintenance:    Maintenance{core: c},
+		Keys:           Keys{DB: c},
+		Users:          Users{DB: c},
+		Members:        Members{DB: c},
+		Invites:        Invites{DB: c},
+		Sessions:       Sessions{DB: c},
+		Workspaces:     Workspaces{DB: c},
+		Credentials:    Credentials{DB: c},
+		Signing:        Signing{DB: c},
+		WebhookSecrets: WebhookSecrets{DB: c},
+		Prices:         Prices{DB: c},
+		Budgets:        Budgets{DB: c},
+		Quotas:         Quotas{DB: c},
+		RateLimits:     RateLimits{DB: c},
+		UsageLog:       UsageLog{DB: c},
+		AuditLog:       AuditLog{DB: c},
+		Instances:      Instances{DB: c},
+		Maintenance:    Maintenance{DB: c},
 	}
 }
 
 // Runs stores runs: those in execution, and what lists and pages show of all.
-type Runs struct{ Execution }
+type Runs struct{ core.Execution }
 
 // Deliveries stores webhook deliveries: the queue of those that are due, their attempts and lists.
-type Deliveries struct{ *core }
+type Deliveries struct{ *core.DB }
 
 // Endpoints stores the addresses that deliveries were sent to, with how they have answered.
-type Endpoints struct{ *core }
+type Endpoints struct{ *core.DB }
 
 // Recovery stores runs and deliveries whose worker is gone.
-type Recovery struct{ *core }
+type Recovery struct{ *core.DB }
 
 // Retention stores the content that is deleted when its time is over.
-type Retention struct{ *core }
+type Retention struct{ *core.DB }
 
 // Flows stores flows, their drafts and what lists of flows show.
-type Flows struct{ *core }
+type Flows struct{ *core.DB }
 
 // Versions stores the published versions of flows.
-type Versions struct{ *core }
+type Versions struct{ *core.DB }
 
 // Edits stores the edits that drafts were made with.
-type Edits struct{ *core }
+type Edits struct{ *core.DB }
 
 // Pins stores pinned outputs of nodes.
-type Pins struct{ *core }
+type Pins struct{ *core.DB }
 
 // Forms stores the public forms of flows.
-type Forms struct{ *core }
+type Forms struct{ *core.DB }
 
 // Files stores uploaded and produced files.
 type Files struct {
-	*core
+	*core.DB
 	bucket bucket // their content
 }
 
 // Keys stores API keys.
-type Keys struct{ *core }
+type Keys struct{ *core.DB }
 
 // Users stores user accounts.
-type Users struct{ *core }
+type Users struct{ *core.DB }
 
 // Members stores who belongs to which workspace, and with which role.
-type Members struct{ *core }
+type Members struct{ *core.DB }
 
 // Invites stores invitations to a workspace and password reset links.
-type Invites struct{ *core }
+type Invites struct{ *core.DB }
 
 // Sessions stores browser sessions.
-type Sessions struct{ *core }
+type Sessions struct{ *core.DB }
 
 // Workspaces stores workspaces and their limits.
-type Workspaces struct{ *core }
+type Workspaces struct{ *core.DB }
 
 // Credentials stores credentials of model providers and other services.
-type Credentials struct{ *core }
+type Credentials struct{ *core.DB }
 
 // Signing stores the secrets that webhooks of a flow are signed with.
-type Signing struct{ *core }
+type Signing struct{ *core.DB }
 
 // WebhookSecrets stores the secrets that other webhooks are signed with.
-type WebhookSecrets struct{ *core }
+type WebhookSecrets struct{ *core.DB }
 
 // Prices stores the prices of models.
-type Prices struct{ *core }
+type Prices struct{ *core.DB }
 
 // Budgets stores limits on what flows and keys may spend.
-type Budgets struct{ *core }
+type Budgets struct{ *core.DB }
 
 // Quotas stores how much a workspace may store.
-type Quotas struct{ *core }
+type Quotas struct{ *core.DB }
 
 // RateLimits stores counters of requests and of failed sign-ins.
-type RateLimits struct{ *core }
+type RateLimits struct{ *core.DB }
 
 // UsageLog stores what runs consumed, by day.
-type UsageLog struct{ *core }
+type UsageLog struct{ *core.DB }
 
 // AuditLog stores the audit log, a chain of entries for each workspace.
-type AuditLog struct{ *core }
+type AuditLog struct{ *core.DB }
 
 // Instances stores the servers that share a database.
-type Instances struct{ *core }
+type Instances struct{ *core.DB }
 
 // Maintenance stores backups and inspection of the database.
-type Maintenance struct{ *core }
+type Maintenance struct{ *core.DB }
 
 // Open opens the store, migrates it and reads its master key. A key that does
 // not fit what the database was sealed with is refused.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
-	c, err := openCore(ctx, cfg)
+func Open(ctx context.Context, cfg core.Config) (*Store, error) {
+	c, err := core.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -178,14 +180,14 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // prepare reads the keys of the audit log and adds the default workspace.
 func (s *Store) prepare(ctx context.Context) error {
-	if err := s.openAudit(ctx); err != nil {
+	if err := openAudit(ctx, s.DB); err != nil {
 		return err
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
-			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: defaultMaxQueued, CreatedAt: s.now(),
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: core.DefaultMaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }
 
-func runsOf(c *core) Runs { return Runs{Execution{core: c}} }
+func runsOf(c *core.DB) Runs { return Runs{core.Execution{DB: c}} }

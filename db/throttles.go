@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -17,12 +18,12 @@ import (
 func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error) {
 	// In one order everywhere, so that transactions cannot wait in a circle.
 	slices.SortFunc(tries, func(a, b flow.Try) int { return cmp.Compare(a.Name, b.Name) })
-	err = s.write(ctx, relaxed, func(tx *Tx) error {
+	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		wait = 0
-		now := dbconn.TimeOf(s.now())
+		now := dbconn.TimeOf(s.NowMicros())
 		rows := make([]gen.Throttle, len(tries))
 		for i, t := range tries {
-			if rows[i], err = tx.holdThrottle(t.Name); err != nil {
+			if rows[i], err = holdThrottle(tx, t.Name); err != nil {
 				return err
 			}
 			wait = max(wait, dbconn.TimeOf(rows[i].UntilAt).Sub(now))
@@ -31,7 +32,7 @@ func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.D
 			return nil
 		}
 		for i, t := range tries {
-			if err := tx.fail(rows[i], t, now); err != nil {
+			if err := fail(tx, rows[i], t, now); err != nil {
 				return err
 			}
 		}
@@ -41,18 +42,18 @@ func (s RateLimits) TakeTry(ctx context.Context, tries ...flow.Try) (wait time.D
 }
 
 // holdThrottle reads a count and lets nobody else change it meanwhile.
-func (tx *Tx) holdThrottle(name string) (gen.Throttle, error) {
-	if err := tx.HoldThrottle(tx.ctx, name); err != nil {
+func holdThrottle(tx *core.Tx, name string) (gen.Throttle, error) {
+	if err := tx.HoldThrottle(tx.Ctx, name); err != nil {
 		return gen.Throttle{}, err
 	}
-	return tx.FindThrottle(tx.ctx, name)
+	return tx.FindThrottle(tx.Ctx, name)
 }
 
-func (tx *Tx) fail(r gen.Throttle, t flow.Try, now time.Time) error {
+func fail(tx *core.Tx, r gen.Throttle, t flow.Try, now time.Time) error {
 	if dbconn.TimeOf(r.FailedAt).Before(now.Add(-flow.TriesForgotten)) {
 		r.Failures = 0
 	}
-	return tx.SaveThrottle(tx.ctx, gen.SaveThrottleParams{
+	return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{
 		Name: r.Name, Failures: r.Failures + 1, FailedAt: dbconn.Micros(now), UntilAt: dbconn.Micros(now.Add(t.Wait(r.Failures + 1))),
 	})
 }
@@ -61,14 +62,14 @@ func (tx *Tx) fail(r gen.Throttle, t flow.Try, now time.Time) error {
 // forgotten; of the address's only this one is, or whoever has an account could
 // guess at others for ever.
 func (s RateLimits) ForgiveTry(ctx context.Context, account, address string) error {
-	return s.write(ctx, relaxed, func(tx *Tx) error {
-		if err := tx.DeleteThrottle(tx.ctx, account); err != nil {
+	return s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		if err := tx.DeleteThrottle(tx.Ctx, account); err != nil {
 			return err
 		}
-		r, err := tx.holdThrottle(address)
+		r, err := holdThrottle(tx, address)
 		if err != nil {
 			return err
 		}
-		return tx.SaveThrottle(tx.ctx, gen.SaveThrottleParams{Name: address, Failures: max(r.Failures-1, 0), FailedAt: r.FailedAt})
+		return tx.SaveThrottle(tx.Ctx, gen.SaveThrottleParams{Name: address, Failures: max(r.Failures-1, 0), FailedAt: r.FailedAt})
 	})
 }

@@ -3,15 +3,17 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
-	"time"
 )
 
 // Usage returns the days from and to which the times belong, both included.
 func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error) {
-	rows, err := s.read.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: dayOf(from), ToDay: dayOf(to)})
+	rows, err := s.Reads.ListUsage(ctx, gen.ListUsageParams{WorkspaceID: ws, FromDay: core.DayOf(from), ToDay: core.DayOf(to)})
 	var days []flow.UsageDay
 	for _, d := range dbconn.MapRows(rows, usageDayOf) {
 		if n := len(days); n > 0 && sameUsage(&days[n-1], &d) {
@@ -24,7 +26,7 @@ func (s UsageLog) Usage(ctx context.Context, ws string, from, to time.Time) ([]f
 }
 
 func sameUsage(a, b *flow.UsageDay) bool {
-	return compareUsage(usageEntry{"", *a}, usageEntry{"", *b}) == 0
+	return core.CompareUsage(core.UsageEntry{UsageDay: *a}, core.UsageEntry{UsageDay: *b}) == 0
 }
 
 func usageDayOf(r gen.UsageAll) flow.UsageDay {
@@ -40,19 +42,19 @@ func usageDayOf(r gen.UsageAll) flow.UsageDay {
 // logged nothing since. It changes nothing that can be seen: all who read usage
 // read the log too.
 func (s UsageLog) FoldUsage(ctx context.Context) error {
-	if s.Pool() == nil || !s.logged.Swap(false) {
+	if s.Pool() == nil || !s.Logged.Swap(false) {
 		return nil
 	}
 	mine := false
-	err := s.write(ctx, relaxed, func(tx *Tx) error {
-		if err := tx.db.QueryRowContext(tx.ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&mine); err != nil || !mine {
+	err := s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
+		if err := tx.DBTX.QueryRowContext(tx.Ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(usageLock)).Scan(&mine); err != nil || !mine {
 			return err
 		}
-		_, err := tx.db.ExecContext(tx.ctx, foldUsage)
+		_, err := tx.DBTX.ExecContext(tx.Ctx, foldUsage)
 		return err
 	})
 	if err != nil || !mine {
-		s.logged.Store(true)
+		s.Logged.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("add up the usage log: %w", err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -17,64 +18,64 @@ import (
 // latest one. Two equal publishes at once make one version.
 func (s Versions) PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (v flow.Version, created bool, err error) {
 	hash, files := flow.Hash(document), documentFiles(document)
-	err = s.write(ctx, durable, func(tx *Tx) error {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		// The update comes first: on PostgreSQL it holds the flow's row, so that
 		// two publishes cannot take the same number.
-		if err := tx.goLive(ws, flowID, 0); err != nil {
+		if err := goLive(tx, ws, flowID, 0); err != nil {
 			return err
 		}
-		latest, err := tx.LatestVersion(tx.ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
+		latest, err := tx.LatestVersion(tx.Ctx, gen.LatestVersionParams{FlowID: flowID, WorkspaceID: ws})
 		if err != nil && !dbconn.IsNoRows(err) {
 			return fmt.Errorf("latest version of %s: %w", flowID, err)
 		}
 		if created = latest.DocumentHash != hash; created {
 			latest = gen.Version{
 				FlowID: flowID, Number: latest.Number + 1, WorkspaceID: ws, DocumentHash: hash,
-				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.now(),
+				Summary: dbconn.ValidText(summary), CreatedBy: by, CreatedAt: s.NowMicros(),
 			}
-			if err := tx.addVersion(latest, document); err != nil {
+			if err := addVersion(tx, latest, document); err != nil {
 				return err
 			}
-			if err := tx.keepFiles(ws, files); err != nil {
+			if err := keepFiles(tx, ws, files); err != nil {
 				return err
 			}
 		}
 		v = versionOf(latest)
-		return tx.goLive(ws, flowID, v.Number)
+		return goLive(tx, ws, flowID, v.Number)
 	})
 	return v, created, err
 }
 
-func (tx *Tx) addVersion(v gen.Version, document []byte) error {
-	pinned, err := tx.pinDocument(v.WorkspaceID, v.DocumentHash, document)
+func addVersion(tx *core.Tx, v gen.Version, document []byte) error {
+	pinned, err := tx.AddDocument(v.WorkspaceID, v.DocumentHash, document)
 	if err != nil {
 		return err
 	}
-	if err := tx.InsertVersion(tx.ctx, gen.InsertVersionParams(v)); err != nil {
+	if err := tx.InsertVersion(tx.Ctx, gen.InsertVersionParams(v)); err != nil {
 		return fmt.Errorf("insert version: %w", err)
 	}
-	return tx.storeChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
+	return tx.StoreChecked(v.WorkspaceID, flow.Storage{Bytes: flow.StorageItem + pinned})
 }
 
-func (tx *Tx) goLive(ws, flowID string, n int64) error {
-	rows, err := tx.SetLiveVersion(tx.ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.s.now()})
+func goLive(tx *core.Tx, ws, flowID string, n int64) error {
+	rows, err := tx.SetLiveVersion(tx.Ctx, gen.SetLiveVersionParams{ID: flowID, WorkspaceID: ws, Number: n, UpdatedAt: tx.Store.NowMicros()})
 	return dbconn.MustAffect(rows, err, "flow")
 }
 
 // SetLiveVersion makes an existing version live. Who did it is for the caller
 // to put into the audit log.
 func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if _, err := tx.FindVersion(tx.ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if _, err := tx.FindVersion(tx.Ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws}); err != nil {
 			return dbconn.NotFoundErr(err, "version")
 		}
-		return tx.goLive(ws, flowID, n)
+		return goLive(tx, ws, flowID, n)
 	})
 }
 
 // FindVersion returns one version of a flow.
 func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
-	r, err := s.read.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
+	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "version")
 	}
@@ -84,7 +85,7 @@ func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (
 
 // ListVersions returns the versions of a flow, newest first.
 func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
-	rows, err := s.read.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
+	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
 	if err != nil {
 		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
 	}
@@ -93,7 +94,7 @@ func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.V
 
 // FindDocument returns an immutable document by its hash.
 func (s Versions) FindDocument(ctx context.Context, ws, hash string) ([]byte, error) {
-	body, err := s.read.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
+	body, err := s.Reads.FindDocument(ctx, gen.FindDocumentParams{WorkspaceID: ws, Hash: hash})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "document")
 	}
@@ -113,7 +114,7 @@ const (
 func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error) {
 	k := chosenBy(&flow.RunChoice{WorkspaceID: ws, FlowID: flowID, From: since})
 	k.equal["draft"] = int64(0)
-	groups, err := runsOf(s.core).runGroups(ctx, &k, math.MaxInt32)
+	groups, err := runsOf(s.DB).runGroups(ctx, &k, math.MaxInt32)
 	if err != nil {
 		return nil, false, err
 	}
@@ -124,7 +125,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 	runs, whole = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
-		_, err := collect(ctx, s.reads(), q, func(rows *sql.Rows) (none struct{}, err error) {
+		_, err := collect(ctx, readsOf(s.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
 			var arm, version, n int64
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n
@@ -142,7 +143,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 // ListCallers returns the keys that still work and whose runs of a flow have
 // ended since a day, the busiest first.
 func (s Versions) ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error) {
-	rows, err := s.read.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: dayOf(since), Now: s.now()})
+	rows, err := s.Reads.ListCallers(ctx, gen.ListCallersParams{WorkspaceID: ws, FlowID: flowID, FromDay: core.DayOf(since), Now: s.NowMicros()})
 	if err != nil {
 		return nil, fmt.Errorf("list callers of %s: %w", flowID, err)
 	}

@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -10,12 +12,12 @@ import (
 // RecentLiveVersion returns the live version of a flow for the start of a run.
 // It reports false for a flow that has none, is archived or does not exist.
 func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
-	k := flowKey{ws, flowID}
-	if live, ok = s.recent.live.Get(k); ok {
+	k := core.FlowKeyOf(ws, flowID)
+	if live, ok = s.Recent.Live.Get(k); ok {
 		return live, true, nil
 	}
 	if live, ok, err = s.findLiveVersion(ctx, ws, flowID); ok {
-		s.recent.live.Add(k, live)
+		s.Recent.Live.Add(k, live)
 	}
 	return live, ok, err
 }
@@ -25,14 +27,14 @@ func (s Flows) RecentLiveVersion(ctx context.Context, ws, flowID string) (live f
 func (s Flows) CheckLiveVersion(ctx context.Context, ws, flowID string, number int64) error {
 	live, ok, err := s.findLiveVersion(ctx, ws, flowID)
 	if err == nil && (!ok || live.Number != number) {
-		s.recent.live.Remove(flowKey{ws, flowID})
+		s.Recent.Live.Remove(core.FlowKeyOf(ws, flowID))
 		err = flow.ErrFlowOutdated
 	}
 	return err
 }
 
 func (s Flows) findLiveVersion(ctx context.Context, ws, flowID string) (live flow.LiveVersion, ok bool, err error) {
-	r, err := s.read.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
+	r, err := s.Reads.FindLiveVersion(ctx, gen.FindLiveVersionParams{ID: flowID, WorkspaceID: ws})
 	if dbconn.IsNoRows(err) {
 		return live, false, nil
 	}

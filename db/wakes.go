@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -14,37 +15,37 @@ import (
 // the earliest of the others is due, zero when there is none.
 func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
 	due := gen.ListDueWakesParams{Now: dbconn.Micros(now), MaxRows: int32(limit)}
-	n, err = s.handDue(ctx, func(tx *Tx) (int, error) {
-		ids, err := tx.ListDueWakes(tx.ctx, due)
+	n, err = handDue(ctx, s.DB, func(tx *core.Tx) (int, error) {
+		ids, err := tx.ListDueWakes(tx.Ctx, due)
 		for _, id := range ids {
-			if err := tx.resume("", id, placeWaiting); err != nil {
+			if err := tx.ResumeRun("", id, core.PlaceWaiting); err != nil {
 				return 0, err
 			}
 		}
 		return len(ids), err
 	}, func() (bool, error) {
-		next, err = earliest(s.read.NextWake(ctx))
+		next, err = earliest(s.Reads.NextWake(ctx))
 		return err == nil && !next.IsZero() && !next.After(now), err
 	})
 	if err != nil {
 		return n, next, fmt.Errorf("wake runs: %w", err)
 	}
 	if n > 0 {
-		next, err = earliest(s.read.NextWake(ctx))
+		next, err = earliest(s.Reads.NextWake(ctx))
 	}
 	return n, next, err
 }
 
 // handDue runs hand in a transaction if there is anything due at all, which is
 // asked beside the writer, since it mostly is not.
-func (s *core) handDue(ctx context.Context, hand func(*Tx) (int, error), any func() (bool, error)) (n int, err error) {
-	if s.queueOrNil() == nil {
+func handDue(ctx context.Context, s *core.DB, hand func(*core.Tx) (int, error), any func() (bool, error)) (n int, err error) {
+	if s.QueueOrNil() == nil {
 		return 0, nil
 	}
 	if due, err := any(); err != nil || !due {
 		return 0, err
 	}
-	err = s.write(ctx, durable, func(tx *Tx) error {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err = hand(tx)
 		return err
 	})
@@ -61,11 +62,11 @@ func earliest(us int64, err error) (time.Time, error) {
 // WakeRun makes a waiting run go on at once, for what it waits for has come.
 // A run that does not wait is left as it is.
 func (s Runs) WakeRun(ctx context.Context, ws, runID string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		run, err := findRun(tx.ctx, tx.Queries, ws, "", runID)
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		run, err := core.FindRun(tx.Ctx, tx.Queries, ws, "", runID)
 		if err != nil || run.State != flow.RunWaiting {
 			return err
 		}
-		return tx.resume(ws, runID, placeWaiting)
+		return tx.ResumeRun(ws, runID, core.PlaceWaiting)
 	})
 }

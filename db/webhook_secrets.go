@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -15,33 +16,33 @@ import (
 // WebhookSecret returns the signing secrets of an owner, and creates one if
 // there is none yet.
 func (s WebhookSecrets) WebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
-	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
+	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
-		err = s.write(ctx, durable, func(tx *Tx) error {
-			if _, err := tx.FindSigning(tx.ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
+		err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+			if _, err := tx.FindSigning(tx.Ctx, gen.FindSigningParams{ID: o.FlowID, WorkspaceID: o.WorkspaceID}); err != nil {
 				return dbconn.NotFoundErr(err, "flow")
 			}
-			row, err = tx.webhookSecret(o)
+			row, err = tx.WebhookSecret(o)
 			return err
 		})
 	}
 	if err != nil {
 		return w, fmt.Errorf("find webhook secret: %w", err)
 	}
-	return s.openWebhookSecret(ctx, s.read, &row)
+	return s.openWebhookSecret(ctx, s.Reads, &row)
 }
 
 // PeekWebhookSecret is WebhookSecret without creating a secret: if there is
 // none yet, Secrets is empty.
 func (s WebhookSecrets) PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (w flow.WebhookSecret, err error) {
-	row, err := s.read.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(ownerOf(o)))
+	row, err := s.Reads.FindWebhookSecret(ctx, gen.FindWebhookSecretParams(core.OwnerOf(o)))
 	if dbconn.IsNoRows(err) {
 		return w, nil
 	}
 	if err != nil {
 		return w, fmt.Errorf("find webhook secret: %w", err)
 	}
-	return s.openWebhookSecret(ctx, s.read, &row)
+	return s.openWebhookSecret(ctx, s.Reads, &row)
 }
 
 func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, row *gen.WebhookSecret) (w flow.WebhookSecret, err error) {
@@ -51,14 +52,14 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 		if err != nil {
 			return w, dbconn.NotFoundErr(err, "flow")
 		}
-		w.Secrets, err = Signing{s.core}.openSigning(row.WorkspaceID, row.FlowID, signing)
+		w.Secrets, err = Signing{s.DB}.openSigning(row.WorkspaceID, row.FlowID, signing)
 		return w, err
 	}
-	text, err := s.open(row.Signing, row.WorkspaceID, row.ID, "signing")
+	text, err := s.Unseal(row.Signing, row.WorkspaceID, row.ID, "signing")
 	if err != nil {
 		return w, err
 	}
-	before, err := s.openBefore(row.SigningBefore, row.WorkspaceID, row.ID)
+	before, err := openBefore(s.DB, row.SigningBefore, row.WorkspaceID, row.ID)
 	w.Secrets = append([]flow.SigningSecret{{Secret: string(text)}}, before...)
 	return w, err
 }
@@ -69,28 +70,28 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 	if _, err := s.WebhookSecret(ctx, o); err != nil {
 		return "", err
 	}
-	secret = newSigningSecret()
-	return secret, s.write(ctx, durable, func(tx *Tx) error {
-		row, err := tx.webhookSecret(o)
+	secret = core.NewSigningSecret()
+	return secret, s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		row, err := tx.WebhookSecret(o)
 		if err != nil {
 			return err
 		}
-		w, err := s.openWebhookSecret(tx.ctx, tx.Queries, &row)
+		w, err := s.openWebhookSecret(tx.Ctx, tx.Queries, &row)
 		if err != nil {
 			return err
 		}
-		list, err := flow.Succeed(w.Secrets, overlap, dbconn.TimeOf(s.now()))
+		list, err := flow.Succeed(w.Secrets, overlap, dbconn.TimeOf(s.NowMicros()))
 		if err != nil {
 			return err
 		}
 		next := gen.ReplaceWebhookSecretParams{ID: row.ID, Inherited: row.Inherits, SigningWas: row.Signing}
-		if next.Signing, err = s.seal([]byte(secret), o.WorkspaceID, row.ID, "signing"); err != nil {
+		if next.Signing, err = s.Seal([]byte(secret), o.WorkspaceID, row.ID, "signing"); err != nil {
 			return err
 		}
-		if next.SigningBefore, err = s.sealBefore(list, o.WorkspaceID, row.ID); err != nil {
+		if next.SigningBefore, err = sealBefore(s.DB, list, o.WorkspaceID, row.ID); err != nil {
 			return err
 		}
-		n, err := tx.ReplaceWebhookSecret(tx.ctx, next)
+		n, err := tx.ReplaceWebhookSecret(tx.Ctx, next)
 		if err == nil && n == 0 {
 			return flow.Errorf(flow.CodeEditsMissed, "Someone else is replacing this secret. Load the page again and check it first.")
 		}
@@ -105,15 +106,15 @@ func (s WebhookSecrets) EndWebhookSecret(ctx context.Context, o flow.WebhookOwne
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, durable, func(tx *Tx) error {
-		return tx.EndWebhookSecret(tx.ctx, gen.EndWebhookSecretParams{ID: w.ID, None: []byte{}})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		return tx.EndWebhookSecret(tx.Ctx, gen.EndWebhookSecretParams{ID: w.ID, None: []byte{}})
 	})
 }
 
 // KeyWebhookSecret returns the secret that signs the webhooks of runs that a
 // key starts, and creates it if there is none yet. Rotating the key keeps it.
 func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error) {
-	secret, err := s.keySecret(ctx, s.read, ws, keyID)
+	secret, err := s.keySecret(ctx, s.Reads, ws, keyID)
 	if err != nil || secret != "" {
 		return secret, err
 	}
@@ -121,18 +122,18 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) 
 	if err != nil {
 		return "", err
 	}
-	err = s.write(ctx, durable, func(tx *Tx) error {
-		if err := tx.SaveKeySecret(tx.ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
+	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := tx.SaveKeySecret(tx.Ctx, gen.SaveKeySecretParams{ID: keyID, WorkspaceID: ws, WebhookSecret: sealed}); err != nil {
 			return fmt.Errorf("save the webhook secret of %s: %w", keyID, err)
 		}
-		secret, err = s.keySecret(tx.ctx, tx.Queries, ws, keyID) // a concurrent request may have created it
+		secret, err = s.keySecret(tx.Ctx, tx.Queries, ws, keyID) // a concurrent request may have created it
 		return err
 	})
 	return secret, err
 }
 
 func (s WebhookSecrets) newKeySecret(ws, keyID string) ([]byte, error) {
-	return s.seal([]byte(newSigningSecret()), ws, keyID, "webhook")
+	return s.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
 }
 
 // keySecret returns "" for a key that has no webhook secret yet.
@@ -141,7 +142,7 @@ func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID
 	if err != nil || len(sealed) == 0 {
 		return "", dbconn.NotFoundErr(err, "key")
 	}
-	text, err := s.open(sealed, ws, keyID, "webhook")
+	text, err := s.Unseal(sealed, ws, keyID, "webhook")
 	return string(text), err
 }
 
@@ -149,16 +150,16 @@ func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID
 // first. Deliveries from before nodes and keys had secrets use the flow's.
 func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
 	if d.Signer == "" {
-		return Signing{s.core}.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+		return Signing{s.DB}.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
 	}
 	if strings.HasPrefix(d.Signer, flow.PrefixKey) {
 		secret, err := s.KeyWebhookSecret(ctx, d.WorkspaceID, d.Signer)
 		return []flow.SigningSecret{{Secret: secret}}, err
 	}
-	row, err := s.read.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
+	row, err := s.Reads.GetWebhookSecret(ctx, gen.GetWebhookSecretParams{ID: d.Signer, WorkspaceID: d.WorkspaceID})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("find the signing secret of %s", d.ID), dbconn.NotFoundErr(err, "signing secret"))
 	}
-	w, err := s.openWebhookSecret(ctx, s.read, &row)
+	w, err := s.openWebhookSecret(ctx, s.Reads, &row)
 	return w.Secrets, err
 }

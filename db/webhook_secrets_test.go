@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
 )
 
 func (w *world) exec(statement string) {
 	w.t.Helper()
-	w.must(w.Write(w.ctx, true, func(tx *db.Tx) error {
-		_, err := tx.DB().ExecContext(w.ctx, statement)
+	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
+		_, err := tx.DBTX.ExecContext(w.ctx, statement)
 		return err
 	}))
 }
@@ -134,7 +135,7 @@ const withWebhooks = `{"schema":"sluice.flow/v1","name":"W","nodes":[
 // it is replaced, others never see it again.
 func TestMigration_keeps_secrets_of_typed_URLs(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(testing.TB, ...func(*db.Config)) db.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
+	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, c := config(t), &clock{now: time.Now()}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -12,32 +13,32 @@ import (
 // FoundWorkspace adds a workspace that a person owns. ID and time are filled in.
 func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, ownerID string) error {
 	s.newWorkspace(w)
-	return s.write(ctx, durable, func(tx *Tx) error {
-		if err := tx.insertWorkspace(w); err != nil {
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		if err := insertWorkspace(tx, w); err != nil {
 			return err
 		}
-		return tx.addMember(w.ID, ownerID, flow.MemberOwner)
+		return addMember(tx, w.ID, ownerID, flow.MemberOwner)
 	})
 }
 
 // newWorkspace fills in what is not there yet.
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
-	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.now())
+	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
 	if w.MaxQueued == 0 {
-		w.MaxQueued = defaultMaxQueued
+		w.MaxQueued = core.DefaultMaxQueued
 	}
 }
 
-func (tx *Tx) insertWorkspace(w *flow.Workspace) error {
-	return tx.InsertWorkspace(tx.ctx, gen.InsertWorkspaceParams{
+func insertWorkspace(tx *core.Tx, w *flow.Workspace) error {
+	return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
 		ID: w.ID, Name: w.Name, MaxRunning: w.MaxRunning, MaxQueued: w.MaxQueued, CreatedAt: dbconn.Micros(w.CreatedAt),
 	})
 }
 
 // RenameWorkspace gives a workspace another name.
 func (s Workspaces) RenameWorkspace(ctx context.Context, ws, name string) error {
-	return s.write(ctx, durable, func(tx *Tx) error {
-		n, err := tx.RenameWorkspace(tx.ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
+	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
+		n, err := tx.RenameWorkspace(tx.Ctx, gen.RenameWorkspaceParams{ID: ws, Name: dbconn.ValidText(strings.TrimSpace(name))})
 		return dbconn.MustAffect(n, err, "workspace")
 	})
 }

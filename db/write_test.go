@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/dbtest"
 	"sluice/db/gen"
@@ -22,8 +23,8 @@ import (
 )
 
 // note is a write function that leaves one line in the audit log.
-func note(id string) func(*db.Tx) error {
-	return func(tx *db.Tx) error {
+func note(id string) func(*core.Tx) error {
+	return func(tx *core.Tx) error {
 		return tx.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws})
 	}
 }
@@ -43,12 +44,12 @@ func notes(t *testing.T, s *db.Store) string {
 
 // together runs the functions as members of one group and returns their
 // errors: the writer is held by another member until all of them wait.
-func together(t *testing.T, s *db.Store, synced bool, fns ...func(*db.Tx) error) []error {
+func together(t *testing.T, s *db.Store, synced bool, fns ...func(*core.Tx) error) []error {
 	t.Helper()
 	begun, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.Write(context.Background(), synced, func(*db.Tx) error { close(begun); <-release; return nil })
+		err := s.Write(context.Background(), core.Durability(synced), func(*core.Tx) error { close(begun); <-release; return nil })
 		if err != nil {
 			t.Error(err)
 		}
@@ -56,7 +57,7 @@ func together(t *testing.T, s *db.Store, synced bool, fns ...func(*db.Tx) error)
 	<-begun
 	errs := make([]error, len(fns))
 	for i, fn := range fns {
-		wg.Go(func() { errs[i] = s.Write(context.Background(), synced, fn) })
+		wg.Go(func() { errs[i] = s.Write(context.Background(), core.Durability(synced), fn) })
 		for s.Waiting() < i+1 { // in order
 			runtime.Gosched()
 		}
@@ -84,11 +85,11 @@ var errNo = errors.New("no")
 
 func TestWrite_a_failing_member_fails_alone(t *testing.T) {
 	t.Parallel()
-	fails := map[string]func(*db.Tx) error{
-		"error":   func(tx *db.Tx) error { return errors.Join(note("bad")(tx), errNo) },
-		"panic":   func(tx *db.Tx) error { _ = note("bad")(tx); panic("oh") },
-		"sql":     func(tx *db.Tx) error { _ = note("bad")(tx); return note("a")(tx) },
-		"unlucky": func(tx *db.Tx) error { _ = note("bad")(tx); return rollback(tx) },
+	fails := map[string]func(*core.Tx) error{
+		"error":   func(tx *core.Tx) error { return errors.Join(note("bad")(tx), errNo) },
+		"panic":   func(tx *core.Tx) error { _ = note("bad")(tx); panic("oh") },
+		"sql":     func(tx *core.Tx) error { _ = note("bad")(tx); return note("a")(tx) },
+		"unlucky": func(tx *core.Tx) error { _ = note("bad")(tx); return rollback(tx) },
 	}
 	for name, bad := range fails {
 		t.Run(name, func(t *testing.T) {
@@ -105,18 +106,18 @@ func TestWrite_a_failing_member_fails_alone(t *testing.T) {
 
 // rollback is what SQLite does by itself when it runs out of disk or memory:
 // the whole transaction is gone.
-func rollback(tx *db.Tx) error {
-	_, err := tx.DB().ExecContext(context.Background(), "ROLLBACK")
+func rollback(tx *core.Tx) error {
+	_, err := tx.DBTX.ExecContext(context.Background(), "ROLLBACK")
 	return errors.Join(err, errNo)
 }
 
 func TestWrite_syncs_when_any_member_needs_it(t *testing.T) {
 	t.Parallel()
 	s := dbtest.SQLite(t)
-	mode := func(want int) func(*db.Tx) error {
-		return func(tx *db.Tx) error {
+	mode := func(want int) func(*core.Tx) error {
+		return func(tx *core.Tx) error {
 			var got int
-			err := tx.DB().QueryRowContext(context.Background(), "PRAGMA synchronous").Scan(&got)
+			err := tx.DBTX.QueryRowContext(context.Background(), "PRAGMA synchronous").Scan(&got)
 			if got != want {
 				err = fmt.Errorf("synchronous is %d, want %d", got, want)
 			}
@@ -128,7 +129,7 @@ func TestWrite_syncs_when_any_member_needs_it(t *testing.T) {
 		synced bool
 		want   int
 	}{{true, full}, {false, normal}, {true, full}} {
-		if err := s.Write(t.Context(), c.synced, mode(c.want)); err != nil {
+		if err := s.Write(t.Context(), core.Durability(c.synced), mode(c.want)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,8 +146,8 @@ func TestWrite_jobs_go_in_with_their_members(t *testing.T) {
 	var batches [][]flow.Job
 	q := &queue{in: func(_ any, jobs []flow.Job) error { batches = append(batches, jobs); return nil }}
 	s.UseQueue(q)
-	job := func(id string, err error) func(*db.Tx) error {
-		return func(tx *db.Tx) error { tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: id}); return err }
+	job := func(id string, err error) func(*core.Tx) error {
+		return func(tx *core.Tx) error { tx.Enqueue(flow.Job{Kind: flow.JobRun, ID: id}); return err }
 	}
 	together(t, s, true, job("a", nil), job("b", errNo), job("c", nil))
 	wantEqual(t, "inserts", len(batches), 1)
@@ -158,7 +159,7 @@ func TestWrite_a_failing_queue_fails_who_needs_it(t *testing.T) {
 	s := dbtest.SQLite(t)
 	q := &queue{fail: errNo}
 	s.UseQueue(q)
-	errs := together(t, s, true, note("a"), func(tx *db.Tx) error { tx.Enqueue(flow.Job{ID: "b"}); return note("b")(tx) })
+	errs := together(t, s, true, note("a"), func(tx *core.Tx) error { tx.Enqueue(flow.Job{ID: "b"}); return note("b")(tx) })
 	wantEqual(t, "notes", notes(t, s), "a")
 	if errs[0] != nil || !errors.Is(errs[1], errNo) {
 		t.Fatalf("errors: %v", errs)
@@ -174,7 +175,7 @@ func TestWrite_leaving_before_and_after_it_began(t *testing.T) {
 	var first, second error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		first = s.Write(ctx, true, func(tx *db.Tx) error { close(begun); <-release; return note("begun")(tx) })
+		first = s.Write(ctx, true, func(tx *core.Tx) error { close(begun); <-release; return note("begun")(tx) })
 	})
 	<-begun
 	wg.Go(func() {
@@ -200,8 +201,8 @@ func TestWrite_when_the_disk_is_full(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	big := func(id string) func(*db.Tx) error {
-		return func(tx *db.Tx) error {
+	big := func(id string) func(*core.Tx) error {
+		return func(tx *core.Tx) error {
 			return tx.InsertAudit(context.Background(), gen.InsertAuditParams{ID: id, WorkspaceID: ws, Detail: strings.Repeat("x", 1<<20)})
 		}
 	}
@@ -266,8 +267,8 @@ func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
 			}
 			return errors.Join(err, refuse)
 		}
-		member := func(id string) func(*db.Tx) error {
-			return func(tx *db.Tx) error { tx.Enqueue(flow.Job{ID: id}); return note(id)(tx) }
+		member := func(id string) func(*core.Tx) error {
+			return func(tx *core.Tx) error { tx.Enqueue(flow.Job{ID: id}); return note(id)(tx) }
 		}
 		refuse = errNo
 		if err := w.Write(w.ctx, true, member("a")); !errors.Is(err, errNo) {
@@ -282,7 +283,7 @@ func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
 
 func TestWrite_a_panic_on_either_database(t *testing.T) {
 	setup(t, func(t *testing.T, w *world) {
-		if err := w.Write(w.ctx, true, func(tx *db.Tx) error { _ = note("a")(tx); panic("oh") }); err == nil {
+		if err := w.Write(w.ctx, true, func(tx *core.Tx) error { _ = note("a")(tx); panic("oh") }); err == nil {
 			t.Fatal("a panic was no error")
 		}
 		w.must(w.Write(w.ctx, true, note("b")))
@@ -301,7 +302,7 @@ func TestWrite_gives_up_on_a_foreign_lock(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	other, err := sql.Open("sqlite3", filepath.Join(cfg.DataDir, db.DatabaseFile)+"?_txlock=immediate")
+	other, err := sql.Open("sqlite3", filepath.Join(cfg.DataDir, core.DatabaseFile)+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}

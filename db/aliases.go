@@ -1,0 +1,26 @@
+package db
+
+import "sluice/db/core"
+
+// Names of package core that belong to the store.
+type (
+	// Config says where the store is and how it behaves.
+	Config = core.Config
+	// Queue brings the jobs of committed transactions to workers.
+	Queue = core.Queue
+	// EngineInfo lets the command line find the running server.
+	EngineInfo = core.EngineInfo
+)
+
+// Files in the data directory.
+const (
+	DatabaseFile = core.DatabaseFile
+	EngineFile   = core.EngineFile
+	KeyFile      = core.KeyFile
+)
+
+// ReadEngine returns how to reach the engine of a data directory and whether it
+// is running.
+func ReadEngine(dataDir string) (info EngineInfo, running bool, err error) {
+	return core.ReadEngine(dataDir)
+}

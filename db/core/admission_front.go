@@ -1,0 +1,231 @@
+package core
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sort"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// On PostgreSQL each statement is a round trip, and those of an admission are
+// made while all other instances wait for the lock. So a transaction reads the
+// front of the queue with one statement, decides in memory, and moves the
+// admitted runs with one more, however many they are.
+
+// frontGroups is how many groups of queued runs, of one key and flow each, are
+// read at once. If there are more, each decision asks the database.
+const frontGroups = 100
+
+// frontQuery jumps from group to group along the index runs_open and takes the
+// oldest runs of each group.
+const frontQuery = `
+WITH RECURSIVE groups AS (
+	(SELECT workspace_id, key_id, flow_id FROM runs WHERE place = 1 AND place > 0
+	 ORDER BY workspace_id, key_id, flow_id, id LIMIT 1)
+	UNION ALL
+	SELECT next.* FROM groups g, LATERAL (
+		SELECT workspace_id, key_id, flow_id FROM runs
+		WHERE place = 1 AND place > 0 AND (workspace_id, key_id, flow_id) > (g.workspace_id, g.key_id, g.flow_id)
+		ORDER BY workspace_id, key_id, flow_id, id LIMIT 1) next)
+SELECT g.workspace_id, g.key_id, g.flow_id, r.id
+FROM (SELECT * FROM groups LIMIT $1) g, LATERAL (
+	SELECT id FROM runs
+	WHERE place = 1 AND place > 0 AND workspace_id = g.workspace_id AND key_id = g.key_id AND flow_id = g.flow_id
+	ORDER BY id LIMIT $2) r`
+
+// admitRunsQuery moves queued runs to the workers that hold them now.
+const admitRunsQuery = `
+UPDATE runs SET place = 2, attempt = attempt + 1, instance_id = u.holder, busy = u.busy
+FROM unnest($1::text[], $2::text[], $3::bigint[]) AS u(id, holder, busy)
+WHERE runs.id = u.id AND runs.place = 1
+RETURNING runs.id, runs.attempt`
+
+// waiter is a queued run and where it queues.
+type waiter struct{ ws, key, flow, id string }
+
+func compareWaiters(a, b waiter) int {
+	return cmp.Or(cmp.Compare(a.ws, b.ws), cmp.Compare(a.key, b.key), cmp.Compare(a.flow, b.flow), cmp.Compare(a.id, b.id))
+}
+
+// front is a sorted copy of the oldest queued runs of each group.
+type front []waiter
+
+// after returns the first run that is greater.
+func (f front) after(w waiter) (waiter, error) {
+	i := sort.Search(len(f), func(i int) bool { return compareWaiters(f[i], w) > 0 })
+	if i == len(f) {
+		return waiter{}, sql.ErrNoRows
+	}
+	return f[i], nil
+}
+
+// admitMany is admit on PostgreSQL.
+func (tx *Tx) admitMany(limit int) (int, error) {
+	capacity, err := tx.capacity()
+	if err != nil {
+		return 0, err
+	}
+	if ok, err := tx.below(flowBound{FlowKey{}, capacity}); !ok {
+		return 0, err
+	}
+	if !tx.Batch.Counts.locked {
+		if _, err := tx.NextWorkspace(tx.Ctx, ""); err != nil { // no need to lock
+			if tx.Batch.Counts.lineEmpty = dbconn.IsNoRows(err); tx.Batch.Counts.lineEmpty {
+				err = nil
+			}
+			return 0, err
+		}
+		if err := tx.lockAdmission(); err != nil {
+			return 0, err
+		}
+	}
+	if tx.front, err = tx.readFront(limit); err != nil {
+		return 0, fmt.Errorf("read the queue: %w", err)
+	}
+	defer func() { tx.front = nil }()
+	if tx.front != nil {
+		return tx.admitPicked(limit)
+	}
+	for n := 0; n < limit; n++ {
+		if one, err := tx.admitPicked(1); one == 0 || err != nil {
+			return n, err
+		}
+	}
+	return limit, nil
+}
+
+func (tx *Tx) admitPicked(limit int) (int, error) {
+	picked, err := tx.pick(limit)
+	if err != nil || len(picked) == 0 {
+		return 0, err
+	}
+	return tx.handMany(picked)
+}
+
+// readFront returns the front of the queue, or nil if it has too many groups.
+func (tx *Tx) readFront(runs int) (front, error) {
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, frontQuery, frontGroups, runs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	f, groups := front{}, 0
+	for rows.Next() {
+		var w waiter
+		if err := rows.Scan(&w.ws, &w.key, &w.flow, &w.id); err != nil {
+			return nil, err
+		}
+		if n := len(f); n == 0 || f[n-1].ws != w.ws || f[n-1].key != w.key || f[n-1].flow != w.flow {
+			groups++
+		}
+		f = append(f, w)
+	}
+	if groups == frontGroups {
+		return nil, rows.Err()
+	}
+	slices.SortFunc(f, compareWaiters)
+	return f, rows.Err()
+}
+
+// pick chooses the runs whose turn it is and counts them as admitted.
+func (tx *Tx) pick(limit int) (picked []waiter, err error) {
+	for len(picked) < limit {
+		w, err := tx.nextInLine()
+		if err != nil || w.id == "" {
+			return picked, err
+		}
+		tx.Batch.Counts.apply(move{w.ws, w.flow, placeQueue, PlaceWorker})
+		tx.Store.turn.took(w)
+		tx.front = slices.DeleteFunc(tx.front, func(o waiter) bool { return o == w })
+		picked = append(picked, w)
+	}
+	return picked, nil
+}
+
+// handMany gives picked runs to workers: the next attempt of each begins.
+func (tx *Tx) handMany(picked []waiter) (n int, err error) {
+	ids, holders, busy := make([]string, len(picked)), make([]string, len(picked)), make([]int64, len(picked))
+	for i, w := range picked {
+		ids[i], holders[i] = w.id, tx.Take()
+		busy[i] = tx.BusyAt(holders[i])
+	}
+	attempts, err := tx.moveMany(ids, holders, busy)
+	if err != nil {
+		return 0, fmt.Errorf("admit %d runs: %w", len(ids), err)
+	}
+	for i, w := range picked {
+		attempt, ok := attempts[w.id]
+		if !ok { // it was canceled
+			tx.Untake(holders[i])
+			tx.Batch.Counts.apply(move{w.ws, w.flow, PlaceWorker, placeQueue})
+			continue
+		}
+		tx.Batch.moves = append(tx.Batch.moves, move{w.ws, w.flow, placeQueue, PlaceWorker})
+		tx.HandRun(flow.Job{Kind: flow.JobRun, ID: w.id, Attempt: attempt}, holders[i])
+		n++
+	}
+	return n, nil
+}
+
+func (tx *Tx) moveMany(ids, holders []string, busy []int64) (map[string]int64, error) {
+	rows, err := tx.DBTX.QueryContext(tx.Ctx, admitRunsQuery, ids, holders, busy)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	attempts := map[string]int64{}
+	for rows.Next() {
+		var id string
+		var attempt int64
+		if err := rows.Scan(&id, &attempt); err != nil {
+			return nil, err
+		}
+		attempts[id] = attempt
+	}
+	return attempts, rows.Err()
+}
+
+// The following find the next group in the front, if there is one, or else in
+// the database.
+
+func (tx *Tx) nextWorkspace(c cursor) (string, error) {
+	if tx.front == nil {
+		return tx.NextWorkspace(tx.Ctx, c.value)
+	}
+	w, err := tx.front.after(waiter{ws: c.value, key: dbconn.LastID})
+	return w.ws, err
+}
+
+func (tx *Tx) nextKey(ws string, c cursor) (string, error) {
+	switch {
+	case tx.front != nil:
+		from := waiter{ws: ws, key: c.value}
+		if c.set {
+			from.flow = dbconn.LastID
+		}
+		w, err := tx.front.after(from)
+		if err == nil && w.ws != ws {
+			err = sql.ErrNoRows
+		}
+		return w.key, err
+	case !c.set:
+		return tx.FirstKey(tx.Ctx, ws)
+	}
+	return tx.NextKey(tx.Ctx, gen.NextKeyParams{WorkspaceID: ws, After: c.value})
+}
+
+func (tx *Tx) nextFlow(at gen.NextFlowParams) (gen.NextFlowRow, error) {
+	if tx.front == nil {
+		return tx.NextFlow(tx.Ctx, at)
+	}
+	w, err := tx.front.after(waiter{at.WorkspaceID, at.KeyID, at.FlowID, at.AfterID})
+	if err == nil && (w.ws != at.WorkspaceID || w.key != at.KeyID) {
+		err = sql.ErrNoRows
+	}
+	return gen.NextFlowRow{FlowID: w.flow, ID: w.id}, err
+}

@@ -1,0 +1,171 @@
+package core
+
+import (
+	"sync"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// admit hands up to limit queued runs to workers while there is room.
+func (tx *Tx) admit(limit int) (n int, err error) {
+	if tx.Store.QueueOrNil() == nil || tx.Batch.Counts.lineEmpty {
+		return 0, nil
+	}
+	if tx.Store.pool != nil {
+		return tx.admitMany(limit)
+	}
+	for n < limit && !tx.Batch.Counts.lineEmpty {
+		next, err := tx.nextInLine()
+		if err != nil || next.id == "" {
+			return n, err
+		}
+		ok, err := tx.hand(next.id, placeQueue)
+		if err != nil {
+			return n, err
+		}
+		tx.Store.turn.took(next)
+		n += int(dbconn.BoolInt(ok))
+	}
+	return n, nil
+}
+
+// hand gives a run to a worker: the next attempt begins, with a job of its own.
+func (tx *Tx) hand(runID string, from int64) (bool, error) {
+	holder := tx.Take()
+	r, err := tx.MoveRun(tx.Ctx, gen.MoveRunParams{ID: runID, FromPlace: from, Place: PlaceWorker, InstanceID: holder, Busy: tx.BusyAt(holder)})
+	if err != nil {
+		tx.Untake(holder)
+	}
+	if dbconn.IsNoRows(err) {
+		return false, nil // somebody else was faster
+	}
+	if err != nil {
+		return false, err
+	}
+	tx.Moved(r.WorkspaceID, r.FlowID, from, PlaceWorker)
+	tx.HandRun(flow.Job{Kind: flow.JobRun, ID: runID, Attempt: r.Attempt}, holder)
+	return true, nil
+}
+
+// turn remembers whose turn was last, so that workspaces, and keys within a
+// workspace, are served in rotation. A restart begins anew, which harms nobody.
+type turn struct {
+	mu        sync.Mutex
+	workspace cursor
+	keys      map[string]cursor
+}
+
+func (t *turn) took(w waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.keys == nil {
+		t.keys = map[string]cursor{}
+	}
+	t.workspace, t.keys[w.ws] = cursor{w.ws, true}, cursor{w.key, true}
+}
+
+func (t *turn) last(ws string) (workspace, key cursor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.workspace, t.keys[ws]
+}
+
+// nextInLine finds the queued run whose turn it is and that has room, if there
+// is one.
+func (tx *Tx) nextInLine() (w waiter, err error) {
+	limit, err := tx.capacity()
+	if err != nil {
+		return w, err
+	}
+	if ok, err := tx.below(flowBound{FlowKey{}, limit}); !ok {
+		return w, err
+	}
+	return tx.findInLine()
+}
+
+func (tx *Tx) findInLine() (w waiter, err error) {
+	from, _ := tx.Store.turn.last("")
+	empty := true
+	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
+		empty = false
+		w, err = tx.findInWorkspace(ws)
+		return w.id != "", err
+	})
+	tx.Batch.Counts.lineEmpty = empty && err == nil
+	return w, err
+}
+
+func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
+	_, from := tx.Store.turn.last(ws)
+	next := func(c cursor) (string, error) { return tx.nextKey(ws, c) }
+	err = rotate(from, next, func(key string) (bool, error) {
+		w, err = tx.oldestOfKey(ws, key)
+		return w.id != "", err
+	})
+	return w, err
+}
+
+// oldestOfKey finds the oldest queued run of a key whose flow has room. It
+// looks at one row per flow, however many are queued.
+func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
+	at := gen.NextFlowParams{WorkspaceID: ws, KeyID: key}
+	for {
+		r, err := tx.nextFlow(at)
+		if dbconn.IsNoRows(err) {
+			return oldest, nil
+		}
+		if err != nil {
+			return waiter{}, err
+		}
+		at.FlowID, at.AfterID = r.FlowID, dbconn.LastID
+		if oldest.id != "" && r.ID > oldest.id {
+			continue
+		}
+		k := FlowKey{ws, r.FlowID}
+		limits, err := tx.FlowLimits(k)
+		if err != nil {
+			return waiter{}, err
+		}
+		ok, err := tx.below(flowBound{limit: 1 << 62}, flowBound{FlowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
+		if err != nil {
+			return waiter{}, err
+		}
+		if ok {
+			oldest = waiter{ws, key, r.FlowID, r.ID}
+		}
+	}
+}
+
+// cursor is a value to go on after; unset it is the very beginning.
+type cursor struct {
+	value string
+	set   bool
+}
+
+// rotate visits the values that next finds, beginning after start and going
+// round once, until visit says that it is done.
+func rotate(start cursor, next func(cursor) (string, error), visit func(string) (bool, error)) error {
+	at, wrapped := start, !start.set
+	for {
+		v, err := next(at)
+		if dbconn.IsNoRows(err) {
+			if wrapped {
+				return nil
+			}
+			wrapped, at = true, cursor{}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := visit(v); done || err != nil {
+			return err
+		}
+		if wrapped && start.set && v == start.value {
+			return nil
+		}
+		at = cursor{v, true}
+	}
+}

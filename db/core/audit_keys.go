@@ -1,0 +1,75 @@
+package core
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"sluice/db/gen"
+)
+
+// auditKeySize is the length of one key in bytes.
+const auditKeySize = sha256.Size
+
+// AuditKeys authenticate the chains: key number 1 first, the newest last. Each
+// rotation of the master key adds one. An older key only verifies: someone who
+// learned it with the old master key cannot change entries unnoticed, because
+// the chain continues under the newer key.
+type AuditKeys [][]byte
+
+func ParseAuditKeys(text []byte) (AuditKeys, error) {
+	if len(text) == 0 || len(text)%auditKeySize != 0 {
+		return nil, errors.New("the keys of the audit log are damaged")
+	}
+	var keys AuditKeys
+	for ; len(text) > 0; text = text[auditKeySize:] {
+		keys = append(keys, text[:auditKeySize])
+	}
+	return keys, nil
+}
+
+func NewAuditKey() []byte {
+	key := make([]byte, auditKeySize)
+	_, _ = rand.Read(key) // never fails
+	return key
+}
+
+// Newest returns the number of the key that signs.
+func (k AuditKeys) Newest() int64 { return int64(len(k)) }
+
+// sum returns the HMAC of the fields under a key, or "" if there is no such
+// key. Each field is preceded by its length, so that different lists of fields
+// never have the same encoding.
+func (k AuditKeys) sum(no int64, fields ...string) string {
+	if no < 1 || no > k.Newest() {
+		return ""
+	}
+	mac := hmac.New(sha256.New, k[no-1])
+	for _, f := range fields {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
+		mac.Write([]byte(f))
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Entry returns the MAC of an entry whose predecessor has the MAC previous.
+func (k AuditKeys) Entry(previous string, r gen.Audit) string {
+	return k.sum(r.KeyNo, "entry", r.WorkspaceID, fmt.Sprint(r.Seq), previous,
+		r.ID, r.Actor, r.Action, r.Target, r.Detail, r.Ip, fmt.Sprint(r.CreatedAt))
+}
+
+// Chain returns the MAC of the row that records where a chain starts and ends.
+func (k AuditKeys) Chain(c gen.AuditChain) string {
+	return k.sum(c.KeyNo, "chain", c.WorkspaceID, fmt.Sprint(c.BeganAt), fmt.Sprint(c.Adopted),
+		fmt.Sprint(c.StartSeq), c.StartMac, fmt.Sprint(c.PrunedAt), fmt.Sprint(c.LastSeq), c.LastMac)
+}
+
+// Holds reports whether a chain's row is as it was written.
+func (k AuditKeys) Holds(c gen.AuditChain) bool {
+	want := k.Chain(c)
+	return want != "" && hmac.Equal([]byte(want), []byte(c.Mac))
+}

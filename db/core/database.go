@@ -1,0 +1,79 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// NameError gives an error of the database its public code, as the methods of
+// the store do. It is for statements that the job queue makes on its own.
+func (s *DB) NameError(err error) error { return dbconn.StorageError(err) }
+
+// Advise adds to a startup error what the operator can do about it.
+func (s *DB) Advise(err error) error { return dbconn.AdviseOpen(s.Config.DataDir, err) }
+
+// SyncClock reads the database's clock, unless the store was given a clock,
+// which then is everybody's.
+func (s *DB) SyncClock(ctx context.Context, db gen.DBTX) error {
+	if s.Config.DatabaseURL == "" || !s.OwnClock {
+		return nil
+	}
+	const query = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)`
+	var now int64
+	asked := s.Clock.Machine()
+	if err := db.QueryRowContext(ctx, query).Scan(&now); err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	s.Clock.Correct(asked, s.Clock.Machine(), time.UnixMicro(now).UTC())
+	return nil
+}
+
+// Now returns the time that all instances share.
+func (s *DB) Now() time.Time { return s.Config.Now() }
+
+// IDs makes identifiers that begin with Now.
+func (s *DB) IDs() flow.IDs { return s.ids }
+
+// measure finds how many connections this instance may use. The instance itself
+// counts even before its first heartbeat.
+func (s *DB) measure(ctx context.Context, db gen.DBTX) (dbconn.PoolSize, error) {
+	var usable int
+	if err := db.QueryRowContext(ctx, dbconn.UsableConnections).Scan(&usable); err != nil {
+		return dbconn.PoolSize{}, fmt.Errorf("read how many connections PostgreSQL takes: %w", err)
+	}
+	var others int
+	const count = "SELECT count(*) FROM instances WHERE heartbeat_at > $1 AND id <> $2"
+	if err := db.QueryRowContext(ctx, count, s.SilentSince(), s.Config.Instance).Scan(&others); err != nil {
+		return dbconn.PoolSize{}, fmt.Errorf("count instances: %w", err)
+	}
+	return dbconn.ShareOf(usable, others+1), nil
+}
+
+// ResizePool gives up connections that other instances need by now, or takes
+// those of instances that are gone. It does nothing if DATABASE_URL sets the
+// size of the pool.
+func (s *DB) ResizePool(ctx context.Context) {
+	if s.pool == nil || !s.sizesItself {
+		return
+	}
+	size, err := s.measure(ctx, s.Vital.DBTX)
+	if err != nil {
+		return // the next heartbeat tries again
+	}
+	s.slots.Resize(size.Main)
+	if int(s.pool.Stat().TotalConns()) <= size.Main+1 {
+		return
+	}
+	for _, conn := range s.pool.AcquireAllIdle(ctx) {
+		if int(s.pool.Stat().TotalConns()) > size.Main {
+			_ = conn.Hijack().Close(ctx)
+		} else {
+			conn.Release()
+		}
+	}
+}

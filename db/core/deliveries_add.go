@@ -1,0 +1,121 @@
+package core
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// runWebhook is the sealed form of a per-run webhook.
+type runWebhook struct {
+	URL       string `json:"url"`
+	Secret    any    `json:"secret,omitempty"`
+	Header    string `json:"header,omitempty"`
+	Signature any    `json:"signature,omitempty"`
+}
+
+func (s *DB) sealWebhook(r *flow.Run, n *flow.NewDelivery) ([]byte, error) {
+	if n == nil {
+		return []byte{}, nil
+	}
+	return s.sealValue(runWebhook{n.URL, n.Secret, n.Header, n.Signature}, r.WorkspaceID, r.ID, "webhook")
+}
+
+// addRunWebhook writes the delivery that speaks of the end of the run.
+func (tx *Tx) addRunWebhook(r *flow.Run, sealed []byte) error {
+	text, err := tx.Store.Unseal(sealed, r.WorkspaceID, r.ID, "webhook")
+	if err != nil {
+		return flow.Permanent(fmt.Errorf("webhook of %s: %w", r.ID, err))
+	}
+	hook, err := dbconn.Decode[runWebhook](string(text))
+	if err != nil {
+		return fmt.Errorf("webhook of %s: %w", r.ID, err)
+	}
+	row, err := tx.Store.DeliveryRow(r, &flow.NewDelivery{
+		ID: flow.DeliveryID(r.ID, "", 0), URL: hook.URL, Secret: hook.Secret, Header: hook.Header, Signature: hook.Signature, Body: tx.Store.webhookBody(r),
+	})
+	if err != nil {
+		return err
+	}
+	return tx.AddDelivery(row)
+}
+
+// webhookBody is the message about the end of a run.
+func (s *DB) webhookBody(r *flow.Run) []byte {
+	typ := "run." + string(r.State)
+	data := flow.EncodeJSON(map[string]any{"run_id": r.ID, "flow_id": r.FlowID, "status": string(r.State)})
+	if s.RunEnded != nil {
+		typ, data = s.RunEnded(r)
+	}
+	return flow.EncodeJSON(struct {
+		Type      string          `json:"type"`
+		Timestamp string          `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{typ, r.EndedAt.UTC().Format(flow.TimeForm), data})
+}
+
+// AddDelivery adds a new delivery to the queue of its endpoint.
+func (tx *Tx) AddDelivery(d newDelivery) error {
+	tx.Batch.Deliveries = true
+	var err error
+	if d.Signer, err = tx.signer(&d); err != nil {
+		return fmt.Errorf("find what signs the delivery: %w", err)
+	}
+	if d.EndpointID, err = tx.Endpoint(d.WorkspaceID, d.FlowID, d.Node, flow.HostOf(d.Url)); err != nil {
+		return err
+	}
+	inserted, err := tx.InsertDelivery(tx.Ctx, d.InsertDeliveryParams)
+	if err != nil {
+		return fmt.Errorf("insert delivery: %w", err)
+	}
+	tx.StoreBytes(d.WorkspaceID, inserted*int64(len(d.Body)))
+	return nil
+}
+
+// newDelivery is the row of a new delivery and the data that determines its
+// signing secret.
+type newDelivery struct {
+	gen.InsertDeliveryParams
+	host string // as of flow.WebhookOwner
+	key  string // ID of the key that started the run
+}
+
+// DeliveryRow is the row of a new delivery of a run.
+func (s *DB) DeliveryRow(r *flow.Run, n *flow.NewDelivery) (newDelivery, error) {
+	position := s.IDs().New(flow.PrefixDelivery)
+	id := cmp.Or(n.ID, position)
+	row := newDelivery{key: r.KeyID, host: n.Host}
+	row.InsertDeliveryParams = gen.InsertDeliveryParams{
+		ID: id, Position: position, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, RunID: r.ID, Node: n.Node,
+		Url: dbconn.ValidText(n.URL), Header: dbconn.ValidText(n.Header), CreatedAt: s.NowMicros(), Body: string(n.Body),
+	}
+	var err error
+	if row.Secret, err = s.sealValue(n.Secret, r.WorkspaceID, id, "secret"); err != nil {
+		return row, err
+	}
+	row.Signature, err = s.sealValue(n.Signature, r.WorkspaceID, id, "signature")
+	return row, err
+}
+
+// Endpoint finds the endpoint of a new delivery, or makes it. Another
+// transaction may make it at the same moment.
+func (tx *Tx) Endpoint(ws, flowID, node, host string) (id string, err error) {
+	known := gen.FindEndpointParams{WorkspaceID: ws, FlowID: flowID, Node: node, Host: dbconn.ValidText(host)}
+	id, err = tx.FindEndpoint(tx.Ctx, known)
+	if dbconn.IsNoRows(err) {
+		err = tx.InsertEndpoint(tx.Ctx, gen.InsertEndpointParams{
+			ID: tx.Store.IDs().New(flow.PrefixEndpoint), WorkspaceID: ws, FlowID: flowID, Node: node, Host: known.Host, CreatedAt: tx.Store.NowMicros(),
+		})
+		if err == nil {
+			id, err = tx.FindEndpoint(tx.Ctx, known)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("find endpoint: %w", err)
+	}
+	return id, nil
+}

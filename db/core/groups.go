@@ -1,0 +1,156 @@
+package core
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/db/dbconn"
+)
+
+// maxGroup bounds the members of one transaction, and so the wait of the first.
+const maxGroup = 128
+
+// overtakeAfter is when another transaction may begin beside one that is in
+// progress. Fewer and larger transactions cost less, but one that waits for a
+// lock or for a server that has stalled must not hold up the others.
+const overtakeAfter = 100 * time.Millisecond
+
+// groups gathers the writes of many callers, so that one transaction carries
+// what waits.
+type groups struct {
+	next    chan struct{}   // held by the loop that gathers, and until its transaction ends or may be overtaken
+	run     func([]*member) // carries members out and closes the done of each
+	Waiting chan *member
+	closing chan struct{}
+	once    sync.Once
+	loops   sync.WaitGroup
+	done    chan struct{}
+}
+
+// member is one caller's write.
+type member struct {
+	fn    func(*Tx) error
+	set   setMember // instead of fn, of the writes that each run makes
+	d     Durability
+	ctx   context.Context // the caller's
+	since time.Time       // when it began to wait
+	begun atomic.Bool     // from then on the caller's context no longer matters
+	err   error
+	done  chan struct{}
+}
+
+// newGroups starts as many loops as there may be transactions at once.
+func newGroups(parallel int, run func([]*member)) *groups {
+	g := &groups{run: run, next: make(chan struct{}, 1), Waiting: make(chan *member, 4*maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+	g.next <- struct{}{}
+	for range parallel {
+		g.loops.Go(g.loop)
+	}
+	go func() {
+		g.loops.Wait()
+		close(g.done)
+	}()
+	return g
+}
+
+// carryOut runs the member's statements. A panic becomes its error, since it
+// must not take the neighbors of the transaction with it.
+func (m *member) carryOut(tx *Tx) error {
+	if m.set != nil {
+		return safely(m.set.Alone, tx)
+	}
+	return safely(m.fn, tx)
+}
+
+func (g *groups) write(ctx context.Context, m *member) error {
+	m.ctx, m.since, m.done = ctx, time.Now(), make(chan struct{})
+	select {
+	case <-g.closing:
+		return dbconn.ErrClosed
+	default:
+	}
+	select {
+	case g.Waiting <- m:
+	case <-g.closing:
+		return dbconn.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-m.done:
+		return m.err
+	case <-g.done:
+		return g.closedWhile(m)
+	case <-ctx.Done():
+		if m.begun.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-m.done
+		return m.err
+	}
+}
+
+// closedWhile tells what became of a member that was waiting when the writer
+// stopped: it may have been the last to be run, or come too late.
+func (g *groups) closedWhile(m *member) error {
+	select {
+	case <-m.done:
+		return m.err
+	default:
+		return dbconn.ErrClosed
+	}
+}
+
+func (g *groups) close() error {
+	g.once.Do(func() { close(g.closing) })
+	<-g.done
+	return nil
+}
+
+func (g *groups) loop() {
+	group := make([]*member, 0, maxGroup)
+	for {
+		<-g.next
+		select {
+		case m := <-g.Waiting:
+			group = g.gather(append(group[:0], m))
+		case <-g.closing:
+			if group = g.gather(group[:0]); len(group) == 0 {
+				g.next <- struct{}{}
+				return
+			}
+		}
+		g.carryOut(group)
+	}
+}
+
+func (g *groups) carryOut(group []*member) {
+	pass := sync.OnceFunc(func() { g.next <- struct{}{} })
+	defer pass()
+	if len(group) > 0 {
+		defer time.AfterFunc(overtakeAfter, pass).Stop()
+		g.run(group)
+	}
+}
+
+// gather adds whoever is waiting already and drops those who have left.
+func (g *groups) gather(group []*member) []*member {
+	for len(group) < maxGroup {
+		select {
+		case m := <-g.Waiting:
+			group = append(group, m)
+			continue
+		default:
+		}
+		break
+	}
+	stay := group[:0]
+	for _, m := range group {
+		if m.begun.CompareAndSwap(false, true) {
+			stay = append(stay, m)
+		}
+	}
+	return stay
+}

@@ -1,0 +1,49 @@
+package core
+
+import (
+	"cmp"
+	"time"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// hourEntry is one addition to a row of flow_hours: a run that has ended.
+type hourEntry struct {
+	hour int64
+	cost int64 // nano-dollars, of the whole run
+	UsageEntry
+}
+
+// HourOf counts the hours since 1970.
+func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
+
+func compareHours(a, b hourEntry) int {
+	return cmp.Or(dbconn.CompareTexts(a.ws, b.ws, a.FlowID, b.FlowID), cmp.Compare(a.hour, b.hour), cmp.Compare(a.Bucket, b.Bucket))
+}
+
+// flushHours adds up the runs that ended in this transaction, as flushUsage
+// does.
+func (tx *Tx) flushHours() error {
+	if tx.Store.pool != nil {
+		return nil // logUsage does it
+	}
+	for _, sum := range sums(tx.Batch.hours, compareHours, (*hourEntry).add) {
+		if err := tx.addHour(&sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *hourEntry) add(other *hourEntry) {
+	e.UsageDay.Add(&other.UsageDay)
+	e.cost += other.cost
+}
+
+func (tx *Tx) addHour(e *hourEntry) error {
+	return tx.AddFlowHour(tx.Ctx, gen.AddFlowHourParams{
+		WorkspaceID: e.ws, FlowID: e.FlowID, Hour: e.hour, Bucket: int64(e.Bucket),
+		Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, CostNanoUsd: e.cost,
+	})
+}

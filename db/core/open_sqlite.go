@@ -1,0 +1,92 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/mattn/go-sqlite3"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// DatabaseFile is the name of the SQLite database in the data directory.
+const DatabaseFile = "sluice.db"
+
+const (
+	// One writer connection, shared with the queue: with eight of them, waiting
+	// for each other's locks took a commit from 7 ms to a second.
+	WriterDSN = "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
+	readerDSN = "mode=ro&_query_only=1&_stmt_cache_size=64"
+	// The log is folded back every 16 MiB and its file never keeps over 64 MiB.
+	writerPragmas = `PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -65536;`
+)
+
+func (s *DB) openSQLite(ctx context.Context) error {
+	path := filepath.Join(s.Config.DataDir, DatabaseFile)
+	if err := makePrivate(path); err != nil {
+		return err
+	}
+	s.sqlite = sql.OpenDB(NewConnector(path, WriterDSN+s.BusyOption(), writerPragmas))
+	s.sqlite.SetMaxOpenConns(1)
+	s.sqlite.SetMaxIdleConns(1)
+	if err := s.Config.Schema().SQLite(ctx, s.sqlite); err != nil {
+		_ = s.sqlite.Close()
+		return err
+	}
+	s.Reader = sql.OpenDB(NewConnector(path, readerDSN+s.BusyOption(), ""))
+	n := max(4, runtime.NumCPU())
+	s.Reader.SetMaxOpenConns(n)
+	s.Reader.SetMaxIdleConns(n)
+	s.Reads = gen.New(Reader{dbconn.SQLiteParams{DB: s.Reader}, s})
+	s.watcher = sql.OpenDB(NewConnector(path, readerDSN+s.BusyOption(), ""))
+	s.watcher.SetMaxOpenConns(1)
+	s.Writer = newGroupWriter(s)
+	return nil
+}
+
+// BusyOption returns the part of a DSN that sets how long to wait for a lock.
+func (s *DB) BusyOption() string {
+	return fmt.Sprintf("&_busy_timeout=%d", s.Config.BusyTimeout.Milliseconds())
+}
+
+// makePrivate creates the file for its owner alone before SQLite would create
+// it for everybody; the log beside it takes over the mode.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("make database file: %w", err)
+	}
+	return f.Close()
+}
+
+// connector opens connections with pragmas that the DSN cannot say.
+type connector struct {
+	dsn    string
+	driver *sqlite3.SQLiteDriver
+}
+
+func NewConnector(path, options, pragmas string) *connector {
+	c := &connector{dsn: "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options, driver: &sqlite3.SQLiteDriver{}}
+	if pragmas != "" {
+		c.driver.ConnectHook = func(conn *sqlite3.SQLiteConn) error {
+			// Keep the -wal and -shm files when the database is closed: a full
+			// disk may have no room to create them again, even for reads.
+			if err := conn.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1); err != nil {
+				return fmt.Errorf("keep the log: %w", err)
+			}
+			_, err := conn.Exec(pragmas, nil)
+			return err
+		}
+	}
+	return c
+}
+
+func (c *connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c *connector) Driver() driver.Driver                        { return c.driver }

@@ -1,0 +1,89 @@
+package core
+
+import (
+	"errors"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// recent remembers the keys and live versions that starts of runs needed last,
+// so that a start reads nothing before it is written. What it says may be out
+// of date: the transaction that accepts a run compares both with the database,
+// and refuses with ErrKeyOutdated or ErrFlowOutdated what has changed since.
+// Whatever is not accepted must be checked with a fresh read.
+type recent struct {
+	Keys *lru.Cache[string, *flow.Key] // by hash
+	Live *lru.Cache[FlowKey, flow.LiveVersion]
+}
+
+// recentStarts is how many keys, and how many flows, are remembered.
+const recentStarts = 4096
+
+func newRecent() recent {
+	keys, err := lru.New[string, *flow.Key](recentStarts)
+	live, err2 := lru.New[FlowKey, flow.LiveVersion](recentStarts)
+	if err = errors.Join(err, err2); err != nil {
+		panic(err) // only for a size below one
+	}
+	return recent{keys, live}
+}
+
+// checkRecent refuses a start that rests on a key or a live version that is no
+// longer so.
+func (tx *Tx) checkRecent(n *flow.NewRun) error {
+	if n.Live {
+		k := FlowKey{n.Run.WorkspaceID, n.Run.FlowID}
+		l, err := tx.FlowLimits(k)
+		if err != nil || l.LiveVersion != n.Run.Version || l.ArchivedAt != 0 {
+			tx.Store.Recent.Live.Remove(k)
+			if err == nil || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+				err = flow.ErrFlowOutdated
+			}
+			return err
+		}
+	}
+	if n.Key == nil || !n.Key.Recent {
+		return nil
+	}
+	now, err := tx.keyNow(n.Key)
+	if err == nil && now.Opens(n.Key) {
+		return nil
+	}
+	tx.Store.Recent.Keys.Remove(n.Key.Borne)
+	if err == nil || dbconn.IsNoRows(err) {
+		err = flow.ErrKeyOutdated
+	}
+	return err
+}
+
+// keyNow reads a key, once in a transaction.
+func (tx *Tx) keyNow(k *flow.Key) (*flow.Key, error) {
+	if now, ok := tx.Batch.Counts.keys[k.ID]; ok {
+		return now, nil
+	}
+	r, err := tx.FindKey(tx.Ctx, gen.FindKeyParams{ID: k.ID, WorkspaceID: k.WorkspaceID})
+	if err != nil {
+		return nil, err
+	}
+	now := KeyOf(r)
+	tx.Batch.Counts.keys[k.ID] = &now
+	return &now, nil
+}
+
+func KeyOf(r gen.Key) flow.Key {
+	return flow.Key{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash,
+		Scopes: dbconn.DecodeList[flow.Scope](r.Scopes), Flows: dbconn.DecodeList[string](r.Flows),
+		RPM: r.Rpm, Concurrency: r.Concurrency, USDPerDay: r.UsdPerDay, RunsPerDay: r.RunsPerDay, Trigger: flow.Trigger(r.RunTrigger),
+		CreatedBy: r.CreatedBy, CreatedAt: dbconn.TimeOf(r.CreatedAt), ExpiresAt: dbconn.TimeOf(r.ExpiresAt), RevokedAt: dbconn.TimeOf(r.RevokedAt),
+		LastUsedAt: dbconn.TimeOf(r.LastUsedAt), LastUsedIP: r.LastUsedIp, Uses: r.Uses, RolledAt: dbconn.TimeOf(r.RolledAt),
+		Previous: flow.KeyText{
+			Prefix: r.PreviousPrefix, Hash: r.PreviousHash, Until: dbconn.TimeOf(r.PreviousUntil),
+			UsedAt: dbconn.TimeOf(r.PreviousUsedAt), UsedIP: r.PreviousUsedIp, Uses: r.PreviousUses,
+		},
+	}
+}

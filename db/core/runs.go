@@ -1,0 +1,109 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// FindRun returns a run; an empty flowID means any flow of the workspace.
+func (s Execution) FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error) {
+	return FindRun(ctx, s.Reads, ws, flowID, runID)
+}
+
+func FindRun(ctx context.Context, q *gen.Queries, ws, flowID, runID string) (*flow.Run, error) {
+	r, err := q.FindRun(ctx, gen.FindRunParams{ID: runID, WorkspaceID: ws, FlowID: flowID})
+	if err != nil {
+		return nil, dbconn.Unreadable(dbconn.NotFoundErr(err, "run"), "run", runID)
+	}
+	run, err := runOf(&r)
+	if run != nil && run.Error != nil && run.Error.Code == flow.CodeInternal {
+		return run, nil // it failed because its data cannot be read, and its error says so
+	}
+	if err != nil {
+		return nil, dbconn.Unreadable(err, "run", runID)
+	}
+	return run, nil
+}
+
+// LoadRun hands a run and its steps to a worker, or ErrFenced when the attempt
+// is no longer the present one. On PostgreSQL it also writes down which
+// instance holds the run.
+func (s Execution) LoadRun(ctx context.Context, runID string, attempt int64) (*flow.Run, []flow.Step, error) {
+	row, err := s.claim(ctx, runID, attempt)
+	if dbconn.IsNoRows(err) {
+		return nil, nil, dbconn.ErrFenced
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("load %s: %w", runID, dbconn.Classified(err))
+	}
+	run, err := runOf(&row)
+	if err != nil {
+		return nil, nil, err
+	}
+	run.NoWebhook = len(row.Webhook) == 0
+	run.Sizes = map[string]int64{"": int64(len(row.Outputs) + len(row.Error))}
+	if run.Attempt == 1 && run.StartedAt.IsZero() && run.Progress.Done == 0 {
+		return run, nil, nil // it came with no step, and nobody can have written one yet
+	}
+	steps, err := s.findSteps(ctx, run.WorkspaceID, run.ID, run.Sizes)
+	return run, steps, err
+}
+
+// HoldRun records again that this instance holds the run, or returns ErrFenced
+// if another attempt is current. It waits for a recovery that is taking the run
+// over.
+func (s Execution) HoldRun(ctx context.Context, runID string, attempt int64) error {
+	n, err := s.Reads.HoldRun(ctx, gen.HoldRunParams{ID: runID, Attempt: attempt, InstanceID: s.Holder()})
+	if err != nil {
+		return fmt.Errorf("hold %s: %w", runID, err)
+	}
+	if n == 0 {
+		return dbconn.ErrFenced
+	}
+	return nil
+}
+
+func (s Execution) claim(ctx context.Context, runID string, attempt int64) (gen.Run, error) {
+	r, err := s.Reads.FindHeldRun(ctx, gen.FindHeldRunParams{ID: runID, Attempt: attempt})
+	self := s.Self.Load()
+	if err != nil || s.pool == nil || self == nil || r.InstanceID == *self {
+		return r, err
+	}
+	return s.Reads.ClaimRun(ctx, gen.ClaimRunParams{ID: runID, Attempt: attempt, InstanceID: *self})
+}
+
+// runOf returns a run with all content that can be read, even if it also
+// returns an error.
+func runOf(r *gen.Run) (*flow.Run, error) {
+	run := &flow.Run{
+		ID: r.ID, WorkspaceID: r.WorkspaceID, FlowID: r.FlowID, Version: r.Version, Draft: r.Draft != 0,
+		DocumentHash: r.DocumentHash, State: flow.RunState(r.State), Attempt: r.Attempt,
+		Trigger: flow.Trigger(r.RunTrigger), KeyID: r.KeyID, UserID: r.UserID,
+		ParentRunID: r.ParentRunID, RerunFrom: r.RerunFrom,
+		Usage:    flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Progress: flow.Progress{Done: int(r.ProgressDone), Total: int(r.ProgressTotal)},
+		Seq:      r.Seq, RunSeq: r.RunSeq, Writes: r.Writes, Save: r.Save != 0, Timeout: Since(r.Timeout),
+		CancelRequested: r.CancelRequested != 0, Crashes: int(r.Crashes),
+		CreatedAt: dbconn.TimeOf(r.CreatedAt), StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt),
+		ExpiresAt: dbconn.TimeOf(r.ExpiresAt), DeadlineAt: dbconn.TimeOf(r.DeadlineAt), WaitingSince: dbconn.TimeOf(r.WaitingSince),
+		Erased: flow.Code(r.Erased),
+	}
+	var failed, err error
+	if run.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
+		failed = fmt.Errorf("error of %s: %w", r.ID, err)
+	}
+	for _, f := range []struct {
+		to   *map[string]any
+		text string
+	}{{&run.Inputs, r.Inputs}, {&run.Outputs, r.Outputs}, {&run.Metadata, r.Metadata}} {
+		if *f.to, err = dbconn.Decode[map[string]any](f.text); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("content of %s: %w", r.ID, err))
+		}
+	}
+	return run, failed
+}

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// SealCheck is the row of meta whose sealed value tells whether a master key
+// is the one that this database was sealed with.
+const SealCheck = "seal_check"
+
+// ErrWrongKey refuses a master key that does not fit the database.
+var ErrWrongKey = errors.New("the master key is not the one that this database was sealed with; give the right one in SLUICE_MASTER_KEY or SLUICE_MASTER_KEY_FILE")
+
+// unlock reads or makes the master key and checks that it fits.
+func (s *DB) unlock(ctx context.Context) error {
+	check, err := s.Reads.FindMeta(ctx, SealCheck)
+	if err != nil && !dbconn.IsNoRows(err) {
+		return fmt.Errorf("read seal: %w", err)
+	}
+	fresh := dbconn.IsNoRows(err)
+	handle, err := s.MasterKey(fresh)
+	if err != nil {
+		return err
+	}
+	if s.aead, err = aead.New(handle); err != nil {
+		return fmt.Errorf("use master key: %w", err)
+	}
+	if fresh {
+		if err := s.storeSeal(ctx); err != nil {
+			return err
+		}
+		// Another process may have been first, with another key.
+		if check, err = s.Reads.FindMeta(ctx, SealCheck); err != nil {
+			return fmt.Errorf("read seal: %w", err)
+		}
+	}
+	if text, err := s.Unseal(check, "meta", "seal", "check"); err != nil || string(text) != SealCheck {
+		return cmp.Or(s.checkRotation(ctx), ErrWrongKey)
+	}
+	return s.checkRotation(ctx)
+}
+
+func (s *DB) storeSeal(ctx context.Context) error {
+	sealed, err := s.Seal([]byte(SealCheck), "meta", "seal", "check")
+	if err != nil {
+		return err
+	}
+	return s.Write(ctx, Durable, func(tx *Tx) error {
+		_, err := tx.InsertMeta(tx.Ctx, gen.InsertMetaParams{Name: SealCheck, Value: sealed})
+		return err
+	})
+}
+
+// place of a secret: what it belongs to is authenticated with it, so a sealed
+// value moved to another row does not open.
+func Associated(ws, owner, field string) []byte { return []byte(ws + "|" + owner + "|" + field) }
+
+func (s *DB) Seal(text []byte, ws, owner, field string) ([]byte, error) {
+	sealed, err := s.aead.Encrypt(text, Associated(ws, owner, field))
+	if err != nil {
+		return nil, fmt.Errorf("seal %s of %s: %w", field, owner, err)
+	}
+	return sealed, nil
+}
+
+func (s *DB) Unseal(sealed []byte, ws, owner, field string) ([]byte, error) {
+	text, err := s.aead.Decrypt(sealed, Associated(ws, owner, field))
+	if err != nil {
+		return nil, fmt.Errorf("open %s of %s: %w", field, owner, err)
+	}
+	return text, nil
+}
+
+// sealValue seals a JSON value; nil stays nothing at all.
+func (s *DB) sealValue(v any, ws, owner, field string) ([]byte, error) {
+	if v == nil {
+		return []byte{}, nil
+	}
+	return s.Seal([]byte(dbconn.EncodeAny(v)), ws, owner, field)
+}
+
+func (s *DB) UnsealValue(sealed []byte, ws, owner, field string) (any, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	text, err := s.Unseal(sealed, ws, owner, field)
+	if err != nil {
+		return nil, err
+	}
+	return dbconn.Decode[any](string(text))
+}
+
+// RotationMark is the row of meta that stands while a rotation is under way,
+// sealed with the new key: until it is gone a database needs both keys.
+const RotationMark = "seal_rotation"
+
+// ErrRotating refuses a database whose rotation was cut short.
+var ErrRotating = errors.New("a rotation of the master key was begun and not finished; run 'sluice secrets rotate' again, it goes on where it was")
+
+// checkRotation refuses keys that open only a part of a database.
+func (s *DB) checkRotation(ctx context.Context) error {
+	mark, err := s.Reads.FindMeta(ctx, RotationMark)
+	if dbconn.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read seal: %w", err)
+	}
+	if _, err := s.Unseal(mark, "meta", "seal", "rotation"); err != nil {
+		return ErrRotating
+	}
+	return nil
+}

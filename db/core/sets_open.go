@@ -1,0 +1,165 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// countBefore counts the admitted runs, unless that was done a moment ago. It
+// comes before the progress, whose effect on the number is known.
+func (t *set) countBefore(b *pgx.Batch) {
+	if n, known := t.Store.Live.admitted(); known {
+		t.Batch.Counts.admitted[FlowKey{}] = n
+		return
+	}
+	b.Queue("SELECT count(*) FROM runs WHERE place = 2 AND place > 0").QueryRow(func(row pgx.Row) error {
+		var n int64
+		err := row.Scan(&n)
+		t.Store.Live.haveAdmitted(n)
+		t.Batch.Counts.admitted[FlowKey{}] = n
+		return err
+	})
+}
+
+func (t *set) queueProgress(b *pgx.Batch) {
+	var rows [][]any
+	byID := map[string]*member{}
+	letGo := false
+	for _, m := range t.members {
+		if p, ok := m.set.(*runWrite); ok {
+			rows = append(rows, progressRow(&p.row))
+			byID[p.row.ID] = m
+			m.err = dbconn.ErrFenced // until the row is found
+			letGo = letGo || p.row.Place != PlaceWorker
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	b.Queue(updateRuns, arrays(progressColumns, rows)...).Query(func(found pgx.Rows) error {
+		defer found.Close()
+		for found.Next() {
+			var id string
+			var cancel int64
+			var a asideRow
+			if err := found.Scan(&id, &cancel, &a.webhook); err != nil {
+				return err
+			}
+			a.cancel = cancel != 0
+			m := byID[id]
+			m.err = nil
+			t.progress, t.aside = append(t.progress, m), append(t.aside, a)
+			delete(byID, id)
+		}
+		return found.Err()
+	})
+	if letGo {
+		b.Queue("SELECT EXISTS (SELECT FROM runs WHERE place = 1 AND place > 0)").QueryRow(func(row pgx.Row) error {
+			var line bool
+			err := row.Scan(&line)
+			t.Batch.Counts.lineEmpty = !line
+			return err
+		})
+	}
+}
+
+// limitsOfFlows is FindFlowLimits of many flows.
+const limitsOfFlows = `SELECT f.workspace_id, f.id, f.max_running, f.max_queued, f.runs_per_day, f.usd_per_day, w.max_running, w.max_queued,
+	w.quota_bytes, w.quota_flows, w.quota_runs, f.live_version, f.archived_at
+FROM flows f JOIN workspaces w ON w.id = f.workspace_id
+WHERE f.id = ANY($1)`
+
+func (t *set) queueLimits(b *pgx.Batch) {
+	var flows []string
+	for _, m := range t.members {
+		switch w := m.set.(type) {
+		case *StartWrite:
+			flows = append(flows, w.Row.FlowID)
+		case *runWrite:
+			if w.row.Place != PlaceWorker {
+				flows = append(flows, w.run.FlowID)
+			}
+		}
+	}
+	if len(flows) == 0 {
+		return
+	}
+	slices.Sort(flows)
+	b.Queue(limitsOfFlows, slices.Compact(flows)).Query(func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			var k FlowKey
+			var l flowLimits
+			err := rows.Scan(&k.ws, &k.flow, &l.MaxRunning, &l.MaxQueued, &l.RunsPerDay, &l.UsdPerDay, &l.AllRunning, &l.AllQueued,
+				&l.QuotaBytes, &l.QuotaFlows, &l.QuotaRuns, &l.LiveVersion, &l.ArchivedAt)
+			if err != nil {
+				return err
+			}
+			t.haveLimits(k, l)
+		}
+		return rows.Err()
+	})
+}
+
+// keyColumns are the columns of gen.Key: a newer program may have added others.
+const keyColumns = `id, workspace_id, name, prefix, hash, scopes, flows, rpm, concurrency, usd_per_day, run_trigger, created_by, created_at,
+	expires_at, revoked_at, last_used_at, last_used_ip, uses, runs_per_day, rolled_at, previous_prefix, previous_hash, previous_until,
+	previous_used_at, previous_used_ip, previous_uses, webhook_secret`
+
+func (t *set) queueKeys(b *pgx.Batch) {
+	var ids []string
+	for _, m := range t.members {
+		if w, ok := m.set.(*StartWrite); ok && w.N.Key != nil && w.N.Key.Recent {
+			ids = append(ids, w.N.Key.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	slices.Sort(ids)
+	b.Queue("SELECT "+keyColumns+" FROM keys WHERE id = ANY($1)", slices.Compact(ids)).Query(func(rows pgx.Rows) error {
+		keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[gen.Key])
+		for _, r := range keys {
+			k := KeyOf(r)
+			t.Batch.Counts.keys[k.ID] = &k
+		}
+		return err
+	})
+}
+
+// queueClaims takes the idempotency keys of the starts.
+func (t *set) queueClaims(b *pgx.Batch) {
+	t.claimed = map[string]bool{}
+	var rows [][]any
+	taken := map[[2]string]bool{}
+	for _, m := range t.members {
+		w, ok := m.set.(*StartWrite)
+		if !ok {
+			continue
+		}
+		name := [2]string{w.Row.WorkspaceID, w.N.IdempotencyKey}
+		switch {
+		case w.N.IdempotencyKey == "":
+		case taken[name]:
+			m.err = errAlone // the same request twice
+		default:
+			taken[name] = true
+			rows = append(rows, []any{name[0], name[1], w.N.Fingerprint, w.Row.ID, t.Store.NowMicros()})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	args := append(arrays(claimColumns, rows), dbconn.Micros(t.Store.Config.Now().Add(-IdempotencyLife)))
+	b.Queue(claimIdempotency, args...).Query(func(found pgx.Rows) error {
+		ids, err := pgx.CollectRows(found, pgx.RowTo[string])
+		for _, id := range ids {
+			t.claimed[id] = true
+		}
+		return err
+	})
+}

@@ -1,0 +1,37 @@
+package core
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// openTx is the transaction that a connection is in, in the form that the queue
+// takes.
+type openTx struct {
+	pgx.Tx // nil: nothing else is needed of it
+	conn   *pgx.Conn
+}
+
+func (t openTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	return t.conn.Exec(ctx, query, args...)
+}
+
+func (t openTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	return t.conn.Query(ctx, query, args...)
+}
+
+func (t openTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
+	return t.conn.QueryRow(ctx, query, args...)
+}
+
+func (t openTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return t.conn.CopyFrom(ctx, table, columns, rows)
+}
+
+func (t openTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return t.conn.SendBatch(ctx, b)
+}
+
+func (t openTx) Conn() *pgx.Conn { return t.conn }

@@ -1,0 +1,166 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// stepColumns are the columns of a step in the order of stepRow.
+var stepColumns = []string{
+	"run_id", "path", "workspace_id", "node", "kind", "state", "attempt", "failures", "node_hash", "input_hash",
+	"input_tokens", "output_tokens", "cost_nano_usd", "seq", "output_seq", "started_at", "ended_at", "wait_until",
+	"error", "saved", "input", "outputs", "attempts",
+}
+
+// stepContent is the first of the last columns of stepColumns, which hold text
+// that counts towards a quota: error, saved, input, outputs and attempts.
+const stepContent = 18
+
+// maxStepRows bounds the rows of one statement, well below the 32,766
+// parameters that SQLite takes.
+const maxStepRows = 64
+
+// stepStatements holds the upsert of 1, 2, 3 … rows. sqlc cannot write one for
+// a varying number of rows, and one statement per step costs three times more.
+var stepStatements = func() (list [maxStepRows + 1]string) {
+	for n := 1; n <= maxStepRows; n++ {
+		list[n] = stepStatement(n)
+	}
+	return list
+}()
+
+func stepStatement(rows int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "INSERT INTO steps (%s) VALUES ", strings.Join(stepColumns, ", "))
+	for i := range rows * len(stepColumns) {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%len(stepColumns) == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(i+1))
+	}
+	b.WriteString(") ON CONFLICT (run_id, path) DO UPDATE SET ")
+	for i, c := range stepColumns[3:] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(c + " = excluded." + c)
+	}
+	return b.String()
+}
+
+// stepRows flattens steps into parameters.
+func stepRows(run *flow.Run, steps []flow.Step) []any {
+	args := make([]any, 0, len(steps)*len(stepColumns))
+	for i := range steps {
+		s := &steps[i]
+		args = append(args, run.ID, s.Path, run.WorkspaceID, s.Node, s.Kind, string(s.State),
+			int64(s.Attempt), int64(s.Failures), s.NodeHash, s.InputHash,
+			s.Usage.InputTokens, s.Usage.OutputTokens, s.Usage.CostNanoUSD, s.Seq, s.OutputSeq,
+			dbconn.Micros(s.StartedAt), dbconn.Micros(s.EndedAt), dbconn.Micros(s.WaitUntil),
+			dbconn.EncodeError(s.Error), dbconn.EncodeAny(s.Saved), dbconn.EncodeMap(s.Input), dbconn.EncodeMap(s.Outputs), encodeAttempts(s.Attempts))
+	}
+	return args
+}
+
+// stepSizes returns the bytes of flattened steps that count towards a quota, by
+// path.
+func stepSizes(args []any) map[string]int64 {
+	sizes := make(map[string]int64, len(args)/len(stepColumns)+1)
+	for row := range slices.Chunk(args, len(stepColumns)) {
+		var n int
+		for _, text := range row[stepContent:] {
+			n += len(text.(string))
+		}
+		sizes[row[1].(string)] = int64(n)
+	}
+	return sizes
+}
+
+// sizeOfSteps returns the sum of stepSizes.
+func sizeOfSteps(args []any) (n int64) {
+	for _, size := range stepSizes(args) {
+		n += size
+	}
+	return n
+}
+
+// writeSteps upserts flattened steps.
+func (tx *Tx) writeSteps(args []any) error {
+	for chunk := range slices.Chunk(args, maxStepRows*len(stepColumns)) {
+		if _, err := tx.DBTX.ExecContext(tx.Ctx, stepStatements[len(chunk)/len(stepColumns)], chunk...); err != nil {
+			return fmt.Errorf("write steps: %w", err)
+		}
+	}
+	return nil
+}
+
+// FindSteps returns the steps of a run, by path.
+func (s Execution) FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error) {
+	return s.findSteps(ctx, ws, runID, map[string]int64{})
+}
+
+// findSteps also adds the size of each step to sizes.
+func (s Execution) findSteps(ctx context.Context, ws, runID string, sizes map[string]int64) ([]flow.Step, error) {
+	rows, err := s.Reads.ListSteps(ctx, gen.ListStepsParams{RunID: runID, WorkspaceID: ws})
+	if err != nil {
+		return nil, dbconn.Unreadable(fmt.Errorf("list steps of %s: %w", runID, err), "run", runID)
+	}
+	steps := make([]flow.Step, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		sizes[r.Path] = int64(len(r.Error) + len(r.Saved) + len(r.Input) + len(r.Outputs) + len(r.Attempts))
+		if steps[i], err = stepOf(r); err != nil {
+			return nil, dbconn.Unreadable(fmt.Errorf("step %s of %s: %w", rows[i].Path, runID, err), "run", runID)
+		}
+	}
+	slices.SortFunc(steps, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
+	return steps, nil
+}
+
+func stepOf(r *gen.Step) (s flow.Step, err error) {
+	s = flow.Step{
+		Path: r.Path, Node: r.Node, Kind: r.Kind, State: flow.StepState(r.State),
+		Attempt: int(r.Attempt), Failures: int(r.Failures), NodeHash: r.NodeHash, InputHash: r.InputHash,
+		Usage: flow.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostNanoUSD: r.CostNanoUsd},
+		Seq:   r.Seq, OutputSeq: r.OutputSeq,
+		StartedAt: dbconn.TimeOf(r.StartedAt), EndedAt: dbconn.TimeOf(r.EndedAt), WaitUntil: dbconn.TimeOf(r.WaitUntil),
+	}
+	if s.Error, err = dbconn.Decode[*flow.Error](r.Error); err != nil {
+		return s, err
+	}
+	if s.Saved, err = dbconn.Decode[any](r.Saved); err != nil {
+		return s, err
+	}
+	if s.Input, err = dbconn.Decode[map[string]any](r.Input); err != nil {
+		return s, err
+	}
+	if s.Outputs, err = dbconn.Decode[map[string]any](r.Outputs); err != nil {
+		return s, err
+	}
+	s.Attempts, err = dbconn.Decode[[]flow.Attempt](r.Attempts)
+	return s, err
+}
+
+// encodeAttempts is ” for a step that needed one.
+func encodeAttempts(list []flow.Attempt) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return string(flow.EncodeJSON(list))
+}
+
+// Since is the length of time that a database column in microseconds holds.
+func Since(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

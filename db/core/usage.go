@@ -1,0 +1,80 @@
+package core
+
+import (
+	"cmp"
+	"time"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+// UsageEntry is one addition to a row of usage_daily.
+type UsageEntry struct {
+	ws string
+	flow.UsageDay
+}
+
+// ended counts a run that has ended.
+func (b *batch) ended(r *flow.Run) {
+	e := UsageEntry{r.WorkspaceID, flow.UsageDay{Day: DayOf(r.EndedAt), KeyID: r.KeyID, FlowID: r.FlowID, Runs: 1, Steps: int64(r.Progress.Done)}}
+	switch r.State {
+	case flow.RunSucceeded:
+		e.Succeeded = 1
+	case flow.RunFailed:
+		e.Failed = 1
+	case flow.RunCanceled:
+		e.Canceled = 1
+	}
+	if !r.StartedAt.IsZero() {
+		e.Duration = max(0, r.EndedAt.Sub(r.StartedAt))
+		e.Bucket = flow.Bucket(e.Duration)
+	}
+	b.usage = append(b.usage, e)
+	b.hours = append(b.hours, hourEntry{HourOf(r.EndedAt), r.Usage.CostNanoUSD, e})
+}
+
+// consumed counts what the steps of a write have used since they were last
+// written, under the model that was asked for.
+func (b *batch) consumed(r *flow.Run, steps []flow.Step, now time.Time) {
+	for i := range steps {
+		st := &steps[i]
+		if st.Spent == (flow.Usage{}) {
+			continue
+		}
+		model, _ := st.Input["model"].(string)
+		b.usage = append(b.usage, UsageEntry{r.WorkspaceID, flow.UsageDay{
+			Day: DayOf(now), KeyID: r.KeyID, FlowID: r.FlowID, Model: dbconn.ValidText(model), Usage: st.Spent,
+		}})
+	}
+}
+
+func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+func CompareUsage(a, b UsageEntry) int {
+	texts := dbconn.CompareTexts(a.ws, b.ws, a.Day, b.Day, a.KeyID, b.KeyID, a.FlowID, b.FlowID, a.Model, b.Model)
+	return cmp.Or(texts, cmp.Compare(a.Bucket, b.Bucket))
+}
+
+// flushUsage adds up the entries of all members and stores each row once, in
+// one order everywhere so that transactions cannot wait in a circle.
+func (tx *Tx) flushUsage() error {
+	if tx.Store.pool != nil {
+		return tx.logUsage()
+	}
+	for _, sum := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
+		if err := tx.addUsage(&sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) addUsage(e *UsageEntry) error {
+	return tx.AddUsage(tx.Ctx, gen.AddUsageParams{
+		WorkspaceID: e.ws, Day: e.Day, KeyID: e.KeyID, FlowID: e.FlowID, Model: e.Model, Bucket: int64(e.Bucket),
+		Runs: e.Runs, Succeeded: e.Succeeded, Failed: e.Failed, Canceled: e.Canceled, Steps: e.Steps,
+		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostNanoUsd: e.Usage.CostNanoUSD,
+		Duration: e.Duration.Microseconds(),
+	})
+}

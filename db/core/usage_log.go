@@ -1,0 +1,51 @@
+package core
+
+import (
+	"slices"
+)
+
+var usageColumns = []column{
+	{"workspace_id", text}, {"day", text}, {"key_id", text}, {"flow_id", text}, {"model", text}, {"bucket", integer},
+	{"runs", integer}, {"succeeded", integer}, {"failed", integer}, {"canceled", integer}, {"steps", integer},
+	{"input_tokens", integer}, {"output_tokens", integer}, {"cost_nano_usd", integer}, {"duration", integer}, {"hour", integer},
+}
+
+var insertUsage = "INSERT INTO usage_log (" + names("", usageColumns) + ") SELECT " + names("u.", usageColumns) + " FROM " + source(usageColumns)
+
+// logUsage adds the numbers of all members to the usage log of PostgreSQL, in
+// which transactions do not wait for each other as they would for the row of a
+// day.
+func (tx *Tx) logUsage() error {
+	var rows [][]any
+	add := func(e *UsageEntry, cost, hour int64) {
+		rows = append(rows, []any{
+			e.ws, e.Day, e.KeyID, e.FlowID, e.Model, int64(e.Bucket), e.Runs, e.Succeeded, e.Failed, e.Canceled, e.Steps,
+			e.Usage.InputTokens, e.Usage.OutputTokens, cost, e.Duration.Microseconds(), hour,
+		})
+	}
+	for _, e := range sums(tx.Batch.usage, CompareUsage, func(sum, e *UsageEntry) { sum.Add(&e.UsageDay) }) {
+		add(&e, e.Usage.CostNanoUSD, 0)
+	}
+	for _, e := range sums(tx.Batch.hours, compareHours, (*hourEntry).add) {
+		add(&e.UsageEntry, e.cost, e.hour)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	tx.Store.Logged.Store(true)
+	_, err := tx.DBTX.ExecContext(tx.Ctx, insertUsage, arrays(usageColumns, rows)...)
+	return err
+}
+
+// sums sorts entries and adds up those that are equal.
+func sums[E any](list []E, compare func(a, b E) int, add func(sum, e *E)) (out []E) {
+	slices.SortStableFunc(list, compare)
+	for i := range list {
+		if n := len(out); n > 0 && compare(out[n-1], list[i]) == 0 {
+			add(&out[n-1], &list[i])
+		} else {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// lane is a set of connections, with everything that works on them. The vital
+// lane is for what must go on while all other connections wait for something:
+// heartbeats, recovery, health checks, and asking about commits in doubt. On
+// SQLite it is the store's ordinary connections.
+type lane struct {
+	pool   *pgxpool.Pool // nil on SQLite and for commands
+	DBTX   *sql.DB
+	Reads  *gen.Queries
+	writer writer
+}
+
+// useVital makes the ordinary connections the vital lane if there are no
+// reserved ones.
+func (s *DB) useVital() {
+	if s.Vital.DBTX == nil {
+		s.Vital = lane{DBTX: s.Reader, Reads: s.Reads, writer: s.Writer}
+	}
+}
+
+func (l *lane) close() (err error) {
+	if l.pool == nil {
+		return nil
+	}
+	err = cmp.Or(l.writer.close(), l.DBTX.Close())
+	l.pool.Close()
+	return err
+}
+
+// WriteVital is write on the vital lane.
+func (s *DB) WriteVital(ctx context.Context, d Durability, fn func(*Tx) error) error {
+	return s.outages.Named(s.Vital.writer.write(ctx, &member{fn: fn, d: d}))
+}
+
+// pingPatience is how long the database may take to answer a health check.
+const pingPatience = 900 * time.Millisecond
+
+// Ping returns an error if the database does not answer within a second. On
+// SQLite, which is a file, it is always nil.
+func (s *DB) Ping(ctx context.Context) error {
+	if s.pool == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, pingPatience, dbconn.ErrNoAnswer)
+	defer cancel()
+	var one int
+	err := s.Vital.DBTX.QueryRowContext(limited, "SELECT 1").Scan(&one)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
+	}
+	return s.outages.Named(err)
+}

@@ -1,0 +1,181 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+	"sluice/flow"
+)
+
+const (
+	// writeTimeout bounds a transaction whose server has stopped answering.
+	writeTimeout = time.Minute
+	// maxConflicts is how often a write is tried that loses deadlocks.
+	maxConflicts = 5
+	// maxRollbacks is how often a write is tried that PostgreSQL gives up for
+	// another reason: a time limit, or the end of its connection.
+	maxRollbacks = 3
+)
+
+// postgresWriter runs every write in a transaction of its own, side by side.
+type postgresWriter struct {
+	s  *DB
+	db *sql.DB
+}
+
+func (w *postgresWriter) close() error { return nil }
+
+func (w *postgresWriter) write(ctx context.Context, m *member) error {
+	for try := 1; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := w.once(ctx, m)
+		if !writesAgain(ctx, try, err) {
+			return err
+		}
+	}
+}
+
+// writesAgain reports whether a write is to be repeated, after a pause. Nothing
+// of it can have been committed, except in doubt.
+func writesAgain(ctx context.Context, try int, err error) bool {
+	switch {
+	case err == nil || errors.Is(err, errInDoubt):
+		return false
+	case dbconn.IsConflict(err):
+		return try < maxConflicts
+	case flow.OutlastsOutages(ctx) && isPassing(err):
+		return dbconn.BackOff(ctx, try)
+	case dbconn.IsTimeLimit(err):
+		return try < maxRollbacks
+	}
+	return try < maxRollbacks && lostConnection(err) && dbconn.BackOff(ctx, try)
+}
+
+// once opens one transaction for both: database/sql, which the generated
+// queries use, and pgx, which the queue inserts through. It is begun on the
+// pgx connection beneath the *sql.Conn, so both speak inside it.
+func (w *postgresWriter) once(ctx context.Context, m *member) error {
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("take connection: %w", err)
+	}
+	defer conn.Close()
+	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), writeTimeout, dbconn.ErrNoAnswer)
+	defer cancel()
+	t, err := begin(limited, conn)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer t.Rollback(limited)
+	tx := &Tx{Queries: gen.New(conn), Store: w.s, Ctx: limited, DBTX: conn, Batch: newBatch()}
+	defer w.s.drop(tx.Batch)
+	id, err := w.carryOut(tx, t, m)
+	if err != nil && limited.Err() != nil {
+		return dbconn.Unavailable(fmt.Errorf("%w: %w", dbconn.ErrNoAnswer, err))
+	}
+	if err != nil {
+		return err
+	}
+	if m.set != nil { // it finds out by itself what became of an earlier try
+		err = m.set.doubted(w.s, t.Commit(limited))
+	} else {
+		err = w.s.commit(ctx, limited, t, id)
+	}
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.s.wake(tx.Batch)
+	return nil
+}
+
+// carryOut does everything but the commit and returns the ID of the transaction.
+func (w *postgresWriter) carryOut(tx *Tx, t pgx.Tx, m *member) (id string, err error) {
+	if m.d == Relaxed {
+		if _, err := t.Exec(tx.Ctx, "SET LOCAL synchronous_commit TO OFF"); err != nil {
+			return "", fmt.Errorf("relax synchronous commit: %w", err)
+		}
+	}
+	if err := m.carryOut(tx); err != nil {
+		return "", err
+	}
+	if err := tx.flush(t); err != nil {
+		return "", err
+	}
+	b := &pgx.Batch{}
+	if err := tx.queueCounters(b); err != nil {
+		return "", err
+	}
+	b.Queue(selectTransaction).QueryRow(func(row pgx.Row) error {
+		var given *string
+		if err := row.Scan(&given); err != nil || given == nil {
+			return err
+		}
+		id = *given
+		return nil
+	})
+	if err := t.SendBatch(tx.Ctx, b).Close(); err != nil {
+		return "", fmt.Errorf("write counters: %w", err)
+	}
+	return id, nil
+}
+
+// queueCounters adds the statements that write the counters to a batch.
+func (tx *Tx) queueCounters(b *pgx.Batch) error {
+	counters := *tx
+	counters.Queries, counters.DBTX = gen.New(queued{b}), queued{b}
+	return counters.flushCounters()
+}
+
+// queued adds statements to a batch instead of running them. It cannot run
+// queries that return rows.
+type queued struct{ b *pgx.Batch }
+
+func (q queued) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	q.b.Queue(query, args...)
+	return driver.ResultNoRows, nil
+}
+
+func (queued) PrepareContext(context.Context, string) (*sql.Stmt, error) { return nil, errQueued }
+
+func (queued) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errQueued
+}
+
+func (queued) QueryRowContext(context.Context, string, ...any) *sql.Row { panic(errQueued) }
+
+var errQueued = errors.New("db: only statements without results can be queued")
+
+func begin(ctx context.Context, conn *sql.Conn) (t pgx.Tx, err error) {
+	err = conn.Raw(func(c any) error {
+		t, err = dbconn.PgxOf(c).Begin(ctx)
+		return err
+	})
+	return t, err
+}
+
+// admissionLock is held by PostgreSQL transactions that decide about the last
+// free places, until they end.
+const admissionLock = 0x536c7570
+
+// lockAdmission waits until no other instance decides; SQLite has one writer.
+func (tx *Tx) lockAdmission() error {
+	if tx.Store.pool == nil || tx.Batch.Counts.locked {
+		return nil
+	}
+	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(admissionLock)); err != nil {
+		return fmt.Errorf("lock admission: %w", err)
+	}
+	tx.Batch.Counts.recount()
+	tx.Batch.Counts.locked = true
+	return nil
+}

@@ -1,0 +1,203 @@
+package core
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"sluice/db/dbconn"
+	"sluice/db/gen"
+)
+
+// carefulGroups is for how many groups savepoints are used after one of them
+// had a member that failed.
+const carefulGroups = 64
+
+// GroupWriter runs the writes of many callers in one transaction, so that they
+// share one sync of the disk. Members seldom fail; when one does, the group is
+// repeated with a savepoint around each, so that it fails alone.
+type GroupWriter struct {
+	*groups
+	careful      int // groups for which savepoints are used
+	s            *DB
+	facts        facts
+	Transactions atomic.Int64 // for tests
+	Synced       atomic.Int64 // those that were synced, for tests
+}
+
+func newGroupWriter(s *DB) *GroupWriter {
+	w := &GroupWriter{s: s}
+	w.groups = newGroups(1, w.run)
+	return w
+}
+
+// run commits the group, or, when a member or the end took the transaction
+// down with it, each member in a transaction of its own.
+func (w *GroupWriter) run(group []*member) {
+	err := w.commit(group)
+	if err != nil {
+		w.facts = facts{} // the connection may be another one from now on
+	}
+	if errors.Is(err, errSpoiled) {
+		w.careful = carefulGroups
+		err = w.commit(group)
+	}
+	if lost, ok := errors.AsType[*lostError](err); ok && len(group) > 1 {
+		w.s.Config.Log.Warn("a group of writes is repeated one by one", "members", len(group), "error", lost.cause)
+		for _, m := range group {
+			m.err = nil
+			w.run([]*member{m})
+		}
+		return
+	}
+	for _, m := range group {
+		if m.err == nil {
+			m.err = err
+		}
+		close(m.done)
+	}
+}
+
+// errSpoiled says that a member failed in a group without savepoints.
+var errSpoiled = errors.New("a member failed")
+
+// lostError says that the whole transaction is gone, not one member alone.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+// commit runs the group in one transaction. The connection is taken for just
+// that long, because the queue writes through the same one.
+func (w *GroupWriter) commit(group []*member) (err error) {
+	ctx := context.Background()
+	conn, err := w.s.sqlite.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("take writer connection: %w", err)
+	}
+	defer conn.Close()
+	if !needsSync(group) {
+		// Inside a transaction SQLite refuses to change this.
+		if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+			return fmt.Errorf("relax synchronous: %w", err)
+		}
+		defer w.restore(conn)
+	} else {
+		w.Synced.Add(1)
+	}
+	w.Transactions.Add(1)
+	shortened, err := w.shortenWait(ctx, conn, group)
+	if err != nil {
+		return err
+	}
+	if shortened {
+		defer w.restore(conn)
+	}
+	t, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer t.Rollback()
+	return w.members(ctx, t, group)
+}
+
+func (w *GroupWriter) members(ctx context.Context, t *sql.Tx, group []*member) error {
+	db := dbconn.SQLiteParams{DB: t}
+	tx := &Tx{Queries: gen.New(db), Store: w.s, Ctx: ctx, DBTX: db, Batch: newBatch()}
+	defer w.s.drop(tx.Batch)
+	if err := w.facts.recall(tx); err != nil {
+		return err
+	}
+	for _, m := range group {
+		if err := w.member(tx, m, len(group) > 1); err != nil {
+			return err
+		}
+	}
+	w.careful = max(0, w.careful-1)
+	if len(group) == 1 && group[0].err != nil {
+		return nil // the rollback is enough
+	}
+	if err := dbconn.FirstError(func() error { return tx.flush(t) }, tx.flushCounters); err != nil {
+		return &lostError{err}
+	}
+	if err := t.Commit(); err != nil {
+		return &lostError{fmt.Errorf("commit: %w", err)}
+	}
+	w.facts.keep(tx, group)
+	w.s.wake(tx.Batch)
+	return nil
+}
+
+// member runs one member. Its own failure is undone and kept in it; an error
+// of this function means that the transaction cannot go on.
+func (w *GroupWriter) member(tx *Tx, m *member, many bool) error {
+	switch {
+	case !many:
+		m.err = m.carryOut(tx)
+		return nil
+	case w.careful == 0:
+		if m.carryOut(tx) != nil {
+			return errSpoiled
+		}
+		return nil
+	}
+	if err := w.guarded(tx, m); err != nil {
+		return &lostError{err}
+	}
+	return nil
+}
+
+func (w *GroupWriter) guarded(tx *Tx, m *member) error {
+	if _, err := tx.DBTX.ExecContext(tx.Ctx, "SAVEPOINT member"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	at := tx.Batch.mark()
+	if m.err = m.carryOut(tx); m.err != nil {
+		tx.Batch.undo(at, w.s.QueueOrNil())
+		if _, err := tx.DBTX.ExecContext(tx.Ctx, "ROLLBACK TO member"); err != nil {
+			return fmt.Errorf("roll back to savepoint after %w: %w", m.err, err)
+		}
+	}
+	if _, err := tx.DBTX.ExecContext(tx.Ctx, "RELEASE member"); err != nil {
+		return fmt.Errorf("release savepoint: %w", err)
+	}
+	return nil
+}
+
+// shortenWait subtracts the time that a batch has waited for the previous
+// batch, so that another program's lock delays a caller by one timeout and not
+// two.
+func (w *GroupWriter) shortenWait(ctx context.Context, conn *sql.Conn, group []*member) (bool, error) {
+	waited := time.Since(group[0].since)
+	if waited < w.s.Config.BusyTimeout/10 {
+		return false, nil
+	}
+	left := max(w.s.Config.BusyTimeout-waited, w.s.Config.BusyTimeout/10)
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", left.Milliseconds())); err != nil {
+		return false, fmt.Errorf("shorten the wait: %w", err)
+	}
+	return true, nil
+}
+
+// restore makes the connection safe again for whoever takes it next.
+func (w *GroupWriter) restore(conn *sql.Conn) {
+	settings := fmt.Sprintf("PRAGMA synchronous = FULL; PRAGMA busy_timeout = %d", w.s.Config.BusyTimeout.Milliseconds())
+	if _, err := conn.ExecContext(context.Background(), settings); err != nil {
+		w.s.Config.Log.Error("the writer's settings could not be restored", "error", err)
+		w.facts = facts{}
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}
+
+func needsSync(group []*member) bool {
+	for _, m := range group {
+		if m.d == Durable {
+			return true
+		}
+	}
+	return false
+}

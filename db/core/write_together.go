@@ -1,0 +1,49 @@
+package core
+
+import "context"
+
+// joinedTx is a transaction that writes with its context join.
+type joinedTx struct {
+	s     *DB
+	tx    *Tx
+	after []func() // once it has committed
+}
+
+type joinedKey struct{}
+
+// Together runs the writes that fn makes with its context in one transaction:
+// all of them are stored, or none. fn may run more than once. Its reads do not
+// see its writes.
+func (s *DB) Together(ctx context.Context, fn func(ctx context.Context) error) error {
+	var j *joinedTx
+	err := s.Write(ctx, Durable, func(tx *Tx) error {
+		j = &joinedTx{s: s, tx: tx}
+		return fn(context.WithValue(tx.Ctx, joinedKey{}, j))
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range j.after {
+		f()
+	}
+	return nil
+}
+
+// joinedWith returns the transaction that a context belongs to, or nil.
+func (s *DB) joinedWith(ctx context.Context) *joinedTx {
+	j, _ := ctx.Value(joinedKey{}).(*joinedTx)
+	if j == nil || j.s != s {
+		return nil
+	}
+	return j
+}
+
+// AfterCommit runs f now, or when the transaction that ctx belongs to has
+// committed.
+func (s *DB) AfterCommit(ctx context.Context, f func()) {
+	if j := s.joinedWith(ctx); j != nil {
+		j.after = append(j.after, f)
+		return
+	}
+	f()
+}
