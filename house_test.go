@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"sluice/providers/hosted":            {"sluice/outbound", "sluice/providers"},
 	"sluice/nodes":                       {"sluice/flow", "sluice/nodes/confine", "sluice/outbound", "sluice/providers", "sluice/providers/builtin", "sluice/providers/hosted"},
 	"sluice/nodes/confine":               {},
-	"sluice/db":                          {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/migrations", "sluice/flow"},
+	"sluice/db":                          {"sluice/db/blobs", "sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/db/migrations", "sluice/flow"},
 	"sluice/db/gen":                      {},
 	"sluice/db/dbtest":                   {"sluice/db", "sluice/e2e/need", "sluice/flow"},
 	"sluice/jobs":                        {"sluice/flow", "sluice/outbound"},
@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"sluice/db/dbconn":                   {"sluice/db/gen", "sluice/flow"},
 	"sluice/db/migrations":               {"sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 	"sluice/db/core":                     {"sluice/db/dbconn", "sluice/db/gen", "sluice/db/migrations", "sluice/flow"},
+	"sluice/db/blobs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 }
 
 // knowsEveryone lists the packages that may import all others, to wire, test or

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/flow"
@@ -142,7 +143,7 @@ func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot st
 	}
 	var gone []string
 	for _, hash := range hashes {
-		path := filepath.Join(s.Config.DataDir, FilesDir, hash[:2], hash[2:])
+		path := filepath.Join(s.Config.DataDir, blobs.FilesDir, hash[:2], hash[2:])
 		size, err := packFile(ctx, out, hash, path, b.MadeAt)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = append(gone, hash)
@@ -164,7 +165,7 @@ func packFile(ctx context.Context, out *tar.Writer, hash, path string, at time.T
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	sum, err := pack(out, FilesDir+"/"+hash[:2]+"/"+hash[2:], path, at)
+	sum, err := pack(out, blobs.FilesDir+"/"+hash[:2]+"/"+hash[2:], path, at)
 	if err == nil && sum != hash {
 		err = fmt.Errorf("the content of the files with hash %s is damaged", hash)
 	}

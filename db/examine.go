@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/flow"
 )
@@ -104,7 +105,7 @@ func (s Maintenance) examineFiles(ctx context.Context, e *Examination) error {
 		if err := rows.Scan(&hash); err != nil {
 			return err
 		}
-		if h := string(hash); sizeOf(filepath.Join(s.Config.DataDir, FilesDir, h[:2], h[2:])) < 0 {
+		if h := string(hash); sizeOf(filepath.Join(s.Config.DataDir, blobs.FilesDir, h[:2], h[2:])) < 0 {
 			e.Missing++
 		}
 	}

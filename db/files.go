@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
@@ -24,23 +25,23 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	if n.MaxSize > 0 {
 		limit = min(limit, n.MaxSize)
 	}
-	m := newMeter(content, limit)
+	m := blobs.NewMeter(content, limit)
 	if n.RunID == "" {
 		if err := s.limitUpload(ctx, n.WorkspaceID, m); err != nil {
 			return nil, err
 		}
 	}
-	d, err := s.bucket.put(ctx, m)
+	d, err := s.bucket.Put(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	defer d.drop()
+	defer d.Drop()
 	f := &flow.File{
-		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.head),
-		Size: m.size, Hash: m.sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
+		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.Head),
+		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
 	f.Name = fileName(n.Name, f.MIME)
-	if err := d.keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
+	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -48,7 +49,7 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
-func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
+func (s Files) limitUpload(ctx context.Context, ws string, m *blobs.Meter) error {
 	limit, err := s.FindQuota(ctx, s.Reads, ws)
 	if err != nil || limit.Bytes == 0 {
 		return err
@@ -57,9 +58,9 @@ func (s Files) limitUpload(ctx context.Context, ws string, m *meter) error {
 	if err != nil {
 		return fmt.Errorf("read the storage of %s: %w", ws, err)
 	}
-	m.refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: limit.Bytes, Used: used.Bytes}.Refusal()
-	if m.room = limit.Bytes - used.Bytes - flow.StorageItem; m.room < 0 {
-		return m.refusal
+	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: limit.Bytes, Used: used.Bytes}.Refusal()
+	if m.Left = limit.Bytes - used.Bytes - flow.StorageItem; m.Left < 0 {
+		return m.Refusal
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 	if err != nil {
 		return nil, nil, err
 	}
-	content, err := s.bucket.open(ctx, f.Hash)
+	content, err := s.bucket.Open(ctx, f.Hash)
 	if errors.Is(err, fs.ErrNotExist) { // erased since, or lost with its directory
 		return nil, nil, flow.Errorf(flow.CodeNotFound, "The content of this file is gone. Upload it again.")
 	}

@@ -84,7 +84,7 @@ func (s Files) RemoveErasedFiles(ctx context.Context, limit int) (n int, err err
 	}
 	var failed error
 	gone := slices.DeleteFunc(rows, func(r gen.File) bool {
-		err := s.bucket.remove(ctx, r.Hash)
+		err := s.bucket.Remove(ctx, r.Hash)
 		if err != nil {
 			failed = fmt.Errorf("remove the content of %s: %w", r.ID, err)
 		}
@@ -109,7 +109,7 @@ func dropFiles(tx *core.Tx, rows []gen.File) error {
 // SweepFiles removes content that a crash left without a file, if it is from
 // before that time. Content that is just being saved is left alone.
 func (s Files) SweepFiles(ctx context.Context, before time.Time) error {
-	if err := s.bucket.sweep(ctx, before); err != nil {
+	if err := s.bucket.Sweep(ctx, before); err != nil {
 		return fmt.Errorf("sweep files: %w", err)
 	}
 	return nil

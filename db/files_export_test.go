@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/flow"
 )
@@ -24,7 +25,7 @@ func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 			+ (SELECT count(DISTINCT upload_id) FROM chunks WHERE upload_id NOT IN (SELECT upload_id FROM blobs))`).Scan(&kept, &loose)
 		return kept, loose, err
 	}
-	dir := filepath.Join(s.Config.DataDir, FilesDir)
+	dir := filepath.Join(s.Config.DataDir, blobs.FilesDir)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || d.IsDir():
@@ -43,23 +44,23 @@ func (s *Store) Contents(ctx context.Context) (kept, loose int, err error) {
 
 // Put puts content and goes no further, as a process that dies.
 func (s *Store) Put(ctx context.Context, content string) error {
-	_, err := s.bucket.put(ctx, strings.NewReader(content))
+	_, err := s.bucket.Put(ctx, strings.NewReader(content))
 	return err
 }
 
 // Keep keeps content and lets name take the place of its row.
 func (s *Store) Keep(ctx context.Context, content string, name func(*core.Tx) error) error {
-	m := newMeter(strings.NewReader(content), s.Config.MaxFile)
-	d, err := s.bucket.put(ctx, m)
+	m := blobs.NewMeter(strings.NewReader(content), s.Config.MaxFile)
+	d, err := s.bucket.Put(ctx, m)
 	if err != nil {
 		return err
 	}
-	defer d.drop()
-	return d.keep(ctx, m, name)
+	defer d.Drop()
+	return d.Keep(ctx, m, name)
 }
 
 // Unwanted removes the content of a hash unless a file has it.
-func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.remove(ctx, hash) }
+func (s *Store) Unwanted(ctx context.Context, hash string) error { return s.bucket.Remove(ctx, hash) }
 
 // NameFile is the row that SaveFile writes.
 func NameFile(tx *core.Tx, ws, id, hash string, size int64) error {
@@ -67,7 +68,9 @@ func NameFile(tx *core.Tx, ws, id, hash string, size int64) error {
 }
 
 // TempFiles makes another maker of temporary files.
-func (s *Store) TempFiles(open func(dir string) (*os.File, error)) { s.bucket.(*disk).temp = open }
+func (s *Store) TempFiles(open func(dir string) (*os.File, error)) {
+	s.bucket.(*blobs.Disk).Temp = open
+}
 
 // Config is what the store was opened with.
 func (s *Store) OpenedWith() core.Config { return s.Config }

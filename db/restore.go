@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/dbconn"
 )
@@ -108,12 +109,12 @@ func (r Restored) swap(dir, staging string) error {
 			return fmt.Errorf("put aside what is there: %w", err)
 		}
 	}
-	for _, name := range []string{core.DatabaseFile + "-wal", core.DatabaseFile + "-shm", core.DatabaseFile, FilesDir} {
+	for _, name := range []string{core.DatabaseFile + "-wal", core.DatabaseFile + "-shm", core.DatabaseFile, blobs.FilesDir} {
 		if err := r.setAside(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("put aside what is there: %w", err)
 		}
 	}
-	for _, name := range []string{FilesDir, core.DatabaseFile} {
+	for _, name := range []string{blobs.FilesDir, core.DatabaseFile} {
 		err := os.Rename(filepath.Join(staging, name), filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a backup without files has no directory for them
 			return fmt.Errorf("put the backup in its place: %w", err)
@@ -160,7 +161,7 @@ type syncCloser struct{ *os.File }
 func (f syncCloser) Close() error { return errors.Join(f.Sync(), f.File.Close()) }
 
 // entryNames are all that an archive may hold.
-var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
+var entryNames = regexp.MustCompile(`^(` + regexp.QuoteMeta(core.DatabaseFile) + `|` + regexp.QuoteMeta(backupManifest) + `|` + blobs.FilesDir + `/[0-9a-f]{2}/[0-9a-f]{62})$`)
 
 // readBackup reads an archive to its end, writes each entry where to says, and
 // checks every content against its hash.
@@ -236,7 +237,7 @@ func (sums *entrySums) entry(in io.Reader, name string, to entryTo) error {
 		return nil
 	}
 	sums.files++
-	if wanted := strings.ReplaceAll(strings.TrimPrefix(name, FilesDir+"/"), "/", ""); sum != wanted {
+	if wanted := strings.ReplaceAll(strings.TrimPrefix(name, blobs.FilesDir+"/"), "/", ""); sum != wanted {
 		return fmt.Errorf("the content of %s is damaged", name)
 	}
 	return nil

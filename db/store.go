@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 
+	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/gen"
 	"sluice/flow"
@@ -55,7 +56,7 @@ func newStore(c *core.DB) *Store {
 		Edits:          Edits{DB: c},
 		Pins:           Pins{DB: c},
 		Forms:          Forms{DB: c},
-		Files:          Files{c, newBucket(c)},
+		Files:          Files{c, blobs.NewBucket(c)},
 		Keys:           Keys{DB: c},
 		Users:          Users{DB: c},
 		Members:        Members{DB: c},
@@ -109,7 +110,7 @@ type Forms struct{ *core.DB }
 // Files stores uploaded and produced files.
 type Files struct {
 	*core.DB
-	bucket bucket // their content
+	bucket blobs.Bucket // their content
 }
 
 // Keys stores API keys.

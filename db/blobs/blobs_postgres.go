@@ -1,4 +1,4 @@
-package db
+package blobs
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ type tableDraft struct {
 	kept bool
 }
 
-func (t *table) put(ctx context.Context, content io.Reader) (draft, error) {
+func (t *table) Put(ctx context.Context, content io.Reader) (draft, error) {
 	up := &tableDraft{s: t.s, id: t.s.IDs().New("upload_")}
 	err := t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		return tx.InsertUpload(tx.Ctx, gen.InsertUploadParams{ID: up.id, TouchedAt: t.s.NowMicros()})
@@ -43,7 +43,7 @@ func (t *table) put(ctx context.Context, content io.Reader) (draft, error) {
 		return nil, fmt.Errorf("begin an upload: %w", err)
 	}
 	if err := up.fill(ctx, content); err != nil {
-		up.drop()
+		up.Drop()
 		return nil, err
 	}
 	return up, nil
@@ -89,8 +89,8 @@ func errSwept() error {
 
 // keep makes the upload a blob. One that comes second, with equal content,
 // waits for the first and throws its own chunks away.
-func (u *tableDraft) keep(ctx context.Context, m *meter, name func(*core.Tx) error) error {
-	blob := gen.ClaimBlobParams{Hash: m.sum(), UploadID: u.id, Size: m.size}
+func (u *tableDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
+	blob := gen.ClaimBlobParams{Hash: m.Sum(), UploadID: u.id, Size: m.Size}
 	err := u.s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		n, err := tx.DeleteUpload(tx.Ctx, u.id)
 		if err == nil && n == 0 {
@@ -114,7 +114,7 @@ func (u *tableDraft) keep(ctx context.Context, m *meter, name func(*core.Tx) err
 
 // drop removes the chunks of an upload that is still open, and nothing of one
 // that was kept, also when nobody heard that it was.
-func (u *tableDraft) drop() {
+func (u *tableDraft) Drop() {
 	if u.kept {
 		return
 	}
@@ -137,7 +137,7 @@ func dropUpload(ctx context.Context, s *core.DB, id string) error {
 
 // remove holds the blob before it looks whether a file has it: in the same
 // statement it could not see a file that is being saved.
-func (t *table) remove(ctx context.Context, hash string) error {
+func (t *table) Remove(ctx context.Context, hash string) error {
 	return t.s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
 		if n, err := tx.HoldBlob(tx.Ctx, hash); err != nil || n == 0 {
 			return err
@@ -155,7 +155,7 @@ func (t *table) remove(ctx context.Context, hash string) error {
 
 // sweep gives up uploads that nobody went on with. A blob without a file
 // cannot be, for they are written together.
-func (t *table) sweep(ctx context.Context, before time.Time) error {
+func (t *table) Sweep(ctx context.Context, before time.Time) error {
 	for {
 		ids, err := t.s.Reads.ListUploads(ctx, gen.ListUploadsParams{TouchedBefore: dbconn.Micros(before), MaxRows: 100})
 		if err != nil || len(ids) == 0 {
@@ -169,7 +169,7 @@ func (t *table) sweep(ctx context.Context, before time.Time) error {
 	}
 }
 
-func (t *table) open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
+func (t *table) Open(ctx context.Context, hash string) (io.ReadSeekCloser, error) {
 	blob, err := t.s.Reads.FindBlob(ctx, hash)
 	if dbconn.IsNoRows(err) {
 		return nil, fs.ErrNotExist

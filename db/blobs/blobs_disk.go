@@ -1,4 +1,4 @@
-package db
+package blobs
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 // database is SQLite.
 const FilesDir = "files"
 
-// disk is the bucket of one process: the content of hash abcd… is the file
+// Disk is the bucket of one process: the content of hash abcd… is the file
 // ab/cd…, and what is still being read is in tmp.
-type disk struct {
+type Disk struct {
 	s    *core.DB
 	dir  string
-	temp func(dir string) (*os.File, error) // makes a file for its owner alone
+	Temp func(dir string) (*os.File, error) // makes a file for its owner alone
 
 	// From the moment content stands under its hash until its row is committed,
 	// naming is held for reading, so that whoever removes it sees the row.
@@ -35,23 +35,23 @@ type disk struct {
 	busy map[string]bool // temporary files that are being written
 }
 
-func newDisk(s *core.DB) *disk {
-	return &disk{s: s, dir: filepath.Join(s.Config.DataDir, FilesDir), busy: map[string]bool{}, temp: makeTemp}
+func newDisk(s *core.DB) *Disk {
+	return &Disk{s: s, dir: filepath.Join(s.Config.DataDir, FilesDir), busy: map[string]bool{}, Temp: makeTemp}
 }
 
 func makeTemp(dir string) (*os.File, error) { return os.CreateTemp(dir, "upload-") }
 
-func (d *disk) tmp() string { return filepath.Join(d.dir, "tmp") }
+func (d *Disk) tmp() string { return filepath.Join(d.dir, "tmp") }
 
-func (d *disk) path(hash string) string { return filepath.Join(d.dir, hash[:2], hash[2:]) }
+func (d *Disk) path(hash string) string { return filepath.Join(d.dir, hash[:2], hash[2:]) }
 
 // diskDraft is a temporary file whose content is synced.
 type diskDraft struct {
-	d    *disk
+	d    *Disk
 	path string
 }
 
-func (d *disk) put(_ context.Context, content io.Reader) (draft, error) {
+func (d *Disk) Put(_ context.Context, content io.Reader) (draft, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, dbconn.StorageError(fmt.Errorf("make the directory for files: %w", err))
 	}
@@ -65,17 +65,17 @@ func (d *disk) put(_ context.Context, content io.Reader) (draft, error) {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		own.drop()
+		own.Drop()
 		return nil, dbconn.StorageError(fmt.Errorf("write a file: %w", err))
 	}
 	return own, nil
 }
 
 // create notes the new file before a sweep can take it for left over.
-func (d *disk) create() (*os.File, error) {
+func (d *Disk) create() (*os.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f, err := d.temp(d.tmp())
+	f, err := d.Temp(d.tmp())
 	if err == nil {
 		d.busy[f.Name()] = true
 	}
@@ -85,10 +85,10 @@ func (d *disk) create() (*os.File, error) {
 // keep removes at once what the quota refused. Left to the sweep, uploads that
 // run side by side could fill the disk far beyond the quota. After any other
 // error the row may still be committed, so only the sweep can tell.
-func (t *diskDraft) keep(ctx context.Context, m *meter, name func(*core.Tx) error) error {
-	err := t.keepNamed(ctx, m.sum(), name)
+func (t *diskDraft) Keep(ctx context.Context, m *Meter, name func(*core.Tx) error) error {
+	err := t.keepNamed(ctx, m.Sum(), name)
 	if errors.Is(err, &flow.Error{Code: flow.CodeQuotaExceeded}) {
-		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.sum()); left != nil {
+		if left := t.d.sweepHash(context.WithoutCancel(ctx), m.Sum()); left != nil {
 			t.d.s.Config.Log.Warn("the content of a refused upload is left to be swept away", "error", left)
 		}
 	}
@@ -122,18 +122,18 @@ func (t *diskDraft) rename(to string) error {
 	return nil
 }
 
-func (t *diskDraft) drop() {
+func (t *diskDraft) Drop() {
 	_ = os.Remove(t.path) // gone already when it was kept; else the next sweep finds it
 	t.d.mu.Lock()
 	defer t.d.mu.Unlock()
 	delete(t.d.busy, t.path)
 }
 
-func (d *disk) open(_ context.Context, hash string) (io.ReadSeekCloser, error) {
+func (d *Disk) Open(_ context.Context, hash string) (io.ReadSeekCloser, error) {
 	return os.Open(d.path(hash))
 }
 
-func (d *disk) remove(ctx context.Context, hash string) error {
+func (d *Disk) Remove(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
 	_, err := d.s.Reads.FindLiveHash(ctx, hash)
@@ -141,7 +141,7 @@ func (d *disk) remove(ctx context.Context, hash string) error {
 }
 
 // unlink removes content when looking for a file that has it found none.
-func (d *disk) unlink(hash string, found error) error {
+func (d *Disk) unlink(hash string, found error) error {
 	if !dbconn.IsNoRows(found) {
 		return found
 	}
@@ -152,7 +152,7 @@ func (d *disk) unlink(hash string, found error) error {
 	return err
 }
 
-func (d *disk) sweep(ctx context.Context, before time.Time) error {
+func (d *Disk) Sweep(ctx context.Context, before time.Time) error {
 	if err := d.sweepTemp(); err != nil {
 		return fmt.Errorf("remove left-over uploads: %w", err)
 	}
@@ -173,7 +173,7 @@ func (d *disk) sweep(ctx context.Context, before time.Time) error {
 
 // sweepTemp removes what this process is not writing: only the one engine
 // saves files, so whoever wrote it is dead.
-func (d *disk) sweepTemp() error {
+func (d *Disk) sweepTemp() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list, err := entries(d.tmp())
@@ -185,7 +185,7 @@ func (d *disk) sweepTemp() error {
 	return err
 }
 
-func (d *disk) sweepDir(ctx context.Context, prefix string, before time.Time) error {
+func (d *Disk) sweepDir(ctx context.Context, prefix string, before time.Time) error {
 	list, err := entries(filepath.Join(d.dir, prefix))
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (d *disk) sweepDir(ctx context.Context, prefix string, before time.Time) er
 	return ctx.Err()
 }
 
-func (d *disk) sweepHash(ctx context.Context, hash string) error {
+func (d *Disk) sweepHash(ctx context.Context, hash string) error {
 	d.naming.Lock()
 	defer d.naming.Unlock()
 	_, err := d.s.Reads.FindHash(ctx, hash)
