@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -35,7 +36,7 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, mo
 		size := min(againBatch, most-n)
 		q := &query{}
 		failedQuery(q, &c, size)
-		ids, err := collect(ctx, readsOf(s.DB), q, readText)
+		ids, err := collect(ctx, readsOf(s.DB), q, scanText)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -67,11 +68,8 @@ func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids
 // failedQuery finds up to n of the chosen deliveries by the index
 // deliveries_endpoint.
 func failedQuery(q *query, c *flow.FailedChoice, n int) {
-	low := flow.PrefixDelivery
-	if !c.Since.IsZero() {
-		low = flow.FirstID(flow.PrefixDelivery, c.Since)
-	}
-	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, low: low, high: dbconn.LastID}
+	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, idSpan: spanOf(flow.PrefixDelivery, false)}
+	k.between(c.Since, time.Time{})
 	q.add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.arg(string(flow.DeliveryFailed)),
 		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.arg(dbconn.Micros(c.Asked)), " LIMIT ", q.arg(n))
 }

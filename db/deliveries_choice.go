@@ -18,11 +18,10 @@ import (
 
 // sought is a choice of deliveries in terms of the index.
 type sought struct {
+	idSpan
 	ws, flow, endpoint, host string
 	failing                  bool // endpoints that fail alone
 	states                   []string
-	low, high                string // positions from low to below high
-	oldest                   bool   // the oldest come first, to walk back to newer pages
 }
 
 // head is the first delivery of an endpoint in one state.
@@ -31,29 +30,17 @@ type head struct{ endpoint, state, position string }
 var deliveryStates = []string{string(flow.DeliveryPending), string(flow.DeliveryDelivered), string(flow.DeliveryFailed)}
 
 func soughtBy(c *flow.DeliveryChoice) sought {
-	span := chosen{low: flow.PrefixDelivery, high: dbconn.LastID}
-	if !c.From.IsZero() {
-		span.low = max(span.low, flow.FirstID(flow.PrefixDelivery, c.From))
-	}
-	if !c.Until.IsZero() {
-		span.high = min(span.high, flow.FirstID(flow.PrefixDelivery, c.Until))
-	}
+	span := spanOf(flow.PrefixDelivery, c.After != "")
+	span.between(c.From, c.Until)
 	span.beside(c.Before, c.After)
 	k := sought{
 		ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, host: c.Host, states: deliveryStates,
-		low: span.low, high: span.high, oldest: c.After != "",
+		idSpan: span,
 	}
 	if len(c.States) > 0 {
 		k.states = dbconn.MapRows(c.States, func(s flow.DeliveryState) string { return string(s) })
 	}
 	return k
-}
-
-func (k *sought) order() string {
-	if k.oldest {
-		return "ASC"
-	}
-	return "DESC"
 }
 
 // seekDeliveries returns the positions of the first n deliveries, in order.
@@ -68,7 +55,7 @@ func (s Deliveries) seekDeliveries(ctx context.Context, k *sought, n int) ([]str
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
-	return collect(ctx, readsOf(s.DB), k.armsQuery(heads, n), readText)
+	return collect(ctx, readsOf(s.DB), k.armsQuery(heads, n), scanText)
 }
 
 // glanceDeliveries looks at the newest of all; all tells that there are no others.

@@ -114,20 +114,11 @@ func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) 
 	return ids, nil
 }
 
-// pass goes on behind a delivery.
-func (f *urlSearch) pass(id string) {
-	if f.oldest {
-		f.low = max(f.low, id+"0")
-	} else {
-		f.high = min(f.high, id)
-	}
-}
-
 // having gives those that were sent to the URL, in the same order.
 func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
 	q := &query{}
 	q.add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND position IN ", q.list(ids))
-	found, err = collect(ctx, readsOf(f.DB), q, readText)
+	found, err = collect(ctx, readsOf(f.DB), q, scanText)
 	slices.Sort(found)
 	if !f.oldest {
 		slices.Reverse(found)

@@ -41,7 +41,7 @@ const recentAttempts = 100
 // attempts; an empty flow is all of the workspace. With failing, only those
 // whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
-	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, low: flow.PrefixDelivery, high: dbconn.LastID}
+	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, idSpan: spanOf(flow.PrefixDelivery, false)}
 	list, err := collect(ctx, readsOf(s.DB), k.endpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 
 // describe reads the newest deliveries of an endpoint and their attempts.
 func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
-	k := sought{low: flow.PrefixDelivery, high: dbconn.LastID}
+	k := sought{idSpan: spanOf(flow.PrefixDelivery, false)}
 	var heads []head
 	for _, state := range deliveryStates {
 		heads = append(heads, head{endpoint: e.ID, state: state})
 	}
-	ids, err := collect(ctx, readsOf(s.DB), k.armsQuery(heads, recentAttempts), readText)
+	ids, err := collect(ctx, readsOf(s.DB), k.armsQuery(heads, recentAttempts), scanText)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -108,5 +108,3 @@ func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
 	err := rows.Scan(&r.DeliveryID, &r.Number, &r.StartedAt, &r.Latency, &r.Status, &r.Cause, &r.Error)
 	return attemptOf(r), err
 }
-
-func readText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }

@@ -3,9 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
-	"time"
 
 	"sluice/db/dbconn"
 	"sluice/flow"
@@ -33,16 +31,12 @@ import (
 // Most lists find their page among the newest runs of all, which are looked at
 // first.
 
-// glance is how many of the newest runs are looked at first.
-const glance = 1000
-
 // chosen is a choice of runs in terms of the indexes.
 type chosen struct {
-	ws        string
-	states    []string
-	equal     map[string]any // by column, among walked and version
-	low, high string         // IDs from low to below high
-	oldest    bool           // the oldest come first, to page back to newer runs
+	idSpan
+	ws     string
+	states []string
+	equal  map[string]any // by column, among walked and version
 }
 
 // walked are the columns of runs_ended between state and ID. Those that are
@@ -67,7 +61,7 @@ func chosenBy(c *flow.RunChoice) chosen {
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := chosen{ws: c.WorkspaceID, low: flow.PrefixRun, high: dbconn.LastID, oldest: c.After != "", equal: map[string]any{}}
+	k := chosen{ws: c.WorkspaceID, idSpan: spanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
 	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
@@ -85,26 +79,6 @@ func chosenBy(c *flow.RunChoice) chosen {
 	return k
 }
 
-// between narrows to a time, as IDs begin with theirs.
-func (k *chosen) between(from, until time.Time) {
-	if !from.IsZero() {
-		k.low = max(k.low, flow.FirstID(flow.PrefixRun, from))
-	}
-	if !until.IsZero() {
-		k.high = min(k.high, flow.FirstID(flow.PrefixRun, until))
-	}
-}
-
-// beside narrows to what is older than one ID and newer than another.
-func (k *chosen) beside(before, after string) {
-	if before != "" {
-		k.high = min(k.high, before)
-	}
-	if after != "" {
-		k.low = max(k.low, after+"0") // the least that is greater
-	}
-}
-
 // statesThat returns the chosen states that are final, or those that are not.
 func (k *chosen) statesThat(ended bool) (list []string) {
 	for _, s := range k.states {
@@ -113,14 +87,6 @@ func (k *chosen) statesThat(ended bool) (list []string) {
 		}
 	}
 	return list
-}
-
-// order is how IDs are sorted.
-func (k *chosen) order() string {
-	if k.oldest {
-		return "ASC"
-	}
-	return "DESC"
 }
 
 // chooseRuns returns the IDs of the first n chosen runs, in order.
@@ -214,26 +180,4 @@ func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) 
 		g.values = []any{state, draft, trigger, flow, key}
 		return g, err
 	})
-}
-
-func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
-
-// collect runs a query that was made at run time and reads all its rows.
-func collect[T any](ctx context.Context, db reads, q *query, read func(*sql.Rows) (T, error)) (list []T, err error) {
-	rows, err := db.QueryContext(ctx, q.text.String(), q.args...)
-	if err != nil {
-		return nil, fmt.Errorf("choose runs: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		row, err := read(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read chosen runs: %w", err)
-		}
-		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read chosen runs: %w", err)
-	}
-	return list, nil
 }

@@ -1,55 +1,12 @@
 package db
 
 import (
-	"context"
-	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
 
-	"sluice/db/core"
 	"sluice/db/dbconn"
 )
-
-// reads is what queries are run on that were made at run time.
-type reads interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// readsOf returns the connections that only read.
-func readsOf(s *core.DB) reads {
-	return core.ReaderOf(s)
-}
-
-// query is SQL made at run time. Values only ever become arguments: what is
-// written into the text are words of this file.
-type query struct {
-	text strings.Builder
-	args []any
-}
-
-// add writes texts one after the other.
-func (q *query) add(texts ...string) {
-	for _, t := range texts {
-		q.text.WriteString(t)
-	}
-}
-
-// arg takes a value and gives the name that it has in the text.
-func (q *query) arg(v any) string {
-	q.args = append(q.args, v)
-	return "$" + strconv.Itoa(len(q.args))
-}
-
-// list is values in parentheses.
-func (q *query) list(values []string) string {
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = q.arg(v)
-	}
-	return "(" + strings.Join(names, ", ") + ")"
-}
 
 // equals are conditions on the columns whose value is given.
 func (q *query) equals(k *chosen) (text string) {
@@ -230,15 +187,3 @@ func (k *chosen) arms(q *query, selected string, groups []group, n int, postgres
 		q.add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, refs("g.", grouped), limit, true), ") AS a")
 	}
 }
-
-// refs names columns of a table.
-func refs(table string, columns []string) []string {
-	names := slices.Clone(columns)
-	for i := range names {
-		names[i] = table + names[i]
-	}
-	return names
-}
-
-// joined names columns of a table in one text.
-func joined(table string, columns []string) string { return strings.Join(refs(table, columns), ", ") }

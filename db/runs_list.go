@@ -44,38 +44,6 @@ func marked(p flow.RunPage, c *flow.RunChoice, more bool, reached string) flow.R
 	return p
 }
 
-// cursors are what the pages beside a page are found by: where it was to begin,
-// what is on it, and whether there is more in its direction. Where a search
-// stopped before the page was full, that is behind the last row it looked at.
-type cursors struct {
-	before, after  string
-	newest, oldest string
-	more           bool
-	reached        string
-}
-
-// beside says where the pages beside a page go on.
-func (c cursors) beside() (newer, older string) {
-	if c.newest == "" {
-		c.newest, c.oldest = c.before, c.after
-	}
-	if c.after != "" {
-		newer, older = c.reached, c.oldest
-		if c.more {
-			newer = c.newest
-		}
-		return newer, older
-	}
-	older = c.reached
-	if c.more {
-		older = c.oldest
-	}
-	if c.before != "" {
-		newer = c.newest
-	}
-	return newer, older
-}
-
 // ListRuns returns the chosen runs with all they hold, newest first.
 func (s Runs) ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error) {
 	k := chosenBy(&flow.RunChoice{

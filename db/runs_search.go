@@ -12,14 +12,8 @@ import (
 	"sluice/flow"
 )
 
-const (
-	// searchDepth bounds how many runs a search reads, and searchTime how long it
-	// takes unless RunChoice.SearchTime says otherwise.
-	searchDepth = 10_000
-	searchTime  = 2 * time.Second
-	// searchBatch is how many runs are read at a time.
-	searchBatch = 250
-)
+// searchTime bounds a search unless RunChoice.SearchTime says otherwise.
+const searchTime = 2 * time.Second
 
 // search looks for a text in the inputs and metadata of chosen runs, which no
 // index knows: it reads the first of them, and no more than a person waits for.
@@ -62,15 +56,6 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 		}
 	}
 	return ids, nil
-}
-
-// pass goes on behind a run.
-func (f *search) pass(id string) {
-	if f.oldest {
-		f.beside("", id)
-	} else {
-		f.beside(id, "")
-	}
 }
 
 // having gives those of the runs that have the text, in the same order. Each is
