@@ -81,7 +81,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		if have, err := docs.Source("api"); err != nil || have != want && !*updateDocs {
-			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/pages -run TestDocs -update-docs (%v)", err)
+			t.Errorf("docs/api.md is not what the API is; run go test ./handlers/console -run TestDocs -update-docs (%v)", err)
 		}
 	})
 }
