@@ -83,7 +83,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	rows, err := Deliveries{s.DB}.deliveryRows(ctx, ids[:1])
+	rows, err := Deliveries(s).deliveryRows(ctx, ids[:1])
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s Maintenance) Examine(ctx context.Context) (e Examination, err error) {
 			return e, err
 		}
 	}
-	if e.Owned, err = (Users{s.DB}).HasUsers(ctx); err != nil {
+	if e.Owned, err = Users(s).HasUsers(ctx); err != nil {
 		return e, err
 	}
 	now := s.NowMicros()

@@ -66,7 +66,7 @@ func (s Invites) RevokeInvite(ctx context.Context, ws, id string) error {
 func (s Invites) AcceptInvite(ctx context.Context, tokenHash string, u *flow.User) (i *flow.Invite, err error) {
 	made := *u
 	if u.ID == "" {
-		Users{s.DB}.newUser(&made)
+		Users(s).newUser(&made)
 	}
 	err = s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if i, err = takeInvite(tx, tokenHash); err != nil {

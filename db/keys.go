@@ -21,7 +21,7 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = dbconn.TimeOf(s.NowMicros())
 	}
-	secret, err := WebhookSecrets{s.DB}.newKeySecret(k.WorkspaceID, k.ID)
+	secret, err := WebhookSecrets(s).newKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s Users) SetUp(ctx context.Context, tokenHash string, u *flow.User, worksp
 // SignUp adds a person who owns a workspace of their own.
 func (s Users) SignUp(ctx context.Context, u *flow.User, w *flow.Workspace) error {
 	s.newUser(u)
-	Workspaces{s.DB}.newWorkspace(w)
+	Workspaces(s).newWorkspace(w)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		if err := insertWorkspace(tx, w); err != nil {
 			return err

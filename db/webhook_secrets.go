@@ -52,7 +52,7 @@ func (s WebhookSecrets) openWebhookSecret(ctx context.Context, q *gen.Queries, r
 		if err != nil {
 			return w, dbconn.NotFoundErr(err, "flow")
 		}
-		w.Secrets, err = Signing{s.DB}.openSigning(row.WorkspaceID, row.FlowID, signing)
+		w.Secrets, err = Signing(s).openSigning(row.WorkspaceID, row.FlowID, signing)
 		return w, err
 	}
 	text, err := s.Unseal(row.Signing, row.WorkspaceID, row.ID, "signing")
@@ -150,7 +150,7 @@ func (s WebhookSecrets) keySecret(ctx context.Context, q *gen.Queries, ws, keyID
 // first. Deliveries from before nodes and keys had secrets use the flow's.
 func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) ([]flow.SigningSecret, error) {
 	if d.Signer == "" {
-		return Signing{s.DB}.SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
+		return Signing(s).SigningSecrets(ctx, d.WorkspaceID, d.FlowID)
 	}
 	if strings.HasPrefix(d.Signer, flow.PrefixKey) {
 		secret, err := s.KeyWebhookSecret(ctx, d.WorkspaceID, d.Signer)

@@ -1,17 +1,6 @@
 package account
 
-import (
-	"net/mail"
-	"slices"
-)
-
-// peopleRoutes are those of people and what is theirs.
-func (s *Server) peopleRoutes() []route {
-	return slices.Concat(
-		s.setUpRoutes(), s.signInRoutes(), s.signUpRoutes(), s.passwordRoutes(), s.inviteRoutes(),
-		s.settingsRoutes(), s.memberRoutes(), s.sessionRoutes(), s.workspaceRoutes(),
-	)
-}
+import "net/mail"
 
 // longestEmail is the longest e-mail address in bytes (RFC 5321).
 const longestEmail = 254

@@ -48,10 +48,7 @@ func (c *keyCall) keyFormOf(k *flow.Key, heads []flow.Flow) consoleview.KeyForm 
 func (c *keyCall) typedKey(form *consoleview.KeyForm) {
 	sent := c.Request().PostForm
 	form.ID, form.Name = sent.Get("key"), strings.TrimSpace(sent.Get("name"))
-	form.Scopes = nil
-	for _, s := range sent["scope"] {
-		form.Scopes = append(form.Scopes, s)
-	}
+	form.Scopes = slices.Clone(sent["scope"])
 	form.Only, form.Flows = sent.Get("reach") == "only", sent["flow"]
 	form.Expiry, form.Date = sent.Get("expires"), sent.Get("date")
 	form.RPM, form.Concurrency = c.Trimmed("rpm"), c.Trimmed("concurrency")
