@@ -55,7 +55,7 @@ func Deliveries(p layout.Page, d DeliveriesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.DocsLink("webhooks#the-log-and-sending-again").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.DocsLink("webhooks#the-log-and-resending").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
