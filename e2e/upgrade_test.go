@@ -101,7 +101,7 @@ func (u *upgrading) checkCounters(crashed bool) {
 		u.t.Errorf("storage is %d bytes, %d flows, %d runs; counted are %d, %d, %d", bytes, flows, runs, realBytes, realFlows, realRuns)
 	}
 	var used int64
-	u.query("SELECT CAST(sum(succeeded) AS BIGINT) FROM usage_daily", &used)
+	u.query("SELECT CAST(sum(succeeded) AS BIGINT) FROM usage_all", &used)
 	if used > runs || used < runs && !crashed || used == 0 {
 		u.t.Errorf("usage counts %d runs of %d", used, runs)
 	}
