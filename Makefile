@@ -40,7 +40,7 @@ check: format vet vuln drift types ## check a change: format, vet, staticcheck, 
 
 check-slow: ## run what takes long: crashes, faults in fleets, upgrades, snippets in every language, judges, races in the whole server
 	SLUICE_TEST_SLOW=1 go run ./e2e/all -run '$(SLOW)' ./e2e
-	go run ./e2e/all -run '^TestCrash$$' -rounds=20 ./e2e
+	go run ./e2e/all -run '^TestCrash$$' ./e2e -rounds=20
 	go run ./e2e/all -race -run '$(WIRED)' ./e2e
 
 format:
