@@ -60,7 +60,7 @@ func TestFormGivesNothingAway(t *testing.T) {
 		end  string
 	}{
 		"an answer that is no output": {"/good/v1", chat("openai/m", "n.value > out_answer.value"), "Done"},
-		"a failure":                   {"/bad/v1", chat("openai/m", "ask.text > out_answer.value"), "This did not work"},
+		"a failure":                   {"/bad/v1", chat("openai/m", "ask.text > out_answer.value"), "Failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ func SetUp(p layout.Page, f SetUpForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<h1>Set up Sluice</h1><p>You become the owner. Next you see a flow that runs at once: no account elsewhere and no key needed.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<h1>Set up Sluice</h1><p>You’ll be the owner. Next: a sample flow that runs right away. No API keys needed.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -180,7 +180,7 @@ func SetUpWaits(p layout.Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h1>Sluice waits for its owner</h1><p>The terminal in which Sluice was started shows a link that works once. Open it to set up. If it has scrolled away, start Sluice again: each start prints a new one.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<h1>Finish setting up Sluice</h1><p>The terminal in which Sluice was started shows a link that works once. Open it to set up. If it has scrolled away, start Sluice again: each start prints a new one.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -656,7 +656,7 @@ func SignInFields(f SignInForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"help\">Forgotten? An owner of the workspace can make you a link to a new one under Settings, Members.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"help\">Forgot your password? Ask an owner for a reset link (Settings › Members).</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

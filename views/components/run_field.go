@@ -15,7 +15,7 @@ type RunField struct {
 	Last *FileView
 }
 
-// control is the field with what "Fill the example" puts into the field.
+// control is the field with what "Use example" puts into the field.
 func (f RunField) Control() Field {
 	field := f.Field
 	field.Attrs = templ.Attributes{}

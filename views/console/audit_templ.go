@@ -62,7 +62,7 @@ func Audit(p layout.Page, rows []AuditRow, pages components.Pages) templ.Compone
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "To the flows", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to flows", Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

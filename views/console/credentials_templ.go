@@ -97,7 +97,7 @@ func Credentials(p layout.Page, f CredentialsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No credential yet", Text: "What is built in and the models on this machine need none. Add one to use OpenAI, Anthropic, Replicate and others."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "key-round", Title: "No credential yet", Text: "Built-in and local models need no credentials. Add one to use OpenAI, Anthropic, Replicate and others."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -369,7 +369,7 @@ func ChooseProvider(p layout.Page, list []ProviderCard) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"head\"><h1>Add a credential</h1></div><p class=\"lead\">Whom does it let in to?</p><ul class=\"starters\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"head\"><h1>Add a credential</h1></div><p class=\"lead\">Choose a provider</p><ul class=\"starters\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -69,7 +69,7 @@ func Templates(p layout.Page, t TemplatesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templateGroup("With models of others", "Each says what it needs; its page tells you what to do.", t.those(true), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templateGroup("Needs a model provider", "Each template lists what it needs.", t.those(true), t.MayEdit).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -84,12 +84,12 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><p class=\"lead\">The live version of this flow as a page: whoever has its address types the inputs and sees the result. No account and no key are needed.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div><p class=\"lead\">A public page for the live version of this flow: anyone with the link can fill in the inputs and see the result. No account or key needed.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if s.On && !s.Published {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "The form shows nothing until it is. Publish the flow in the builder.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneWait, "The flow is not published.", "Publish the flow to show the form.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -99,7 +99,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if s.UsedUp {
-				templ_7745c5c3_Err = components.Note(components.ToneWait, "The form has started all runs that it may today.", "Visitors are asked to come back tomorrow (UTC). A higher limit holds at once.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Note(components.ToneWait, "The form reached its daily limit.", "Visitors are asked to come back tomorrow (UTC). Raising the limit takes effect immediately.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -125,7 +125,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" id=\"form-settings\"><section class=\"setting\" aria-labelledby=\"address-title\"><div class=\"about\"><h2 id=\"address-title\">Address</h2><p>Every run costs what the flow costs. It shows in Runs with the trigger “Form”, with what was typed.</p></div><div class=\"form\"><div class=\"switch\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" id=\"form-settings\"><section class=\"setting\" aria-labelledby=\"address-title\"><div class=\"about\"><h2 id=\"address-title\">Link</h2><p>Each run costs what the flow costs, and appears in Runs with the trigger “Form”.</p></div><div class=\"form\"><div class=\"switch\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -143,7 +143,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div></section><section class=\"setting\" aria-labelledby=\"words-title\"><div class=\"about\"><h2 id=\"words-title\">Words</h2><p>The fields are the inputs of the flow, by the labels of their nodes, with their descriptions.</p></div><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div></section><section class=\"setting\" aria-labelledby=\"words-title\"><div class=\"about\"><h2 id=\"words-title\">Text</h2><p>The fields are the inputs of the flow, by the labels of their nodes, with their descriptions.</p></div><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -159,12 +159,12 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div></section><section class=\"setting\" aria-labelledby=\"who-title\"><div class=\"about\"><h2 id=\"who-title\">Who</h2><p>A password is asked once in 12 hours. Who gave it before is asked again when it changes.</p></div><div class=\"form\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div></section><section class=\"setting\" aria-labelledby=\"who-title\"><div class=\"about\"><h2 id=\"who-title\">Access</h2><p>The password is asked for every 12 hours, and again when it changes.</p></div><div class=\"form\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if s.HasPassword {
-				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "One is set. Type another to change it.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Input(components.Field{Name: "password", Label: "Password", Type: "password", Autocomplete: "new-password", Optional: true, Help: "A password is set. Enter a new one to change it.", Error: s.Errors["password"], Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -172,7 +172,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "no_password", Label: "Ask for no password any more", Checked: s.NoPassword, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "no_password", Label: "Remove the password", Checked: s.NoPassword, Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -182,7 +182,7 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "unlisted", Label: "Ask search engines to leave the form out", Checked: s.Unlisted, Help: "Results are always left out, and so is a form with a password.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Checkbox(components.Field{Name: "unlisted", Label: "Hide from search engines", Checked: s.Unlisted, Help: "Results are always left out, and so is a form with a password.", Disabled: !s.MayEdit}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -190,15 +190,15 @@ func FormSettingsPage(p layout.Page, s FormSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("per_minute", "Times a minute, for each visitor's address", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.whole("per_minute", "Runs a minute per visitor (IP address)", s.PerMinute, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("per_day", "Runs a day, for the whole form", s.PerDay, "From midnight to midnight, UTC.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.whole("per_day", "Runs a day, all visitors", s.PerDay, "Resets at midnight UTC.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Input(s.whole("max_file", "Largest file, in MiB", s.MaxFile, "")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Input(s.whole("max_file", "Max file size (MiB)", s.MaxFile, "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -287,7 +287,7 @@ func formErrorCount(errors components.Errors) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(errors) > 0 {
-			templ_7745c5c3_Err = components.Note(components.ToneBad, "Nothing was saved: "+components.Quantity(len(errors), "field")+" to mend.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Note(components.ToneBad, "Not saved. Fix "+components.Quantity(len(errors), "field")+".", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

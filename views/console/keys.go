@@ -206,7 +206,7 @@ func (k KeyRow) terms(reach string) string {
 // lastUse is who would notice if the key stopped.
 func (k KeyRow) lastUse() string {
 	if k.LastUsedAt.IsZero() {
-		return "Nobody has used it yet."
+		return "It has never been used."
 	}
 	return "It was last used " + components.Ago(k.LastUsedAt, k.Now) + " from " + k.LastUsedIP + ", and " + components.Quantity(int(k.Uses), "time") + " in all."
 }

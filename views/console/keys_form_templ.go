@@ -156,7 +156,7 @@ func keyFlowFields(f KeyForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "><legend>Which flows it may call</legend><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"all\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "><legend>Flow access</legend><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"all\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -192,7 +192,7 @@ func keyFlowFields(f KeyForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\">All flows, also those made later</label></div><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"only\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "\">All flows, including future ones</label></div><div class=\"check\"><input type=\"radio\" name=\"reach\" value=\"only\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -337,7 +337,7 @@ func onceKey(m MadeKey, reach string) templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<div class=\"once-key\" role=\"status\"><p><b>Copy this key now.</b> It is shown once and cannot be read again.</p><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"New key\"><code id=\"new-key\" data-new-key>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<div class=\"once-key\" role=\"status\"><p><b>Copy this key now.</b> It is only shown once.</p><div class=\"code\"><pre tabindex=\"0\" role=\"region\" aria-label=\"New key\"><code id=\"new-key\" data-new-key>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -478,7 +478,7 @@ func onceKey(m MadeKey, reach string) templ.Component {
 			}
 		}
 		if m.Done != "" {
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "I have copied it", Size: "small", Href: m.Done}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Press(components.Button{Label: "Done", Size: "small", Href: m.Done}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -553,12 +553,12 @@ func rollForm(k KeyRow, action templ.SafeURL, within string, attrs templ.Attribu
 			return templ_7745c5c3_Err
 		}
 		if k.usable() {
-			templ_7745c5c3_Err = components.Select(components.Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "The old key works on", Value: OverlapUsual, Options: Overlaps}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Select(components.Field{ID: within + "overlap-" + k.ID, Name: "overlap", Label: "Keep old key valid for", Value: OverlapUsual, Options: Overlaps}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = components.Press(components.Button{Label: "Roll", Icon: "refresh-cw", Attrs: templ.Attributes{"aria-label": "Roll " + k.Name}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Press(components.Button{Label: "Rotate", Icon: "refresh-cw", Attrs: templ.Attributes{"aria-label": "Rotate " + k.Name}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -636,7 +636,7 @@ func previousText(k KeyRow, action templ.SafeURL, mayEdit bool, attrs templ.Attr
 			return templ_7745c5c3_Err
 		}
 		if k.Previous.UsedAt.IsZero() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "Nobody has used it since.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "Not used since.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -792,7 +792,7 @@ func revokeDialog(k KeyRow, action templ.SafeURL, within string, attrs templ.Att
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "</p><p class=\"help\">This cannot be taken back. To change a key without a stop, roll it.</p><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "</p><p class=\"help\">This can’t be undone. To replace it without downtime, rotate it.</p><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -817,7 +817,7 @@ func revokeDialog(k KeyRow, action templ.SafeURL, within string, attrs templ.Att
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Press(components.Button{Label: "Keep it", Type: "button", Attrs: templ.Attributes{"commandfor": within + k.dialog("revoke"), "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Press(components.Button{Label: "Cancel", Type: "button", Attrs: templ.Attributes{"commandfor": within + k.dialog("revoke"), "command": "close"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -242,7 +242,7 @@ func RunsTable(r RunsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No run fits", Text: "No run was found that fits all of what is chosen above."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.EmptyState(components.Empty{Icon: "search", Title: "No runs match", Text: "No runs match these filters."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -701,7 +701,7 @@ func runsFilter(r RunsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = runsChoice("trigger", "Started by", "Started by anything", r.Filter.Trigger, runTriggers).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = runsChoice("trigger", "Started by", "Any trigger", r.Filter.Trigger, runTriggers).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

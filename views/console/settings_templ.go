@@ -47,7 +47,7 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"setting\" aria-labelledby=\"name-title\"><div class=\"about\"><h2 id=\"name-title\">Name</h2><p>How the workspace is called in the top bar and in invitations.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"setting\" aria-labelledby=\"name-title\"><div class=\"about\"><h2 id=\"name-title\">Name</h2><p>Shown in the top bar and in invitations.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -95,7 +95,7 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"setting\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>For all flows of the workspace together. Runs beyond the first wait; beyond the second, starts are refused.</p></div><dl class=\"facts\"><div><dt>Runs at once</dt><dd>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><section class=\"setting\" aria-labelledby=\"limits-title\"><div class=\"about\"><h2 id=\"limits-title\">Limits</h2><p>For all flows of the workspace together. Runs above the first limit wait; runs above the second are rejected (429).</p></div><dl class=\"facts\"><div><dt>Runs at once</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -108,14 +108,14 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</dd></div><div><dt>Runs that wait</dt><dd>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</dd></div><div><dt>Queue limit</dt><dd>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(w.MaxQueued)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/settings.templ`, Line: 35, Col: 49}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `console/settings.templ`, Line: 35, Col: 46}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -134,7 +134,7 @@ func WorkspaceSettingsPage(p layout.Page, w WorkspaceSettings) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if w.MayCreate {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<section class=\"setting\" aria-labelledby=\"new-title\"><div class=\"about\"><h2 id=\"new-title\">Another workspace</h2><p>With flows, keys, credentials and members of its own. You will be its owner.</p></div><div class=\"bar\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<section class=\"setting\" aria-labelledby=\"new-title\"><div class=\"about\"><h2 id=\"new-title\">Another workspace</h2><p>With its own flows, keys, credentials and members. You’ll be its owner.</p></div><div class=\"bar\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -120,16 +120,16 @@ func durationText(d time.Duration) string {
 func change(now, before int64) string {
 	switch {
 	case before == 0 && now == 0:
-		return "as before"
+		return "no change"
 	case before == 0:
-		return "none before"
+		return "no earlier data"
 	}
 	percent := math.Round(100 * float64(now-before) / float64(before))
 	switch {
 	case percent == 0:
-		return "as before"
+		return "no change"
 	case percent > 999:
-		return fmt.Sprintf("%.0f times as before", float64(now)/float64(before))
+		return fmt.Sprintf("%.0f times as much", float64(now)/float64(before))
 	}
 	if percent < 0 {
 		return fmt.Sprintf("%.0f %% less than before", -percent)
@@ -224,7 +224,7 @@ func (p UsagePage) latencyChart() usageChart {
 // before is what a number was in the range before, if anything ran then.
 func (p UsagePage) before(text string) string {
 	if p.Previous.Runs == 0 {
-		return "none before"
+		return "no earlier data"
 	}
 	return "before: " + text
 }

@@ -86,7 +86,7 @@ func Calls(c APICalls) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(c.Rows) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"say\">No program has called this flow yet. Copy the code above, put a key into it, and run it: the call shows here.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"say\">No API calls yet. Copy the code above, add a key and run it; calls appear here.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -333,7 +333,7 @@ func addresses(a APIAddresses) templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<section id=\"api-addresses\" class=\"api-part\" aria-labelledby=\"api-addresses-title\"><h2 id=\"api-addresses-title\">Other ways in</h2><dl class=\"api-facts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<section id=\"api-addresses\" class=\"api-part\" aria-labelledby=\"api-addresses-title\"><h2 id=\"api-addresses-title\">OpenAPI, MCP and form</h2><dl class=\"api-facts\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

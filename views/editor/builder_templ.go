@@ -1180,7 +1180,7 @@ func selectionBar() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = barButton("pin", "Pin or unpin the output (P)", "pin").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = barButton("pin", "Pin or unpin output (P)", "pin").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -44,7 +44,7 @@ func (f *NodeField) usual() string {
 // placeholder is the usual value in the empty control.
 func (f *NodeField) placeholder() string {
 	if len(f.Feeds) > 0 && f.Form.As != flow.FieldModel {
-		return "Used when nothing arrives"
+		return "Default if not connected"
 	}
 	if f.slides() && f.usual() == "" {
 		return "Not set"

@@ -71,7 +71,7 @@ func (f PublishForm) title() string {
 	case !f.State.Changed:
 		return "Nothing to publish"
 	case f.State.Live == 0:
-		return "Publish as an API"
+		return "Publish"
 	}
 	return f.State.label()
 }
@@ -156,7 +156,7 @@ func changeGroups(d *flow.Diff) (groups []changeGroup) {
 		nodes = append(nodes, changeLine{n.Change, n.Sentence, false})
 	}
 	for _, e := range d.Added {
-		edges = append(edges, changeLine{flow.ChangeAdded, fmt.Sprintf("%s now leads to %s.", e.From, e.To), false})
+		edges = append(edges, changeLine{flow.ChangeAdded, fmt.Sprintf("Connected %s to %s.", e.From, e.To), false})
 	}
 	for _, e := range d.Removed {
 		edges = append(edges, changeLine{flow.ChangeRemoved, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), false})

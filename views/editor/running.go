@@ -52,9 +52,9 @@ func (f RunForm) words() string {
 	case f.From != "":
 		return "Runs this node and everything after it. Results before it are taken over where nothing changed."
 	case f.Webhooks > 0:
-		return "Runs the draft as it is now. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" of it will be sent")
+		return "Runs the draft. " + Sentence(components.Quantity(f.Webhooks, "webhook")+" will be sent")
 	}
-	return "Runs the draft as it is now. Nothing of it is published."
+	return "Runs the draft. The live version isn’t affected."
 }
 
 func (f RunForm) path() templ.SafeURL { return components.FlowURL(f.FlowID, "/run") }
@@ -181,7 +181,7 @@ func TroubleOf(e *flow.Error) *Trouble {
 	}
 	do := remedies[e.Code]
 	if do == "" && e.Retryable {
-		do = "Run it again; it may pass."
+		do = "Run it again; the error may be temporary."
 	}
 	return &Trouble{Code: e.Code, Text: Sentence(e.Message), Do: do, Node: e.Node}
 }
@@ -198,8 +198,8 @@ var remedies = map[flow.Code]string{
 	flow.CodeStepTimeout:         "Give the node more time, or less to do.",
 	flow.CodeRunTimeout:          "Look at which step takes long; a run may take an hour.",
 	flow.CodeInputInvalid:        "Look at the node's input: something came in that it cannot take.",
-	flow.CodeExpressionFailed:    "Mend the expression in the node, then run from here.",
-	flow.CodeCodeFailed:          "Mend the code in the node, then run from here.",
+	flow.CodeExpressionFailed:    "Fix the expression in the node, then run from here.",
+	flow.CodeCodeFailed:          "Fix the code in the node, then run from here.",
 	flow.CodeDestinationBlocked:  "An operator can allow private addresses with SLUICE_ALLOW_PRIVATE.",
 	flow.CodeHTTPFailed:          "Open the address yourself, or list the status under the codes that succeed.",
 	flow.CodeBudgetExceeded:      "Raise the budget under Usage, or wait for the next period.",
@@ -275,15 +275,15 @@ func (d DataPanel) facts() string {
 func (d DataPanel) absence() string {
 	switch {
 	case d.Run == nil:
-		return "This flow has not run yet. Run it, then see here what went in and what came out."
+		return "This flow has not run yet. Run it to see inputs and outputs here."
 	case d.Erased != "":
 		return d.Erased
 	case d.State == "" && d.Run.ended():
-		return "This node took no part in the run."
+		return "This node was not part of the run."
 	case d.State == "":
 		return "This node has not started yet."
 	case d.State == flow.StepSkipped:
-		return "Skipped: its branch was not taken, or nothing that it needs came in."
+		return "Skipped: its branch was not taken, or a required input never arrived."
 	}
 	return ""
 }

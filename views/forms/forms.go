@@ -133,13 +133,13 @@ func (r FormRun) live() bool { return !components.Ended(r.State) }
 func (r FormRun) words() string {
 	switch r.State {
 	case "queued":
-		return "Waiting for its turn…"
+		return "Queued…"
 	case "waiting":
 		return "Waiting. This can take a while; you may close the page and come back."
 	case "succeeded":
 		return "Done"
 	case "failed":
-		return "This did not work"
+		return "Failed"
 	case "canceled":
 		return "Canceled"
 	}

@@ -12,26 +12,26 @@ type Problem struct {
 
 // missing is what strangers are told of an address that leads nowhere: they know
 // of no workspace.
-const missing = "The address may be mistyped, or what was here was deleted or turned off. Whoever gave it to you may have a newer one."
+const missing = "Check the URL. The page may have been deleted or turned off; ask the person who sent you the link for a new one."
 
 // ProblemOf gives the page of a status. What is missing and what belongs to
 // another workspace are the same to the person who asks.
 func ProblemOf(status int, requestID string) Problem {
 	switch status {
 	case 403:
-		return Problem{Status: 403, Title: "This is not yours to change", Text: "Your role in this workspace does not allow it. An owner can change your role under Settings, Members."}
+		return Problem{Status: 403, Title: "Not allowed", Text: "Your role in this workspace doesn’t allow this. Ask an owner to change it (Settings › Members)."}
 	case 404:
-		return Problem{Status: 404, Title: "There is nothing here", Text: "The address may be mistyped, or what it named was deleted or is in another workspace."}
+		return Problem{Status: 404, Title: "Page not found", Text: "Check the URL. The page may have been deleted, or be in another workspace."}
 	case 410:
-		return Problem{Status: 410, Title: "This is no longer here", Text: "What was here was archived, or its content was erased."}
+		return Problem{Status: 410, Title: "No longer available", Text: "It was archived, or its content was erased."}
 	}
 	if status == 503 {
-		return Problem{Status: 503, Title: "Sluice is busy", Text: "Nothing that was saved is lost. Try again in a few seconds."}
+		return Problem{Status: 503, Title: "Sluice is busy", Text: "Your saved work is safe. Try again in a few seconds."}
 	}
 	if status < 500 {
-		return Problem{Status: status, Title: "That did not work", Text: "Nothing was changed. Go back and try again."}
+		return Problem{Status: status, Title: "Request failed", Text: "Nothing was changed. Go back and try again."}
 	}
-	return Problem{Status: 500, Title: "Something broke on our side", Text: "Nothing that was saved is lost. Try again; if it happens again, look for this request in the log.", RequestID: requestID}
+	return Problem{Status: 500, Title: "Internal error", Text: "Your saved work is safe. Try again; if it happens again, look for this request ID in the log.", RequestID: requestID}
 }
 
 func (p Problem) forStrangers() Problem {

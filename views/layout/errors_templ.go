@@ -63,12 +63,12 @@ func ErrorPage(p Page, e Problem) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if e.Archived {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "To the archive", Look: components.LookPrimary, Href: "/flows?archived=1"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to archive", Look: components.LookPrimary, Href: "/flows?archived=1"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = components.Press(components.Button{Label: "To the flows", Look: components.LookPrimary, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Press(components.Button{Label: "Go to flows", Look: components.LookPrimary, Href: "/flows"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
