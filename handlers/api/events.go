@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -41,6 +40,7 @@ func (s *Server) streamEvents(c *call) error {
 // eventStream is one answer of Server-Sent Events.
 type eventStream struct {
 	*call
+	out     *web.Stream
 	run     *flow.Run
 	outputs []flow.Output
 	watch   flow.Watch
@@ -50,10 +50,6 @@ type eventStream struct {
 	steps   map[string]known // by path, those that are running
 	missed  bool             // the last look failed; another one is due
 }
-
-// errStreamOver ends a stream of which there is nothing to complain: all was
-// sent, or nobody may or will take more.
-var errStreamOver = errors.New("the event stream is over")
 
 // stream answers with the events of a run.
 func (c *call) stream(run *flow.Run, after int64) error {
@@ -73,12 +69,8 @@ func (c *call) stream(run *flow.Run, after int64) error {
 		call: c, run: run, outputs: out.outputs, last: after, steps: map[string]known{},
 		watch: watch, looks: newPacer(watch.Changes), texts: newPacer(watch.Texts),
 	}
-	h := c.Response().Header()
-	h.Set("Content-Type", typeStream)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
-	c.Response().WriteHeader(http.StatusOK)
-	if err := e.follow(); !errors.Is(err, errStreamOver) {
+	e.out = web.StartStream(c.Response())
+	if err := e.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
 	}
 	return nil
@@ -116,17 +108,18 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 	case <-e.texts.over.C:
 		e.texts.resume()
 	case <-ping:
-		if err := e.send([]byte(": ping\n\n")); err != nil {
+		e.out.AddComment("ping")
+		if err := e.out.Flush(); err != nil {
 			return err
 		}
 		if e.s.Runner.Draining() {
-			return errStreamOver
+			return web.ErrStreamDone
 		}
 		return e.look()
 	case <-e.s.drained:
-		return errStreamOver
+		return web.ErrStreamDone
 	case <-e.Request().Context().Done():
-		return errStreamOver
+		return web.ErrStreamDone
 	}
 	return nil
 }
@@ -138,19 +131,16 @@ func (e *eventStream) look() error {
 	if err == nil {
 		var ended bool
 		if ended, err = e.sendNews(e.Request().Context()); err == nil && ended {
-			err = errStreamOver
+			err = web.ErrStreamDone
 		}
 	}
 	if e.missed = flow.IsUnavailable(err); e.missed {
-		e.looks.pause(max(e.s.pace, missedPause))
+		e.looks.pause(max(e.s.pace, web.RetryPause))
 		return nil
 	}
 	e.looks.pause(e.s.pace)
 	return err
 }
-
-// missedPause is the wait after a look at a database that is away.
-const missedPause = 500 * time.Millisecond
 
 // allowed ends the stream if the key does not hold any more: one that was
 // revoked stops at once.
@@ -171,7 +161,7 @@ func (e *eventStream) allowedText() error {
 // stillAllowed turns the refusal of a key into the end of its stream.
 func stillAllowed(err error) error {
 	if err != nil && !flow.IsUnavailable(err) {
-		return errStreamOver
+		return web.ErrStreamDone
 	}
 	return err
 }
@@ -192,20 +182,19 @@ func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
 	e.learn(steps)
 	e.watch.Sync(ctx, run, steps)
 	deltas, _ := e.readText()
-	var b bytes.Buffer
-	e.writeText(&b, deltas, false)
+	e.writeText(deltas, false)
 	for _, ev := range flow.EventsAfter(run, steps, e.outputs, e.last) {
 		if ev.Seq <= run.Seq {
-			e.write(&b, ev)
+			e.write(ev)
 			e.last = ev.Seq
 		}
 	}
-	e.writeText(&b, deltas, true)
+	e.writeText(deltas, true)
 	e.forget()
-	if b.Len() == 0 && e.Response().Size > 0 {
+	if !e.out.Pending() && e.out.Started() {
 		return run.State.Ended(), nil
 	}
-	return run.State.Ended(), e.send(b.Bytes())
+	return run.State.Ended(), e.out.Flush()
 }
 
 // stepEvent tells where a step stands. It is the data of a step event.
@@ -215,29 +204,16 @@ type stepEvent struct {
 	Attempt int            `json:"attempt"`
 }
 
-func (e *eventStream) write(b *bytes.Buffer, ev flow.Event) {
-	name, data := "", []byte(nil)
+func (e *eventStream) write(ev flow.Event) {
+	id := strconv.FormatInt(ev.Seq, 10)
 	switch {
 	case ev.Run != nil:
 		o := e.s.runObject(ev.Run)
 		o.Inputs = nil
-		name, data = "run", flow.EncodeJSON(&o)
+		e.out.Add(id, "run", &o)
 	case ev.Step != nil:
-		name, data = "step", flow.EncodeJSON(stepEvent{ev.Step.Path, ev.Step.State, ev.Step.Attempt})
+		e.out.Add(id, "step", stepEvent{ev.Step.Path, ev.Step.State, ev.Step.Attempt})
 	default:
-		name, data = "output", flow.EncodeJSON(e.s.linkedOutput(e.run.WorkspaceID, ev.Output))
+		e.out.Add(id, "output", e.s.linkedOutput(e.run.WorkspaceID, ev.Output))
 	}
-	b.WriteString("id: " + strconv.FormatInt(ev.Seq, 10) + "\nevent: " + name + "\ndata: ")
-	b.Write(data)
-	b.WriteString("\n\n")
-}
-
-// send writes and flushes. The whole stream has no time limit, but a peer that
-// takes nothing for a minute is gone.
-func (e *eventStream) send(data []byte) error {
-	web.LimitWrite(e.Response())
-	if _, err := e.Response().Write(data); err != nil {
-		return err
-	}
-	return http.NewResponseController(e.Response()).Flush()
 }

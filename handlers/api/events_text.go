@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"maps"
 	"time"
 
@@ -72,12 +71,10 @@ func (e *eventStream) readText() (deltas []flow.Delta, early bool) {
 
 // writeText writes the text of steps that are running, or of those that are
 // not any more: that comes before the event which says so.
-func (e *eventStream) writeText(b *bytes.Buffer, deltas []flow.Delta, running bool) {
+func (e *eventStream) writeText(deltas []flow.Delta, running bool) {
 	for i := range deltas {
 		if d := &deltas[i]; e.steps[d.Path].running == running {
-			b.WriteString("event: delta\ndata: ")
-			b.Write(flow.EncodeJSON(deltaEvent{d.Path, d.Text, d.Reset, d.Truncated}))
-			b.WriteString("\n\n")
+			e.out.Add("", "delta", deltaEvent{d.Path, d.Text, d.Reset, d.Truncated})
 		}
 	}
 }
@@ -95,9 +92,8 @@ func (e *eventStream) sendText() error {
 		return nil // the last look has sent it
 	}
 	e.texts.pause(e.s.breath)
-	var b bytes.Buffer
-	if e.writeText(&b, deltas, true); b.Len() > 0 {
-		if err := e.send(b.Bytes()); err != nil {
+	if e.writeText(deltas, true); e.out.Pending() {
+		if err := e.out.Flush(); err != nil {
 			return err
 		}
 	}

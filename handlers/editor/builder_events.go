@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -133,6 +131,7 @@ func (s *Server) FlowEdited(_, flowID string, _ int64) { s.editing.poke(flowID) 
 type flowStream struct {
 	*call
 	*listener
+	out     *web.Stream
 	rev     int64 // the page has heard of everything up to here
 	checked time.Time
 }
@@ -165,11 +164,7 @@ func (s *flowStream) serve() error {
 	s.s.come(s.listener)
 	defer s.s.leave(s.listener)
 	s.edited <- struct{}{}
-	h := s.Response().Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
-	s.Response().WriteHeader(http.StatusOK)
+	s.out = web.StartStream(s.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		s.s.Log.Error("flow stream failed", "request_id", s.RequestID(), "flow", s.flowID, "error", err)
 	}
@@ -227,7 +222,8 @@ func (s *flowStream) beat() error {
 			return err
 		}
 	}
-	return s.write(": \n\n")
+	s.out.AddComment("")
+	return s.out.Flush()
 }
 
 // stillMay ends the stream of somebody who was signed out or is no member of
@@ -288,22 +284,6 @@ func (s *flowStream) sendNews(n news) error {
 // event sends one event; those of the log have their revision as ID, so that
 // the browser says it when it comes again.
 func (s *flowStream) event(name, id string, detail any) error {
-	var b strings.Builder
-	if id != "" {
-		fmt.Fprintf(&b, "id: %s\n", id)
-	}
-	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, flow.EncodeJSON(detail))
-	return s.write(b.String())
-}
-
-// write sends text at once. A reader who takes too long is left.
-func (s *flowStream) write(text string) error {
-	s.LimitWrite()
-	if _, err := s.Response().Write([]byte(text)); err != nil {
-		return web.ErrStreamDone
-	}
-	if err := http.NewResponseController(s.Response()).Flush(); err != nil {
-		return web.ErrStreamDone
-	}
-	return nil
+	s.out.Add(id, name, detail)
+	return s.out.Flush()
 }

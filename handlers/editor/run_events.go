@@ -3,7 +3,6 @@ package editor
 import (
 	"bytes"
 	"errors"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 // runStream is what the builder hears of one run.
 type runStream struct {
 	*call
+	out     *web.Stream
 	run     *flow.Run
 	graph   *flow.Document // of the run, for what a node is called and gives
 	watch   flow.Watch
@@ -46,11 +46,7 @@ func (c *call) runEvents() error {
 	defer watch.Stop()
 	s := &runStream{call: c, run: run, graph: doc, watch: watch, known: map[string]int{}, over: map[string]int{}, checked: c.s.Now()}
 	s.last, _ = strconv.ParseInt(c.Request().Header.Get("Last-Event-ID"), 10, 64) // whatever else it says is the start
-	h := c.Response().Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
-	c.Response().WriteHeader(http.StatusOK)
+	s.out = web.StartStream(c.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
 	}
@@ -117,7 +113,8 @@ func (s *runStream) beat() error {
 			return err
 		}
 	}
-	if err := s.send([]byte(": \n\n")); err != nil {
+	s.out.AddComment("")
+	if err := s.out.Flush(); err != nil {
 		return err
 	}
 	return s.look()
@@ -143,25 +140,24 @@ func (s *runStream) sendNew() error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
 	changed := s.changedSteps(run, steps)
 	s.watch.Sync(s.Ctx(), run, steps)
-	s.writeTexts(&b) // what a step said comes before its end
+	s.writeTexts() // what a step said comes before its end
 	if len(changed) > 0 {
-		s.write(&b, "steps", changed)
+		s.out.Add("", "steps", changed)
 	}
 	if run.Seq > s.last {
 		s.last = run.Seq
-		if err := s.writeRun(&b, run); err != nil {
+		if err := s.writeRun(run); err != nil {
 			return err
 		}
 	}
 	if run.State.Ended() {
-		s.write(&b, "over", nil)
+		s.out.Add("", "over", nil)
 	}
 	s.forgetEnded()
-	if b.Len() > 0 {
-		if err := s.send(b.Bytes()); err != nil {
+	if s.out.Pending() {
+		if err := s.out.Flush(); err != nil {
 			return err
 		}
 	}
@@ -242,7 +238,7 @@ type runNews struct {
 	Title string              `json:"title,omitempty"`
 }
 
-func (s *runStream) writeRun(b *bytes.Buffer, run *flow.Run) error {
+func (s *runStream) writeRun(run *flow.Run) error {
 	m := s.mark(run)
 	var bar bytes.Buffer
 	if err := editorview.RunBar(m, s.s.Now().UnixMilli()).Render(s.Ctx(), &bar); err != nil {
@@ -254,8 +250,7 @@ func (s *runStream) writeRun(b *bytes.Buffer, run *flow.Run) error {
 			n.Title = editorview.NodeTitle(node, s.s.Kinds.For(node))
 		}
 	}
-	b.WriteString("id: " + strconv.FormatInt(run.Seq, 10) + "\n")
-	s.write(b, "run", n)
+	s.out.Add(strconv.FormatInt(run.Seq, 10), "run", n)
 	return nil
 }
 
@@ -268,7 +263,7 @@ type textNews struct {
 
 // writeTexts writes what is new of the steps that are known to run, or have
 // just ended.
-func (s *runStream) writeTexts(b *bytes.Buffer) (early bool) {
+func (s *runStream) writeTexts() (early bool) {
 	var list []textNews
 	for _, d := range s.watch.Read(func(path string, attempt int) bool {
 		ready := s.known[path] == attempt
@@ -278,7 +273,7 @@ func (s *runStream) writeTexts(b *bytes.Buffer) (early bool) {
 		list = append(list, textNews{d.Path, d.Text, d.Reset})
 	}
 	if len(list) > 0 {
-		s.write(b, "text", list)
+		s.out.Add("", "text", list)
 	}
 	return early
 }
@@ -292,33 +287,14 @@ func (s *runStream) forgetEnded() {
 
 // speak sends text without asking the store, unless a step has begun meanwhile.
 func (s *runStream) speak() error {
-	var b bytes.Buffer
-	early := s.writeTexts(&b)
-	if b.Len() > 0 {
-		if err := s.send(b.Bytes()); err != nil {
+	early := s.writeTexts()
+	if s.out.Pending() {
+		if err := s.out.Flush(); err != nil {
 			return err
 		}
 	}
 	if early {
 		return s.look()
-	}
-	return nil
-}
-
-func (s *runStream) write(b *bytes.Buffer, event string, data any) {
-	b.WriteString("event: " + event + "\ndata: ")
-	b.Write(flow.EncodeJSON(data))
-	b.WriteString("\n\n")
-}
-
-// send writes and flushes; a peer that takes nothing for a minute is gone.
-func (s *runStream) send(data []byte) error {
-	s.LimitWrite()
-	if _, err := s.Response().Write(data); err != nil {
-		return web.ErrStreamDone
-	}
-	if err := http.NewResponseController(s.Response()).Flush(); err != nil {
-		return web.ErrStreamDone
 	}
 	return nil
 }

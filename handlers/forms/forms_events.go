@@ -3,7 +3,6 @@ package forms
 import (
 	"bytes"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ const resultHold = 10 * time.Minute
 // resultStream is what the page of a result hears.
 type resultStream struct {
 	*ticketed
+	out     *web.Stream
 	watch   flow.Watch
 	told    int64             // number of the newest change that was sent
 	outputs map[string]string // by the node whose text becomes the output unchanged
@@ -36,10 +36,7 @@ func (v *visit) followResult() error {
 	watch := v.s.Runner.WatchText(t.run.ID) // before the first look, so that no change falls between
 	defer watch.Stop()
 	s := &resultStream{ticketed: t, watch: watch, told: -1, outputs: t.spoken()}
-	h := v.Response().Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies that would gather events
-	v.Response().WriteHeader(http.StatusOK)
+	s.out = web.StartStream(v.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
 	}
@@ -102,7 +99,8 @@ func (s *resultStream) beat() error {
 		return web.ErrStreamDone
 	}
 	if err == nil || flow.IsUnavailable(err) {
-		err = s.send([]byte(": \n\n"))
+		s.out.AddComment("")
+		err = s.out.Flush()
 	}
 	if err != nil {
 		return err
@@ -161,17 +159,6 @@ func (s *resultStream) speak() error {
 }
 
 func (s *resultStream) write(event string, data any) error {
-	return s.send([]byte("event: " + event + "\ndata: " + string(flow.EncodeJSON(data)) + "\n\n"))
-}
-
-// send writes and flushes; a peer that takes nothing for a minute is gone.
-func (s *resultStream) send(data []byte) error {
-	s.LimitWrite()
-	if _, err := s.Response().Write(data); err != nil {
-		return web.ErrStreamDone
-	}
-	if err := http.NewResponseController(s.Response()).Flush(); err != nil {
-		return web.ErrStreamDone
-	}
-	return nil
+	s.out.Add("", event, data)
+	return s.out.Flush()
 }

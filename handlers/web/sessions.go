@@ -289,9 +289,6 @@ const (
 	NewsKept    = 32               // events that a slow reader may be behind
 )
 
-// ErrStreamDone ends a stream of which there is nothing to complain.
-var ErrStreamDone = errors.New("the event stream is over")
-
 // CheckSession looks at the stored session. The request has its own in its context,
 // which is as old as the stream, so another context it is.
 func (c *Call) CheckSession() error {
