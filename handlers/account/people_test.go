@@ -58,8 +58,8 @@ func TestSetUp(t *testing.T) {
 	})
 	b := h.Anonymous()
 	b.Get("/flows").Is(http.StatusSeeOther).RedirectsTo("/setup")
-	b.Get("/setup").Is(http.StatusOK).Has("waits for its owner")
-	b.Get("/setup?token=wrong").Is(http.StatusOK).Has("waits for its owner")
+	b.Get("/setup").Is(http.StatusOK).Has("Finish setting up Sluice")
+	b.Get("/setup?token=wrong").Is(http.StatusOK).Has("Finish setting up Sluice")
 	b.Post("/sign-in", url.Values{}).Is(http.StatusServiceUnavailable)
 	if _, err := h.Store.OfferSetUp(t.Context(), flow.Hash([]byte("right"))); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestSetUp_exposed(t *testing.T) {
 	h := webtest.SetupOn(t, dbtest.SQLite(t), func(c *handlers.Config) { c.Exposed = true })
 	b := h.Anonymous()
 	for _, path := range []string{"/", "/flows", "/sign-in", "/nothing", "/setup", "/setup?token=wrong"} {
-		b.Get(path).Is(http.StatusServiceUnavailable).Has("waits for its owner")
+		b.Get(path).Is(http.StatusServiceUnavailable).Has("Finish setting up Sluice")
 	}
 	b.Post("/sign-in", url.Values{}).Is(http.StatusServiceUnavailable)
 	if _, err := h.Store.OfferSetUp(t.Context(), flow.Hash([]byte("right"))); err != nil {

@@ -57,5 +57,5 @@ func TestGuard(t *testing.T) {
 	if csp := page.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; script-src 'self';") {
 		t.Errorf("policy %q", csp)
 	}
-	h.Anonymous().Get("/nothing").Is(http.StatusNotFound).Has("There is nothing here", "Sign in").Lacks("another workspace")
+	h.Anonymous().Get("/nothing").Is(http.StatusNotFound).Has("Page not found", "Sign in").Lacks("another workspace")
 }

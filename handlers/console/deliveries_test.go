@@ -24,7 +24,7 @@ func TestDeliveries(t *testing.T) {
 	b.Get("/deliveries").Is(http.StatusOK).Has("No delivery yet")
 	id := h.Told(h.Flow(webtest.Telling(to.URL+"/in/1")), "delivered")
 	host := strings.TrimPrefix(to.URL, "http://")
-	b.Get("/deliveries").Is(http.StatusOK).Has(id, "Tell &lt;b&gt;", "hook", to.URL, "204", `data-state="delivered"`).Lacks("Send failed")
+	b.Get("/deliveries").Is(http.StatusOK).Has(id, "Tell &lt;b&gt;", "hook", to.URL, "204", `data-state="delivered"`).Lacks("Retry all failed")
 	for query, fits := range map[string]bool{
 		"state=delivered": true, "state=failed": false, "state=failed&state=delivered": true, "to=" + host: true, "to=nowhere.test": false,
 		"to=" + url.QueryEscape(to.URL+"/in"): true, "to=" + url.QueryEscape(to.URL+"/out"): false, "time=1h": true,
@@ -40,7 +40,7 @@ func TestDeliveries(t *testing.T) {
 	b.Fragment().Get("/deliveries?mark=old").Is(http.StatusOK).Has(id).Lacks("<html")
 	b.Get("/deliveries/endpoints").Is(http.StatusOK).Has(host, "100 %")
 
-	page := b.Get("/deliveries/"+id).Is(http.StatusOK).Has("The receiver has it.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").Lacks("Send again", "whsec_")
+	page := b.Get("/deliveries/"+id).Is(http.StatusOK).Has("The receiver has it.", "Webhook-Signature", "v1,", "Webhook-Timestamp", "204 No Content", "&#34;answer&#34;: &#34;Hello&#34;").Lacks("Resend", "whsec_")
 	run := regexp.MustCompile(`/runs/(run_[0-9a-z]+)\?step=hook`).FindStringSubmatch(page.Body)
 	if run == nil {
 		t.Fatalf("no link to the step: %s", page.Body)
@@ -76,7 +76,7 @@ func TestRedeliver(t *testing.T) {
 	h, to := webtest.Setup(t), webtest.NewHook(t, 410)
 	b, flowID := h.As(flow.MemberEditor), h.Flow(webtest.Telling(to.URL))
 	id := h.Told(flowID, "failed")
-	b.Get("/deliveries").Has("was disabled by its owner", "Remove the webhook", "Send failed ones again")
+	b.Get("/deliveries").Has("was disabled by its owner", "Remove the webhook", "Retry all failed")
 	b.Get("/deliveries/"+id).Has("410 Gone", "The receiver asked for no more", "said &lt;b&gt;so&lt;/b&gt;")
 	to.Status.Store(200)
 	b.Post("/deliveries/"+id+"/redeliver", nil).RedirectsTo("/deliveries/" + id)

@@ -49,7 +49,7 @@ func TestKeys(t *testing.T) {
 	b.Get("/keys").Has("Website", k.Prefix, "active").Lacks(text)
 
 	page := "/keys/" + k.ID
-	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Roll it").Lacks(text)
+	b.Get(page).Is(http.StatusOK).Has("600", "As it is:", "Rotate key").Lacks(text)
 	b.Post(page, url.Values{"name": {"Shop"}, "reach": {"all"}, "expires": {"keep"}, "runs_per_day": {"5"}}).RedirectsTo(page)
 	if k = h.OnlyKey(); k.Name != "Shop" || k.RPM != 0 || k.RunsPerDay != 5 || k.ExpiresAt.IsZero() || !k.Has(flow.ScopeRun) {
 		t.Errorf("changed, the key is %q %s", k.Name, k.Terms())
@@ -58,13 +58,13 @@ func TestKeys(t *testing.T) {
 
 	second := b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusOK).Has("works until").NewKey()
 	b.Post(page+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"1h"}}).Is(http.StatusUnprocessableEntity).Has("rolled meanwhile").Lacks("data-new-key")
-	b.Get(page).Has("was replaced by", "Nobody has used it since").Lacks(second)
+	b.Get(page).Has("was replaced by", "Not used since").Lacks(second)
 	b.Post(page+"/end", nil).RedirectsTo(page)
 	b.Get(page).Lacks("was replaced by")
 	b.Post(page+"/revoke", nil).RedirectsTo("/keys")
 	b.Get("/keys").Has("is revoked", "No key works at present")
 	b.Get("/keys?show=all").Has("Shop", "revoked")
-	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Roll it")
+	b.Get(page).Is(http.StatusOK).Has("Revoked on").Lacks("Rotate key")
 	h.As(flow.MemberOwner).Get("/settings/audit").Has("created the key", "changed the key", "rolled the key", "revoked the key", "Shop", "1000 runs a day")
 }
 
@@ -130,7 +130,7 @@ func TestKeys_of_others(t *testing.T) {
 	viewer := h.As(flow.MemberViewer)
 	viewer.Get("/keys").Is(http.StatusOK).Has("Website").Lacks("New key")
 	viewer.Get("/keys/"+k.ID).Is(http.StatusOK).Has("600 requests a minute at most").Lacks("<form class=\"body", "Revoke")
-	viewer.Get("/flows/"+id+"/keys").Is(http.StatusOK).Has("Website").Lacks("New key", "Roll")
+	viewer.Get("/flows/"+id+"/keys").Is(http.StatusOK).Has("Website").Lacks("New key", "Rotate")
 	viewer.Get("/keys/new").Is(http.StatusForbidden)
 	if now := h.OnlyKey(); now.Prefix != k.Prefix || !now.RevokedAt.IsZero() {
 		t.Errorf("the key is %+v", now)
@@ -146,7 +146,7 @@ func TestFlowKeys_without_script(t *testing.T) {
 	b := h.As(flow.MemberEditor)
 	b.Get(at).Is(http.StatusOK).Has("<html", `value="Greet"`)
 	b.Post(at, url.Values{"name": {""}, "scope": {"run"}}).Is(http.StatusUnprocessableEntity).Has("Say what the key is for.")
-	text := b.Post(at, url.Values{"name": {"Greet"}, "scope": {"run", "read"}}).Is(http.StatusOK).Has("<html", "I have copied it").NewKey()
+	text := b.Post(at, url.Values{"name": {"Greet"}, "scope": {"run", "read"}}).Is(http.StatusOK).Has("<html", "Done").NewKey()
 	k := h.OnlyKey()
 	b.Get(at).Has(`value="Greet 2"`, k.Prefix).Lacks(text)
 	b.Post(at+"/"+k.ID+"/roll", url.Values{"prefix": {k.Prefix}, "overlap": {"24h"}}).Is(http.StatusOK).Has("works until").NewKey()

@@ -30,15 +30,15 @@ func TestListRuns(t *testing.T) {
 		has, lack []string
 	}{
 		"by flow":                   {"flow=" + id, []string{hello, other}, nil},
-		"by another flow":           {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"No run fits"}, []string{hello}},
-		"by state":                  {"state=failed&state=canceled", []string{"No run fits"}, []string{hello}},
+		"by another flow":           {"flow=flow_01jd6v0q8zzzzzzzzzzzzzzzzz", []string{"No runs match"}, []string{hello}},
+		"by state":                  {"state=failed&state=canceled", []string{"No runs match"}, []string{hello}},
 		"by states":                 {"state=failed&state=succeeded", []string{hello}, nil},
-		"by what starts it":         {"trigger=api", []string{"No run fits"}, []string{hello}},
+		"by what starts it":         {"trigger=api", []string{"No runs match"}, []string{hello}},
 		"by version":                {"version=draft", []string{hello}, nil},
 		"by time":                   {"time=1h", []string{hello}, nil},
-		"by a time of one's own":    {"time=custom&from=2020-01-01T00:00&until=2020-01-02T00:00", []string{"No run fits", `value="2020-01-01T00:00"`}, []string{hello}},
+		"by a time of one's own":    {"time=custom&from=2020-01-01T00:00&until=2020-01-02T00:00", []string{"No runs match", `value="2020-01-01T00:00"`}, []string{hello}},
 		"by text":                   {"q=hello", []string{hello, "Looked at all 2 matching runs."}, []string{other}},
-		"by text that nobody wrote": {"q=%22goodbye", []string{"No run fits", "Looked at all"}, []string{hello}},
+		"by text that nobody wrote": {"q=%22goodbye", []string{"No runs match", "Looked at all"}, []string{hello}},
 		"older ones":                {"after=" + other, []string{hello}, []string{`id="` + other}},
 		"by nonsense":               {"flow=x&state=y&version=-1&trigger=z&time=w&after=v", []string{hello, other}, nil},
 	} {
@@ -79,7 +79,7 @@ func TestListRuns_of_others_are_not_there(t *testing.T) {
 	}
 	theirs := h.Echoed("ws_other", f.ID, "theirs")
 	b.Get("/runs").Has("mine").Lacks(theirs, f.ID)
-	b.Get("/runs?flow=" + f.ID).Has("No run fits")
+	b.Get("/runs?flow=" + f.ID).Has("No runs match")
 	b.Get("/runs/export?format=jsonl").Lacks(theirs)
 	h.Anonymous().Get("/runs").RedirectsTo("/sign-in?next=%2Fruns")
 }

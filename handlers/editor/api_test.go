@@ -33,8 +33,8 @@ func TestAPI(t *testing.T) {
 	t.Run("shows what programs need", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
-		page := owner.Get("/flows/"+id+"/api").Is(200).Has("<h1>API</h1>", "v1 live", "the draft is the same", "POST", h.Http.URL+"/v1/flow/"+id+"/run",
-			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.Http.URL+"/mcp", "No program has called this flow yet", `href="/flows/`+id+`/form"`, `id="flow-keys"`)
+		page := owner.Get("/flows/"+id+"/api").Is(200).Has("<h1>API</h1>", "v1 live", "no unpublished changes", "POST", h.Http.URL+"/v1/flow/"+id+"/run",
+			"Whom to greet.", "required", "default 3", "The greeting</small>", `data-show="who"`, `href="/flows/`+id+`?node=who"`, "KEY=", "slu_YOUR_KEY", "/openapi.json", h.Http.URL+"/mcp", "No API calls yet", `href="/flows/`+id+`/form"`, `id="flow-keys"`)
 		page.Lacks("Ada <b>", "in v2", "Not published")
 		part := owner.Fragment().Get("/flows/"+id+"/api").Is(200).Has(`id="api-draft"`, `id="api-try"`, `id="api-calls"`, `id="api-addresses"`)
 		part.Lacks("<html", "<h1>")
@@ -45,18 +45,18 @@ func TestAPI(t *testing.T) {
 	t.Run("says that nothing is published", func(t *testing.T) {
 		t.Parallel()
 		id := h.Flow(webtest.Greeting)
-		owner.Get("/flows/"+id+"/api").Is(200).Has("Not published yet", `data-command="publish"`, `href="/flows/`+id+`/publish"`, "This is the draft’s API", "what every program gets until then").Lacks("in v1", "See what")
+		owner.Get("/flows/"+id+"/api").Is(200).Has("Not published yet", `data-command="publish"`, `href="/flows/`+id+`/publish"`, "This is the draft’s API", "what every program gets until then").Lacks("in v1", "View changes")
 		viewer.Get("/flows/"+id+"/api").Is(200).Has("Not published yet").Lacks(`data-command="publish"`, "api-try-form")
 	})
 	t.Run("follows the draft and marks what is not live", func(t *testing.T) {
 		t.Parallel()
 		id := h.Live(webtest.Greeting)
 		h.Replace(id, greetingNext)
-		part := owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("draft differs: 1 input added, 1 input changed, 1 output added, 1 output removed", "See what", "/compare?from=1", "breaks programs that call v1",
+		part := owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("draft differs: 1 input added, 1 input changed, 1 output added, 1 output removed", "View changes", "/compare?from=1", "breaks programs that call v1",
 			"in v2", "changes in v2", "gone in v2", "is required now: callers who leave it out are refused", "Tell sales", "to hooks.example.com", "This calls v1, which is live")
 		part.Lacks("token-17", `id="api-try"`)
 		h.Publish(id)
-		owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("v2 live", "the draft is the same").Lacks("in v2", "gone in", "breaks programs")
+		owner.Fragment().Get("/flows/"+id+"/api?part=draft").Is(200).Has("v2 live", "no unpublished changes").Lacks("in v2", "gone in", "breaks programs")
 	})
 	t.Run("is in the builder, with the draft alone", func(t *testing.T) {
 		t.Parallel()

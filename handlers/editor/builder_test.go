@@ -14,7 +14,7 @@ func TestBuilder(t *testing.T) {
 	id := h.Flow(webtest.SampleFlow)
 	t.Run("shows the flow to an editor", func(t *testing.T) {
 		page := h.As(flow.MemberEditor).Get("/flows/" + id).Is(http.StatusOK)
-		page.Has(`<flow-canvas id="canvas" flow="`+id+`" rev="`, `id="node-team"`, "Which team", `id="palette"`, `data-kind="chat"`, `id="problems"`, `id="outline"`, "Nothing keeps this flow from running")
+		page.Has(`<flow-canvas id="canvas" flow="`+id+`" rev="`, `id="node-team"`, "Which team", `id="palette"`, `data-kind="chat"`, `id="problems"`, `id="outline"`, "No problems. Ready to run.")
 	})
 	t.Run("shows a viewer everything and nothing to change it with", func(t *testing.T) {
 		page := h.As(flow.MemberViewer).Get("/flows/" + id).Is(http.StatusOK)

@@ -131,7 +131,7 @@ func TestProblems(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberViewer)
 	id := h.Flow(webtest.SampleFlow)
-	b.Fragment().Get("/flows/" + id + "/problems").Is(http.StatusOK).Has("Nothing keeps this flow from running")
+	b.Fragment().Get("/flows/" + id + "/problems").Is(http.StatusOK).Has("No problems. Ready to run.")
 	broken := strings.Replace(webtest.SampleFlow, `{"from": "reply.text", "to": "answer.value"}`, `{"from": "ticket.value", "to": "answer.value"}`, 1)
 	broken = strings.Replace(broken, `"Hello, {{team}}."`, `"Hello, {{team}}, {{who}}."`, 1)
 	h.SetDraft(id, broken)

@@ -18,7 +18,7 @@ func TestRunForm(t *testing.T) {
 	b, id := h.As(flow.MemberEditor), h.Flow(webtest.Routing)
 	path := "/flows/" + id + "/run"
 	t.Run("asks for the inputs of the draft", func(t *testing.T) {
-		b.Fragment().Get(path).Is(200).Has(`name="in.ticket"`, `placeholder="I was charged twice."`, `type="number"`, `value="2"`, `max="5"`, "Fill the example").Lacks("<html")
+		b.Fragment().Get(path).Is(200).Has(`name="in.ticket"`, `placeholder="I was charged twice."`, `type="number"`, `value="2"`, `max="5"`, "Use example").Lacks("<html")
 	})
 	t.Run("is a page without a script", func(t *testing.T) { b.Get(path).Is(200).Has("<html", "<h1>Run the draft</h1>", `name="in.ticket"`) })
 	t.Run("asks only for what a node depends on", func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestRunForm(t *testing.T) {
 		if err := h.Store.UpdateDraft(context.Background(), flow.DefaultWorkspace, broken, "Route", "", []byte(cut)); err != nil {
 			t.Fatal(err)
 		}
-		b.Fragment().Get("/flows/"+broken+"/run").Is(200).Has("1 problem to mend", `data-jump="hello"`).Lacks("in.ticket")
-		b.Fragment().Post("/flows/"+broken+"/run", webtest.Ticket("x")).Is(422).Has("1 problem to mend")
-		b.Fragment().Get("/flows/" + broken + "/run?until=count").Is(200).Has("in.times").Lacks("to mend")
+		b.Fragment().Get("/flows/"+broken+"/run").Is(200).Has("Fix 1 problem to run", `data-jump="hello"`).Lacks("in.ticket")
+		b.Fragment().Post("/flows/"+broken+"/run", webtest.Ticket("x")).Is(422).Has("Fix 1 problem to run")
+		b.Fragment().Get("/flows/" + broken + "/run?until=count").Is(200).Has("in.times").Lacks("to run:")
 	})
 }
 

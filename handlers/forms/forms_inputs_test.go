@@ -110,7 +110,7 @@ func TestFormLimits(t *testing.T) {
 		send(id, "").Is(http.StatusUnprocessableEntity) // does not count
 		send(id, "two").Is(http.StatusSeeOther)
 		send(id, "three").Is(http.StatusTooManyRequests).Has("This form has answered all that it may for today.", "three")
-		h.As(flow.MemberViewer).Get("/flows/" + id + "/form").Is(http.StatusOK).Has("The form has started all runs that it may today.")
+		h.As(flow.MemberViewer).Get("/flows/" + id + "/form").Is(http.StatusOK).Has("The form reached its daily limit.")
 		now = now.Add(12 * time.Hour)
 		send(id, "four").Is(http.StatusSeeOther)
 	})

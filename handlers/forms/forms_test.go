@@ -261,7 +261,7 @@ func TestFormFailure(t *testing.T) {
 	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"get","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"get.body","to":"o.value"}]}`)
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
-	b.Ended(path).Has("This did not work", "A service that this form relies on did not answer.", "Reference "+h.LastRun(id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
+	b.Ended(path).Has("Failed", "A service that this form relies on did not answer.", "Reference "+h.LastRun(id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
 }
 
 func TestFormEvents(t *testing.T) {
