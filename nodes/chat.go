@@ -13,41 +13,41 @@ import (
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "chat", Title: "Chat", Group: groupModels, Icon: "message-square", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Asks a language model and gives its answer.",
-		Doc: "Sends a prompt to a model of any provider and gives what it answers, streamed to whoever watches the run. " +
+		Summary: "Sends a prompt to a language model and outputs its answer.",
+		Doc: "Sends a prompt to a model of any provider and outputs its answer, streamed to clients that follow the run. " +
 			"A model is written `provider/model`, such as `openai/gpt-5-nano`, `anthropic/claude-sonnet-4-5` or `ollama/llama3.2`. " +
 			"A credential with a base URL is a provider of its own: `my-gateway/some-model`. " +
 			"Without a model, the node takes the first chat model of a server on this machine (Ollama, LM Studio, llama.cpp, vLLM), " +
 			"and says what to do where there is none: it never makes an answer up.\n\n" +
-			"With a `schema`, a JSON Schema of an object, the answer is JSON and checked by it; an answer that does not fit fails the step. " +
+			"With a `schema`, a JSON Schema of an object, the answer is JSON and validated against it; an answer that does not match fails the step. " +
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
-			"A property that is left out of the answer gives nothing, so what hangs on its port is skipped, as is what hangs on `json` without a schema. " +
+			"If the answer lacks a property, its port has no value and nodes connected to it are skipped, as are nodes connected to `json` if there is no schema. " +
 			"Properties named text, json, finish or error have no port; read them from `json`.\n\n" +
-			"Pictures are files, URLs or data URLs. URLs go to the provider as they are where it fetches them itself; else Sluice does, and all of them together may have 48 MiB. " +
-			"The cost is what the provider reports, else it is reckoned from the price that the workspace entered for the model.",
+			"Images are files, URLs or data URLs. URLs are passed to providers that fetch them; otherwise Sluice fetches them, up to 48 MiB in total. " +
+			"The cost is what the provider reports, or is computed from the price that the workspace entered for the model.",
 		Fields: []flow.Field{
-			modelField(taskChat, "Empty takes a model of a server on this machine."),
+			modelField(taskChat, "Default: a model of a server on this machine."),
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
 				Help: "What to ask. A {{name}} in it becomes a port."},
-			{Name: "system", Title: "System", Type: flow.FieldArea, Template: true,
-				Help: "What the model should be and keep to. A {{name}} in it becomes a port."},
+			{Name: "system", Title: "System prompt", Type: flow.FieldArea, Template: true,
+				Help: "The role and rules of the model. A {{name}} in it becomes a port."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeAny,
-				Help: "Pictures to look at: a list of files, URLs or data URLs, or one of them."},
+				Help: "Images for the model: a list of files, URLs or data URLs, or one of them."},
 			{Name: "temperature", Title: "Temperature", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(2),
-				Help: "How freely the model chooses its words, from 0 to 2. Empty is the provider's own."},
-			{Name: "max_tokens", Title: "Most tokens", Type: flow.FieldInteger, Min: ptr(1),
-				Help: "How long the answer may be, in tokens, of which a word has one or two. Empty is the provider's own."},
+				Help: "Randomness of the answer, from 0 to 2. Default: the provider's setting."},
+			{Name: "max_tokens", Title: "Max tokens", Type: flow.FieldInteger, Min: ptr(1),
+				Help: "Maximum length of the answer in tokens; a word has one or two. Default: the provider's setting."},
 			schemaField,
 			{Name: "top_p", Title: "Top p", Type: flow.FieldNumber, Min: ptr(0), Max: ptr(1), More: true,
-				Help: "Chooses only among the likeliest words that have this probability together, from 0 to 1. Set this or the temperature."},
-			{Name: "stop", Title: "Stop", Type: flow.FieldList, Max: ptr(maxStops), More: true,
-				Help: "Texts at which the answer ends, at most 4. They are not part of it."},
+				Help: "Nucleus sampling: only the most likely tokens with this total probability are considered, from 0 to 1. Set this or the temperature."},
+			{Name: "stop", Title: "Stop sequences", Type: flow.FieldList, Max: ptr(maxStops), More: true,
+				Help: "Texts at which the answer ends, at most 4. They are not part of the answer."},
 			credentialField,
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The answer."},
 			{Name: "json", Title: "JSON", Type: flow.TypeJSON, Help: "The answer as a value, when there is a schema."},
-			{Name: "finish", Title: "Finish", Type: flow.TypeText, Help: "Why the answer ended: stop, or length where it was cut off at its most tokens; a provider may have others."},
+			{Name: "finish", Title: "Finish reason", Type: flow.TypeText, Help: "Why the answer ended: stop, or length if it was truncated at max tokens; a provider may have others."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/gpt-5-nano", "system": "Answer in one sentence.", "prompt": "Answer this customer in a {{tone}} tone:\n\n{{ticket}}"},
@@ -138,7 +138,7 @@ func chatOutputs(m *target, r providers.ChatRequest, answer *providers.ChatResul
 	}
 	object, ok := answer.JSON.(map[string]any)
 	if !ok {
-		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, as the schema wants it. Model: %s.", m.ref)
+		return nil, flow.Errorf(flow.CodeOutputInvalid, "The model's answer is not an object, which the schema requires. Model: %s.", m.ref)
 	}
 	for name, value := range object {
 		if grows(name) {

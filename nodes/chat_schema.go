@@ -10,7 +10,7 @@ import (
 	"sluice/providers"
 )
 
-var schemaField = flow.Field{Name: "schema", Title: "Answer as JSON", Type: flow.FieldJSON,
+var schemaField = flow.Field{Name: "schema", Title: "Structured output (JSON Schema)", Type: flow.FieldJSON,
 	Help: "A JSON Schema of an object. The answer is then JSON that fits it, and each of its properties is an output port. It refers to no other documents and has at most 64 KiB and 5,000 parts, each counted as often as it is referred to."}
 
 // shapeChat grows an output port for each property of the typed schema, by

@@ -15,10 +15,10 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "classify", Title: "Classify", Group: groupBuiltin, Icon: "tags", Class: flow.Compute,
 		Summary: "Finds which of your labels fits a text best.",
-		Doc: "Scores each label by how close the text comes to what the label says, without any training. The scores add up to 1. " +
+		Doc: "Scores how well each label fits the text, without any training. The scores add up to 1. " +
 			"A description after a colon, as in `billing: invoices, refunds, card charged twice`, makes labels much easier to tell apart; " +
-			"only what stands before the colon is the label.\n\n" + honest +
-			"Look at `score` before acting on `label`: led to a condition such as `value >= 0.5`, it sends doubtful texts to a person.",
+			"only the part before the colon is the label.\n\n" + honest +
+			"Check `score` before acting on `label`: connect it to a condition such as `value >= 0.5` to send doubtful texts to a person.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to classify: a sentence to a few paragraphs of English, at most 200,000 characters."},
 			{Name: "labels", Title: "Labels", Type: flow.FieldList, Value: flow.TypeAny, Required: true,

@@ -12,10 +12,10 @@ import (
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "condition", Title: "Condition", Group: groupControl, Icon: "split",
-		Summary: "Sends a value one of two ways.",
+		Summary: "Sends a value to one of two branches.",
 		Doc: "Evaluates an expression in CEL (Common Expression Language) over `value` and passes the value on through `true` or " +
 			"`false`. Only the taken port gives something; nodes that depend only on the other one are skipped. " +
-			"Join the two ways again with first_of.\n\n" +
+			"Join the two branches with first_of.\n\n" +
 			"Examples: `value > 10`, `value == \"refund\"`, `value.score >= 0.5 && value.label != \"spam\"`, " +
 			"`\"urgent\" in value.tags`, `value.matches(\"^[A-Z]{2}[0-9]+$\")`, `size(value) > 200`, `has(value.email)`, " +
 			"`value.items.exists(i, i.price > 100)`. Whole numbers and numbers with decimals compare with each other; to calculate " +
@@ -24,7 +24,7 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "expression", Title: "Expression", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "A CEL expression over value that gives true or false, such as value.score > 0.5."},
 		},
-		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "What the expression is about."}},
+		Inputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value that the expression tests."}},
 		Outputs: []flow.Port{
 			{Name: "true", Title: "True", Type: flow.TypeAny, Help: "The value, when the expression is true."},
 			{Name: "false", Title: "False", Type: flow.TypeAny, Help: "The value, when it is false."},

@@ -17,14 +17,14 @@ const languagesShown = 5
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "detect_language", Title: "Detect language", Group: groupBuiltin, Icon: "languages", Class: flow.Compute,
-		Summary: "Tells which of 50 languages a text is written in.",
-		Doc: "Gives the language of a text as a code such as `en` or `de`, with its English name. It uses a small network inside Sluice: " +
+		Summary: "Detects which of 50 languages a text is written in.",
+		Doc: "Outputs the language of a text as a code such as `en` or `de`, with its English name. It uses a small built-in neural network: " +
 			"it needs no key and no network. A sentence is enough; a single word often is not, and close relatives such as Danish and Norwegian " +
 			"or Croatian and Serbian are sometimes taken for each other.\n\n" +
-			"Look at `score` before acting on `language`: a text in a language it does not know gets the most similar one. Lead `language` to a " +
+			"Check `score` before acting on `language`: a text in an unsupported language gets the most similar one. Connect `language` to a " +
 			"`switch` to go on by language.",
 		Fields: []flow.Field{
-			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to look at: a sentence to a few paragraphs, at most 200,000 characters."},
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text: a sentence to a few paragraphs, at most 200,000 characters."},
 		},
 		Outputs: []flow.Port{
 			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The code of the most likely language, such as en: ISO 639-1, and ckb for Central Kurdish, which has no code there."},

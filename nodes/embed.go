@@ -12,18 +12,18 @@ import (
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "embed", Title: "Embed", Group: groupModels, Icon: "waypoints", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Turns a text into a vector of what it means.",
-		Doc: "Gives numbers that stand for the meaning of a text; the nearer two such vectors are, the more alike are their texts. " +
+		Summary: "Converts a text to an embedding vector.",
+		Doc: "Outputs a vector that represents the meaning of a text; the closer two vectors are, the more similar are their texts. " +
 			"Send them to a vector database to search by meaning.\n\n" +
 			"Without a model, the small one inside Sluice is used. It needs no key and no network and knows English. It gives 512 numbers, a vector of length 1, " +
 			"so that the inner product of two is how alike they are; an empty text gives zeros. " +
 			"Vectors can only be compared with others of the same model.",
 		Fields: []flow.Field{
-			modelField(taskEmbed, "Empty is the model inside Sluice."),
+			modelField(taskEmbed, "Default: the built-in model."),
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true,
-				Help: "What to embed. The model inside Sluice reads at most 200,000 characters; others say themselves how many they take."},
+				Help: "The text to embed. The built-in model accepts at most 200,000 characters; other models have their own limits."},
 			{Name: "dimensions", Title: "Dimensions", Type: flow.FieldInteger, Min: ptr(1), More: true,
-				Help: "How many numbers, at models that let one choose. Empty is the model's own."},
+				Help: "Length of the vector, for models that let you choose. Default: the model's setting."},
 			credentialField,
 		},
 		Outputs: []flow.Port{{Name: "vector", Title: "Vector", Type: flow.TypeList, Help: "The numbers."}},
@@ -62,7 +62,7 @@ func embed(ctx context.Context, d Deps, in *flow.In) (flow.Out, error) {
 // embedHere uses the model inside Sluice.
 func embedHere(ctx context.Context, model Model, in *flow.In, dimensions int) (flow.Out, error) {
 	if dimensions != 0 && dimensions != builtin.Dimensions {
-		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The model inside Sluice always gives %d numbers. Choose another model, or leave dimensions empty.", builtin.Dimensions)
+		return flow.Out{}, flow.Errorf(flow.CodeInputInvalid, "The built-in model always outputs %d numbers. Choose another model, or leave dimensions empty.", builtin.Dimensions)
 	}
 	text, err := modelText(in, "text")
 	if err != nil {

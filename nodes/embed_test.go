@@ -51,7 +51,7 @@ func TestEmbedByProvider(t *testing.T) {
 		code   flow.Code
 		says   string
 	}{
-		"dimensions of the model inside": {map[string]any{"dimensions": number("6")}, flow.CodeInputInvalid, "always gives 512 numbers"},
+		"dimensions of the model inside": {map[string]any{"dimensions": number("6")}, flow.CodeInputInvalid, "always outputs 512 numbers"},
 		"a credential without a model":   {map[string]any{"credential": map[string]any{"credential": "mine"}}, flow.CodeInputInvalid, "A credential is chosen but no model"},
 		"a chat provider":                {map[string]any{"model": "groq/llama"}, flow.CodeProviderAuth, "no credential for Groq"},
 		"an answer of another number":    {map[string]any{"model": "openai/odd"}, flow.CodeOutputInvalid, "sent 2 vectors for one text"},

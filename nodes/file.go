@@ -15,16 +15,16 @@ const maxFile = 512 << 20
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "file", Title: "File", Group: groupSources, Icon: "file", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Gives a file that is kept with the flow or fetched from a URL.",
-		Doc: "Passes on a file that was uploaded, or downloads one and keeps it with the run. Give either `file` or `url`. " +
-			"Lead the file to `document`, to a model that looks at pictures, or to an output.\n\n" +
-			"Up to three redirects are followed; private and reserved addresses are refused. A file may have 512 MiB.",
+		Summary: "Outputs a stored file, or downloads one from a URL.",
+		Doc: "Outputs an uploaded file, or downloads one and stores it with the run. Set either `file` or `url`. " +
+			"Connect the file to `document`, to a model that accepts images, or to an output.\n\n" +
+			"Up to three redirects are followed; private and reserved addresses are refused. A file can be up to 512 MiB.",
 		Fields: []flow.Field{
-			{Name: "file", Title: "File", Type: flow.FieldFile, Help: "A file that Sluice keeps. Leave it empty to fetch one."},
+			{Name: "file", Title: "File", Type: flow.FieldFile, Help: "An uploaded file. Leave it empty to download one."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "Where to fetch the file. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+				Help: "URL of the file. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
 			{Name: "name", Title: "Name", Type: flow.FieldText, More: true,
-				Help: "A name for the file that is fetched, such as report.pdf. Empty takes the one its server gives, or the end of its URL."},
+				Help: "Name of the downloaded file, such as report.pdf. Default: the name from the server, or the end of the URL."},
 		},
 		Outputs: []flow.Port{
 			{Name: "file", Title: "File", Type: flow.TypeFile, Help: "The file."},

@@ -14,18 +14,18 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "find_answer", Title: "Find answer", Group: groupBuiltin, Icon: "text-search", Class: flow.Compute,
 		Summary: "Finds the passage of a text that answers a question.",
-		Doc: "Scores every passage of the text, mostly a sentence each, by how well it answers the question, and gives the best in the " +
+		Doc: "Scores every passage of the text, mostly a sentence each, by how well it answers the question, and outputs the best in the " +
 			"text's own words. When no passage comes near enough (a score below 0.3), `answer` is an empty text; `score` and " +
 			"`passages` then say how near it came.\n\n" + honest +
-			"Give the passages to a chat node to have an answer written from them.",
+			"Connect the passages to a chat node to generate an answer from them.",
 		Fields: []flow.Field{
-			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "Where to look: English text of at most 200,000 characters."},
-			{Name: "question", Title: "Question", Type: flow.FieldText, Required: true, Help: "What is asked, in English."},
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "The text to search: English, at most 200,000 characters."},
+			{Name: "question", Title: "Question", Type: flow.FieldText, Required: true, Help: "The question, in English."},
 			{Name: "passages", Title: "Passages", Type: flow.FieldInteger, Default: flow.Number(3), Min: ptr(1), Max: ptr(maxPassages),
-				Help: "How many of the best passages to give, from 1 to 50."},
+				Help: "How many of the best passages to output, from 1 to 50."},
 		},
 		Outputs: []flow.Port{
-			{Name: "answer", Title: "Answer", Type: flow.TypeText, Help: "The best passage; empty when the text does not seem to hold an answer."},
+			{Name: "answer", Title: "Answer", Type: flow.TypeText, Help: "The best passage; empty if the text does not seem to contain an answer."},
 			{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How well the best passage answers, from 0 to 1."},
 			{Name: "passages", Title: "Passages", Type: flow.TypeList, Help: "The best passages, best first, each with its text and score."},
 		},

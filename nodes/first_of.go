@@ -11,10 +11,10 @@ import (
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "first_of", Title: "First of", Group: groupControl, Icon: "merge",
-		Summary: "Joins branches: passes on the first value that was not skipped.",
+		Summary: "Joins branches: outputs the first value that was not skipped.",
 		Doc: "Connect the ends of several branches to `values`, in order of preference. The node passes on the first one, in that " +
 			"order, that was not skipped, as soon as all before it are decided. It is skipped when all of them are.\n\n" +
-			"Use it after a condition to go on with whichever way was taken, or to fall back to another source when a node " +
+			"Use it after a condition to continue with the branch that was taken, or to fall back to another source when a node " +
 			"that routes its errors has failed.",
 		Inputs: []flow.Port{{Name: "values", Title: "Values", Type: flow.TypeAny, Required: true, List: true, First: true,
 			Help: "Edges in order of preference."}},

@@ -27,35 +27,35 @@ func hostedKind(d Deps, pace pace) flow.Kind {
 	h := &hostedModels{deps: d, pace: pace}
 	return flow.Kind{
 		Name: "hosted_model", Title: "Hosted model", Group: groupModels, Icon: "boxes", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Runs a model of Replicate: pictures, video, sound, text and more.",
+		Summary: "Runs a Replicate model: images, video, audio, text and more.",
 		Doc: "Runs any model of Replicate, chosen from the list of featured models, found by searching, or written `owner/name` or `owner/name:version`. " +
 			"It needs a credential: \"sluice credential add --name replicate --provider replicate\", or REPLICATE_API_TOKEN.\n\n" +
 			"Every input of the model is a field and a port named `input.` and its name, such as `input.prompt`. Only what is set is sent; the model has defaults for the rest. " +
-			"Where the model wants a file, a file of Sluice is uploaded and a URL is passed on as it is. " +
-			"The node keeps the version of the model and its schema, so the flow goes on working when the model changes. " +
-			"Without a kept schema the newest version is taken, and its inputs are checked when the node runs. " +
+			"If the model expects a file, a file of Sluice is uploaded and a URL is passed on unchanged. " +
+			"The node stores the version of the model and its schema, so the flow keeps working when the model changes. " +
+			"Without a stored schema the newest version is used, and its inputs are checked when the node runs. " +
 			"Some models have no input schema: write their inputs as one JSON object in `input`. Only the model checks them.\n\n" +
 			"`output` is what the model puts out; each property of an object has a port of its own. " +
-			"Files are copied into Sluice at once, because the platform removes them after an hour. Text is streamed to whoever watches the run.\n\n" +
-			"The ID of a prediction is on disk before anything else happens, so that a crash or a repeated attempt goes on with it instead of paying for another. " +
+			"Files are copied into Sluice immediately, because the platform deletes them after an hour. Text is streamed to clients that follow the run.\n\n" +
+			"The ID of a prediction is on disk before anything else happens, so that after a crash or in a retry the step continues with it instead of paying for another. " +
 			"A prediction that takes longer than a minute lets the run wait without holding a worker, for at most a day; the node's time limit does not count that. " +
-			"Canceling the run cancels the prediction. What a prediction costs is reckoned from the price that the workspace entered for `replicate/owner/name`, per second, call or token.",
+			"Canceling the run cancels the prediction. The cost of a prediction is computed from the price that the workspace entered for `replicate/owner/name`, per second, call or token.",
 		Fields: []flow.Field{
 			{Name: "model", Title: "Model", Type: flow.FieldModel, Task: taskHosted.name, Typed: true, Required: true,
-				Help: "The model, written owner/name such as " + taskHosted.example + ", or owner/name:version, or the address of its page."},
+				Help: "The model, written owner/name such as " + taskHosted.example + ", or owner/name:version, or the URL of its page."},
 			{Name: "version", Title: "Version", Type: flow.FieldText, Typed: true, More: true,
-				Help: "The version to stay with: 64 hexadecimal digits. Empty takes the newest, or the one that the schema is of."},
+				Help: "The pinned version: 64 hexadecimal digits. Default: the version of the stored schema, or the newest."},
 			{Name: "schema", Title: "Schema", Type: flow.FieldJSON, Typed: true, More: true,
-				Help: "What the model takes and puts out, kept with the node so that the flow goes on working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
+				Help: "The inputs and outputs of the model, stored with the node so that the flow keeps working when the model changes. The editor and \"sluice model show --node\" write it. At most 256 KiB."},
 			{Name: allInputs, Title: "Input (JSON)", Type: flow.FieldJSON, Template: true, More: true,
-				Help: "Inputs as one JSON object, for a model without an input schema. An input in a field of its own takes precedence."},
-			{Name: "hold_s", Title: "Hold the answer", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
-				Help: "How many seconds the platform may hold its answer to the start. It saves a quick model the polling, but the prediction's ID is known only after that, so a crash in between starts it again."},
+				Help: "Inputs as one JSON object, for a model without an input schema. An input in a separate field takes precedence."},
+			{Name: "hold_s", Title: "Wait for the result", Type: flow.FieldInteger, Typed: true, More: true, Default: 0, Min: ptr(0), Max: ptr(60),
+				Help: "How many seconds the request that starts the prediction waits for its result. This avoids polling for fast models, but the prediction's ID is known only after the wait, so a crash in between starts it again."},
 			credentialField,
 		},
-		Outputs: []flow.Port{{Name: "output", Title: "Output", Type: flow.TypeAny, Help: "What the model puts out: a text, a file, a list or JSON."}},
+		Outputs: []flow.Port{{Name: "output", Title: "Output", Type: flow.TypeAny, Help: "The output of the model: a text, a file, a list or JSON."}},
 		Example: flow.Example{
-			Config: map[string]any{"model": taskHosted.example, "input.prompt": "A watercolour of a {{animal}}"},
+			Config: map[string]any{"model": taskHosted.example, "input.prompt": "A watercolor of a {{animal}}"},
 			Ports:  map[string]any{"animal": "fox"},
 		},
 		Sends: &flow.Destination{Hosts: func(*flow.Node) []string { return h.hosts() }},

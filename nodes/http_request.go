@@ -25,37 +25,37 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "http_request", Title: "HTTP request", Group: groupSources, Icon: "globe", Class: flow.Outside,
 		Summary: "Calls another service over HTTP.",
-		Doc: "Sends a request and gives the answer: its body (parsed when it is JSON), its status and its headers. " +
-			"A status outside of `expect` fails the step with the status and the beginning of the answer; 429, 5xx, timeouts and broken " +
+		Doc: "Sends a request and outputs the response: its body (parsed if it is JSON), its status and its headers. " +
+			"A status outside of `expect` fails the step with the status and the beginning of the response; 429, 5xx, timeouts and broken " +
 			"connections can be tried again, no sooner than the server's Retry-After asks. Up to three redirects are followed, unless a 3xx status is expected.\n\n" +
-			"Private and reserved addresses are refused. An answer may have 10 MiB, or 512 MiB when it is kept as a file. Every request but GET carries an " +
+			"Private and reserved addresses are refused. A response can be up to 10 MiB, or 512 MiB if it is stored as a file. Every request but GET carries an " +
 			"`Idempotency-Key` that stays the same when the step is tried again, so that a careful service acts on it once.\n\n" +
 			"The URL, the query, the headers and the body can use credentials: `{\"credential\": \"name\"}` as a value, or `{{credential:name}}` inside a text. " +
 			"Secrets typed under names such as `Authorization`, `api_key` or `password` move to credentials automatically. A credential is only sent to the hosts it is bound to. " +
 			"It is removed when a redirect leaves the host; a redirect that would send a body with a credential to another host fails the step.",
 		Fields: []flow.Field{
 			{Name: "method", Title: "Method", Type: flow.FieldSelect, Options: httpMethods, Default: "GET",
-				Help: "What to do with what the URL names."},
+				Help: "The HTTP method."},
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+				Help: "Where to send the request. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
 			{Name: "query", Title: "Query", Type: flow.FieldMap, More: true, Secrets: flow.SecretsByName,
-				Help: "Names and values added to the URL after the ?. A list gives its name several times, null none."},
+				Help: "Query parameters to add to the URL. A list repeats its name, null omits it."},
 			headersField,
 			{Name: "body", Title: "Body", Type: flow.FieldArea, Value: flow.TypeAny, Template: true, Escape: flow.EscapeJSON, Secrets: flow.SecretsByName,
-				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text its value is escaped as its place needs."},
+				Help: "A text or any JSON value. A {{name}} in it becomes a port; inside a JSON text its value is escaped for its position."},
 			{Name: "body_type", Title: "Body type", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "form", "text", "none"},
 				Help:    "How the body is sent. auto sends text that is JSON, and everything that is not text, as JSON; other text as plain text."},
 			{Name: "response", Title: "Response", Type: flow.FieldSelect, Typed: true, More: true, Default: "auto",
 				Options: []string{"auto", "json", "text", "file"},
-				Help:    "How the answer is read. auto parses it when the server calls it JSON; json fails when it is none; text never parses; file keeps it as a file, whatever it is."},
+				Help:    "How to read the response. auto parses it if its content type is JSON; json fails if it is not JSON; text never parses; file stores it as a file."},
 			{Name: "expect", Title: "Expected status", Type: flow.FieldList, Typed: true, More: true, Default: []any{"2xx"},
-				Help: "The status codes that succeed: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
+				Help: "The status codes that count as success: codes such as 404, classes such as 2xx, or ranges such as 200-299."},
 		},
 		Outputs: []flow.Port{
-			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The answer: a JSON value when it is JSON, a file when the response is file, else text."},
+			{Name: "body", Title: "Body", Type: flow.TypeAny, Help: "The response: a JSON value if it is JSON, a file if response is file, otherwise text."},
 			{Name: "status", Title: "Status", Type: flow.TypeNumber, Help: "The status code, such as 200."},
-			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Help: "The answer's headers, names in lower case."},
+			{Name: "headers", Title: "Headers", Type: flow.TypeJSON, Help: "The response headers, with lowercase names."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"method": "POST", "url": "https://example.com/tickets/{{id}}/reply", "body": map[string]any{"text": "{{answer}}"}},

@@ -21,32 +21,32 @@ const maxMade = 10
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "image", Title: "Image", Group: groupModels, Icon: "image", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Makes pictures from a description, or edits pictures by one.",
-		Doc: "Has a model draw what a prompt describes. With `images`, it edits those instead; with a `mask` too, only where the mask is transparent. " +
-			"The pictures are kept as files of the run.\n\n" +
-			"Sizes, qualities and the rest differ from model to model. Only what is set is sent, and a provider that refuses it says why.",
+		Summary: "Generates or edits images from a prompt.",
+		Doc: "Generates images from a prompt. With `images`, it edits those instead; with a `mask` too, only where the mask is transparent. " +
+			"The images are stored as files of the run.\n\n" +
+			"Sizes, qualities and other options differ between models. Only options you set are sent; if a provider rejects one, the error says why.",
 		Fields: []flow.Field{
 			requiredField(modelField(taskImage, "It must make pictures.")),
 			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Required: true, Template: true,
-				Help: "What the picture shows, or what to change. A {{name}} in it becomes a port."},
+				Help: "What the image shows, or what to change. A {{name}} in it becomes a port."},
 			{Name: "images", Title: "Images", Type: flow.FieldList, Secrets: flow.SecretsInURL, Value: flow.TypeAny,
-				Help: "Pictures to edit: a list of files, URLs or data URLs, or one of them. Without any, a new picture is made."},
+				Help: "Images to edit: a list of files, URLs or data URLs, or one of them. Without any, a new image is generated."},
 			{Name: "mask", Title: "Mask", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeAny, Accept: []string{"image/png"}, More: true,
-				Help: "A picture whose transparent parts say where to edit."},
-			{Name: "size", Title: "Size", Type: flow.FieldText, Help: "Width and height such as 1024x1024. Empty is the model's own."},
-			{Name: "quality", Title: "Quality", Type: flow.FieldText, More: true, Help: "Such as low, medium or high. Empty is the model's own."},
+				Help: "An image whose transparent parts mark where to edit."},
+			{Name: "size", Title: "Size", Type: flow.FieldText, Help: "Width and height such as 1024x1024. Default: the model's setting."},
+			{Name: "quality", Title: "Quality", Type: flow.FieldText, More: true, Help: "Such as low, medium or high. Default: the model's setting."},
 			{Name: "background", Title: "Background", Type: flow.FieldSelect, Options: backgrounds, More: true,
-				Help: "Whether the background may be seen through. Empty is the model's own."},
-			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: imageFormats, More: true, Help: "The format of the files. Empty is the model's own."},
-			{Name: "count", Title: "Count", Type: flow.FieldInteger, Default: 1, Min: ptr(1), Max: ptr(maxMade), Help: "How many pictures to make, from 1 to 10."},
+				Help: "Whether the background is transparent. Default: the model's setting."},
+			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: imageFormats, More: true, Help: "The file format. Default: the model's setting."},
+			{Name: "count", Title: "Count", Type: flow.FieldInteger, Default: 1, Min: ptr(1), Max: ptr(maxMade), Help: "How many images to generate, from 1 to 10."},
 			credentialField,
 		},
 		Outputs: []flow.Port{
-			{Name: "image", Title: "Image", Type: flow.TypeFile, Help: "The first picture."},
-			{Name: "images", Title: "Images", Type: flow.TypeList, Help: "All pictures."},
+			{Name: "image", Title: "Image", Type: flow.TypeFile, Help: "The first image."},
+			{Name: "images", Title: "Images", Type: flow.TypeList, Help: "All images."},
 		},
 		Example: flow.Example{
-			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colours"},
+			Config: map[string]any{"model": "openai/gpt-image-1", "prompt": "A poster for {{event}}, flat colors"},
 			Ports:  map[string]any{"event": "a summer fair"},
 		},
 		Sends:  modelDestination,

@@ -12,7 +12,7 @@ import (
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "input", Title: "Input", Group: groupAPI, Icon: "log-in", Role: flow.RoleInput,
-		Summary: "A value that each run of the flow is started with.",
+		Summary: "An input of the flow: one field of the request.",
 		Doc: "Every input node is one field of the request that starts a run, and one field of the flow's form. " +
 			"Its name, type and limits are checked before a run is accepted, with every problem reported at once, " +
 			"and they appear in the flow's OpenAPI document.\n\n" +
@@ -22,25 +22,25 @@ var _ = register(func(Deps) flow.Kind {
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
 			{Name: "type", Title: "Type", Type: flow.FieldKind, Typed: true, Default: "text", Options: inputTypes(),
-				Help: "What kind of value is accepted. The API does not convert: a number must come as a number."},
+				Help: "The type of the value. The API does not convert: a number must be sent as a number."},
 			{Name: "default", Title: "Default", Type: flow.FieldJSON, Typed: true,
-				Help: "Used where the request leaves the input out. With a default, even an empty one, the input is optional."},
+				Help: "Used when the request omits the input. With a default, even an empty one, the input is optional."},
 			{Name: "description", Title: "Description", Type: flow.FieldArea, Typed: true,
 				Help: "What the value is for, in a sentence. It is shown in the form and in the OpenAPI document."},
 			{Name: "example", Title: "Example", Type: flow.FieldJSON, Typed: true, More: true,
 				Help: "A typical value. The form and the code samples show it."},
 			{Name: "min", Title: "Minimum", Type: flow.FieldNumber, Typed: true, More: true,
-				Help: "The least a number may be, or the fewest characters of a text or items of a list."},
+				Help: "Minimum of a number, of the characters of a text, or of the items of a list."},
 			{Name: "max", Title: "Maximum", Type: flow.FieldNumber, Typed: true, More: true,
-				Help: "The most a number may be, or the most characters of a text or items of a list."},
+				Help: "Maximum of a number, of the characters of a text, or of the items of a list."},
 			{Name: "pattern", Title: "Pattern", Type: flow.FieldText, Typed: true, More: true,
 				Help: "A regular expression (RE2) that must match somewhere in a text. Begin it with ^ and end it with $ to match the whole."},
 			{Name: "enum", Title: "Allowed values", Type: flow.FieldList, Typed: true, More: true,
-				Help: "If given, only these values are accepted. The form offers them as a choice."},
+				Help: "If set, only these values are accepted. The form shows them as a choice."},
 			{Name: "accept", Title: "Accepted files", Type: flow.FieldList, Typed: true, More: true,
-				Help: "For files: media types such as image/* and endings such as .pdf. If given, a run is not started with any other file."},
+				Help: "For files: media types such as image/* and file extensions such as .pdf. If set, other files are rejected."},
 		},
-		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "What the run was started with, or the default."}},
+		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The value from the request, or the default."}},
 		Example: flow.Example{
 			Config:  map[string]any{"name": "ticket", "type": "text", "description": "What the customer wrote.", "max": flow.Number(5000)},
 			Ports:   map[string]any{"value": "My parcel has not arrived."},

@@ -18,13 +18,13 @@ Every kind of node: what it does, its fields and ports, an example, and how it c
 
 <!-- Written by "go generate ./nodes" from the declarations in nodes/. Edit those. -->
 
-A node is one box in a flow; its kind says what it does. Fields are what you type into a node; a port takes or gives a
-value along an edge. Every field has an input port of the same name, which overrides what is typed, unless it is marked
-°. A template field also has a port for each ` + "`{{name}}`" + ` in it. How nodes and edges are written down: [flows as files](flows.md).
+A node is one box in a flow; its kind says what it does. Fields are what you type into a node; a port receives or outputs a
+value along an edge. Every field has an input port of the same name, which overrides the typed value, unless it is marked
+°. A template field also has a port for each ` + "`{{name}}`" + ` in it. For the format of nodes and edges, see [flows as files](flows.md).
 
 `
 
-// Markdown writes the reference of all kinds.
+// Markdown returns the reference page of all kinds.
 func Markdown(kinds *flow.Registry) []byte {
 	var b bytes.Buffer
 	b.WriteString(markdownHead)
@@ -47,7 +47,7 @@ func Markdown(kinds *flow.Registry) []byte {
 func writeKind(b *bytes.Buffer, k KindDescription) {
 	fmt.Fprintf(b, "\n### `%s`\n\n%s: %s\n\n%s\n", k.Kind, k.Title, lowered(k.Summary), k.Doc)
 	if k.Outside {
-		b.WriteString("\nIt has an effect outside of Sluice, so its result is on disk before anything that depends on it starts.\n")
+		b.WriteString("\nIt has an external effect, so its result is on disk before anything that depends on it starts.\n")
 	}
 	writeFields(b, k.Fields)
 	writePorts(b, "Input port", ownPorts(k))
@@ -56,7 +56,7 @@ func writeKind(b *bytes.Buffer, k KindDescription) {
 	writeErrors(b, k)
 }
 
-// lowered is a sentence that goes on after a colon.
+// lowered lowercases the first letter, for a sentence after a colon.
 func lowered(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 func writeFields(b *bytes.Buffer, fields []FieldDescription) {
@@ -84,7 +84,8 @@ func fieldType(f FieldDescription) string {
 	return s
 }
 
-// fieldBounds says what the help of a field leaves to its declaration.
+// fieldBounds describes accepted files and bounds that the help text does not
+// mention.
 func fieldBounds(f FieldDescription) string {
 	switch {
 	case len(f.Accept) > 0:
@@ -105,7 +106,7 @@ func fieldDefault(f FieldDescription) string {
 	return ""
 }
 
-// ownPorts are the input ports that are not fields.
+// ownPorts returns the input ports that are not fields.
 func ownPorts(k KindDescription) []flow.Port {
 	fields := map[string]bool{}
 	for _, f := range k.Fields {
@@ -134,27 +135,27 @@ func writePorts(b *bytes.Buffer, title string, ports []flow.Port) {
 	}
 }
 
-// cell keeps a text within its cell of a table.
+// cell escapes a text for a table cell.
 func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s)
 }
 
-// exampleNode is a node as a document has it.
+// exampleNode is the JSON form of a node in a document.
 type exampleNode struct {
 	ID     string         `json:"id"`
 	Kind   string         `json:"kind"`
 	Config map[string]any `json:"config"`
 }
 
-// writeExample shows a node, and what it makes of values.
+// writeExample shows a node with example inputs and outputs.
 func writeExample(b *bytes.Buffer, k KindDescription) {
 	node := encode(exampleNode{strings.ReplaceAll(k.Kind, "_", "-"), k.Kind, k.Example.Config})
-	fmt.Fprintf(b, "\nAs a node of a document:\n\n```json\n%s```\n", node)
+	fmt.Fprintf(b, "\nAs a node in a document:\n\n```json\n%s```\n", node)
 	if len(k.Example.Ports) > 0 {
-		fmt.Fprintf(b, "\nWith these values at its ports:\n\n```json\n%s```\n", encode(k.Example.Ports))
+		fmt.Fprintf(b, "\nWith these inputs:\n\n```json\n%s```\n", encode(k.Example.Ports))
 	}
 	if len(k.Example.Outputs) > 0 {
-		fmt.Fprintf(b, "\nit gives:\n\n```json\n%s```\n", encode(k.Example.Outputs))
+		fmt.Fprintf(b, "\nit outputs:\n\n```json\n%s```\n", encode(k.Example.Outputs))
 	}
 }
 
@@ -169,14 +170,14 @@ func encode(v any) string {
 	return data.String()
 }
 
-// What can go wrong where a node does more than to calculate.
+// Error codes of kinds that call providers or the network.
 var (
 	providerErrors = []flow.Code{
 		flow.CodeProviderAuth, flow.CodeProviderRateLimited, flow.CodeProviderRejected, flow.CodeProviderUnavailable, flow.CodeModelNotFound, flow.CodeModelIncompatible,
 		flow.CodeOutputInvalid, flow.CodeStepTimeout,
 	}
 	networkErrors = []flow.Code{flow.CodeDestinationBlocked, flow.CodeHTTPFailed, flow.CodeStepTimeout}
-	// ownErrors are by kind, for those whose fields do not tell.
+	// ownErrors lists codes by kind, where they do not follow from the fields.
 	ownErrors = map[string][]flow.Code{
 		"http_request": networkErrors, "web_page": networkErrors, "document": networkErrors, "file": networkErrors,
 		"condition": {flow.CodeExpressionFailed}, "expression": {flow.CodeExpressionFailed}, "switch": {flow.CodeExpressionFailed},

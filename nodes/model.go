@@ -10,7 +10,7 @@ import (
 )
 
 // honest is what every kind on the built-in model says about itself.
-const honest = "This uses the small model inside Sluice: it needs no key and no network, selects and scores English text, and does not write any. "
+const honest = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
 
 // modelText is a field the built-in model shall read, within its limit.
 func modelText(in *flow.In, name string) (string, error) {

@@ -6,14 +6,14 @@ import "sluice/flow"
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "note", Title: "Note", Group: groupCanvas, Icon: "sticky-note", Role: flow.RoleCanvas,
-		Summary: "A remark on the canvas.",
-		Doc:     "Explains a flow to the people who read it. It takes no part in a run and has no ports. It is exported with the flow.",
+		Summary: "A comment on the canvas.",
+		Doc:     "Explains a flow to the people who read it. It has no ports and no effect on runs. It is exported with the flow.",
 		Fields: []flow.Field{
-			{Name: "text", Title: "Text", Type: flow.FieldArea, Typed: true, Default: "", Help: "The remark, in Markdown."},
+			{Name: "text", Title: "Text", Type: flow.FieldArea, Typed: true, Default: "", Help: "The text, in Markdown."},
 			{Name: "width", Title: "Width", Type: flow.FieldInteger, Typed: true, More: true, Min: ptr(120), Max: ptr(2000),
-				Help: "How wide the note is on the canvas. Drag its lower right corner, or type it."},
+				Help: "Width on the canvas. You can also drag the lower right corner."},
 			{Name: "height", Title: "Height", Type: flow.FieldInteger, Typed: true, More: true, Min: ptr(60), Max: ptr(2000),
-				Help: "How high the note is at least. A longer text makes it higher."},
+				Help: "Minimum height. The note grows with its text."},
 		},
 		Example: flow.Example{Config: map[string]any{"text": "Labels below 0.5 go to a person."}},
 	}

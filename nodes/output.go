@@ -7,15 +7,15 @@ import "sluice/flow"
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "output", Title: "Output", Group: groupAPI, Icon: "log-out", Role: flow.RoleOutput,
-		Summary: "A result that a run of the flow gives.",
-		Doc: "Every output node is one field of the run's outputs, filled in as soon as its value is known. " +
+		Summary: "An output of the flow: one field of the result.",
+		Doc: "Every output node is one field of the run's outputs, set as soon as its value is known. " +
 			"An output whose branch was not taken is absent from the result.\n\n" +
 			"The value is passed on unchanged, so an output can also feed other nodes.",
 		Fields: []flow.Field{
 			{Name: "name", Title: "Name", Type: flow.FieldText, Typed: true, Required: true,
 				Help: "The field's name in the API. It begins with a letter or _, then letters, digits, _ and -; at most 64 characters."},
 		},
-		Inputs:  []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "What the run shall give under this name."}},
+		Inputs:  []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Required: true, Help: "The value to return under this name."}},
 		Outputs: []flow.Port{{Name: "value", Title: "Value", Type: flow.TypeAny, Help: "The same value."}},
 		Example: flow.Example{
 			Config:  map[string]any{"name": "answer"},

@@ -29,12 +29,12 @@ var (
 // modelField lets a person choose a model. Required or not is the kind's to say.
 func modelField(t task, help string) flow.Field {
 	return flow.Field{Name: "model", Title: "Model", Type: flow.FieldModel, Task: t.name,
-		Help: "The model, written provider/model such as " + t.example + ". The provider is one that Sluice knows or the name of a credential with a base URL. " + help}
+		Help: "The model, written provider/model such as " + t.example + ". The provider is a known one or the name of a credential with a base URL. " + help}
 }
 
 // credentialField chooses among several credentials.
 var credentialField = flow.Field{Name: "credential", Title: "Credential", Type: flow.FieldSecret, More: true,
-	Help: "The credential to use. Empty takes the workspace's own for the provider."}
+	Help: "The credential to use. Default: the workspace's credential for the provider."}
 
 // checkModel finds a typed model that is not written as one.
 func checkModel(t task) func(n *flow.Node) []flow.Problem {

@@ -15,12 +15,12 @@ const neutralBelow = 0.05
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "sentiment", Title: "Sentiment", Group: groupBuiltin, Icon: "smile", Class: flow.Compute,
-		Summary: "Tells whether a text sounds positive, neutral or negative.",
+		Summary: "Detects whether a text sounds positive, neutral or negative.",
 		Doc: "Looks words up in a list that says how good or bad each one sounds, and minds negations, words such as `very`, capitals, " +
 			"exclamation marks and emoji. A text of several sentences gets the mean of its sentences.\n\n" +
-			"The list is VADER, made for English reviews and posts. It needs no key and no network, scores text and does not write any. " +
-			"It understands neither irony nor what a text is about, and other languages come out as neutral. " +
-			"For those, ask a chat model, or let `classify` compare with labels of your own.",
+			"The list is VADER, made for English reviews and posts. It needs no key and no network, scores text and does not generate any. " +
+			"It understands neither irony nor the topic of a text, and other languages are scored as neutral. " +
+			"For those, use a chat model, or `classify` with your own labels.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to score: English text of at most 200,000 characters."},
 		},

@@ -10,15 +10,15 @@ import (
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "similarity", Title: "Similarity", Group: groupBuiltin, Icon: "equal-approximately", Class: flow.Compute,
-		Summary: "Tells how alike in meaning two texts are.",
-		Doc: "Gives 1 for two texts of the same meaning, about 0 for unrelated ones and rarely less. Use it to find duplicates, or to " +
+		Summary: "Compares the meaning of two texts.",
+		Doc: "The score is 1 for two texts with the same meaning, about 0 for unrelated ones and rarely less. Use it to find duplicates, or to " +
 			"check an answer against an expected one. An empty text is like nothing.\n\n" + honest +
-			"Names and numbers count for little: two sentences that differ only in a date are very alike.",
+			"Names and numbers have little weight: two sentences that differ only in a date are very similar.",
 		Fields: []flow.Field{
 			{Name: "a", Title: "A", Type: flow.FieldArea, Required: true, Help: "The first text, in English, of at most 200,000 characters."},
 			{Name: "b", Title: "B", Type: flow.FieldArea, Required: true, Help: "The text to compare it with."},
 		},
-		Outputs: []flow.Port{{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "How alike they are, from -1 to 1."}},
+		Outputs: []flow.Port{{Name: "score", Title: "Score", Type: flow.TypeNumber, Help: "Similarity from -1 to 1."}},
 		Example: flow.Example{Ports: map[string]any{"a": "Where is my parcel?", "b": "My package has not arrived."}},
 		Run:     func(ctx context.Context, in *flow.In) (flow.Out, error) { return similarity(ctx, d.Model, in) },
 	}

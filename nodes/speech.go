@@ -14,18 +14,18 @@ var speechFormats = []string{"mp3", "wav", "opus", "flac", "aac"}
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "speech", Title: "Speech", Group: groupModels, Icon: "volume-2", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Speaks a text.",
-		Doc: "Has a model read a text aloud and keeps the recording as a file of the run. " +
-			"How long a text may be differs: OpenAI takes 4,096 characters at once.\n\n" +
-			"Providers report no tokens for speech, so a cost is known only where the workspace entered a price per call.",
+		Summary: "Converts a text to speech.",
+		Doc: "Generates speech from a text and stores the recording as a file of the run. " +
+			"The maximum length of the text depends on the provider: OpenAI accepts 4,096 characters.\n\n" +
+			"Providers report no tokens for speech, so the cost is known only if the workspace entered a price per call.",
 		Fields: []flow.Field{
 			requiredField(modelField(taskSpeech, "It must speak.")),
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Template: true, Help: "What to say. A {{name}} in it becomes a port."},
 			{Name: "voice", Title: "Voice", Type: flow.FieldText, Default: "alloy",
-				Help: "Whose voice. Each provider has its own; those of OpenAI are alloy, ash, ballad, coral, echo, fable, nova, onyx, sage, shimmer and verse."},
-			{Name: "instructions", Title: "Instructions", Type: flow.FieldArea, More: true, Help: "How to say it, such as slowly and warmly. Not all models listen."},
+				Help: "The voice. Each provider has its own; OpenAI's are alloy, ash, ballad, coral, echo, fable, nova, onyx, sage, shimmer and verse."},
+			{Name: "instructions", Title: "Instructions", Type: flow.FieldArea, More: true, Help: "How to speak, such as slowly and warmly. Not all models support it."},
 			{Name: "format", Title: "Format", Type: flow.FieldSelect, Options: speechFormats, Default: "mp3", More: true, Help: "The format of the file."},
-			{Name: "speed", Title: "Speed", Type: flow.FieldNumber, Min: ptr(0.25), Max: ptr(4), More: true, Help: "How fast, from 0.25 to 4, where 1 is as usual."},
+			{Name: "speed", Title: "Speed", Type: flow.FieldNumber, Min: ptr(0.25), Max: ptr(4), More: true, Help: "Speed from 0.25 to 4; 1 is normal."},
 			credentialField,
 		},
 		Outputs: []flow.Port{{Name: "audio", Title: "Audio", Type: flow.TypeFile, Help: "The recording."}},

@@ -11,10 +11,10 @@ import (
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "summarize", Title: "Summarize", Group: groupBuiltin, Icon: "scroll-text", Class: flow.Compute,
-		Summary: "Picks the sentences that say most about a text.",
+		Summary: "Extracts the most important sentences of a text.",
 		Doc: "Chooses the sentences closest to what the whole text is about, leaves out those that repeat another, and gives them " +
 			"in their order. Every word of the summary is the text's own.\n\n" + honest +
-			"A text with no more sentences than asked for comes back as it is.",
+			"A text with at most that many sentences is returned unchanged.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Required: true, Help: "What to summarize: English text of at most 200,000 characters."},
 			{Name: "sentences", Title: "Sentences", Type: flow.FieldInteger, Default: flow.Number(3), Min: ptr(1), Max: ptr(builtin.MaxSentences),

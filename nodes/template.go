@@ -11,11 +11,11 @@ import (
 var _ = register(func(Deps) flow.Kind {
 	return flow.Kind{
 		Name: "template", Title: "Template", Group: groupText, Icon: "braces",
-		Summary: "Puts values into a text.",
+		Summary: "Inserts values into a text.",
 		Doc: "Each `{{name}}` in the text becomes an input port, and the value that arrives there takes its place. " +
 			"`{{name.path}}` takes a member of an object or, with a number, an item of a list; both share the port `name`. " +
-			"Text goes in as it is, everything else as JSON. What is put in is never read as a template again. " +
-			"Write `\\{{` for the two characters themselves.",
+			"Text is inserted unchanged, everything else as JSON. Inserted values are never expanded as templates. " +
+			"Write `\\{{` for two literal braces.",
 		Fields: []flow.Field{
 			{Name: "template", Title: "Template", Type: flow.FieldArea, Typed: true, Required: true, Template: true,
 				Help: "The text, with a {{name}} wherever a value belongs."},

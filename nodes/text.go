@@ -16,7 +16,7 @@ var _ = register(func(Deps) flow.Kind {
 			"list of labels. To put values into a text, use a template.",
 		Fields: []flow.Field{
 			{Name: "text", Title: "Text", Type: flow.FieldArea, Typed: true, Default: "",
-				Help: "The text. Braces mean nothing here."},
+				Help: "The text. Braces have no special meaning here."},
 		},
 		Outputs: []flow.Port{{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text as typed."}},
 		Example: flow.Example{

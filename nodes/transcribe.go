@@ -12,22 +12,22 @@ import (
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "transcribe", Title: "Transcribe", Group: groupModels, Icon: "mic", Class: flow.Outside, Timeout: flow.ModelTimeout,
-		Summary: "Writes down what a recording says.",
-		Doc: "Sends a recording to a model and gives the words in it. The recording is a file, a URL or a data URL; what a URL names may have 25 MiB, and files are as large as the provider takes them. " +
+		Summary: "Transcribes a recording.",
+		Doc: "Sends a recording to a model and outputs its text. The recording is a file, a URL or a data URL; a URL can return up to 25 MiB, and for files the provider's limit applies. " +
 			"`language` and `seconds` are given where the provider says them; what hangs on a port without a value is skipped.\n\n" +
 			"A price per second that the workspace entered for the model counts the seconds of the recording.",
 		Fields: []flow.Field{
 			requiredField(modelField(taskTranscribe, "It must listen.")),
 			{Name: "audio", Title: "Audio", Type: flow.FieldFile, Secrets: flow.SecretsInURL, Value: flow.TypeAny, Required: true, Accept: []string{"audio/*", "video/*"},
 				Help: "The recording: a file, a URL or a data URL."},
-			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The language that is spoken, in two letters such as en. Empty has the model find out."},
-			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Words that help, such as names that occur. A {{name}} in it becomes a port."},
+			{Name: "language", Title: "Language", Type: flow.FieldText, Help: "The spoken language as a two-letter code such as en. Default: detected by the model."},
+			{Name: "prompt", Title: "Prompt", Type: flow.FieldArea, Template: true, More: true, Help: "Hints for the model, such as names that occur. A {{name}} in it becomes a port."},
 			credentialField,
 		},
 		Outputs: []flow.Port{
-			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "What was said."},
+			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The transcript."},
 			{Name: "language", Title: "Language", Type: flow.TypeText, Help: "The language, as the provider names it."},
-			{Name: "seconds", Title: "Seconds", Type: flow.TypeNumber, Help: "How long the recording is."},
+			{Name: "seconds", Title: "Seconds", Type: flow.TypeNumber, Help: "Length of the recording in seconds."},
 		},
 		Example: flow.Example{
 			Config: map[string]any{"model": "openai/whisper-1", "language": "en"},

@@ -15,22 +15,22 @@ var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "web_page", Title: "Web page", Group: groupSources, Icon: "newspaper", Class: flow.Outside,
 		Summary: "Reads the main text of a web page.",
-		Doc: "Fetches a page and gives what a reader would read of it: the article without menus, advertisements and footers, as Markdown with " +
+		Doc: "Fetches a page and extracts its main content: the article without menus, advertisements and footers, as Markdown with " +
 			"headings, lists, tables and whole links. With `content` set to full it gives all of the page. A page that is made by scripts in " +
 			"the browser gives only what the server sends.\n\n" +
-			"Up to three redirects are followed; private and reserved addresses are refused. A page may have 10 MiB. Plain text and Markdown " +
+			"Up to three redirects are followed; private and reserved addresses are refused. A page can be up to 10 MiB. Plain text and Markdown " +
 			"come as they are; for a PDF use `document`.",
 		Fields: []flow.Field{
 			{Name: "url", Title: "URL", Type: flow.FieldText, Required: true, Template: true, Escape: flow.EscapeURL, Secrets: flow.SecretsInURL,
-				Help: "The address of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to give the whole URL."},
+				Help: "URL of the page. A {{name}} in it becomes a port; its value is percent-encoded. Connect an edge to url to set the whole URL."},
 			{Name: "content", Title: "Content", Type: flow.FieldSelect, Typed: true, More: true, Default: "main", Options: []string{"main", "full"},
 				Help: "What to read: main is the article, full is everything on the page."},
 		},
 		Outputs: []flow.Port{
 			{Name: "text", Title: "Text", Type: flow.TypeText, Help: "The text as Markdown."},
 			{Name: "title", Title: "Title", Type: flow.TypeText, Help: "The title of the page; empty when it has none."},
-			{Name: "url", Title: "URL", Type: flow.TypeText, Help: "Where the page was found, after redirects."},
-			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Help: "An object with what the page says about itself: byline, site, language, excerpt and published, each only if it is known."},
+			{Name: "url", Title: "URL", Type: flow.TypeText, Help: "The final URL, after redirects."},
+			{Name: "meta", Title: "Meta", Type: flow.TypeJSON, Help: "Metadata of the page: byline, site, language, excerpt and published, each only if it is known."},
 		},
 		Example: flow.Example{Config: map[string]any{"url": "https://example.com/help/{{topic}}"}, Ports: map[string]any{"topic": "delivery"}},
 		Sends:   &flow.Destination{Field: "url", Hosts: flow.URLHost("url")},
