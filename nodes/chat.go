@@ -18,7 +18,7 @@ var _ = register(func(d Deps) flow.Kind {
 			"A model is written `provider/model`, such as `openai/gpt-5-nano`, `anthropic/claude-sonnet-4-5` or `ollama/llama3.2`. " +
 			"A credential with a base URL is a provider of its own: `my-gateway/some-model`. " +
 			"Without a model, the node takes the first chat model of a server on this machine (Ollama, LM Studio, llama.cpp, vLLM), " +
-			"and says what to do where there is none: it never makes an answer up.\n\n" +
+			"and fails with advice if there is no such server: it never invents an answer.\n\n" +
 			"With a `schema`, a JSON Schema of an object, the answer is JSON and validated against it; an answer that does not match fails the step. " +
 			"`json` has it parsed, and every property of the typed schema is an output port of its own. " +
 			"If the answer lacks a property, its port has no value and nodes connected to it are skipped, as are nodes connected to `json` if there is no schema. " +

@@ -28,7 +28,7 @@ func shapeChat(n *flow.Node) flow.Shape {
 	return shape
 }
 
-// grows tells whether a property has a port of its own: some names are taken.
+// grows reports whether a property has a port of its own: some names are taken.
 func grows(property string) bool {
 	return property != "" && property != "text" && property != "json" && property != "finish" && property != flow.ErrorPort
 }

@@ -58,7 +58,7 @@ func TestChat(t *testing.T) {
 		{"no tokens", map[string]any{"max_tokens": number("0")}, `"max_tokens" must be a whole number`},
 		{"half a token", map[string]any{"max_tokens": number("1.5")}, `"max_tokens" must be a whole number`},
 		{"too many stops", map[string]any{"stop": []any{"a", "b", "c", "d", "e"}}, `"stop" has 5`},
-		{"a schema that is none", map[string]any{"schema": map[string]any{"type": "text"}}, "The schema cannot be used"},
+		{"an invalid schema", map[string]any{"schema": map[string]any{"type": "text"}}, "The schema cannot be used"},
 		{"a schema that is no JSON", map[string]any{"schema": "{"}, "The schema cannot be used"},
 	} {
 		t.Run("refuses "+c.name, func(t *testing.T) {

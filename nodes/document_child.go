@@ -51,7 +51,7 @@ var children = newReaderQueue(maxChildren)
 
 // reading asks for a text to be read out of some content.
 type reading struct {
-	Page            bool // a web page, of which the main part is wanted
+	Page            bool // a web page, whose main part is extracted
 	Name, MIME, URL string
 	Pages           string // as typed; empty means all
 	MaxPages        int
@@ -74,7 +74,7 @@ type readText struct {
 
 // A process with the mark reads one document and ends. This is done here rather
 // than in main, so that every binary that holds the kinds is its own reader: one
-// whose main forgot to would start itself for ever.
+// whose main forgot to would start itself forever.
 func init() {
 	if os.Getenv(childMark) == "1" {
 		os.Exit(beReader(os.Stdin, os.Stdout))
@@ -169,9 +169,9 @@ func childError(err error, seconds int) error {
 	case !ok:
 		return fmt.Errorf("start a reader: %w", err)
 	case died.UserTime()+died.SystemTime() > time.Duration(seconds)*time.Second*3/4:
-		return flow.Errorf(flow.CodeInputInvalid, "The document takes too long to read: more than %d s of computing. Save it anew with another program, or give it in parts.", seconds)
+		return flow.Errorf(flow.CodeInputInvalid, "The document takes too long to read: more than %d s of computing. Save it again with another program, or give it in parts.", seconds)
 	}
-	return flow.Errorf(flow.CodeInputInvalid, "The document could not be read: it is damaged, or takes more memory than reading may take. Save it anew with another program, or give it in parts.")
+	return flow.Errorf(flow.CodeInputInvalid, "The document could not be read: it is damaged, or takes more memory than reading may take. Save it again with another program, or give it in parts.")
 }
 
 // ownBinary is the program that runs, even when the file under its name was

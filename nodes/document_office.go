@@ -190,7 +190,7 @@ func officeRefusal(err error) string {
 	if errors.Is(err, errOfficeTooLarge) {
 		return "The document is too large: unpacked it has more than 128 MiB. Save it in parts."
 	}
-	return "The document is damaged and could not be read. Save it anew with another program."
+	return "The document is damaged and could not be read. Save it again with another program."
 }
 
 // title is what the file says about itself.

@@ -34,12 +34,12 @@ func (r reading) readPDF(data []byte) (out readText) {
 	out.Format = "pdf"
 	defer func() {
 		if fault := recover(); fault != nil {
-			out.Refused = "The PDF is damaged and could not be read. Save it anew with another program."
+			out.Refused = "The PDF is damaged and could not be read. Save it again with another program."
 		}
 	}()
 	doc, pages, err := openPDF(data)
 	if err != nil {
-		out.Refused = "The PDF is damaged and could not be read. Save it anew with another program."
+		out.Refused = "The PDF is damaged and could not be read. Save it again with another program."
 		if err == pdf.ErrInvalidPassword || strings.Contains(err.Error(), "encryption") {
 			out.Refused = "The PDF is locked by a password or a protection that Sluice does not open. Save it without and try again."
 		}
@@ -69,13 +69,13 @@ func (r reading) readPDF(data []byte) (out readText) {
 	if !hasWords(out.Text) {
 		out.Refused = "There is no text inside the PDF; it may be scanned, which makes each page a picture. Read it with a hosted OCR model instead."
 		if broken > 0 && broken == len(numbers) {
-			out.Refused = "The pages of the PDF are damaged and could not be read. Save it anew with another program."
+			out.Refused = "The pages of the PDF are damaged and could not be read. Save it again with another program."
 		}
 	}
 	return out
 }
 
-// hasWords tells whether there is anything to read in a text.
+// hasWords reports whether there is anything to read in a text.
 func hasWords(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
@@ -99,8 +99,8 @@ func openPDF(data []byte) (*pdf.Reader, []pdf.Page, error) {
 	if len(pages) > 0 || err == pdf.ErrInvalidPassword {
 		return doc, pages, err
 	}
-	if mended, ok := mendPDF(data); ok {
-		return listPDF(mended)
+	if repaired, ok := repairPDF(data); ok {
+		return listPDF(repaired)
 	}
 	return doc, nil, err
 }

@@ -83,7 +83,7 @@ func looksLikeHTML(head []byte) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
 }
 
-// isText tells whether content can be text at all: it has no zero bytes, unless
+// isText reports whether content can be text at all: it has no zero bytes, unless
 // it begins as UTF-16 does.
 func isText(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -140,9 +140,9 @@ func (t readText) short() readText {
 	return t
 }
 
-// decodeText turns bytes into valid UTF-8: by the mark at their beginning, the
-// charset that was declared, or else as UTF-8. What is none of these is taken
-// for HTML's own declaration, when mediaType is HTML, or for Windows-1252.
+// decodeText converts bytes to valid UTF-8, by their byte order mark, the
+// declared charset, or else as UTF-8. If they are not valid UTF-8, the charset
+// is the one declared in the HTML, for an HTML content type, or Windows-1252.
 func decodeText(data []byte, contentType, fallback string) string {
 	_, params, _ := mime.ParseMediaType(contentType)
 	declared := params["charset"]
@@ -165,7 +165,7 @@ func decodeText(data []byte, contentType, fallback string) string {
 	return decodeWith(charmap.Windows1252, data)
 }
 
-// mostlyUTF8 tells whether at least as many characters beyond ASCII are well
+// mostlyUTF8 reports whether at least as many characters beyond ASCII are well
 // formed as bytes are not: in other encodings that happens by chance only.
 func mostlyUTF8(data []byte) bool {
 	good, bad := 0, 0
@@ -213,7 +213,7 @@ func (p *pageTexts) add(text string) {
 	p.b.WriteString(text[:min(len(text), max(0, flow.MaxTextBytes-p.b.Len()))])
 }
 
-// full tells whether no more text fits into a value.
+// full reports whether no more text fits into a value.
 func (p *pageTexts) full() bool { return p.b.Len() >= flow.MaxTextBytes }
 
 // String is valid UTF-8 even where the limit cut a character in half.
@@ -247,8 +247,8 @@ func parsePages(s string) ([]pageRange, error) {
 	return list, nil
 }
 
-// choose lists the pages that were asked for of those there are, in their own
-// order, or says why there are none.
+// choose returns the requested pages that exist, in document order, or why
+// there is nothing to read.
 func (r reading) choose(count int, unit string) (numbers []int, refused string) {
 	ranges, _ := parsePages(r.Pages) // checked before the child was started
 	for n := 1; n <= count; n++ {

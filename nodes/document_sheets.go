@@ -124,7 +124,7 @@ func (w *sheetWriter) end(name string) {
 	}
 }
 
-// full tells whether no more is visited or fits into a value.
+// full reports whether no more is visited or fits into a value.
 func (w *sheetWriter) full() bool { return w.left < 0 || w.out.Len() > flow.MaxTextBytes }
 
 // oneLine is a text without the breaks and repeated blanks that would make the

@@ -24,7 +24,7 @@ func celLimits() []cel.ProgramOption {
 		cel.MemoryLimit(maxExpressionItems),
 		cel.MemoryTracking(
 			types.MemoryTrackerSizeCalculator(celSizes),
-			types.MemoryTrackerSampleInterval(1000), // a growing list is measured anew each time
+			types.MemoryTrackerSampleInterval(1000), // a growing list is measured again each time
 		),
 		cel.InterruptCheckFrequency(100),
 	}
@@ -85,7 +85,7 @@ func textLength(v ref.Val) int {
 	return 0
 }
 
-// errTooCostly refuses a single call that would break the limit by itself.
+// errTooCostly refuses a single call that would exceed the limit on its own.
 var errTooCostly = errors.New("the pattern is too costly for a text of this length")
 
 // matchesFunction is CEL's matches(), which is charged by the length of the
@@ -126,7 +126,7 @@ func matchPrice(text, pattern ref.Val) int {
 }
 
 // pattern is a compiled regular expression and how many instructions it has,
-// or why there is none.
+// or why it cannot be estimated.
 type pattern struct {
 	*regexp.Regexp
 	size int

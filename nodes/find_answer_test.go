@@ -22,7 +22,7 @@ func TestFindAnswer(t *testing.T) {
 		}
 		same(t, "best passage", passages[0], map[string]any{"text": outputs["answer"], "score": outputs["score"]})
 	})
-	t.Run("says that there is none", func(t *testing.T) {
+	t.Run("reports that there is no answer", func(t *testing.T) {
 		t.Parallel()
 		outputs := use{kind: "find_answer", ports: map[string]any{"text": text, "question": "Who painted the ceiling of the chapel?"}}.succeeds(t, real())
 		same(t, "answer", outputs["answer"], "")

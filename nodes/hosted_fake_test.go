@@ -66,7 +66,7 @@ func newMemoryHost(p play) *memoryHost {
 	return h
 }
 
-// add puts a model in, of which the schemas are written as JSON.
+// add adds a model whose schemas are written as JSON.
 func (h *memoryHost) add(path, schemas string) *hosted.Model {
 	m := modelOf(path, strings.Repeat("a", 64), schemas)
 	h.models[path] = m
@@ -438,7 +438,7 @@ func painting(t testing.TB, schemas string, config map[string]any) map[string]an
 	return n.Config
 }
 
-// stuckHost starts a prediction for ever.
+// stuckHost starts a prediction forever.
 type stuckHost struct {
 	*memoryHost
 	stuck stuck

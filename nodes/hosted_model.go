@@ -178,7 +178,7 @@ func checkValues(n *flow.Node, form *hosted.Form) []flow.Problem {
 	return problems
 }
 
-// fillsIn tells whether a template is somewhere in a value.
+// fillsIn reports whether a template is somewhere in a value.
 func fillsIn(v any) bool {
 	switch v := v.(type) {
 	case string:

@@ -206,7 +206,7 @@ func (s *hostedStep) follow(ctx context.Context, p *hosted.Prediction) (flow.Out
 	}
 }
 
-// poll asks for the prediction; nil is for a failure that passes by itself, so
+// poll asks for the prediction; nil is for a transient failure, so
 // that nothing but the time limit ends the wait for what is being paid for.
 func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	p, err := s.host.Poll(ctx, s.m.access.Secret, s.state.id)
@@ -231,8 +231,8 @@ func (s *hostedStep) poll(ctx context.Context) (*hosted.Prediction, error) {
 	return nil, s.m.failed(ctx, err)
 }
 
-// putOff lets the run wait without a worker. A prediction of which nothing has
-// been heard for a day is given up; the engine then has it canceled.
+// putOff suspends the run without a worker. A prediction without news for a day
+// is given up; the engine then cancels it.
 func (s *hostedStep) putOff() (flow.Out, error) {
 	now := s.in.Now()
 	if now.Sub(s.state.begun) >= s.pace.give {

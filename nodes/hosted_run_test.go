@@ -184,7 +184,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 			defer kill()
 			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 0 {
-				t.Errorf("%d canceled, though whoever goes on finds it", r.host.canceled())
+				t.Errorf("%d canceled, although the next attempt resumes it", r.host.canceled())
 			}
 			broken = false
 			if wantState(t, r.finish(), flow.StepSucceeded, ""); r.host.begun() != 1 {
@@ -201,7 +201,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
 			}
 			if net := r.host.asked[0].CancelAfter; net != usualPace.give {
-				t.Errorf("the platform ends it by itself after %s", net)
+				t.Errorf("the platform ends it after %s", net)
 			}
 		})
 	})

@@ -89,7 +89,7 @@ func pinnedModel(schema map[string]any) *hosted.Model {
 	return m
 }
 
-// growsOutput tells whether a property of an object output has a port of its
+// growsOutput reports whether a property of an object output has a port of its
 // own: some names are taken.
 func growsOutput(property string) bool {
 	return property != "" && property != "output" && property != flow.ErrorPort

@@ -76,7 +76,7 @@ func TestHostedModelShapeOfOutputs(t *testing.T) {
 }
 
 // TestHostedModelShowsItsOutput holds that the port output shows the type that
-// the schema has, but goes on taking every edge: a schema may be wrong.
+// the schema has, but continues taking every edge: a schema may be wrong.
 func TestHostedModelShowsItsOutput(t *testing.T) {
 	t.Parallel()
 	kinds := New(Deps{})
@@ -168,11 +168,11 @@ func TestHostedModelCheck(t *testing.T) {
 		{"a file inside of JSON", with(map[string]any{"input.layers": []any{map[string]any{"mask": map[string]any{"file": "file_" + strings.Repeat("0", 26)}}}}), "", ""},
 		{"no model", map[string]any{}, "/model required", ""},
 		{"no name of a model", map[string]any{"model": "painter"}, "/model invalid", "owner/name"},
-		{"a version that is none", map[string]any{"model": "acme/painter", "version": "7"}, "/version invalid", "64"},
+		{"an invalid version", map[string]any{"model": "acme/painter", "version": "7"}, "/version invalid", "64"},
 		{"two versions", map[string]any{"model": "acme/painter:" + a, "version": b}, "/version invalid", "leave one"},
 		{"the same version twice", map[string]any{"model": "acme/painter:" + a, "version": strings.ToUpper(a)}, "", ""},
 		{"the schema of another version", with(map[string]any{"version": b}), "/schema invalid", "aaaaaaaaaaaa…"},
-		{"a schema that is none", with(map[string]any{"schema": "x"}), "/schema invalid", "not a kept schema"},
+		{"an invalid schema", with(map[string]any{"schema": "x"}), "/schema invalid", "not a kept schema"},
 		{"a schema without inputs", with(map[string]any{"schema": map[string]any{}}), "/schema invalid", "no input"},
 		{"a schema that is too large", with(map[string]any{"schema": large}), "/schema invalid", "256 KiB"},
 		{"a model that cannot be used", with(map[string]any{"schema": map[string]any{"version": a, "input": map[string]any{"type": "string"}}}), "/model model_incompatible", "named inputs"},

@@ -29,7 +29,7 @@ func (s *hostedStep) listen(ctx context.Context) *listener {
 	l.done = l.gone
 	go func() {
 		defer close(l.gone)
-		_ = s.host.Stream(ctx, s.m.access.Secret, s.state.stream, func(text string) { // polling goes on anyway
+		_ = s.host.Stream(ctx, s.m.access.Secret, s.state.stream, func(text string) { // polling continues anyway
 			l.last.Store(time.Now().UnixNano())
 			s.in.Emit(text)
 		})
@@ -45,7 +45,7 @@ func (l *listener) stop() {
 	}
 }
 
-// speaks tells whether text came lately.
+// speaks reports whether text came lately.
 func (l *listener) speaks(lately time.Duration) bool {
 	return l.done != nil && time.Since(time.Unix(0, l.last.Load())) < lately
 }

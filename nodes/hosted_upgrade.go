@@ -10,7 +10,7 @@ import (
 )
 
 // PinModel makes a node use a model: it keeps the model's version and schema,
-// so that the node goes on working when the model changes. Inputs that are
+// so that the node continues working when the model changes. Inputs that are
 // typed stay. A model that cannot be used is an Error of
 // CodeModelIncompatible, and leaves the node as it was.
 func PinModel(n *flow.Node, m *hosted.Model) error {

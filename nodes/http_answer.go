@@ -57,7 +57,7 @@ func (c *httpCall) keep(ctx context.Context, in *flow.In, answer *outbound.Strea
 		return flow.Out{}, c.refused(answer.Status, answer.Header, decodeText(data, answer.Header.Get("Content-Type"), "text/html"))
 	}
 	if c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent {
-		return answerOutputs(nil, answer.Status, answer.Header), nil // there is none by design
+		return answerOutputs(nil, answer.Status, answer.Header), nil // has no body by design
 	}
 	file, err := keep(ctx, in, answerName(answer.Header, answer.URL), mediaTypeOf(answer.Header.Get("Content-Type")), answer.Body)
 	if err != nil {
@@ -76,7 +76,7 @@ func answerOutputs(body any, status int, header http.Header) flow.Out {
 
 func (c *httpCall) readBody(as string, answer *outbound.Response, text string) (any, error) {
 	if text == "" && (c.request.Method == http.MethodHead || answer.Status == http.StatusNoContent) {
-		return nil, nil // there is none by design
+		return nil, nil // has no body by design
 	}
 	mediaType, params, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if as == "json" || as == "auto" && isJSONType(mediaType) {
@@ -122,7 +122,7 @@ func shown(text string) string {
 	return truncate(strings.Join(strings.Fields(text[:min(len(text), 16*maxAnswerShown)]), " "), maxAnswerShown)
 }
 
-// expects tells whether a status succeeds.
+// expects reports whether a status succeeds.
 func expects(in *flow.In, status int) bool {
 	list, _ := in.Config["expect"].([]any)
 	for _, item := range list {
@@ -133,7 +133,7 @@ func expects(in *flow.In, status int) bool {
 	return len(list) == 0 && status/100 == 2
 }
 
-// expectsRedirect tells whether a 3xx answer is what the node wants, rather
+// expectsRedirect reports whether a 3xx answer is what the node wants, rather
 // than where it leads.
 func expectsRedirect(in *flow.In) bool {
 	list, _ := in.Config["expect"].([]any)

@@ -303,10 +303,10 @@ func TestHTTPErrors(t *testing.T) {
 		{"broken connection", nil, nil, flow.CodeHTTPFailed, true, "127.0.0.1"},
 		{"no URL", nil, map[string]any{"url": "nowhere"}, flow.CodeInputInvalid, false, "https://"},
 		{"unknown method", nil, map[string]any{"method": "BREW"}, flow.CodeInputInvalid, false, `"BREW"`},
-		{"headers that are none", nil, map[string]any{"headers": "X: 1"}, flow.CodeInputInvalid, false, "object"},
+		{"invalid headers", nil, map[string]any{"headers": "X: 1"}, flow.CodeInputInvalid, false, "object"},
 		{"a header with a line break", map[string]any{"headers": map[string]any{"X-A": "1\r\nX-B: 2"}}, nil, flow.CodeInputInvalid, false, "X-A"},
-		{"a query that is none", nil, map[string]any{"query": []any{"a"}}, flow.CodeInputInvalid, false, `"query"`},
-		{"a form that is none", map[string]any{"method": "POST", "body_type": "form"}, map[string]any{"body": []any{"a"}}, flow.CodeInputInvalid, false, `"body"`},
+		{"an invalid query", nil, map[string]any{"query": []any{"a"}}, flow.CodeInputInvalid, false, `"query"`},
+		{"an invalid form", map[string]any{"method": "POST", "body_type": "form"}, map[string]any{"body": []any{"a"}}, flow.CodeInputInvalid, false, `"body"`},
 		{"a body that is not JSON", map[string]any{"method": "POST", "body_type": "json", "body": "hello"}, nil, flow.CodeInputInvalid, false, "hello"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

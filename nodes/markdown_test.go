@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/nodes.md anew")
+var update = flag.Bool("update", false, "regenerate docs/nodes.md")
 
 // TestMarkdown keeps the committed reference equal to the declarations.
 func TestMarkdown(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // honest is what every kind on the built-in model says about itself.
 const honest = "This uses the small built-in model: it needs no key and no network, selects and scores English text, and does not generate any. "
 
-// modelText is a field the built-in model shall read, within its limit.
+// modelText returns a field that the built-in model reads, within its limit.
 func modelText(in *flow.In, name string) (string, error) {
 	s := in.Text(name)
 	if n := utf8.RuneCountInString(s); n > builtin.MaxText {
@@ -35,7 +35,7 @@ func modelTexts(in *flow.In, names ...string) ([]string, error) {
 }
 
 // modelError words what the built-in model refused. The rest is the context's
-// end or a fault of ours.
+// end or an internal error.
 func modelError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

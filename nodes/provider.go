@@ -92,7 +92,7 @@ func (d Deps) resolve(ctx context.Context, in *flow.In, t task) (*target, error)
 	return m, m.admit()
 }
 
-// fetches tells whether a provider is given URLs to fetch by itself. A server
+// fetches reports whether a provider fetches URLs on its own. A server
 // inside the operator's network is not: it would reach what our guard keeps
 // callers from.
 func (m *target) fetches() bool { return m.preset.ImageURLs && !m.at.Trusted }

@@ -178,7 +178,7 @@ func TestProviderClient(t *testing.T) {
 			t.Errorf("step %s, run %s, error %v", r.State, r.run.State, r.Error)
 		}
 		if <-u.seen; <-u.seen != "gone" {
-			t.Error("the provider goes on")
+			t.Error("the provider continues")
 		}
 	})
 	t.Run("reaches a private address that was found, not one that was typed", func(t *testing.T) {

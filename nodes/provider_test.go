@@ -222,7 +222,7 @@ func TestProviderMissing(t *testing.T) {
 			t.Error(message)
 		}
 	})
-	t.Run("refuses a typed model that is none", func(t *testing.T) {
+	t.Run("refuses an invalid model", func(t *testing.T) {
 		t.Parallel()
 		for _, kind := range []string{"chat", "image", "speech", "transcribe", "embed"} {
 			u := use{kind: kind, config: map[string]any{"model": "gpt-x"}}

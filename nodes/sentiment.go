@@ -11,7 +11,7 @@ import (
 // makers advise.
 const neutralBelow = 0.05
 
-// The sentiment kind tells whether a text sounds pleased or not.
+// The sentiment kind reports whether a text sounds pleased or not.
 var _ = register(func(d Deps) flow.Kind {
 	return flow.Kind{
 		Name: "sentiment", Title: "Sentiment", Group: groupBuiltin, Icon: "smile", Class: flow.Compute,

@@ -150,8 +150,8 @@ func TestWebPageHostile(t *testing.T) {
 	}
 }
 
-// TestNestedHTML holds that HTML which the parser refuses is refused in words of
-// ours, with what to do.
+// TestNestedHTML checks that HTML which the parser rejects is rejected with a
+// message that says what to do.
 func TestNestedHTML(t *testing.T) {
 	t.Parallel()
 	data := []byte("<html><body>" + strings.Repeat("<div>", 600) + "x")

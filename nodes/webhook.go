@@ -17,7 +17,7 @@ var _ = register(func(Deps) flow.Kind {
 		Name: "webhook", Title: "Webhook", Group: groupAPI, Icon: "webhook", Collects: "outputs",
 		Summary: "Sends outputs to a URL as soon as they are known.",
 		Doc: "Posts a JSON object of output names and values to a URL. It needs no edges: it waits for the outputs chosen in it " +
-			"by itself and fires as soon as they are recorded, even if the run fails later. Outputs that were skipped are left out.\n\n" +
+			"and fires as soon as they are recorded, even if the run fails later. Outputs that were skipped are left out.\n\n" +
 			"The step succeeds when the message is safely on disk. It is then signed in the manner of Standard Webhooks and sent " +
 			"until the receiver answers with a 2xx status, ten times over about three days at most; a receiver that fails never fails the run.",
 		Fields: []flow.Field{

@@ -9,7 +9,7 @@ import (
 )
 
 // body counts what is read of an answer, after gunzip, and stops at the limit:
-// a compressed bomb costs what it yields up to there and no more.
+// a compressed bomb costs what it yields only up to that limit.
 type body struct {
 	io.ReadCloser
 	ctx         context.Context

@@ -77,8 +77,8 @@ func dnsError(err *net.DNSError, host string) *Error {
 	return &Error{Kind: KindConnection, Message: "The name " + host + " could not be looked up.", retryable: true, cause: err}
 }
 
-// certificateMessage is empty unless TLS failed in a way that trying again
-// within a minute does not mend.
+// certificateMessage returns "" unless TLS failed in a way that a retry within
+// a minute does not fix.
 func certificateMessage(err error, host string) string {
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
 		return "The certificate of " + host + " has expired or is not valid yet."

@@ -20,7 +20,7 @@ const (
 	// ModelFirstByteTimeout is for AI models, which think before they speak.
 	ModelFirstByteTimeout = 120 * time.Second
 	// DefaultTimeout bounds a whole call to Do whose context has no deadline, so
-	// that a server sending one byte a minute cannot hold a worker for ever.
+	// that a server sending one byte a minute cannot hold a worker forever.
 	DefaultTimeout = 10 * time.Minute
 	// DefaultMaxBody is in bytes, counted after gunzip.
 	DefaultMaxBody = 10 << 20

@@ -8,6 +8,6 @@
 //
 // It must not know flows, runs, credentials, providers or the store, and it
 // imports no other package of Sluice. It does not retry: a caller knows whether
-// its request may be sent twice, and [Error.Retryable] says whether trying
+// its request may be sent twice, and [Error.Retryable] reports whether trying
 // again could help.
 package outbound

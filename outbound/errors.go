@@ -57,8 +57,8 @@ func (e *Error) Sentence() string { return e.Message }
 // has none.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Retryable reports whether the same request could succeed later. It does not
-// say whether the first one was carried out.
+// Retryable reports whether the same request could succeed later. The
+// first request may have been executed all the same.
 func (e *Error) Retryable() bool { return e.retryable }
 
 // Temporary is Retryable under the name net.Error gives it.

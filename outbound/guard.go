@@ -9,7 +9,7 @@ import (
 )
 
 // neverReachable holds even if a configured range covers it. The metadata
-// services hand out the machine's own cloud credentials to whoever asks.
+// services hand out the machine's own cloud credentials to any client that asks.
 var neverReachable = prefixes(
 	"169.254.0.0/16",     // link-local (RFC 3927): AWS, Google, Azure, Oracle, DigitalOcean metadata, ECS and EKS roles
 	"fe80::/10",          // link-local (RFC 4291)

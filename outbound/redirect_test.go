@@ -104,7 +104,7 @@ func TestRedirectDropsCredentials(t *testing.T) {
 			final := mustDo(t, client, Request{URL: via(c.hops...), Header: header, MaxRedirects: 3, SecretHeaders: []string{"x-tenant"}})
 			checkArrived(t, rec, final.URL, c.kept)
 
-			// The same through http.Client, which leaves most of them on by itself.
+			// The same through http.Client, which keeps most of them.
 			hreq, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, via(c.hops...), nil)
 			hreq.Header = header
 			resp, err := client.HTTPClient(ClientOptions{MaxRedirects: 3, SecretHeaders: []string{"x-tenant"}}).Do(hreq)

@@ -32,7 +32,7 @@ type Request struct {
 	// With more, one redirect too many is a KindRedirect error.
 	MaxRedirects int
 	// SecretHeaders are dropped when a redirect leaves the host, together with
-	// every header whose name tells that it is a credential.
+	// every header whose name reports that it is a credential.
 	SecretHeaders []string
 	// SecretBody is set if the body contains a secret. A redirect that would
 	// send it to another host is refused.
@@ -45,7 +45,7 @@ type Request struct {
 	// deadline, or DefaultTimeout if it has none.
 	Timeout time.Duration
 	// FirstByteTimeout runs from the end of the request to the first byte of the
-	// answer, for each redirect anew. Default: DefaultFirstByteTimeout.
+	// answer, for each redirect again. Default: DefaultFirstByteTimeout.
 	FirstByteTimeout time.Duration
 	// MaxBody is how many bytes of answer are accepted, after gunzip. Default:
 	// DefaultMaxBody. A longer answer is a KindTooLarge error, or is cut with

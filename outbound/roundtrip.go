@@ -70,7 +70,7 @@ func withoutEncoding(req *http.Request) *http.Request {
 	return req
 }
 
-// onceOnly keeps net/http from sending a request a second time by itself. It
+// onceOnly keeps net/http from sending a request a second time. It
 // takes an Idempotency-Key for leave to do so when a connection that was used
 // before breaks; but few servers know the header, and the rest would act, or be
 // paid, twice. It looks for the name in its usual spelling, and names of headers

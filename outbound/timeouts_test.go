@@ -101,7 +101,7 @@ func TestBound(t *testing.T) {
 	ctx, cancel := bound(context.Background(), 0)
 	defer cancel()
 	if _, ok := ctx.Deadline(); !ok {
-		t.Error("a call without any deadline can last for ever")
+		t.Error("a call without any deadline can last forever")
 	}
 }
 

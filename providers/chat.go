@@ -102,7 +102,7 @@ func (s *session) finishRepair(ctx context.Context, talk *conversation, first *r
 	return r.result(value), nil
 }
 
-// promised tells whether the provider itself guarantees the form.
+// promised reports whether the provider itself guarantees the form.
 func (c *conversation) promised() bool {
 	return c.manner.schema == SchemaStrict && c.form.strict != nil
 }

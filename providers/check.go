@@ -45,7 +45,7 @@ func (s *session) get(ctx context.Context, target string) error {
 	return s.getJSON(ctx, target, &answer)
 }
 
-// knock sends a chat request with nothing in it. Whoever finds fault with the
+// knock sends a chat request with nothing in it. A provider that rejects the
 // request has let the secret pass, and generates nothing.
 func (s *session) knock(ctx context.Context) error {
 	resp, err := s.post(ctx, "chat/completions", map[string]any{}, "")

@@ -93,7 +93,7 @@ func (s *session) readPictures(ctx context.Context, images []Media) ([]picture, 
 	return out, nil
 }
 
-// linked is a picture that the provider is to fetch by itself.
+// linked is an image that the provider fetches.
 func (s *session) linked(m Media) (picture, error) {
 	switch {
 	case m.URL == "":

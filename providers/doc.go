@@ -3,5 +3,5 @@
 // Anthropic, which nearly everybody speaks. It owns the presets, what each
 // provider can do, the search for model servers on this machine, and the
 // wording of what went wrong. It knows nothing of flows, runs or credentials:
-// whoever calls it brings a secret.
+// callers provide the secret.
 package providers

@@ -145,7 +145,7 @@ func (e *effort) pattern(text string) (jsonschema.Regexp, error) {
 	return &pattern{compiled, len(program.Inst), e}, err
 }
 
-// bearable tells whether all numbers in a value can be reckoned with.
+// bearable reports whether all numbers in a value can be reckoned with.
 func bearable(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -49,8 +49,9 @@ func (s *session) stream(ctx context.Context, target string, body map[string]any
 // close lets go of the answer, read to its end or not.
 func (e *events) close() { _ = e.body.Close() }
 
-// next reads one event and tells whether there was one. An event that the end
-// of the stream cuts off is none. The data is good until the next call.
+// next reads one event and reports whether there was one. An event that
+// is truncated by the end of the stream is dropped. The data is valid until
+// the next call.
 func (e *events) next() bool {
 	e.data = e.data[:0]
 	for any, size := false, 0; e.lines.Scan(); {

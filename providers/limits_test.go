@@ -27,7 +27,7 @@ func endless(w http.ResponseWriter, sent *atomic.Int64, pattern string) {
 // TestHugeAnswers is not parallel: it looks at the memory of the process.
 func TestHugeAnswers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("what it measures is memory, of which the race detector takes its own; run without -short")
+		t.Skip("it measures memory, and the race detector uses its own; run without -short")
 	}
 	for _, c := range []struct {
 		name    string
@@ -48,7 +48,7 @@ func TestHugeAnswers(t *testing.T) {
 	} {
 		for _, m := range methods {
 			if !strings.HasPrefix(m.name, c.of) || m.name == "Speech" || c.of == "Chat" && m.provider != "openai" {
-				continue // speech streams to whoever reads it
+				continue // speech streams to its reader
 			}
 			t.Run(c.name+"/"+m.name, func(t *testing.T) {
 				var sent atomic.Int64
@@ -116,7 +116,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestSlowAnswers ends a trickle by the deadline, and by cancelling, of which
+// TestSlowAnswers ends a trickle by the deadline, and by canceling, where
 // the upstream hears.
 func TestSlowAnswers(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func (f *Finder) allow(addrs []netip.AddrPort) {
 	}
 }
 
-// places returns the candidates, those with a name looked up anew.
+// places returns the candidates, those with a name looked up again.
 func (f *Finder) places(ctx context.Context) []candidate {
 	before := f.Candidates()
 	f.mu.Lock()
@@ -179,7 +179,7 @@ func (f *Finder) look(ctx context.Context) {
 	f.found = found
 }
 
-// ask returns the server at a candidate, nil when there is none of its kind.
+// ask returns the server at a candidate, nil if no server of its kind responds.
 func (f *Finder) ask(ctx context.Context, c candidate) *LocalServer {
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.within)
 	defer cancel()

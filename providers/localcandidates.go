@@ -46,7 +46,7 @@ func defaultCandidate(p Preset, ports map[string]uint16) (candidate, bool) {
 	return candidate{preset: p.Name, origin: "http://" + addr.String(), addr: addr}, err == nil
 }
 
-// isSelf tells whether Sluice listens at an address, also by listening at all
+// isSelf reports whether Sluice listens at an address, also by listening at all
 // addresses of the machine.
 func isSelf(addr netip.AddrPort, self []netip.AddrPort) bool {
 	return slices.ContainsFunc(self, func(s netip.AddrPort) bool {

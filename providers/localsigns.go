@@ -65,7 +65,7 @@ func (p *prober) get(ctx context.Context, path string, into any) bool {
 	return err == nil && len(data) <= maxProbe && resp.StatusCode == http.StatusOK && json.Unmarshal(data, into) == nil
 }
 
-// has tells whether an answer is an object with a field.
+// has reports whether an answer is an object with a field.
 func (p *prober) has(ctx context.Context, path, field string) bool {
 	var object map[string]json.RawMessage
 	if !p.get(ctx, path, &object) {
@@ -75,7 +75,7 @@ func (p *prober) has(ctx context.Context, path, field string) bool {
 	return ok && strings.TrimSpace(string(value)) != ""
 }
 
-// list reads /v1/models and tells whether one of them is as wanted; nil takes
+// list reads /v1/models and reports whether one of them is as wanted; nil takes
 // an empty list too.
 func (p *prober) list(ctx context.Context, wanted func(Model) bool) bool {
 	var list modelList

@@ -18,8 +18,8 @@ var (
 )
 
 // adapt puts the request in another form when a refusal names what it does not
-// like, each part once, and tells whether that was so. Whoever refuses has
-// generated nothing, so nothing is paid twice.
+// like, each part once, and reports whether that was so. A provider that
+// rejects a request has generated nothing, so nothing is billed twice.
 func (m *manner) adapt(err error, talk *conversation) bool {
 	e, ok := err.(*Error)
 	if !ok || e.Kind != KindRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {

@@ -58,7 +58,7 @@ func (c *ModelCache) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 	if models, ok := c.find(key); ok {
 		return models, nil
 	}
-	// The request outlives whoever asked first: others may wait for it.
+	// The request outlives the first caller: others may wait for it.
 	done := c.flight.DoChan(key, func() (any, error) {
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), modelsTimeout)
 		defer cancel()
@@ -80,7 +80,7 @@ func (c *ModelCache) Models(ctx context.Context, ep Endpoint) ([]Model, error) {
 }
 
 // shared turns the end of the shared request's own time into an *Error: it is
-// not the context of whoever waits that ended.
+// not the context of the waiting caller that ended.
 func (c *ModelCache) shared(err error) error {
 	if err == context.DeadlineExceeded {
 		return &Error{Kind: KindUnavailable, Retryable: true, Message: "The list of models did not come within " + modelsTimeout.String() + "."}

@@ -121,7 +121,7 @@ type openAIUsage struct {
 	Cost             json.RawMessage `json:"cost"`
 }
 
-// texts is a text, or parts of which some are text: models of Mistral that
+// texts is a text, or parts, some of them text: models of Mistral that
 // think send their thoughts as parts of another kind. Its bytes are kept as they
 // came, because some servers cut characters in two.
 type texts string

@@ -50,7 +50,7 @@ func (o *outlet) begun(r *reply) *reply {
 }
 
 // runAgain is advice for what is not tried again unasked.
-const runAgain = " What came of it may cost, so it is not asked again by itself. Run it again if the cost is fine."
+const runAgain = " The call may have cost money, so it is not retried automatically. Run it again if that is acceptable."
 
 // broken says of a failure that the answer had begun: trying again is then paid
 // for a second time, which is for a person to decide.

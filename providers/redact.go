@@ -13,7 +13,7 @@ var (
 	// masked finds a secret that its provider has hidden in part: sk-ab****wxyz.
 	masked = regexp.MustCompile(`[\w-]*(?:\*{3,}|•{3,})[\w*•-]*`)
 	// looksSecret finds what has the form of a well-known provider's key, whole or
-	// cut short, whoever it belongs to.
+	// cut short, regardless of its owner.
 	looksSecret = regexp.MustCompile(`\b(?:sk|gsk|hf|r8|xai|pplx|csk|fw|tgp|AIza)[-_]?[\w-]{6,}(?:(?:\.{3}|…)[\w-]*)?|\b(?:sk|gsk|hf|r8|xai|pplx|csk|fw)[-_][\w-]*(?:\.{3}|…)[\w-]*`)
 )
 

@@ -103,7 +103,7 @@ func statusText(status int) string {
 	}
 }
 
-// forModel puts the name of the model into what says that there is none.
+// forModel adds the name of the model to an error that it was not found.
 func (s *session) forModel(err error, model string) error {
 	if e, ok := err.(*Error); ok && e.Kind == KindNotFound && model != "" {
 		named := *e

@@ -35,8 +35,8 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errOtherDocument }
 
-// CheckSchema tells whether answers can be asked for by a schema. The error goes
-// on behind the name of the schema: "it is larger than 64 KiB".
+// CheckSchema reports whether answers can be asked for by a schema. The error continues
+// behind the name of the schema: "it is larger than 64 KiB".
 func CheckSchema(schema map[string]any) error {
 	_, err := newForm(schema)
 	return err

@@ -48,7 +48,7 @@ func TestCheckSchema(t *testing.T) {
 		{"refuses a long pattern", `{"pattern":"` + strings.Repeat("a", 1001) + `"}`, "longer than 1,000 characters"},
 		{"refuses a large pattern", `{"patternProperties":{"(.{0,900}x){1}` + strings.Repeat(".{0,1000}", 5) + `":true}}`, "repeats too much"},
 		{"refuses what is no pattern", `{"properties":{"a":{"pattern":"("}}}`, "at /properties/a/pattern: this is not a regular expression: missing closing )"},
-		{"refuses a type that is none", `{"type":5}`, "at /type: wanted"},
+		{"refuses an invalid type", `{"type":5}`, "at /type: wanted"},
 		{"refuses references that depend on the place", `{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}}}`, "$dynamicRef"},
 		{"refuses the schema of schemas", `{"$ref":"https://json-schema.org/draft/2020-12/schema"}`, "another document"},
 		{"refuses another dialect", `{"$schema":"https://example.com/dialect"}`, "another document"},

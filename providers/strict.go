@@ -105,7 +105,7 @@ func closeObject(schema map[string]any) (map[string]any, bool) {
 	return schema, true
 }
 
-// nullable tells whether null is an answer by a schema, as far as its type or
+// nullable reports whether null is an answer by a schema, as far as its type or
 // one of its alternatives says so.
 func nullable(schema any) bool {
 	s, _ := schema.(map[string]any)

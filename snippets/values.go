@@ -105,7 +105,7 @@ func (n *notation) lines(around [2]string, empty string, parts []string, depth i
 	return strings.TrimRight(around[0], " ") + pad + strings.Join(parts, ","+pad) + end
 }
 
-// holds tells whether every number in a body keeps its value in a language
+// holds reports whether every number in a body keeps its value in a language
 // whose whole numbers fit says; all have fractions of 64 bits.
 func holds(v any, fits func(*big.Int) bool) bool {
 	switch v := v.(type) {

@@ -12,7 +12,7 @@ const Mark = "SLUICE_READS_DOCUMENT"
 // holds.
 type State struct {
 	NoNewPrivileges string // why it may gain privileges
-	Landlock        int    // version of the kernel's interface; 0 where there is none
+	Landlock        int    // version of the kernel's interface; 0 if not supported
 	Files           string // why it may open files
 	Network         string // why it shares its parent's network
 }

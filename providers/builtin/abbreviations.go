@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Words whose full stop does not by itself end a sentence, in lower case and without their last stop.
+// Words whose full stop alone does not end a sentence, in lower case and without their last stop.
 var (
-	// A name or an explanation follows, so the sentence always goes on.
+	// A name or an explanation follows, so the sentence always continues.
 	abbreviationsBefore = wordSet("mr mrs ms mx dr prof rev hon gen col capt lt sgt gov sen rep pres st mt ft " +
 		"messrs mme mlle e.g i.e eg ie cf vs viz approx ca resp incl")
 	// A number follows if it is an abbreviation; "No." may also be an answer and "fig" a fruit.
@@ -24,9 +24,9 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// isAbbreviation tells whether a full stop after word belongs to the word, given the first letter of what follows.
+// isAbbreviation reports whether a full stop after word belongs to the word, given the first letter of what follows.
 // Abbreviations that may stand at the end ("Inc.", "etc.", "a.m.") are not listed: before a small letter the sentence
-// goes on in any case, and before a capital it has more often ended.
+// continues in any case, and before a capital it has more often ended.
 func isAbbreviation(word string, next rune) bool {
 	word = strings.ToLower(word)
 	if abbreviationsNumber[word] {

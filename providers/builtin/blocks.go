@@ -75,7 +75,7 @@ func markerLength(s string) int {
 	return digits + 1
 }
 
-// continues tells whether line goes on with the sentence that block ends with.
+// continues reports whether line continues with the sentence that block ends with.
 func continues(block, line string) bool {
 	line = strings.TrimLeftFunc(line, isOpening)
 	if next, _ := utf8.DecodeRuneInString(line); unicode.IsLower(next) {

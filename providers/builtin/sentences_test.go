@@ -18,7 +18,7 @@ func TestSplitSentences(t *testing.T) {
 		"blank":              {" \n\t \r\n ", nil},
 		"plain":              {"One. Two! Three? Four", []string{"One.", "Two!", "Three?", "Four"}},
 		"stops in a row":     {"What?! No way... Yes.", []string{"What?!", "No way...", "Yes."}},
-		"ellipsis goes on":   {"Wait ... what? Well… maybe.", []string{"Wait ... what?", "Well… maybe."}},
+		"ellipsis continues": {"Wait ... what? Well… maybe.", []string{"Wait ... what?", "Well… maybe."}},
 		"titles":             {"Dr. Smith met Mrs. Jones. They talked.", []string{"Dr. Smith met Mrs. Jones.", "They talked."}},
 		"initials":           {"J. R. R. Tolkien wrote it. I agree.", []string{"J. R. R. Tolkien wrote it.", "I agree."}},
 		"pronoun":            {"So do I. We left.", []string{"So do I.", "We left."}},

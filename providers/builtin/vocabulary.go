@@ -98,7 +98,7 @@ func (v *vocabulary) bestEnds(symbols []rune) []pieceEnd {
 	return ends
 }
 
-// extend tries every piece that begins at start and tells whether there was one.
+// extend tries every piece that begins at start and reports whether there was one.
 func (v *vocabulary) extend(ends []pieceEnd, symbols []rune, start int) (found bool) {
 	var node int32
 	for i := start; i < len(symbols); i++ {

@@ -37,7 +37,7 @@ func TestLicenceIsEmbedded(t *testing.T) {
 	}
 }
 
-// Whoever runs the converter again sees whether the weights are still the documented ones.
+// After the converter is run again, it checks that the weights are still the documented ones.
 func TestModelFileIsTheDocumentedOne(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("model/README.md")

@@ -107,7 +107,7 @@ func (c *Featured) Find(ref Ref) (*Model, bool) {
 	return nil, false
 }
 
-// Search finds shipped models by words, all of which must occur. A word counts
+// Search finds shipped models that contain all words. A word counts
 // most in the name, then in the title, the tasks, the category and the output,
 // and least in the description.
 func (c *Featured) Search(query string) []Listing {

@@ -140,7 +140,7 @@ func TestDirectory(t *testing.T) {
 		gaveUp := make(chan error, 1)
 		go func() { _, err := d.Search(first, hostedtest.Secret, "many"); gaveUp <- err }()
 		<-began
-		giveUp() // the fetch goes on for the others
+		giveUp() // the fetch continues for the others
 		if err := <-gaveUp; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}

@@ -29,7 +29,7 @@ type Field struct {
 	Options     []any // of a select, with the values' own types
 	Min, Max    *float64
 	MaxItems    *int
-	Default     any // nil when there is none
+	Default     any // nil without a default
 	Required    bool
 	More        bool           // shown under "More"
 	Schema      map[string]any // resolved, without $ref where that can be

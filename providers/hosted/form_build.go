@@ -119,7 +119,7 @@ func defaultOf(w Widget, s map[string]any) any {
 	return v
 }
 
-// IsAddress tells whether a text is an address that can be fetched, or data.
+// IsAddress reports whether a text is an address that can be fetched, or data.
 func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "data:")
 }

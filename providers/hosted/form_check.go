@@ -143,7 +143,7 @@ func (f *Field) checkFiles(value any) []string {
 	return nil
 }
 
-// valid tells whether a resolved schema takes a value.
+// valid reports whether a resolved schema takes a value.
 func valid(schema map[string]any, value any) bool { return problems(schema, value) == nil }
 
 // noLoader keeps schemas from reaching for others: those here are resolved.
@@ -316,7 +316,7 @@ func sentence(k jsonschema.ErrorKind) string {
 	case *kind.FalseSchema:
 		return "This must be left out."
 	case *kind.AnyOf, *kind.OneOf:
-		return "This is none of the forms the model takes."
+		return "This matches no form that the model accepts."
 	}
 	return "The model does not take this value. See the model's page for what it takes."
 }

@@ -241,7 +241,7 @@ func TestNewForm(t *testing.T) {
 	})
 }
 
-// parts counts what a resolved schema has, as whoever compiles it sees it.
+// parts counts what a resolved schema has, as a compiler sees it.
 func parts(v any) int {
 	n := 0
 	switch v := v.(type) {
@@ -296,7 +296,7 @@ func TestCheck(t *testing.T) {
 		{`{"prompt":"hello world"}`, `prompt: This must have at most 10 characters.`},
 		{`{"go_fast":"yes"}`, `go_fast: This must be true or false.`},
 		{`{"scales":[1,0]}`, `scales: Item 2: This must be more than 0.`},
-		{`{"mode":true}`, `mode: This is none of the forms the model takes.`},
+		{`{"mode":true}`, `mode: This matches no form that the model accepts.`},
 		{`{"image":""}`, `image: This must be a file or its URL.`},
 		{`{"image":7}`, `image: This must be a file or its URL.`},
 		{`{"image":"a picture of a cat"}`, `image: This must be a file or its URL.`},
@@ -473,7 +473,7 @@ func TestProblemWords(t *testing.T) {
 		`{"uniqueItems":true}`:                        {`[1,2,1]`, "Items 1 and 3 are equal. Each may be given once."},
 		`{"pattern":"^#[0-9a-f]+$"}`:                  {`"red"`, "This must match the pattern ^#[0-9a-f]+$."},
 		`{"not":{"type":"string"}}`:                   {`"a"`, "The model does not take this value. See the model's page for what it takes."},
-		`{"items":{"anyOf":[{"type":"boolean"}]}}`:    {`[1]`, "Item 1: This is none of the forms the model takes."},
+		`{"items":{"anyOf":[{"type":"boolean"}]}}`:    {`[1]`, "Item 1: This matches no form that the model accepts."},
 		`{"properties":{"a":{"exclusiveMinimum":0}}}`: {`{"a":0}`, "A: This must be more than 0."},
 	} {
 		t.Run(schema, func(t *testing.T) {

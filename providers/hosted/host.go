@@ -62,7 +62,7 @@ type StartRequest struct {
 	Input    map[string]any
 	Wait     time.Duration // hold the answer up to this long, 1–60 s; 0: answer at once
 	Stream   bool
-	// CancelAfter has the platform end the prediction by itself; 0: never.
+	// CancelAfter is when the platform cancels the prediction on its own; 0: never.
 	CancelAfter time.Duration
 }
 
@@ -79,7 +79,7 @@ const (
 	StateAborted    State = "aborted"
 )
 
-// Ended tells whether the state is final. A state nobody knows counts as open:
+// Ended reports whether the state is final. A state nobody knows counts as open:
 // the step's own time limit ends the wait.
 func (s State) Ended() bool {
 	return s == StateSucceeded || s == StateFailed || s == StateCanceled || s == StateAborted
@@ -97,7 +97,7 @@ type Prediction struct {
 	// Seconds is the compute time that is paid for; zero when unknown.
 	Seconds                   float64
 	InputTokens, OutputTokens int64
-	// Purged tells that the platform has removed the output already.
+	// Purged reports that the platform has removed the output already.
 	Purged bool
 }
 

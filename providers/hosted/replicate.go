@@ -31,9 +31,9 @@ type ReplicateConfig struct {
 	// API carries the calls. It must let an answer's first byte take as long as
 	// StartRequest.Wait, and hold back uploads of any size for as long as they take.
 	API *http.Client
-	// Files carries downloads, so its limit of size is that of a file. Whoever
-	// wrote a model chooses where they come from, so it must reach no private
-	// network that it is not meant to.
+	// Files carries downloads, so its size limit is that of a file. The
+	// model's author chooses the URLs, so it must not reach private networks
+	// that the operator did not allow.
 	Files *http.Client
 	// OwnFiles carries downloads from the server of BaseURL itself, and follows no
 	// redirect away from it. Nil: Files does. All clients come from package
@@ -97,8 +97,8 @@ const streamHost = "stream.replicate.com"
 // Address is where the API is, and so where the secret goes.
 func (p *Replicate) Address() string { return p.base.String() }
 
-// own tells whether an address is on the server of the API itself. Outputs are
-// files on other hosts, chosen by whoever wrote the model.
+// own reports whether an address is on the server of the API itself. Outputs are
+// files on other hosts, chosen by the model's author.
 func (p *Replicate) own(u *url.URL) bool {
 	return u.User == nil && u.Scheme == p.base.Scheme && strings.EqualFold(u.Hostname(), p.base.Hostname()) && port(u) == port(p.base)
 }
@@ -107,7 +107,7 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"https": "443", "http": "80"}[u.Scheme])
 }
 
-// trusts tells whether the secret may be sent to an address: only to the server
+// trusts reports whether the secret may be sent to an address: only to the server
 // of the API, and from the platform's own API to its own stream host.
 func (p *Replicate) trusts(u *url.URL) bool {
 	if p.own(u) {

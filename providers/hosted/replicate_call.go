@@ -23,7 +23,7 @@ const (
 type call struct {
 	method, url string
 	header      http.Header
-	// body gives the request's content, anew for every try; nil: none.
+	// body gives the request's content, again for every try; nil: none.
 	body   func() (io.ReadCloser, error)
 	length int64
 	wait   time.Duration // that the platform was asked to hold its answer
@@ -102,7 +102,7 @@ func (p *Replicate) send(ctx context.Context, client *http.Client, secret string
 	}
 }
 
-// repeatable tells whether the same call can be sent again without anything
+// repeatable reports whether the same call can be sent again without anything
 // happening twice: a read always, anything else only when it was turned away.
 func repeatable(method string, e *providers.Error) bool {
 	if method == http.MethodGet {

@@ -26,7 +26,7 @@ func needsCredential() *providers.Error {
 	return &providers.Error{Kind: providers.KindAuth, Message: "Replicate needs a credential. " + howToAdd}
 }
 
-// passing tells whether an error says nothing about what was asked for: the
+// passing reports whether an error says nothing about what was asked for: the
 // platform was out of reach or busy.
 func passing(err error) bool {
 	e, ok := errors.AsType[*providers.Error](err)
@@ -112,7 +112,7 @@ func platformSentence(body []byte) string {
 	return ""
 }
 
-// quoted makes a text of the platform ready to follow a sentence of ours: with
+// quoted makes a text of the platform ready to follow one of our sentences: with
 // a space before it, on one line, bounded, without the secret.
 func quoted(text, secret string) string {
 	text = oneLine(providers.Redact(text, secret), maxSentence)

@@ -269,7 +269,7 @@ func TestFaults(t *testing.T) {
 
 func TestReplicate(t *testing.T) {
 	t.Parallel()
-	t.Run("goes on after passing faults and creates one prediction", func(t *testing.T) {
+	t.Run("continues after transient faults and creates one prediction", func(t *testing.T) {
 		t.Parallel()
 		fake, client, _ := setup(t)
 		fake.Throttle(2, "~1s", "")

@@ -51,7 +51,7 @@ func newResolver(all map[string]any) *resolver {
 // deep or too large becomes a schema that takes anything.
 func (r *resolver) resolve(schema any) map[string]any { return r.schema(schema, 0) }
 
-// take tells whether n more parts may be made.
+// take reports whether n more parts may be made.
 func (r *resolver) take(n int) bool {
 	r.left -= min(n, r.left+1)
 	return r.left >= 0
@@ -147,7 +147,7 @@ func breadth(s map[string]any) int {
 }
 
 // reference is what a reference is replaced by. What is known already is shared,
-// but counts as if it were made again: whoever compiles it sees no sharing.
+// but counts as if it were made again: a compiler sees no sharing.
 func (r *resolver) reference(ref string, depth int) map[string]any {
 	name := refName(ref)
 	target, ok := r.all[name]
@@ -222,7 +222,7 @@ func (r *resolver) keyword(key string, value any, depth int) (any, bool) {
 	return r.nested(key, value, depth)
 }
 
-// pattern tells whether a pattern compiles in a time worth it. Repetitions make
+// pattern reports whether a pattern compiles in a time worth it. Repetitions make
 // a short one long: a{1000} is a thousand steps.
 func (r *resolver) pattern(s string) bool {
 	if len(s) > maxPattern {

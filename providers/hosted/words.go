@@ -21,7 +21,7 @@ var acronyms = map[string]string{
 }
 
 // fieldTitle is the author's title where it is more than the name in capitals,
-// which is what generators write when there is none.
+// which is what generators write when a field has no description.
 func fieldTitle(name string, s map[string]any) string {
 	given, _ := s["title"].(string)
 	if given = oneLine(given, maxTitle); given != "" && letters(given) != letters(name) {

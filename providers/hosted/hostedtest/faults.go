@@ -19,7 +19,7 @@ type Fault struct {
 	// Break sends the status and the body and then cuts the connection, with
 	// the promise of more.
 	Break bool
-	// Do answers by itself; the rest is ignored.
+	// Do writes the whole response; the rest is ignored.
 	Do http.HandlerFunc
 }
 

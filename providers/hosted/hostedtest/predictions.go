@@ -13,7 +13,7 @@ import (
 // ended when its creation is answered.
 type Script struct {
 	Polls   int             // how often it is asked for before it has ended
-	Hold    <-chan struct{} // it goes on until this is closed
+	Hold    <-chan struct{} // it continues until this is closed
 	Seconds float64         // it takes this long by the clock
 
 	State                     string // at the end; empty: succeeded
@@ -74,7 +74,7 @@ func (p *prediction) held() bool {
 	}
 }
 
-// State is where a prediction stands; empty if there is none.
+// State is where a prediction stands; empty if it does not exist.
 func (f *Fake) State(id string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

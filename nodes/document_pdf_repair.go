@@ -13,13 +13,12 @@ var (
 	pdfCatalog = regexp.MustCompile(`/Type[ \t\r\n]*/Catalog\b`)
 )
 
-// mendEntry is more than an entry in a table of objects takes, in bytes.
-const mendEntry = 40
+// repairEntry is more than an entry in a table of objects takes, in bytes.
+const repairEntry = 40
 
-// mendPDF writes a new table of objects behind a file whose own is broken, by
-// looking for the objects themselves. ok is false when there is none to begin
-// with.
-func mendPDF(data []byte) (mended []byte, ok bool) {
+// repairPDF writes a new table of objects behind a file whose own is broken, by
+// searching for the objects themselves. ok is false if no catalog was found.
+func repairPDF(data []byte) (repaired []byte, ok bool) {
 	offsets, catalog := map[int]int{}, 0
 	for _, m := range pdfObject.FindAllSubmatchIndex(data, maxPDFPages) {
 		id, _ := strconv.Atoi(string(data[m[2]:m[3]]))
@@ -37,7 +36,7 @@ func mendPDF(data []byte) (mended []byte, ok bool) {
 	if len(offsets) == 0 || catalog == 0 {
 		return nil, false
 	}
-	out := bytes.NewBuffer(make([]byte, 0, len(data)+mendEntry*(len(offsets)+10)))
+	out := bytes.NewBuffer(make([]byte, 0, len(data)+repairEntry*(len(offsets)+10)))
 	out.Write(data)
 	out.WriteString("\n")
 	start := out.Len()
