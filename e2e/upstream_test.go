@@ -168,7 +168,7 @@ func TestChatFaults(t *testing.T) {
 		{"slow down", "provider_rate_limited", "slow down", true},
 		{"no money", "provider_rejected", "quota", false},
 		{"broken", "provider_unavailable", "The server had an error", true},
-		{"cut me off", "provider_unavailable", "Run it again if the cost is fine.", false},
+		{"cut me off", "provider_unavailable", "Run it again if that is acceptable.", false},
 	}
 	for _, model := range []string{"openai/gpt-4o", "anthropic/claude-sonnet-4-5"} {
 		id := s.publish(asking(object{"model": model}))

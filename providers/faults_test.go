@@ -184,7 +184,7 @@ func TestReset(t *testing.T) {
 			if e.Kind != KindUnavailable || e.Retryable == chat {
 				t.Errorf("got %+v", e)
 			}
-			if chat && (!strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "Run it again if the cost is fine")) {
+			if chat && (!strings.Contains(e.Message, "broke off after 5 characters") || !strings.Contains(e.Message, "Run it again if that is acceptable")) {
 				t.Errorf("got %q", e.Message)
 			}
 			if len(u.asked()) != 1 {
