@@ -7,6 +7,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/webhooks"
 	"sluice/flow"
 )
 
@@ -21,7 +22,7 @@ func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secr
 	}
 	id := s.IDs().New(flow.PrefixCredential)
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		before, err := succeedCredential(tx, &c, secret)
+		before, err := webhooks.SucceedCredential(tx, &c, secret)
 		if err != nil {
 			return err
 		}

@@ -5,26 +5,28 @@ import (
 	"database/sql"
 
 	"sluice/db/dbconn"
+	"sluice/db/lists"
+	"sluice/db/webhooks"
 	"sluice/flow"
 )
 
 // DeliveryQueries are all that a list of deliveries, of endpoints and of what
 // failed may need.
 func (s *Store) DeliveryQueries(ctx context.Context, c flow.DeliveryChoice) ([]ChoiceQuery, error) {
-	k := soughtBy(&c)
+	k := webhooks.SoughtBy(&c)
 	list := []ChoiceQuery{}
-	add := func(name string, q *query) { list = append(list, ChoiceQuery{name, q.text.String(), q.args}) }
-	add("glance", k.glanceQuery(glance))
-	add("heads", k.headsQuery(c.Limit+1))
-	heads, err := collect(ctx, readsOf(s.DB), k.headsQuery(c.Limit+1), func(rows *sql.Rows) (h head, err error) {
-		return h, rows.Scan(&h.endpoint, &h.state, &h.position)
+	add := func(name string, q *lists.Query) { list = append(list, ChoiceQuery{name, q.Text.String(), q.Args}) }
+	add("glance", k.GlanceQuery(lists.Glance))
+	add("heads", k.HeadsQuery(c.Limit+1))
+	heads, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.HeadsQuery(c.Limit+1), func(rows *sql.Rows) (h webhooks.Head, err error) {
+		return h, rows.Scan(&h.Endpoint, &h.State, &h.Position)
 	})
 	if len(heads) > 0 {
-		add("arms", k.armsQuery(heads, c.Limit+1))
+		add("arms", k.ArmsQuery(heads, c.Limit+1))
 	}
-	add("endpoints", k.endpointsQuery(50))
-	failed := &query{}
-	failedQuery(failed, &flow.FailedChoice{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: dbconn.TimeOf(1)}, 500)
+	add("endpoints", k.EndpointsQuery(50))
+	failed := &lists.Query{}
+	webhooks.FailedQuery(failed, &flow.FailedChoice{WorkspaceID: c.WorkspaceID, FlowID: c.FlowID, EndpointID: c.EndpointID, Since: c.From, Asked: dbconn.TimeOf(1)}, 500)
 	add("failed", failed)
 	return list, err
 }

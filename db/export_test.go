@@ -14,6 +14,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/db/migrations"
 	"sluice/flow"
 )
@@ -44,8 +45,8 @@ func (s *Store) ChoiceQueries(ctx context.Context, c flow.RunChoice) ([]ChoiceQu
 		return nil, err
 	}
 	list := []ChoiceQuery{}
-	add := func(name string, q *query) { list = append(list, ChoiceQuery{name, q.text.String(), q.args}) }
-	add("glance", k.glanceQuery(glance))
+	add := func(name string, q *lists.Query) { list = append(list, ChoiceQuery{name, q.Text.String(), q.Args}) }
+	add("glance", k.glanceQuery(lists.Glance))
 	if len(k.statesThat(false)) > 0 {
 		add("open", k.openQuery(c.Limit+1))
 	}
@@ -64,7 +65,7 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	if s.Pool() == nil {
 		how = "EXPLAIN QUERY PLAN "
 	}
-	return readsOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
+	return lists.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
 }
 
 // SealedColumns names the columns that a rotation seals anew.

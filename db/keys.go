@@ -10,6 +10,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/webhooks"
 	"sluice/flow"
 )
 
@@ -21,7 +22,7 @@ func (s Keys) CreateKey(ctx context.Context, k *flow.Key) error {
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = dbconn.TimeOf(s.NowMicros())
 	}
-	secret, err := WebhookSecrets(s).newKeySecret(k.WorkspaceID, k.ID)
+	secret, err := webhooks.WebhookSecrets{DB: s.DB}.NewKeySecret(k.WorkspaceID, k.ID)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sluice/db/dbconn"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -33,7 +34,7 @@ import (
 
 // chosen is a choice of runs in terms of the indexes.
 type chosen struct {
-	idSpan
+	lists.Span
 	ws     string
 	states []string
 	equal  map[string]any // by column, among walked and version
@@ -61,7 +62,7 @@ func chosenBy(c *flow.RunChoice) chosen {
 	if len(states) == 0 {
 		states = allStates
 	}
-	k := chosen{ws: c.WorkspaceID, idSpan: spanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
+	k := chosen{ws: c.WorkspaceID, Span: lists.SpanOf(flow.PrefixRun, c.After != ""), equal: map[string]any{}}
 	k.states = dbconn.MapRows(slices.Compact(slices.Sorted(slices.Values(states))), func(s flow.RunState) string { return string(s) })
 	for column, value := range map[string]string{"flow_id": c.FlowID, "key_id": c.KeyID, "run_trigger": string(c.Trigger)} {
 		if value != "" {
@@ -74,8 +75,8 @@ func chosenBy(c *flow.RunChoice) chosen {
 	case c.Version > 0:
 		k.equal["draft"], k.equal["version"] = int64(0), c.Version
 	}
-	k.between(c.From, c.Until)
-	k.beside(c.Before, c.After)
+	k.Between(c.From, c.Until)
+	k.Beside(c.Before, c.After)
 	return k
 }
 
@@ -111,7 +112,7 @@ func (s Runs) chooseRuns(ctx context.Context, k *chosen, n int) ([]string, error
 func (k *chosen) merge(open, ended []string, n int) []string {
 	ids := slices.Concat(open, ended)
 	slices.SortFunc(ids, func(a, b string) int {
-		if k.oldest {
+		if k.Oldest {
 			return dbconn.CompareTexts(a, b)
 		}
 		return dbconn.CompareTexts(b, a)
@@ -122,12 +123,12 @@ func (k *chosen) merge(open, ended []string, n int) []string {
 
 // glanceRuns looks at the newest runs of all; all tells that there are no others.
 func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, all bool, err error) {
-	size := max(glance, 2*n)
+	size := max(lists.Glance, 2*n)
 	type seen struct {
 		id  string
 		hit int
 	}
-	rows, err := collect(ctx, readsOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
+	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
 		return r, rows.Scan(&r.id, &r.hit)
 	})
 	for _, r := range rows {
@@ -143,7 +144,7 @@ func (s Runs) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) 
 	if len(k.statesThat(false)) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, readsOf(s.DB), k.openQuery(n), scanText)
+	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.openQuery(n), lists.ScanText)
 }
 
 // endedRuns returns the first n chosen runs that have ended.
@@ -155,15 +156,15 @@ func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error)
 	if len(groups) == n { // so many are not further than the head of the last
 		k = k.upTo(groups[n-1].head)
 	}
-	return collect(ctx, readsOf(s.DB), k.armsQuery(groups, n, s.Pool() != nil), scanText)
+	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.armsQuery(groups, n, s.Pool() != nil), lists.ScanText)
 }
 
 // upTo is the same choice up to an ID, in the order of the walk.
 func (k chosen) upTo(id string) *chosen {
-	if k.oldest {
-		k.high = min(k.high, id+"0")
+	if k.Oldest {
+		k.High = min(k.High, id+"0")
 	} else {
-		k.low = max(k.low, id)
+		k.Low = max(k.Low, id)
 	}
 	return &k
 }
@@ -173,7 +174,7 @@ func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) 
 	if len(k.statesThat(true)) == 0 {
 		return nil, nil
 	}
-	return collect(ctx, readsOf(s.DB), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

@@ -6,86 +6,87 @@ import (
 	"strings"
 
 	"sluice/db/dbconn"
+	"sluice/db/lists"
 )
 
 // equals are conditions on the columns whose value is given.
-func (q *query) equals(k *chosen) (text string) {
+func (k *chosen) equals(q *lists.Query) (text string) {
 	for _, c := range slices.Concat(walked, []string{"version"}) {
 		if v, ok := k.equal[c]; ok {
-			text += " AND " + c + " = " + q.arg(v)
+			text += " AND " + c + " = " + q.Arg(v)
 		}
 	}
 	return text
 }
 
 // span is the range of IDs.
-func (q *query) span(k *chosen) string {
-	return "id >= " + q.arg(k.low) + " AND id < " + q.arg(k.high)
+func (k *chosen) span(q *lists.Query) string {
+	return "id >= " + q.Arg(k.Low) + " AND id < " + q.Arg(k.High)
 }
 
 // glanceQuery reads the first runs of all and marks those that are chosen.
-func (k *chosen) glanceQuery(size int) *query {
-	q := &query{}
-	q.add("SELECT id, CASE WHEN workspace_id = ", q.arg(k.ws), " AND state IN ", q.list(k.states), q.equals(k), " THEN 1 ELSE 0 END FROM runs WHERE ",
-		q.span(k), " ORDER BY id ", k.order(), " LIMIT ", q.arg(size))
+func (k *chosen) glanceQuery(size int) *lists.Query {
+	q := &lists.Query{}
+	q.Add("SELECT id, CASE WHEN workspace_id = ", q.Arg(k.ws), " AND state IN ", q.List(k.states), k.equals(q), " THEN 1 ELSE 0 END FROM runs WHERE ",
+		k.span(q), " ORDER BY id ", k.Order(), " LIMIT ", q.Arg(size))
 	return q
 }
 
 // openQuery reads the open runs of the workspace. All are read before they are
 // sorted: PostgreSQL would otherwise walk back over all runs there are if its
 // statistics promise an open one soon.
-func (k *chosen) openQuery(n int) *query {
-	q := &query{}
-	q.add("WITH open AS MATERIALIZED (SELECT id", k.openRuns(q), ") SELECT id FROM open ORDER BY id ", k.order(), " LIMIT ", q.arg(n))
+func (k *chosen) openQuery(n int) *lists.Query {
+	q := &lists.Query{}
+	q.Add("WITH open AS MATERIALIZED (SELECT id", k.openRuns(q), ") SELECT id FROM open ORDER BY id ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // countOpenQuery is as countQuery, for open runs, of which it reads so many.
-func (k *chosen) countOpenQuery(most int) *query {
-	q := &query{}
-	q.add("SELECT 0, version, count(*) FROM (SELECT version", k.openRuns(q), " LIMIT ", q.arg(most), ") AS open GROUP BY version")
+func (k *chosen) countOpenQuery(most int) *lists.Query {
+	q := &lists.Query{}
+	q.Add("SELECT 0, version, count(*) FROM (SELECT version", k.openRuns(q), " LIMIT ", q.Arg(most), ") AS open GROUP BY version")
 	return q
 }
 
 // openRuns is what follows the columns that are selected from open runs. SQLite
 // uses a partial index only if its condition is in the query, so place > 0 is.
-func (k *chosen) openRuns(q *query) string {
-	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.arg(k.ws) + q.equals(k) +
-		" AND state IN " + q.list(k.statesThat(false)) + " AND " + q.span(k)
+func (k *chosen) openRuns(q *lists.Query) string {
+	return " FROM runs WHERE place IN (1, 2, 3, 4) AND place > 0 AND workspace_id = " + q.Arg(k.ws) + k.equals(q) +
+		" AND state IN " + q.List(k.statesThat(false)) + " AND " + k.span(q)
 }
 
 // groupsQuery walks the groups and returns those with the first runs.
-func (k *chosen) groupsQuery(n int, postgres bool) *query {
-	q := &query{}
-	ws, columns := q.arg(k.ws), strings.Join(grouped, ", ")
+func (k *chosen) groupsQuery(n int, postgres bool) *lists.Query {
+	q := &lists.Query{}
+	ws, columns := q.Arg(k.ws), strings.Join(grouped, ", ")
 	level := k.walk(q, ws)
-	q.add(", heads AS MATERIALIZED (SELECT ", columns, ", (", k.firstRuns(q, "id", ws, refs("l.", grouped), "1", postgres), ") AS head FROM ", level, ")",
-		" SELECT ", columns, ", head FROM heads WHERE head IS NOT NULL ORDER BY head ", k.order(), " LIMIT ", q.arg(n))
+	q.Add(", heads AS MATERIALIZED (SELECT ", columns, ", (", k.firstRuns(q, "id", ws, lists.Refs("l.", grouped), "1", postgres), ") AS head FROM ", level, ")",
+		" SELECT ", columns, ", head FROM heads WHERE head IS NOT NULL ORDER BY head ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // walk writes a common table expression for each level, named after its column,
 // and returns the last level as l. The rows of a level are the values of its
 // column and of all columns above. A column that has no next value is NULL.
-func (k *chosen) walk(q *query, ws string) (last string) {
-	q.add("WITH RECURSIVE state_level(state) AS (")
+func (k *chosen) walk(q *lists.Query, ws string) (last string) {
+	q.Add("WITH RECURSIVE state_level(state) AS (")
 	for i, state := range k.statesThat(true) {
 		if i > 0 {
-			q.add(" UNION ALL ")
+			q.Add(" UNION ALL ")
 		}
-		q.add("SELECT CAST(", q.arg(state), " AS TEXT)")
+		q.Add("SELECT CAST(", q.Arg(state), " AS TEXT)")
 	}
-	q.add(")")
+	q.Add(")")
 	last = "state_level l"
 	for i, c := range walked {
 		above := grouped[:i+1]
 		level := c + "_level"
-		q.add(", ", level, "(", joined("", above), ", ", c, ") AS (SELECT ", joined("l.", above), ", ")
+		q.Add(", ", level, "(", lists.Joined("", above), ", ", c, ") AS (SELECT ", lists.Joined("l.", above), ", ")
 		if v, ok := k.equal[c]; ok {
-			q.add(given(c, q.arg(v)), " FROM ", last, ")")
+			q.Add(given(c, q.Arg(v)), " FROM ", last, ")")
 		} else {
-			q.add(nextValue(ws, above, c, ""), " FROM ", last,
-				" UNION ALL SELECT ", joined("l.", above), ", ", nextValue(ws, above, c, "l."+c), " FROM ", level, " l WHERE l.", c, " IS NOT NULL)")
+			q.Add(nextValue(ws, above, c, ""), " FROM ", last,
+				" UNION ALL SELECT ", lists.Joined("l.", above), ", ", nextValue(ws, above, c, "l."+c), " FROM ", level, " l WHERE l.", c, " IS NOT NULL)")
 		}
 		last = level + " l WHERE l." + c + " IS NOT NULL"
 	}
@@ -120,9 +121,9 @@ func nextValue(ws string, above []string, column, after string) string {
 // statistics say that the group is large. It ends a walk only at bounds of
 // single columns, so the far end of the span is compared outside. SQLite would
 // use only the key of the pair.
-func (k *chosen) firstRuns(q *query, selected, ws string, values []string, limit string, postgres bool) string {
-	from, to, beyond, within, same := q.arg(k.high), q.arg(k.low), "<", ">=", ">="
-	if k.oldest {
+func (k *chosen) firstRuns(q *lists.Query, selected, ws string, values []string, limit string, postgres bool) string {
+	from, to, beyond, within, same := q.Arg(k.High), q.Arg(k.Low), "<", ">=", ">="
+	if k.Oldest {
 		from, to, beyond, within, same = to, from, ">=", "<", "<="
 	}
 	last := len(grouped) - 1
@@ -131,59 +132,59 @@ func (k *chosen) firstRuns(q *query, selected, ws string, values []string, limit
 		text += " AND r." + c + " = " + values[i]
 	}
 	if v, ok := k.equal["version"]; ok {
-		text += " AND r.version = " + q.arg(v)
+		text += " AND r.version = " + q.Arg(v)
 	}
 	column, value := "r."+grouped[last], values[last]
 	if !postgres {
-		return "SELECT r." + selected + text + " AND " + column + " = " + value + " AND r.id " + beyond + " " + from + " AND r.id " + within + " " + to + " ORDER BY r.id " + k.order() + " LIMIT " + limit
+		return "SELECT r." + selected + text + " AND " + column + " = " + value + " AND r.id " + beyond + " " + from + " AND r.id " + within + " " + to + " ORDER BY r.id " + k.Order() + " LIMIT " + limit
 	}
 	return "SELECT r." + selected + " FROM (SELECT r.id, r.version" + text + " AND " + column + " " + same + " " + value + " AND (" + column + ", r.id) " + beyond + " (" + value + ", " + from + ") ORDER BY " +
-		column + " " + k.order() + ", r.id " + k.order() + " LIMIT " + limit + ") AS r WHERE r.id " + within + " " + to
+		column + " " + k.Order() + ", r.id " + k.Order() + " LIMIT " + limit + ") AS r WHERE r.id " + within + " " + to
 }
 
 // armsQuery merges the first runs of each group.
-func (k *chosen) armsQuery(groups []group, n int, postgres bool) *query {
-	q := &query{}
-	q.add("SELECT id FROM (")
+func (k *chosen) armsQuery(groups []group, n int, postgres bool) *lists.Query {
+	q := &lists.Query{}
+	q.Add("SELECT id FROM (")
 	k.arms(q, "id", groups, n, postgres)
-	q.add(") AS arms ORDER BY id ", k.order(), " LIMIT ", q.arg(n))
+	q.Add(") AS arms ORDER BY id ", k.Order(), " LIMIT ", q.Arg(n))
 	return q
 }
 
 // countQuery counts the runs of each version in each group, and no more than
 // most in a group.
-func (k *chosen) countQuery(groups []group, most int, postgres bool) *query {
-	q := &query{}
-	q.add("SELECT arm, version, count(*) FROM (")
+func (k *chosen) countQuery(groups []group, most int, postgres bool) *lists.Query {
+	q := &lists.Query{}
+	q.Add("SELECT arm, version, count(*) FROM (")
 	k.arms(q, "version", groups, most, postgres)
-	q.add(") AS arms GROUP BY arm, version")
+	q.Add(") AS arms GROUP BY arm, version")
 	return q
 }
 
 // arms selects the number of the group and a column of the first runs of each.
 // SQLite has no lateral joins, so there it is a subquery for each group.
 // PostgreSQL plans one subquery for all of them.
-func (k *chosen) arms(q *query, selected string, groups []group, n int, postgres bool) {
-	ws, limit := q.arg(k.ws), q.arg(n)
+func (k *chosen) arms(q *lists.Query, selected string, groups []group, n int, postgres bool) {
+	ws, limit := q.Arg(k.ws), q.Arg(n)
 	if postgres {
-		q.add("SELECT g.arm, a.", selected, " FROM (")
+		q.Add("SELECT g.arm, a.", selected, " FROM (")
 	}
 	for i, g := range groups {
 		if i > 0 {
-			q.add(" UNION ALL ")
+			q.Add(" UNION ALL ")
 		}
-		q.add("SELECT ", strconv.Itoa(i), " AS arm, ")
-		values := dbconn.MapRows(g.values, q.arg)
+		q.Add("SELECT ", strconv.Itoa(i), " AS arm, ")
+		values := dbconn.MapRows(g.values, q.Arg)
 		if !postgres {
-			q.add(selected, " FROM (", k.firstRuns(q, selected, ws, values, limit, false), ")")
+			q.Add(selected, " FROM (", k.firstRuns(q, selected, ws, values, limit, false), ")")
 			continue
 		}
 		for j, c := range grouped {
 			values[j] = given(c, values[j]) + " AS " + c
 		}
-		q.add(strings.Join(values, ", "))
+		q.Add(strings.Join(values, ", "))
 	}
 	if postgres {
-		q.add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, refs("g.", grouped), limit, true), ") AS a")
+		q.Add(") AS g CROSS JOIN LATERAL (", k.firstRuns(q, selected, ws, lists.Refs("g.", grouped), limit, true), ") AS a")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -36,11 +37,11 @@ func (s Runs) ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, 
 
 // marked says where the pages beside a page go on.
 func marked(p flow.RunPage, c *flow.RunChoice, more bool, reached string) flow.RunPage {
-	at := cursors{before: c.Before, after: c.After, more: more, reached: reached}
+	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: reached}
 	if n := len(p.Rows); n > 0 {
-		at.newest, at.oldest = p.Rows[0].ID, p.Rows[n-1].ID
+		at.Newest, at.Oldest = p.Rows[0].ID, p.Rows[n-1].ID
 	}
-	p.Newer, p.Older = at.beside()
+	p.Newer, p.Older = at.Beside()
 	return p
 }
 
@@ -77,9 +78,9 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	q := &query{}
-	q.add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.list(ids))
-	rows, err := collect(ctx, readsOf(s.DB), q, readRunRow)
+	q := &lists.Query{}
+	q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
+	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readRunRow)
 	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -35,7 +36,7 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 	until := time.Now().Add(cmp.Or(f.time, searchTime))
 	for len(ids) < n {
 		began := time.Now()
-		batch, err := runsOf(f.DB).chooseRuns(ctx, f.chosen, searchBatch)
+		batch, err := runsOf(f.DB).chooseRuns(ctx, f.chosen, lists.SearchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}
@@ -45,12 +46,12 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 		}
 		ids = append(ids, found...)
 		f.looked += len(batch)
-		f.pass(batch[len(batch)-1])
-		if len(batch) < searchBatch {
+		f.Pass(batch[len(batch)-1])
+		if len(batch) < lists.SearchBatch {
 			return ids, nil
 		}
 		// Another batch would take as long as this one.
-		if now := time.Now(); len(ids) < n && (f.looked >= searchDepth || now.Add(now.Sub(began)).After(until)) {
+		if now := time.Now(); len(ids) < n && (f.looked >= lists.SearchDepth || now.Add(now.Sub(began)).After(until)) {
 			f.reached = batch[len(batch)-1]
 			return ids, nil
 		}
@@ -62,10 +63,10 @@ func (f *search) first(ctx context.Context, n int) (ids []string, err error) {
 // let go of before the next is read, as their inputs may be large.
 func (f *search) having(ctx context.Context, ids []string) (found []string, err error) {
 	needle := needleOf(f.text)
-	q := &query{}
-	q.add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.list(ids))
+	q := &lists.Query{}
+	q.Add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.List(ids))
 	has := map[string]bool{}
-	_, err = collect(ctx, readsOf(f.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = lists.Collect(ctx, lists.ReaderOf(f.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
 		var id, inputs, metadata string
 		err = rows.Scan(&id, &inputs, &metadata)
 		has[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)

@@ -6,6 +6,7 @@ import (
 	"sluice/db/blobs"
 	"sluice/db/core"
 	"sluice/db/gen"
+	"sluice/db/webhooks"
 	"sluice/flow"
 )
 
@@ -14,8 +15,8 @@ import (
 type Store struct {
 	*core.DB
 	Runs
-	Deliveries
-	Endpoints
+	webhooks.Deliveries
+	webhooks.Endpoints
 	Recovery
 	Retention
 	Flows
@@ -31,8 +32,8 @@ type Store struct {
 	Sessions
 	Workspaces
 	Credentials
-	Signing
-	WebhookSecrets
+	webhooks.Signing
+	webhooks.WebhookSecrets
 	Prices
 	Budgets
 	Quotas
@@ -47,8 +48,8 @@ func newStore(c *core.DB) *Store {
 	return &Store{
 		DB:             c,
 		Runs:           runsOf(c),
-		Deliveries:     Deliveries{DB: c},
-		Endpoints:      Endpoints{DB: c},
+		Deliveries:     webhooks.Deliveries{DB: c},
+		Endpoints:      webhooks.Endpoints{DB: c},
 		Recovery:       Recovery{DB: c},
 		Retention:      Retention{DB: c},
 		Flows:          Flows{DB: c},
@@ -64,8 +65,8 @@ func newStore(c *core.DB) *Store {
 		Sessions:       Sessions{DB: c},
 		Workspaces:     Workspaces{DB: c},
 		Credentials:    Credentials{DB: c},
-		Signing:        Signing{DB: c},
-		WebhookSecrets: WebhookSecrets{DB: c},
+		Signing:        webhooks.Signing{DB: c},
+		WebhookSecrets: webhooks.WebhookSecrets{DB: c},
 		Prices:         Prices{DB: c},
 		Budgets:        Budgets{DB: c},
 		Quotas:         Quotas{DB: c},
@@ -79,12 +80,6 @@ func newStore(c *core.DB) *Store {
 
 // Runs stores runs: those in execution, and what lists and pages show of all.
 type Runs struct{ core.Execution }
-
-// Deliveries stores webhook deliveries: the queue of those that are due, their attempts and lists.
-type Deliveries struct{ *core.DB }
-
-// Endpoints stores the addresses that deliveries were sent to, with how they have answered.
-type Endpoints struct{ *core.DB }
 
 // Recovery stores runs and deliveries whose worker is gone.
 type Recovery struct{ *core.DB }
@@ -133,12 +128,6 @@ type Workspaces struct{ *core.DB }
 
 // Credentials stores credentials of model providers and other services.
 type Credentials struct{ *core.DB }
-
-// Signing stores the secrets that webhooks of a flow are signed with.
-type Signing struct{ *core.DB }
-
-// WebhookSecrets stores the secrets that other webhooks are signed with.
-type WebhookSecrets struct{ *core.DB }
 
 // Prices stores the prices of models.
 type Prices struct{ *core.DB }

@@ -11,6 +11,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -118,14 +119,14 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 	if err != nil {
 		return nil, false, err
 	}
-	queries := []*query{k.countOpenQuery(maxCountedRuns)}
+	queries := []*lists.Query{k.countOpenQuery(maxCountedRuns)}
 	for some := range slices.Chunk(groups, manyGroups) {
 		queries = append(queries, k.countQuery(some, maxCountedRuns, s.Pool() != nil))
 	}
 	runs, whole = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
-		_, err := collect(ctx, readsOf(s.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
+		_, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
 			var arm, version, n int64
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n

@@ -24,14 +24,14 @@ func (s Runs) DueWakes(ctx context.Context, now time.Time, limit int) (n int, ne
 		}
 		return len(ids), err
 	}, func() (bool, error) {
-		next, err = earliest(s.Reads.NextWake(ctx))
+		next, err = dbconn.Earliest(s.Reads.NextWake(ctx))
 		return err == nil && !next.IsZero() && !next.After(now), err
 	})
 	if err != nil {
 		return n, next, fmt.Errorf("wake runs: %w", err)
 	}
 	if n > 0 {
-		next, err = earliest(s.Reads.NextWake(ctx))
+		next, err = dbconn.Earliest(s.Reads.NextWake(ctx))
 	}
 	return n, next, err
 }
@@ -50,13 +50,6 @@ func handDue(ctx context.Context, s *core.DB, hand func(*core.Tx) (int, error), 
 		return err
 	})
 	return n, err
-}
-
-func earliest(us int64, err error) (time.Time, error) {
-	if dbconn.IsNoRows(err) {
-		return time.Time{}, nil
-	}
-	return dbconn.TimeOf(us), err
 }
 
 // WakeRun makes a waiting run go on at once, for what it waits for has come.

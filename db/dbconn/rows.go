@@ -162,3 +162,11 @@ func CompareTexts(pairs ...string) int {
 	}
 	return 0
 }
+
+// Earliest is the time of a row that a query found first, zero if there is none.
+func Earliest(us int64, err error) (time.Time, error) {
+	if IsNoRows(err) {
+		return time.Time{}, nil
+	}
+	return TimeOf(us), err
+}

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -130,3 +130,6 @@ func attemptOf(r gen.DeliveryAttempt) flow.DeliveryAttempt {
 		Status: int(r.Status), Response: r.Response, Error: r.Error, Cause: flow.Cause(r.Cause), Signature: r.Signature,
 	}
 }
+
+// Deliveries stores webhook deliveries: the queue of those that are due, their attempts and lists.
+type Deliveries struct{ *core.DB }

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -118,7 +118,7 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) 
 	if err != nil || secret != "" {
 		return secret, err
 	}
-	sealed, err := s.newKeySecret(ws, keyID)
+	sealed, err := s.NewKeySecret(ws, keyID)
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +132,7 @@ func (s WebhookSecrets) KeyWebhookSecret(ctx context.Context, ws, keyID string) 
 	return secret, err
 }
 
-func (s WebhookSecrets) newKeySecret(ws, keyID string) ([]byte, error) {
+func (s WebhookSecrets) NewKeySecret(ws, keyID string) ([]byte, error) {
 	return s.Seal([]byte(core.NewSigningSecret()), ws, keyID, "webhook")
 }
 
@@ -163,3 +163,6 @@ func (s WebhookSecrets) DeliverySecrets(ctx context.Context, d *flow.Delivery) (
 	w, err := s.openWebhookSecret(ctx, s.Reads, &row)
 	return w.Secrets, err
 }
+
+// WebhookSecrets stores the secrets that other webhooks are signed with.
+type WebhookSecrets struct{ *core.DB }

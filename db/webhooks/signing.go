@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -116,9 +116,9 @@ func (s Signing) PreviousSecrets(ctx context.Context, ws, name string) ([]flow.S
 	return list, err
 }
 
-// succeedCredential gives what goes on signing when a credential is saved: the
+// SucceedCredential gives what goes on signing when a credential is saved: the
 // secret that it has now, if that is another and was for no provider.
-func succeedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, error) {
+func SucceedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, error) {
 	access := flow.Access{Provider: c.Provider}
 	old, err := tx.FindCredential(tx.Ctx, gen.FindCredentialParams{WorkspaceID: c.WorkspaceID, Name: c.Name})
 	if dbconn.IsNoRows(err) || err == nil && (!access.Plain() || old.Provider != c.Provider) {
@@ -144,3 +144,6 @@ func succeedCredential(tx *core.Tx, c *flow.Credential, secret string) ([]byte, 
 	}
 	return sealBefore(tx.Store, list, c.WorkspaceID, c.Name)
 }
+
+// Signing stores the secrets that webhooks of a flow are signed with.
+type Signing struct{ *core.DB }

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -18,11 +19,11 @@ const againBatch = 500
 // CountFailed counts the failed deliveries that would be sent again, up to most.
 // Tests are not among them.
 func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
-	q := &query{}
-	q.add("SELECT count(*) FROM (")
-	failedQuery(q, &c, most)
-	q.add(") AS failed")
-	if err := readsOf(s.DB).QueryRowContext(ctx, q.text.String(), q.args...).Scan(&n); err != nil {
+	q := &lists.Query{}
+	q.Add("SELECT count(*) FROM (")
+	FailedQuery(q, &c, most)
+	q.Add(") AS failed")
+	if err := lists.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
 	}
 	return n, nil
@@ -34,9 +35,9 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most i
 func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (n int, err error) {
 	for n < most {
 		size := min(againBatch, most-n)
-		q := &query{}
-		failedQuery(q, &c, size)
-		ids, err := collect(ctx, readsOf(s.DB), q, scanText)
+		q := &lists.Query{}
+		FailedQuery(q, &c, size)
+		ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, lists.ScanText)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}
@@ -65,11 +66,11 @@ func (s Deliveries) restartFailed(ctx context.Context, c *flow.FailedChoice, ids
 	return n, err
 }
 
-// failedQuery finds up to n of the chosen deliveries by the index
+// FailedQuery finds up to n of the chosen deliveries by the index
 // deliveries_endpoint.
-func failedQuery(q *query, c *flow.FailedChoice, n int) {
-	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, idSpan: spanOf(flow.PrefixDelivery, false)}
-	k.between(c.Since, time.Time{})
-	q.add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.arg(string(flow.DeliveryFailed)),
-		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.arg(dbconn.Micros(c.Asked)), " LIMIT ", q.arg(n))
+func FailedQuery(q *lists.Query, c *flow.FailedChoice, n int) {
+	k := sought{ws: c.WorkspaceID, flow: c.FlowID, endpoint: c.EndpointID, Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	k.Between(c.Since, time.Time{})
+	q.Add("SELECT d.id FROM endpoints e CROSS JOIN deliveries d WHERE ", k.which(q), " AND d.endpoint_id = e.id AND d.state = ", q.Arg(string(flow.DeliveryFailed)),
+		" AND ", k.span(q, "d."), " AND d.erased = '' AND d.run_id <> '' AND d.ended_at <= ", q.Arg(dbconn.Micros(c.Asked)), " LIMIT ", q.Arg(n))
 }

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int)
 func (s Deliveries) nextDelivery(ctx context.Context, now time.Time) (time.Time, error) {
 	_, err := s.Reads.NextDeliveryWorkspace(ctx, "")
 	if dbconn.IsNoRows(err) {
-		return earliest(s.Reads.NextDelivery(ctx))
+		return dbconn.Earliest(s.Reads.NextDelivery(ctx))
 	}
 	return now, err
 }

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
 // ListDeliveryRows returns a page of the chosen deliveries, newest first. A page
 // of newer ones that would not be full is the first page instead.
 func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error) {
-	k := soughtBy(&c)
+	k := SoughtBy(&c)
 	found := urlSearch{DB: s.DB, sought: &k, url: c.URL}
 	ids, err := found.first(ctx, c.Limit+1)
 	if err != nil {
@@ -29,11 +30,11 @@ func (s Deliveries) ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice)
 	if p.Rows, err = s.deliveryRows(ctx, ids[:min(len(ids), c.Limit)]); err != nil {
 		return p, err
 	}
-	at := cursors{before: c.Before, after: c.After, more: more, reached: found.reached}
+	at := lists.Cursors{Before: c.Before, After: c.After, More: more, Reached: found.reached}
 	if n := len(p.Rows); n > 0 {
-		at.newest, at.oldest = p.Rows[0].Position, p.Rows[n-1].Position
+		at.Newest, at.Oldest = p.Rows[0].Position, p.Rows[n-1].Position
 	}
-	p.Newer, p.Older = at.beside()
+	p.Newer, p.Older = at.Beside()
 	return p, nil
 }
 
@@ -42,11 +43,11 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	q := &query{}
-	q.add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
+	q := &lists.Query{}
+	q.Add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
-		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.list(ids))
-	rows, err := collect(ctx, readsOf(s.DB), q, readDeliveryRow)
+		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.List(ids))
+	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readDeliveryRow)
 	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
@@ -89,7 +90,7 @@ func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) 
 		return Deliveries{f.DB}.seekDeliveries(ctx, f.sought, n)
 	}
 	for len(ids) < n {
-		batch, err := Deliveries{f.DB}.seekDeliveries(ctx, f.sought, searchBatch)
+		batch, err := Deliveries{f.DB}.seekDeliveries(ctx, f.sought, lists.SearchBatch)
 		if err != nil || len(batch) == 0 {
 			return ids, err
 		}
@@ -100,14 +101,14 @@ func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) 
 		ids = append(ids, found...)
 		f.looked += len(batch)
 		last := batch[len(batch)-1]
-		f.pass(last)
-		if len(batch) < searchBatch {
+		f.Pass(last)
+		if len(batch) < lists.SearchBatch {
 			return ids, nil
 		}
-		if len(ids) < n && f.looked >= searchDepth {
+		if len(ids) < n && f.looked >= lists.SearchDepth {
 			f.reached = last
 		}
-		if f.looked >= searchDepth {
+		if f.looked >= lists.SearchDepth {
 			return ids, nil
 		}
 	}
@@ -116,11 +117,11 @@ func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) 
 
 // having gives those that were sent to the URL, in the same order.
 func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
-	q := &query{}
-	q.add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.arg(len([]rune(f.url))), ") = ", q.arg(f.url), " AND position IN ", q.list(ids))
-	found, err = collect(ctx, readsOf(f.DB), q, scanText)
+	q := &lists.Query{}
+	q.Add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.Arg(len([]rune(f.url))), ") = ", q.Arg(f.url), " AND position IN ", q.List(ids))
+	found, err = lists.Collect(ctx, lists.ReaderOf(f.DB), q, lists.ScanText)
 	slices.Sort(found)
-	if !f.oldest {
+	if !f.Oldest {
 		slices.Reverse(found)
 	}
 	return found, err

@@ -1,4 +1,4 @@
-package db
+package webhooks
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbconn"
 	"sluice/db/gen"
+	"sluice/db/lists"
 	"sluice/flow"
 )
 
@@ -41,8 +42,8 @@ const recentAttempts = 100
 // attempts; an empty flow is all of the workspace. With failing, only those
 // whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
-	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, idSpan: spanOf(flow.PrefixDelivery, false)}
-	list, err := collect(ctx, readsOf(s.DB), k.endpointsQuery(limit), readEndpoint)
+	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	list, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +75,12 @@ func readEndpoint(rows *sql.Rows) (e flow.Endpoint, err error) {
 
 // describe reads the newest deliveries of an endpoint and their attempts.
 func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
-	k := sought{idSpan: spanOf(flow.PrefixDelivery, false)}
-	var heads []head
+	k := sought{Span: lists.SpanOf(flow.PrefixDelivery, false)}
+	var heads []Head
 	for _, state := range deliveryStates {
-		heads = append(heads, head{endpoint: e.ID, state: state})
+		heads = append(heads, Head{Endpoint: e.ID, State: state})
 	}
-	ids, err := collect(ctx, readsOf(s.DB), k.armsQuery(heads, recentAttempts), scanText)
+	ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.ArmsQuery(heads, recentAttempts), lists.ScanText)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -90,9 +91,9 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	if len(rows) > 0 {
 		e.URL, e.LastAt = rows[0].URL, rows[0].CreatedAt
 	}
-	q := &query{}
-	q.add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.list(ids), ")")
-	e.Attempts, err = collect(ctx, readsOf(s.DB), q, readAttempt)
+	q := &lists.Query{}
+	q.Add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.List(ids), ")")
+	e.Attempts, err = lists.Collect(ctx, lists.ReaderOf(s.DB), q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})
@@ -108,3 +109,6 @@ func readAttempt(rows *sql.Rows) (flow.DeliveryAttempt, error) {
 	err := rows.Scan(&r.DeliveryID, &r.Number, &r.StartedAt, &r.Latency, &r.Status, &r.Cause, &r.Error)
 	return attemptOf(r), err
 }
+
+// Endpoints stores the addresses that deliveries were sent to, with how they have answered.
+type Endpoints struct{ *core.DB }
