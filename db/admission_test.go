@@ -19,7 +19,7 @@ func byKey(key string) func(*flow.NewRun) {
 }
 
 // admitted lists whose runs were handed out, in order.
-func (w *world) admitted(names map[string]string) string {
+func (w *fixture) admitted(names map[string]string) string {
 	var list []string
 	for _, id := range w.queue.ids(flow.JobRun) {
 		list = append(list, names[id])
@@ -28,7 +28,7 @@ func (w *world) admitted(names map[string]string) string {
 }
 
 func TestAdmission_holds_the_capacity(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		names := map[string]string{}
 		var runs []*flow.Run
 		for i := range 5 {
@@ -49,7 +49,7 @@ func TestAdmission_holds_the_capacity(t *testing.T) {
 }
 
 func TestAdmission_goes_round(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.CreateWorkspace(w.ctx, flow.Workspace{ID: "ws_two", Name: "Two"}))
 		other := w.newFlow("ws_two")
 		names := map[string]string{}
@@ -76,7 +76,7 @@ func TestAdmission_goes_round(t *testing.T) {
 func TestAdmitRuns_goes_round(t *testing.T) {
 	for _, keys := range []int{3, 130} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
-			setup(t, func(t *testing.T, w *world) {
+			setup(t, func(t *testing.T, w *fixture) {
 				w.must(w.Heartbeat(w.ctx, "one", 1))
 				names := map[string]string{}
 				w.start()
@@ -99,15 +99,15 @@ func TestAdmitRuns_goes_round(t *testing.T) {
 }
 
 func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
-	limits := map[string]func(w *world) error{
-		"flow": func(w *world) error {
+	limits := map[string]func(w *fixture) error{
+		"flow": func(w *fixture) error {
 			return w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 1, MaxQueued: 2})
 		},
-		"workspace": func(w *world) error { return w.SetWorkspaceLimits(w.ctx, ws, 1, 2) },
+		"workspace": func(w *fixture) error { return w.SetWorkspaceLimits(w.ctx, ws, 1, 2) },
 	}
 	for name, limit := range limits {
 		t.Run(name, func(t *testing.T) {
-			setup(t, func(t *testing.T, w *world) {
+			setup(t, func(t *testing.T, w *fixture) {
 				w.must(limit(w))
 				r := []*flow.Run{w.start(), w.start(), w.start()}
 				wantEqual(t, "admitted", len(w.queue.ids(flow.JobRun)), 1)
@@ -123,7 +123,7 @@ func TestAdmission_limits_of_flow_and_workspace(t *testing.T) {
 }
 
 func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 1}))
 		other := w.newFlow(ws)
 		of := func(n *flow.NewRun) { n.Run.FlowID = other.ID }
@@ -138,7 +138,7 @@ func TestAdmission_passes_over_a_flow_at_its_limit(t *testing.T) {
 }
 
 func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		two := func(n *flow.NewRun) { n.Key = &flow.Key{ID: n.Run.KeyID, Concurrency: 2} }
 		first := w.start(two)
 		w.start(two)
@@ -152,7 +152,7 @@ func TestAdmission_a_key_has_so_many_open_runs(t *testing.T) {
 }
 
 func TestAdmission_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, flow.Limits{MaxRunning: 3}))
 		var wg sync.WaitGroup
 		for range 20 {
@@ -178,7 +178,7 @@ func TestAdmission_at_once(t *testing.T) {
 }
 
 func TestAdmission_ends_and_starts_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -211,7 +211,7 @@ func TestAdmission_ends_and_starts_at_once(t *testing.T) {
 }
 
 func TestAdmitRuns_takes_what_a_process_without_a_queue_left(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.UseQueue(nil)
 		a, b := w.start(), w.start()
 		wantEqual(t, "attempt", w.find(a.ID).Attempt, 0)
@@ -227,7 +227,7 @@ func TestAdmitRuns_takes_what_a_process_without_a_queue_left(t *testing.T) {
 }
 
 func TestAdmission_room_on_instances(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "one", 2))
 		want := 2
 		if w.Pool() != nil { // there instances add up

@@ -17,7 +17,7 @@ import (
 )
 
 // audited writes entries of a workspace, a second apart.
-func (w *world) audited(ws string, actions ...string) {
+func (w *fixture) audited(ws string, actions ...string) {
 	w.t.Helper()
 	for _, action := range actions {
 		w.clock.move(time.Second)
@@ -47,7 +47,7 @@ func wantIntact(t *testing.T, c flow.AuditChain, entries int64) {
 }
 
 // tamper changes the database as somebody without the master key could.
-func (w *world) tamper(statement string, args ...any) {
+func (w *fixture) tamper(statement string, args ...any) {
 	w.t.Helper()
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
 		_, err := tx.DBTX.ExecContext(context.Background(), statement, args...)
@@ -56,7 +56,7 @@ func (w *world) tamper(statement string, args ...any) {
 }
 
 func TestVerifyAudit(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.audited(ws, "a", "b", "c")
 		w.audited("ws_other", "x")
 		wantIntact(t, verified(t, w.Store, ws), 3)
@@ -104,7 +104,7 @@ func TestVerifyAudit_finds(t *testing.T) {
 		"a later date":    {[]string{"UPDATE audit_chains SET began_at = began_at + 1"}, 0, "starts and ends was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			setup(t, func(t *testing.T, w *world) {
+			setup(t, func(t *testing.T, w *fixture) {
 				w.audited("ws_other", "x")
 				w.audited(ws, "a", "b", "c", "d", "e")
 				for _, statement := range test.tamper {
@@ -156,7 +156,7 @@ func TestVerifyAudit_after_concurrent_writes(t *testing.T) {
 
 func TestVerifyAudit_after_pruning(t *testing.T) {
 	retention := func(cfg *core.Config) { cfg.AuditRetention = 24 * time.Hour }
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.audited(ws, "a", "b", "c")
 		w.clock.move(25 * time.Hour)
 		w.audited(ws, "d", "e")
@@ -189,7 +189,7 @@ func TestVerifyAudit_after_pruning(t *testing.T) {
 }
 
 func TestAudit_is_kept_without_a_retention(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.audited(ws, "a")
 		w.clock.move(20 * 365 * 24 * time.Hour)
 		_, err := w.DropStale(w.ctx, w.clock.Now(), 10)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAudit(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ada := w.newUser("ada@example.com", flow.MemberOwner)
 		w.must(w.Audit(w.ctx, ws, "cli", "key.create", "key_a", "Site"))
 		w.clock.move(time.Second)

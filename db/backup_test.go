@@ -26,7 +26,7 @@ func backedUp(t *testing.T) (cfg core.Config, backup, fileID string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s, &clock{now: time.Now()})
+	w := newFixture(t, s, &clock{now: time.Now()})
 	f, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "cat.txt"}, strings.NewReader("a cat"))
 	w.must(err)
 	gone, err := s.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws, Name: "dog.txt"}, strings.NewReader("a dog"))

@@ -13,21 +13,21 @@ import (
 )
 
 // key makes a key with budgets, and what starts runs with it.
-func (w *world) key(runs, usd int64) (*flow.Key, func(*flow.NewRun)) {
+func (w *fixture) key(runs, usd int64) (*flow.Key, func(*flow.NewRun)) {
 	w.t.Helper()
 	k := &flow.Key{WorkspaceID: ws, Name: "billing", Hash: fmt.Sprint(runs, usd, w.clock.Now()), RunsPerDay: runs, USDPerDay: usd}
 	w.must(w.CreateKey(w.ctx, k))
 	return k, func(n *flow.NewRun) { n.Run.KeyID, n.Key = k.ID, k }
 }
 
-func (w *world) limit(l flow.Limits) {
+func (w *fixture) limit(l flow.Limits) {
 	w.t.Helper()
 	w.must(w.SetFlowLimits(w.ctx, ws, w.flow.ID, l))
 	w.flow.Limits = l
 }
 
 // spend records that a run has cost something, and goes on.
-func (w *world) spend(r *flow.Run, nano int64) {
+func (w *fixture) spend(r *flow.Run, nano int64) {
 	w.t.Helper()
 	s := step("write")
 	s.State, s.Usage.CostNanoUSD, s.Spent.CostNanoUSD = flow.StepRetrying, nano, nano
@@ -43,7 +43,7 @@ func wantBudget(t *testing.T, err error, want flow.Budget) {
 }
 
 func TestBudgets_of_runs(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(2, 0)
 		w.limit(flow.Limits{RunsPerDay: 3})
 		w.start(byKey)
@@ -73,7 +73,7 @@ func TestBudgets_of_runs(t *testing.T) {
 // A refused start leaves nothing behind: no run, no idempotency key, and
 // nothing taken from another budget.
 func TestBudgets_refuse_whole_starts(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, byKey := w.key(5, 0)
 		w.limit(flow.Limits{RunsPerDay: 1})
 		w.start()
@@ -102,7 +102,7 @@ func TestBudgets_refuse_whole_starts(t *testing.T) {
 
 // A start that is refused for another reason is given back.
 func TestBudgets_count_accepted_runs(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{RunsPerDay: 2, MaxRunning: 1, MaxQueued: 1})
 		first := w.start()
 		w.start()
@@ -119,7 +119,7 @@ func TestBudgets_count_accepted_runs(t *testing.T) {
 }
 
 func TestBudgets_of_runs_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, byKey := w.key(5, 0)
 		w.limit(flow.Limits{RunsPerDay: 7})
 		var byKeyOK, otherOK atomic.Int64
@@ -147,7 +147,7 @@ func TestBudgets_of_runs_at_once(t *testing.T) {
 
 // A budget that is given in the middle of a day counts the runs of that day.
 func TestBudgets_given_late(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.clock.move(-16 * time.Hour)
 		w.start() // yesterday
 		w.clock.move(16 * time.Hour)
@@ -178,7 +178,7 @@ func TestBudgets_given_late(t *testing.T) {
 
 // Clocks that differ around midnight do not give a budget twice.
 func TestBudgets_clocks_that_differ(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{RunsPerDay: 2})
 		early := w.clock.Now()
 		w.clock.move(9 * time.Hour)
@@ -194,7 +194,7 @@ func TestBudgets_clocks_that_differ(t *testing.T) {
 }
 
 func TestBudgets_of_dollars(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k, byKey := w.key(0, 10)
 		w.limit(flow.Limits{USDPerDay: 25})
 		first := w.take(w.start(byKey).ID)
@@ -227,7 +227,7 @@ func TestBudgets_of_dollars(t *testing.T) {
 
 // What a fenced worker spent is not counted, nor is a write that comes twice.
 func TestBudgets_count_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.limit(flow.Limits{USDPerDay: 1000})
 		r := w.take(w.start().ID)
 		s := step("write")
@@ -249,7 +249,7 @@ func TestBudgets_count_once(t *testing.T) {
 
 // Nobody pays for budgets that are not there.
 func TestBudgets_cost_a_start_nothing_where_there_are_none(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		statements := func(k *flow.Key) string {
 			run := flow.Run{WorkspaceID: ws, FlowID: w.flow.ID, KeyID: k.ID, DocumentHash: "abc", Timeout: time.Hour, Save: true}
 			names, err := w.StartStatements(w.ctx, flow.NewRun{Run: run, Key: k})

@@ -7,7 +7,7 @@ import (
 	"sluice/db/core"
 )
 
-func (w *world) changes() int64 {
+func (w *fixture) changes() int64 {
 	w.t.Helper()
 	n, err := w.Changes(w.ctx)
 	w.must(err)
@@ -15,7 +15,7 @@ func (w *world) changes() int64 {
 }
 
 func TestChanges(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		before := w.changes()
 		w.find(w.start().ID)
 		after := w.changes()
@@ -32,7 +32,7 @@ func TestChanges(t *testing.T) {
 // TestChanges_idle checks that background work that finds nothing to do does not
 // count as a change, which would cause more of it.
 func TestChanges_idle(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		before := w.changes()
 		_, _, err := w.DueWakes(w.ctx, w.clock.Now(), 10)
 		w.must(err)
@@ -54,7 +54,7 @@ func TestChanges_by_commands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var cfg core.Config
-			server := newWorld(t, open(t, func(c *core.Config) { cfg = *c }), &clock{now: time.Now()})
+			server := newFixture(t, open(t, func(c *core.Config) { cfg = *c }), &clock{now: time.Now()})
 			listening := make(chan struct{}, 1)
 			go server.Listen(t.Context(), func(string) {
 				select {
@@ -65,7 +65,7 @@ func TestChanges_by_commands(t *testing.T) {
 			if server.Pool() != nil {
 				<-listening
 			}
-			command := &world{Store: open(t, func(c *core.Config) { *c = cfg }), t: t, ctx: t.Context()}
+			command := &fixture{Store: open(t, func(c *core.Config) { *c = cfg }), t: t, ctx: t.Context()}
 			before := server.changes()
 			command.newFlow(ws)
 			for deadline := time.Now().Add(time.Minute); server.changes() == before; time.Sleep(time.Millisecond) {

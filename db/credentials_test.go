@@ -27,7 +27,7 @@ func request(url, credential string) string {
 // TestBindCredentials brings credentials along that are older than the question
 // where they may be sent.
 func TestBindCredentials(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		const edges = `,"edges":[{"from":"x.value","to":"r.url"}]}`
 		for name, documents := range map[string][2]string{ // draft, and live version if it differs
 			"one-host":    {request("https://api.example.com/{{x}}", "one-host") + "}", ""},
@@ -103,7 +103,7 @@ func TestBindCredentials(t *testing.T) {
 // TestSealedCredentials: a credential that another key sealed is named, and can
 // be entered again.
 func TestSealedCredentials(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a", Hosts: []string{"a.example"}}, "secret of a"))
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b", Overlap: flow.SigningOverlap}, "secret of b"))
 		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // failed makes a run with a webhook that failed, to a host.
-func (w *world) failed(url string) string {
+func (w *fixture) failed(url string) string {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Durable: true, Deliveries: []flow.NewDelivery{{Node: "hook", URL: url, Body: []byte(`{}`)}}}))
@@ -18,7 +18,7 @@ func (w *world) failed(url string) string {
 	return id
 }
 
-func (w *world) states() map[string]flow.DeliveryState {
+func (w *fixture) states() map[string]flow.DeliveryState {
 	w.t.Helper()
 	p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 2000})
 	w.must(err)
@@ -30,7 +30,7 @@ func (w *world) states() map[string]flow.DeliveryState {
 }
 
 func TestRedeliverFailed(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		early := w.failed("https://A.test:8443/x")
 		w.clock.move(time.Hour)
 		since := w.clock.Now()
@@ -73,7 +73,7 @@ func TestRedeliverFailed(t *testing.T) {
 }
 
 func TestRedeliverFailed_in_batches(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 4_000)
 		failed := 0
 		for i := range f.rows {
@@ -101,7 +101,7 @@ func TestRedeliverFailed_in_batches(t *testing.T) {
 }
 
 func TestTests_are_dropped(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		test := &flow.NewDelivery{Node: "hook", URL: "https://a.test", Body: []byte(`{}`)}
 		_, err := w.AddTest(w.ctx, "ws_other", w.flow.ID, test)
 		wantCode(t, err, flow.CodeNotFound)
@@ -126,7 +126,7 @@ func TestTests_are_dropped(t *testing.T) {
 }
 
 func TestEndpoint_fails_and_works(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		begin := w.clock.Now()
 		w.deliver(id, flow.DeliveryPending)

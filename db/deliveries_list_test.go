@@ -39,7 +39,7 @@ func (f *sent) choices() map[string]flow.DeliveryChoice {
 // TestListDeliveryRows compares every list with what going through all rows
 // finds, and asks the database how it would find it.
 func TestListDeliveryRows(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 8_000)
 		for what, c := range f.choices() {
 			c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
@@ -54,7 +54,7 @@ func TestListDeliveryRows(t *testing.T) {
 }
 
 func TestListDeliveryRows_pages(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillDeliveries(t, w.Store, 2_000)
 		for _, url := range []string{"", "https://h2.test/in/1"} {
 			c := flow.DeliveryChoice{WorkspaceID: ws, Host: "h2.test", URL: url, Limit: 7}
@@ -85,7 +85,7 @@ func TestListDeliveryRows_pages(t *testing.T) {
 }
 
 func TestListDeliveryRows_tells_the_last_attempt(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		p, err := w.ListDeliveryRows(w.ctx, flow.DeliveryChoice{WorkspaceID: ws, Limit: 5})
 		w.must(err)
@@ -154,7 +154,7 @@ func deliveryIDs(rows []flow.DeliveryRow) (ids []string) {
 
 var wholeTable = regexp.MustCompile(`Seq Scan on (deliveries|delivery_attempts)|^SCAN (deliveries|d|a)\b`)
 
-func (w *world) wantIndexes(what string, c flow.DeliveryChoice) {
+func (w *fixture) wantIndexes(what string, c flow.DeliveryChoice) {
 	w.t.Helper()
 	queries, err := w.DeliveryQueries(w.ctx, c)
 	w.must(err)

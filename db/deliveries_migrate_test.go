@@ -11,7 +11,7 @@ import (
 // TestMigration_gives_deliveries_endpoints carries out what the migration does
 // to deliveries that were there before it.
 func TestMigration_gives_deliveries_endpoints(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		urls := map[string]string{
 			"http://a.test/x": "a.test", "https://A.test:8443?q=/": "a.test:8443", "HTTPS://b.test": "b.test", "https://b.test#top": "b.test", "http://[::1]:9/x/y": "[::1]:9",
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // deliver makes one attempt, with the job that was made for it.
-func (w *world) deliver(id string, state flow.DeliveryState) *flow.Delivery {
+func (w *fixture) deliver(id string, state flow.DeliveryState) *flow.Delivery {
 	w.t.Helper()
 	w.handDue()
 	j, _ := w.queue.last(id)
@@ -28,7 +28,7 @@ func (w *world) deliver(id string, state flow.DeliveryState) *flow.Delivery {
 	return d
 }
 
-func (w *world) withDelivery() (*flow.Run, string) {
+func (w *fixture) withDelivery() (*flow.Run, string) {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Durable: true, Deliveries: []flow.NewDelivery{{
@@ -39,7 +39,7 @@ func (w *world) withDelivery() (*flow.Run, string) {
 }
 
 func TestDeliveries(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r, id := w.withDelivery()
 		d := w.deliver(id, flow.DeliveryPending)
 		wantEqual(t, "attempt", d.Attempt, 1)
@@ -72,7 +72,7 @@ func TestDeliveries(t *testing.T) {
 }
 
 func TestDeliveries_are_fenced(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		stale, _ := w.queue.last(id)
 		w.deliver(id, flow.DeliveryFailed)
@@ -90,7 +90,7 @@ func TestDeliveries_are_fenced(t *testing.T) {
 }
 
 func TestRedeliver(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		w.deliver(id, flow.DeliveryFailed)
 		d, err := w.Redeliver(w.ctx, ws, id)
@@ -105,7 +105,7 @@ func TestRedeliver(t *testing.T) {
 // TestRedeliver_twice: who asks again while an attempt is under way gets none
 // beside it, and one that waits for its next attempt need not wait.
 func TestRedeliver_twice(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		w.deliver(id, flow.DeliveryDelivered)
 		for range 3 {
@@ -126,7 +126,7 @@ func TestRedeliver_twice(t *testing.T) {
 }
 
 func TestDeliveries_without_a_queue(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		w.UseQueue(nil)
 		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, Deliveries: []flow.NewDelivery{{URL: "https://example.com"}}}))
@@ -138,7 +138,7 @@ func TestDeliveries_without_a_queue(t *testing.T) {
 }
 
 func TestRunWebhook(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.RunEnded = func(r *flow.Run) (string, []byte) {
 			return "run." + string(r.State), []byte(`{"run_id":"` + r.ID + `"}`)
 		}
@@ -166,7 +166,7 @@ func TestRunWebhook(t *testing.T) {
 // TestEndpoint_that_fails_is_paused gets no attempt until the pause is over, or
 // somebody sends again.
 func TestEndpoint_that_fails_is_paused(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, id := w.withDelivery()
 		fail := func() {
 			w.handDue()

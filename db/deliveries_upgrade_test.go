@@ -7,7 +7,7 @@ import (
 )
 
 // sent makes deliveries of one run to one receiver, in line.
-func (w *world) sent(n int) (ids []string) {
+func (w *fixture) sent(n int) (ids []string) {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	var list []flow.NewDelivery
@@ -22,7 +22,7 @@ func (w *world) sent(n int) (ids []string) {
 // An instance of 0.1.0 that goes on during an upgrade hands deliveries to the
 // queue without writing their place; any instance may get the job.
 func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		for place, id := range w.sent(4) {
 			if place == 1 {
 				continue // in line: no worker has it
@@ -42,7 +42,7 @@ func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
 
 // Nor does it write the place of what it has finished, which must take no slot.
 func TestDelivery_ended_by_an_older_instance_holds_no_slot(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ids := w.sent(2 * flow.EndpointSlots)
 		n, _, err := w.DueDeliveries(w.ctx, w.clock.Now(), 100)
 		w.must(err)

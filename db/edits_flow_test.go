@@ -12,8 +12,8 @@ import (
 	"sluice/flow"
 )
 
-// studio is a library over the world's store.
-func (w *world) studio() *flow.Library {
+// studio is a library over the fixture's store.
+func (w *fixture) studio() *flow.Library {
 	return &flow.Library{Store: w.Store, IDs: flow.NewIDs(), Kinds: flow.NewRegistry(flow.Kind{
 		Name: "call", Title: "Call", Group: "Test", Summary: "Calls.",
 		Fields: []flow.Field{{Name: "text", Type: flow.FieldText}, {Name: "secret", Type: flow.FieldSecret}},
@@ -29,7 +29,7 @@ type tab struct {
 	rev          int64
 }
 
-func (w *world) openTab(l *flow.Library, flowID, name string) *tab {
+func (w *fixture) openTab(l *flow.Library, flowID, name string) *tab {
 	w.t.Helper()
 	f, err := l.Store.FindFlow(w.ctx, ws, flowID)
 	w.must(err)
@@ -65,7 +65,7 @@ func (t *tab) carryOut(list []flow.EditTx) error {
 	return nil
 }
 
-func (w *world) newStudioFlow(l *flow.Library) string {
+func (w *fixture) newStudioFlow(l *flow.Library) string {
 	w.t.Helper()
 	f, err := l.Import(w.ctx, ws, "", []byte(`{"schema": "sluice.flow/v1", "name": "Studio", "nodes": [{"id": "a", "kind": "call"}]}`))
 	w.must(err)
@@ -73,7 +73,7 @@ func (w *world) newStudioFlow(l *flow.Library) string {
 }
 
 func TestEditFlow_tabs_converge(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		l := w.studio()
 		id := w.newStudioFlow(l)
 		tabs := make([]*tab, 3)
@@ -109,7 +109,7 @@ func TestEditFlow_tabs_converge(t *testing.T) {
 }
 
 func TestEditFlow_repeats_and_undoes(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		l := w.studio()
 		id := w.newStudioFlow(l)
 		before, err := w.FindFlow(w.ctx, ws, id)
@@ -144,7 +144,7 @@ func TestEditFlow_repeats_and_undoes(t *testing.T) {
 // syncs whatever does not ask for less.
 func TestSaveEdit_is_synced_on_SQLite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	_, before := w.Groups()
 	w.edit(1, "t1")
 	_, after := w.Groups()

@@ -14,14 +14,14 @@ import (
 )
 
 // edit stores a transaction that sets the label of a node.
-func (w *world) edit(base int64, txID string, change ...func(*flow.NewEdit)) bool {
+func (w *fixture) edit(base int64, txID string, change ...func(*flow.NewEdit)) bool {
 	w.t.Helper()
 	saved, err := w.tryEdit(base, txID, change...)
 	w.must(err)
 	return saved
 }
 
-func (w *world) tryEdit(base int64, txID string, change ...func(*flow.NewEdit)) (bool, error) {
+func (w *fixture) tryEdit(base int64, txID string, change ...func(*flow.NewEdit)) (bool, error) {
 	e := flow.NewEdit{
 		WorkspaceID: ws, FlowID: w.flow.ID, Base: base, Name: "Answer", Description: "it", Draft: fmt.Appendf(nil, `{"name":%q}`, txID),
 		Tx: flow.EditTx{
@@ -39,7 +39,7 @@ func labelled(text string) []flow.Edit {
 	return []flow.Edit{{Op: flow.OpSet, Node: "a", Field: "text", Value: text}}
 }
 
-func (w *world) revs(after int64, limit int) string {
+func (w *fixture) revs(after int64, limit int) string {
 	w.t.Helper()
 	list, err := w.ListEdits(w.ctx, ws, w.flow.ID, after, limit)
 	w.must(err)
@@ -51,7 +51,7 @@ func (w *world) revs(after int64, limit int) string {
 }
 
 func TestSaveEdit(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.clock.move(time.Minute)
 		wantEqual(t, "saved", w.edit(1, "t1"), true)
 		f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
@@ -80,7 +80,7 @@ func TestSaveEdit(t *testing.T) {
 }
 
 func TestListEdits(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		for i := range int64(4) {
 			w.edit(i+1, fmt.Sprint("t", i))
 		}
@@ -98,7 +98,7 @@ func TestListEdits(t *testing.T) {
 }
 
 func TestEditsAreShortened(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.edit(1, "t1")
 		w.edit(2, "t2")
 		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
@@ -117,7 +117,7 @@ func TestEditsAreShortened(t *testing.T) {
 	})
 }
 
-func (w *world) editLatest(txID string) (bool, error) {
+func (w *fixture) editLatest(txID string) (bool, error) {
 	f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
 	if err != nil {
 		return false, err
@@ -127,7 +127,7 @@ func (w *world) editLatest(txID string) (bool, error) {
 
 // Whoever edits at the same time: each revision is somebody's, and one alone.
 func TestSaveEdit_many_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		const editors, each = 8, 10
 		var wg sync.WaitGroup
 		for i := range editors {
@@ -155,7 +155,7 @@ func TestSaveEdit_many_at_once(t *testing.T) {
 }
 
 func TestFlowEdited(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		heard := make(chan string, 100)
 		w.FlowEdited = func(ws, flowID string, rev int64) { heard <- fmt.Sprint(ws, " ", flowID, " ", rev) }
 		want := func(what string, rev int64) {
@@ -185,7 +185,7 @@ func TestFlowEdited(t *testing.T) {
 }
 
 func TestPins(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		pin := func(node string, outputs map[string]any) error {
 			return w.SavePin(w.ctx, ws, w.flow.ID, flow.Pin{Node: node, Outputs: outputs})
 		}
@@ -215,18 +215,18 @@ func TestPins(t *testing.T) {
 
 func TestFiles_of_an_edit_and_a_pin_are_kept(t *testing.T) {
 	t.Parallel()
-	for name, refer := range map[string]func(w *world, id string) error{
-		"edit": func(w *world, id string) error {
+	for name, refer := range map[string]func(w *fixture, id string) error{
+		"edit": func(w *fixture, id string) error {
 			_, err := w.tryEdit(1, "t1", func(e *flow.NewEdit) { e.Draft = document(id) })
 			return err
 		},
-		"pin": func(w *world, id string) error {
+		"pin": func(w *fixture, id string) error {
 			file := map[string]any{"file": id, "name": "a", "mime": "text/plain", "size": 1}
 			return w.SavePin(w.ctx, ws, w.flow.ID, flow.Pin{Node: "a", Outputs: map[string]any{"file": file}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			setup(t, func(t *testing.T, w *world) {
+			setup(t, func(t *testing.T, w *fixture) {
 				f, other := w.save("kept"), w.save("other")
 				w.must(refer(w, f.ID))
 				w.erase(w.startAndFinish(withFiles(f.ID, other.ID)))

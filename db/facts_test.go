@@ -9,7 +9,7 @@ import (
 // TestStartRun_knows_what_other_processes_changed starts runs, so that what they
 // need is known, and changes it through another process.
 func TestStartRun_knows_what_other_processes_changed(t *testing.T) {
-	onTwoStores(t, func(t *testing.T, here, there *world) {
+	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		for range 3 {
 			here.must(here.finish(here.take(here.start().ID), flow.RunSucceeded))
 		}

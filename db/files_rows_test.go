@@ -19,13 +19,13 @@ func withFiles(ids ...string) func(*flow.NewRun) { return func(n *flow.NewRun) {
 
 func ofRun(id string) func(*flow.NewFile) { return func(n *flow.NewFile) { n.RunID = id } }
 
-func (w *world) erase(r *flow.Run) {
+func (w *fixture) erase(r *flow.Run) {
 	w.t.Helper()
 	w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
 }
 
 func TestFiles_go_with_the_last_run(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		own, shared := w.save("own"), w.save("shared")
 		a := w.startAndFinish(withFiles(own.ID, shared.ID))
 		b := w.startAndFinish(withFiles(shared.ID))
@@ -48,7 +48,7 @@ func TestFiles_go_with_the_last_run(t *testing.T) {
 }
 
 func TestFiles_go_with_retention_and_with_save_false(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		expires, unsaved := w.save("a"), w.save("b")
 		w.startAndFinish(withFiles(expires.ID))
 		w.startAndFinish(withFiles(unsaved.ID), func(n *flow.NewRun) { n.Run.Save = false })
@@ -63,7 +63,7 @@ func TestFiles_go_with_retention_and_with_save_false(t *testing.T) {
 }
 
 func TestFiles_of_a_parent_belong_to_its_rerun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		in := w.save("in")
 		parent := w.take(w.start(withFiles(in.ID)).ID)
 		made := w.save("made", ofRun(parent.ID))
@@ -79,7 +79,7 @@ func TestFiles_of_a_parent_belong_to_its_rerun(t *testing.T) {
 }
 
 func TestStartRun_refuses_a_file_that_is_gone(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("gone")
 		w.must(w.EraseFile(w.ctx, ws, f.ID))
 		s, err := w.tryStart(withFiles(f.ID), keyed("again", "f"))
@@ -94,7 +94,7 @@ func TestStartRun_refuses_a_file_that_is_gone(t *testing.T) {
 
 // A worker that was cut off must not leave files that nothing takes along.
 func TestSaveFile_for_a_run_that_is_erased(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish()
 		w.erase(r)
 		for _, id := range []string{r.ID, "run_other"} {
@@ -115,16 +115,16 @@ func document(id string) []byte {
 
 func TestFiles_of_a_document_are_kept(t *testing.T) {
 	t.Parallel()
-	for name, refer := range map[string]func(w *world, id string) error{
-		"by a draft": func(w *world, id string) error { return w.UpdateDraft(w.ctx, ws, w.flow.ID, "F", "", document(id)) },
-		"by a new flow": func(w *world, id string) error {
+	for name, refer := range map[string]func(w *fixture, id string) error{
+		"by a draft": func(w *fixture, id string) error { return w.UpdateDraft(w.ctx, ws, w.flow.ID, "F", "", document(id)) },
+		"by a new flow": func(w *fixture, id string) error {
 			return w.CreateFlow(w.ctx, &flow.Flow{WorkspaceID: ws, Draft: document(id)})
 		},
-		"by hand":          func(w *world, id string) error { return w.KeepFiles(w.ctx, ws, id, "file_nobody") },
+		"by hand":          func(w *fixture, id string) error { return w.KeepFiles(w.ctx, ws, id, "file_nobody") },
 		"by a new version": publishOf,
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
-			setup(t, func(t *testing.T, w *world) {
+			setup(t, func(t *testing.T, w *fixture) {
 				f, other := w.save("kept"), w.save("other")
 				w.must(refer(w, f.ID))
 				w.erase(w.startAndFinish(withFiles(f.ID, other.ID)))
@@ -139,13 +139,13 @@ func TestFiles_of_a_document_are_kept(t *testing.T) {
 	}
 }
 
-func publishOf(w *world, id string) error {
+func publishOf(w *fixture, id string) error {
 	_, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, document(id), "", "")
 	return err
 }
 
 func TestKeepFiles_of_another_workspace_changes_nothing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("a")
 		w.must(w.KeepFiles(w.ctx, "ws_other", f.ID))
 		w.erase(w.startAndFinish(withFiles(f.ID)))
@@ -154,7 +154,7 @@ func TestKeepFiles_of_another_workspace_changes_nothing(t *testing.T) {
 }
 
 func TestExpireFiles(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var loose []string
 		for i := range 3 {
 			loose = append(loose, w.save(fmt.Sprint(i)).ID)
@@ -180,7 +180,7 @@ func TestExpireFiles(t *testing.T) {
 }
 
 func TestFiles_of_another_workspace_are_missing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("mine")
 		_, err := w.FindFile(w.ctx, "ws_other", f.ID)
 		wantCode(t, err, flow.CodeNotFound)
@@ -204,7 +204,7 @@ func TestFiles_of_another_workspace_are_missing(t *testing.T) {
 }
 
 func TestFileUses(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("a")
 		w.start(withFiles(f.ID), func(n *flow.NewRun) { n.Run.KeyID = "key_b" })
 		for range 60 { // many runs of one key do not hide those of another
@@ -225,7 +225,7 @@ func TestFileUses(t *testing.T) {
 // Starting a run with a file and erasing the only run that has it: the file
 // is there for the new run, or the new run was refused.
 func TestStartRun_and_erase_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		for range 10 {
 			f := w.save("contested")
 			old := w.startAndFinish(withFiles(f.ID))

@@ -22,14 +22,14 @@ import (
 )
 
 // save keeps content as an upload, changed by change.
-func (w *world) save(content string, change ...func(*flow.NewFile)) *flow.File {
+func (w *fixture) save(content string, change ...func(*flow.NewFile)) *flow.File {
 	w.t.Helper()
 	f, err := w.trySave(content, change...)
 	w.must(err)
 	return f
 }
 
-func (w *world) trySave(content string, change ...func(*flow.NewFile)) (*flow.File, error) {
+func (w *fixture) trySave(content string, change ...func(*flow.NewFile)) (*flow.File, error) {
 	n := flow.NewFile{WorkspaceID: ws, Name: "note.txt", MIME: "text/plain"}
 	for _, c := range change {
 		c(&n)
@@ -37,7 +37,7 @@ func (w *world) trySave(content string, change ...func(*flow.NewFile)) (*flow.Fi
 	return w.SaveFile(w.ctx, n, strings.NewReader(content))
 }
 
-func (w *world) content(id string) string {
+func (w *fixture) content(id string) string {
 	w.t.Helper()
 	_, r, err := w.OpenFile(w.ctx, ws, id)
 	w.must(err)
@@ -48,7 +48,7 @@ func (w *world) content(id string) string {
 }
 
 // wantContents checks how much is kept by hash; nothing may lie about.
-func (w *world) wantContents(want int) {
+func (w *fixture) wantContents(want int) {
 	w.t.Helper()
 	kept, loose, err := w.Contents(w.ctx)
 	w.must(err)
@@ -56,13 +56,13 @@ func (w *world) wantContents(want int) {
 	wantEqual(w.t, "left over", loose, 0)
 }
 
-func (w *world) wantGone(id string) {
+func (w *fixture) wantGone(id string) {
 	w.t.Helper()
 	_, err := w.FindFile(w.ctx, ws, id)
 	wantCode(w.t, err, flow.CodeNotFound)
 }
 
-func (w *world) removeErased() {
+func (w *fixture) removeErased() {
 	w.t.Helper()
 	_, err := w.RemoveErasedFiles(w.ctx, 100)
 	w.must(err)
@@ -76,7 +76,7 @@ func random(n int) string {
 }
 
 func TestSaveFile(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		content := random(2<<20 + 1000)
 		f := w.save(content, func(n *flow.NewFile) { n.Name, n.MIME, n.KeyID = "data.bin", "", "key_a" })
 		got, err := w.FindFile(w.ctx, ws, f.ID)
@@ -91,7 +91,7 @@ func TestSaveFile(t *testing.T) {
 }
 
 func TestOpenFile_seeks(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		content := random(2<<20 + 1000)
 		_, r, err := w.OpenFile(w.ctx, ws, w.save(content).ID)
 		w.must(err)
@@ -124,7 +124,7 @@ func TestOpenFile_seeks(t *testing.T) {
 }
 
 func TestSaveFile_keeps_equal_content_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		a, b, other := w.save("same"), w.save("same"), w.save("other")
 		wantEqual(t, "hash", a.Hash, b.Hash)
 		w.wantContents(2)
@@ -146,7 +146,7 @@ func TestSaveFile_keeps_equal_content_once(t *testing.T) {
 }
 
 func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.save(random(3 << 20))
 		_, err := w.trySave(random(3<<20 + 1))
 		wantCode(t, err, flow.CodeBodyTooLarge)
@@ -164,7 +164,7 @@ func TestSaveFile_refuses_what_is_too_large(t *testing.T) {
 }
 
 func TestSaveFile_of_content_that_breaks_off(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		broken := io.MultiReader(strings.NewReader(random(1<<20+5)), iotestErr{errNo})
 		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: ws}, broken)
 		if !errors.Is(err, errNo) {
@@ -180,7 +180,7 @@ func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
 // Anything a crash can leave is gone after a sweep, and nothing else is.
 func TestSweepFiles(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		kept := w.save("kept")
 		w.must(w.Put(w.ctx, "cut before it was kept"))
 		if err := w.Keep(w.ctx, "cut before its row", func(*core.Tx) error { return errNo }); !errors.Is(err, errNo) {
@@ -202,7 +202,7 @@ func TestSweepFiles(t *testing.T) {
 }
 
 // again opens the same store once more.
-func (w *world) again() *db.Store {
+func (w *fixture) again() *db.Store {
 	w.t.Helper()
 	s, err := db.Open(w.ctx, w.OpenedWith())
 	w.must(err)
@@ -212,7 +212,7 @@ func (w *world) again() *db.Store {
 
 func TestSweepFiles_spares_an_upload_under_way(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	slow := io.MultiReader(strings.NewReader("a"), waiting{begun, goOn}, strings.NewReader("b"))
 	done := make(chan error)
@@ -239,7 +239,7 @@ func (r waiting) Read([]byte) (int, error) {
 // An upload that was given up says so, rather than losing its beginning.
 func TestSweepFiles_gives_up_an_upload_that_stood_still(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.Postgres(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.Postgres(t), &clock{now: time.Now()})
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	slow := io.MultiReader(strings.NewReader(random(1<<20)), waiting{begun, goOn}, strings.NewReader("b"))
 	done := make(chan error)
@@ -257,7 +257,7 @@ func TestSweepFiles_gives_up_an_upload_that_stood_still(t *testing.T) {
 // While a file is being named, its content cannot be removed; once it is
 // named, it is not removed.
 func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		old := w.save("same")
 		w.must(w.EraseFile(w.ctx, ws, old.ID))
 		naming, name := make(chan struct{}), make(chan struct{})
@@ -279,7 +279,7 @@ func TestRemove_waits_for_a_file_that_is_being_saved(t *testing.T) {
 }
 
 func TestRemove_and_save_equal_content_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		done := make(chan error)
 		const savers, rounds = 4, 12
 		for range savers {
@@ -300,7 +300,7 @@ func TestRemove_and_save_equal_content_at_once(t *testing.T) {
 	})
 }
 
-func (w *world) saveAndErase(rounds int) error {
+func (w *fixture) saveAndErase(rounds int) error {
 	for range rounds {
 		f, err := w.trySave("the same again and again")
 		if err != nil {
@@ -321,7 +321,7 @@ func (w *world) saveAndErase(rounds int) error {
 	return nil
 }
 
-func (w *world) removeUntil(stop chan struct{}) error {
+func (w *fixture) removeUntil(stop chan struct{}) error {
 	for {
 		if _, err := w.RemoveErasedFiles(w.ctx, 100); err != nil {
 			return err
@@ -359,7 +359,7 @@ func TestSaveFile_of_64_MiB_needs_little_memory(t *testing.T) {
 	const size, most = 64 << 20, 24 << 20
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, open(t), &clock{now: time.Now()})
+			w := newFixture(t, open(t), &clock{now: time.Now()})
 			runtime.GC()
 			var before runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -398,7 +398,7 @@ func TestSaveFile_when_the_disk_is_full(t *testing.T) {
 	full := "/dev/full"
 	_, err := os.Stat(full)
 	need.Tool(t, "there is no /dev/full here", err == nil)
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	kept := w.save("kept")
 	w.TempFiles(func(dir string) (*os.File, error) { // a link, since what is not kept is removed
 		path := dir + "/upload-full"
@@ -418,7 +418,7 @@ func open(path string, err error) (*os.File, error) {
 
 func TestSaveFile_when_the_database_is_full(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	if _, err := w.SQLite().Exec("PRAGMA max_page_count = 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +437,7 @@ func TestSaveFile_when_the_database_is_full(t *testing.T) {
 
 func TestFiles_are_private_to_the_process(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	f := w.save("secret")
 	dir := w.OpenedWith().DataDir + "/files"
 	for path, want := range map[string]os.FileMode{
@@ -450,7 +450,7 @@ func TestFiles_are_private_to_the_process(t *testing.T) {
 }
 
 func TestOpenFile_whose_content_is_lost(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.save("lost")
 		if w.Pool() == nil {
 			w.must(os.RemoveAll(w.OpenedWith().DataDir + "/files"))

@@ -9,7 +9,7 @@ import (
 )
 
 func TestListFlowHeads(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		gone, tagged := w.newFlow(ws), w.newFlow(ws)
 		w.must(w.ArchiveFlow(w.ctx, ws, gone.ID))
 		w.must(w.TagFlow(w.ctx, ws, tagged.ID, []string{"billing", "Nightly"}))
@@ -34,7 +34,7 @@ func TestListFlowHeads(t *testing.T) {
 }
 
 func TestTagFlow(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.TagFlow(w.ctx, ws, w.flow.ID, []string{"a"}))
 		f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
 		w.must(err)
@@ -48,7 +48,7 @@ func TestTagFlow(t *testing.T) {
 }
 
 func TestRestoreFlow(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.ArchiveFlow(w.ctx, ws, w.flow.ID))
 		w.clock.move(time.Minute)
 		w.must(w.RestoreFlow(w.ctx, ws, w.flow.ID))

@@ -10,7 +10,7 @@ import (
 )
 
 func TestForms(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.FindForm(w.ctx, w.flow.ID)
 		wantCode(t, err, flow.CodeNotFound)
 		f := flow.NewForm(ws, w.flow.ID)
@@ -29,7 +29,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestTakeFormRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveForm(w.ctx, flow.NewForm(ws, w.flow.ID)))
 		take := func(day, most int64) bool {
 			t.Helper()

@@ -12,14 +12,14 @@ import (
 	"sluice/flow"
 )
 
-// onPostgres sets a world up on PostgreSQL.
-func onPostgres(t *testing.T) *world {
+// onPostgres sets a fixture up on PostgreSQL.
+func onPostgres(t *testing.T) *fixture {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
-	return newWorld(t, dbtest.Postgres(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
+	return newFixture(t, dbtest.Postgres(t, func(cfg *core.Config) { cfg.Now = c.Now }), c)
 }
 
-func (w *world) holds(instance string) []flow.Hold {
+func (w *fixture) holds(instance string) []flow.Hold {
 	w.t.Helper()
 	list, err := w.ListHolds(w.ctx, instance)
 	w.must(err)

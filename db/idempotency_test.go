@@ -13,7 +13,7 @@ func keyed(key, fingerprint string) func(*flow.NewRun) {
 }
 
 func TestStartRun_again_with_the_same_key(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		first := w.start(keyed("k", "f"))
 		again, err := w.tryStart(keyed("k", "f"))
 		w.must(err)
@@ -32,7 +32,7 @@ func TestStartRun_again_with_the_same_key(t *testing.T) {
 }
 
 func TestStartRun_with_a_stale_key(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		first := w.start(keyed("k", "f"))
 		w.clock.move(24*time.Hour - time.Second)
 		again, err := w.tryStart(keyed("k", "f"))
@@ -49,7 +49,7 @@ func TestStartRun_with_a_stale_key(t *testing.T) {
 }
 
 func TestStartRun_refused_keeps_nothing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.tryStart(keyed("k", "f"), func(n *flow.NewRun) { n.Run.FlowID = "flow_none" })
 		wantCode(t, err, flow.CodeNotFound)
 		s, err := w.tryStart(keyed("k", "other"))
@@ -59,7 +59,7 @@ func TestStartRun_refused_keeps_nothing(t *testing.T) {
 }
 
 func TestStartRun_at_once_with_the_same_key(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ids := make([]string, 20)
 		var wg sync.WaitGroup
 		for i := range ids {
@@ -83,7 +83,7 @@ func TestStartRun_at_once_with_the_same_key(t *testing.T) {
 }
 
 func TestStartRun_of_an_erased_run(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish(keyed("k", "f"))
 		w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
 		s, err := w.tryStart(keyed("k", "f"))

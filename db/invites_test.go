@@ -7,7 +7,7 @@ import (
 )
 
 // invite adds an invitation under a token of the e-mail address.
-func (w *world) invite(email string, role flow.MemberRole, userID string) *flow.Invite {
+func (w *fixture) invite(email string, role flow.MemberRole, userID string) *flow.Invite {
 	w.t.Helper()
 	i := &flow.Invite{WorkspaceID: ws, Email: email, Role: role, UserID: userID, CreatedBy: "cli"}
 	w.must(w.CreateInvite(w.ctx, email, i))
@@ -15,7 +15,7 @@ func (w *world) invite(email string, role flow.MemberRole, userID string) *flow.
 }
 
 func TestInvites(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ada := w.newUser("ada@example.com", flow.MemberOwner)
 		i := &flow.Invite{WorkspaceID: ws, Email: " Lin@example.com", Role: flow.MemberEditor, CreatedBy: ada.ID}
 		w.must(w.CreateInvite(w.ctx, "h", i))
@@ -41,7 +41,7 @@ func TestInvites(t *testing.T) {
 }
 
 func TestInvites_end(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		revoked := w.invite("a@example.com", flow.MemberViewer, "")
 		wantCode(t, w.RevokeInvite(w.ctx, "ws_other", revoked.ID), flow.CodeNotFound)
 		w.must(w.RevokeInvite(w.ctx, ws, revoked.ID))
@@ -63,7 +63,7 @@ func TestInvites_end(t *testing.T) {
 }
 
 func TestResetPassword(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		lin := w.newUser("lin@example.com", flow.MemberViewer)
 		w.session("a", lin.ID)
 		w.invite("old", "", lin.ID)
@@ -85,7 +85,7 @@ func TestResetPassword(t *testing.T) {
 
 // Who handed out a link to a password need not own what its person joins later.
 func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		lin := w.newUser("lin@example.com", flow.MemberViewer)
 		w.invite("link", "", lin.ID)
 		w.must(w.FoundWorkspace(w.ctx, &flow.Workspace{Name: "Lin's"}, lin.ID))
@@ -95,7 +95,7 @@ func TestResetPassword_ends_when_the_person_joins_elsewhere(t *testing.T) {
 }
 
 func TestInvites_void_with_their_maker(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ada, bob := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("bob@example.com", flow.MemberOwner)
 		lin := w.newUser("lin@example.com", flow.MemberEditor)
 		hand := func(user *flow.User, prefix string) {

@@ -8,12 +8,12 @@ import (
 	"sluice/flow"
 )
 
-func (w *world) keyring() *flow.Keyring {
+func (w *fixture) keyring() *flow.Keyring {
 	return &flow.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 }
 
 // bear tells what becomes of a caller that shows a text.
-func (w *world) bear(text string) error {
+func (w *fixture) bear(text string) error {
 	w.t.Helper()
 	k, err := w.FindKeyByHash(w.ctx, flow.Hash([]byte(text)))
 	w.must(err)
@@ -23,7 +23,7 @@ func (w *world) bear(text string) error {
 var ada = flow.Actor{ID: "user_ada", IP: "::1"}
 
 // makeKey makes a key that works for ten days.
-func (w *world) makeKey() (*flow.Key, string) {
+func (w *fixture) makeKey() (*flow.Key, string) {
 	w.t.Helper()
 	k := &flow.Key{
 		WorkspaceID: ws, Name: " Site ", Scopes: []flow.Scope{flow.ScopeRun}, Flows: []string{w.flow.ID}, RPM: 600, RunsPerDay: 1000,
@@ -35,7 +35,7 @@ func (w *world) makeKey() (*flow.Key, string) {
 }
 
 func TestRollKey(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k, first := w.makeKey()
 		w.clock.move(24 * time.Hour)
 		rolled, second, err := w.keyring().Roll(w.ctx, ada, ws, k.ID, k.Prefix, time.Hour)
@@ -74,7 +74,7 @@ func TestRollKey(t *testing.T) {
 }
 
 func TestRollKey_ends(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k, first := w.makeKey()
 		w.clock.move(9 * 24 * time.Hour)
 		rolled, second, err := w.keyring().Roll(w.ctx, ada, ws, k.ID, k.Prefix, 7*24*time.Hour)
@@ -96,7 +96,7 @@ func TestRollKey_ends(t *testing.T) {
 }
 
 func TestChangeKey(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k, _ := w.makeKey()
 		w.clock.move(time.Second)
 		wanted := *k
@@ -121,7 +121,7 @@ func TestChangeKey(t *testing.T) {
 }
 
 func TestKeyring_refuses(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		for _, c := range []struct {
 			setting string
 			change  func(*flow.Key)
@@ -153,7 +153,7 @@ func TestKeyring_refuses(t *testing.T) {
 }
 
 func TestListKeyMakers(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		u := &flow.User{Email: "ada@example.com", Name: "Ada"}
 		w.must(w.CreateUser(w.ctx, ws, u, flow.MemberEditor))
 		_, err := w.keyring().Create(w.ctx, flow.Actor{ID: u.ID}, &flow.Key{WorkspaceID: ws, Name: "Site", Scopes: flow.Scopes})

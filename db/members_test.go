@@ -8,7 +8,7 @@ import (
 )
 
 func TestMembers(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ada, lin := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberViewer)
 		second := &flow.Workspace{Name: "Second"}
 		w.must(w.FoundWorkspace(w.ctx, second, ada.ID))
@@ -43,7 +43,7 @@ func TestMembers(t *testing.T) {
 
 // Two owners who remove each other at once leave one of them.
 func TestRemoveMember_leaves_an_owner(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		owners := []*flow.User{w.newUser("ada@example.com", flow.MemberOwner), w.newUser("lin@example.com", flow.MemberOwner)}
 		var all sync.WaitGroup
 		for _, u := range owners {
@@ -59,7 +59,7 @@ func TestRemoveMember_leaves_an_owner(t *testing.T) {
 // Keys of somebody who loses the right to make them stop at once, or are those
 // of another member.
 func TestSettleKeys(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ada, bob := w.newUser("ada@example.com", flow.MemberOwner), w.newUser("bob@example.com", flow.MemberEditor)
 		lin, kim := w.newUser("lin@example.com", flow.MemberEditor), w.newUser("kim@example.com", flow.MemberViewer)
 		make := func(of *flow.User) (id, text string) {

@@ -105,7 +105,7 @@ func TestOpen_a_newer_schema(t *testing.T) {
 // A store that is open while a newer program adds columns to every table goes on
 // working: its statements name the columns that they use.
 func TestStore_outlives_a_newer_schema(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.startAndFinish() // so that statements are prepared
 		for _, table := range w.tables() {
 			w.exec("ALTER TABLE " + table + " ADD COLUMN added_later BIGINT NOT NULL DEFAULT 0")
@@ -124,7 +124,7 @@ func TestStore_outlives_a_newer_schema(t *testing.T) {
 }
 
 // tables names the tables of Sluice itself.
-func (w *world) tables() (names []string) {
+func (w *fixture) tables() (names []string) {
 	w.t.Helper()
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'river%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'"
 	if w.Pool() != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestFlows(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.clock.move(time.Minute)
 		w.must(w.UpdateDraft(w.ctx, ws, w.flow.ID, "New", "What it does", []byte(`{"name":"New"}`)))
 		f, err := w.FindFlow(w.ctx, ws, w.flow.ID)
@@ -36,7 +36,7 @@ func TestFlows(t *testing.T) {
 }
 
 func TestPublishFlow(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		publish := func(doc string) (flow.Version, bool) {
 			v, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(doc), "first", "me")
 			w.must(err)
@@ -81,7 +81,7 @@ func TestPublishFlow(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		k := &flow.Key{
 			WorkspaceID: ws, Name: "Site", Prefix: "slu_abc", Hash: "hash", Scopes: []flow.Scope{flow.ScopeRun, flow.ScopeRead},
 			Flows: []string{w.flow.ID}, RPM: 1, Concurrency: 2, USDPerDay: 3, RunsPerDay: 4, CreatedBy: "me", ExpiresAt: w.clock.Now(),
@@ -110,7 +110,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		chat := step("write")
 		chat.Input, chat.Usage = map[string]any{"model": "openai/gpt-x"}, flow.Usage{InputTokens: 30, OutputTokens: 6, CostNanoUSD: 15}
 		chat.Spent = flow.Usage{InputTokens: 10, OutputTokens: 2, CostNanoUSD: 5} // the rest was counted before

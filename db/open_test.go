@@ -118,7 +118,7 @@ func TestLockEngine(t *testing.T) {
 }
 
 func TestListen(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		if w.Pool() == nil {
 			t.Skip("on SQLite there is nobody else to tell")
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFindPeer(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		want := func(when, runID string, want flow.Peer) {
 			t.Helper()
 			if got, err := w.FindPeer(w.ctx, runID); err != nil || got != want {

@@ -84,7 +84,7 @@ func TestOpen_behind_a_pooler_of_sessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w := newWorld(t, s, c)
+	w := newFixture(t, s, c)
 	ctx, stop := context.WithCancel(t.Context())
 	heard, ended := make(chan string, 100), make(chan struct{})
 	go func() {

@@ -20,7 +20,7 @@ var queryFiles embed.FS
 // TestQueries runs every generated query on both databases, with arguments
 // that are merely well formed.
 func TestQueries(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		methods := reflect.TypeFor[*gen.Queries]()
 		for i := range methods.NumMethod() {
 			m := methods.Method(i)
@@ -69,7 +69,7 @@ func fill(v reflect.Value) {
 // TestForSQLite holds the trap that the rewriting is for: in SQLite $2 is a
 // name, numbered by where it first appears.
 func TestForSQLite(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var first, second string
 		err := w.Write(w.ctx, true, func(tx *core.Tx) error {
 			return tx.DBTX.QueryRowContext(w.ctx, "SELECT $2 || '', $1 || ''", "one", "two").Scan(&first, &second)

@@ -1,13 +1,10 @@
 package db_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,7 +22,7 @@ const guest = "ws_guest"
 
 // withGuest adds a workspace with one flow; the flow is the start of every run
 // that inGuest changes.
-func (w *world) withGuest() *flow.Flow {
+func (w *fixture) withGuest() *flow.Flow {
 	w.t.Helper()
 	w.must(w.CreateWorkspace(w.ctx, flow.Workspace{ID: guest, Name: "Guest"}))
 	return w.newFlow(guest)
@@ -35,7 +32,7 @@ func inGuest(f *flow.Flow) func(*flow.NewRun) {
 	return func(n *flow.NewRun) { n.Run.WorkspaceID, n.Run.FlowID = guest, f.ID }
 }
 
-func (w *world) storage(ws string) *flow.WorkspaceStorage {
+func (w *fixture) storage(ws string) *flow.WorkspaceStorage {
 	w.t.Helper()
 	s, err := w.FindStorage(w.ctx, ws)
 	w.must(err)
@@ -43,7 +40,7 @@ func (w *world) storage(ws string) *flow.WorkspaceStorage {
 }
 
 // wantStorage compares the counters with a count of every row.
-func (w *world) wantStorage() {
+func (w *fixture) wantStorage() {
 	w.t.Helper()
 	counted := w.count()
 	list, err := w.ListStorage(w.ctx, "", 100)
@@ -66,7 +63,7 @@ func quota(q flow.Storage) func(*core.Config) {
 }
 
 func TestQuota_of_flows(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		first := w.withGuest()
 		second := w.newFlow(guest)
 		full := flow.Quota{Kind: flow.QuotaFlows, Limit: 2, Used: 2}
@@ -87,7 +84,7 @@ func TestQuota_of_flows(t *testing.T) {
 }
 
 func TestQuota_of_runs(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		in := inGuest(w.withGuest())
 		kept := w.startAndFinish(in)
 		w.start(in)
@@ -106,7 +103,7 @@ func TestQuota_of_runs(t *testing.T) {
 }
 
 func TestQuota_repeated_start_is_answered(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		in := inGuest(w.withGuest())
 		named := func(n *flow.NewRun) { n.IdempotencyKey, n.Fingerprint = "once", "print" }
 		first := w.start(in, named)
@@ -125,7 +122,7 @@ func TestQuota_repeated_start_is_answered(t *testing.T) {
 
 func TestQuota_of_bytes(t *testing.T) {
 	const limit = 20_000
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.withGuest()
 		in := inGuest(f)
 		save := func(size int) (*flow.File, error) {
@@ -171,7 +168,7 @@ func TestQuota_of_bytes(t *testing.T) {
 
 // TestQuota_counts_shared_content_in_full saves the same content twice.
 func TestQuota_counts_shared_content_in_full(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		before := w.storage(ws).Used.Bytes
 		w.save("the same")
 		w.save("the same")
@@ -188,7 +185,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 func TestQuota_stops_uploads_early(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.withGuest()
 		content := &endless{}
 		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: guest, Name: "a"}, content)
@@ -202,7 +199,7 @@ func TestQuota_stops_uploads_early(t *testing.T) {
 // TestQuota_leaves_no_content_of_refused_uploads fills the quota while another
 // upload, which fitted when it began, is being read.
 func TestQuota_leaves_no_content_of_refused_uploads(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.withGuest()
 		save := func(content io.Reader) error {
 			_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: guest, Name: "a"}, content)
@@ -223,7 +220,7 @@ func TestQuota_leaves_no_content_of_refused_uploads(t *testing.T) {
 // TestQuota_lets_accepted_runs_end writes more than the quota for a run that
 // was accepted.
 func TestQuota_lets_accepted_runs_end(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		in := inGuest(w.withGuest())
 		r := w.take(w.start(in).ID)
 		_, err := w.SaveFile(w.ctx, flow.NewFile{WorkspaceID: guest, RunID: r.ID, Name: "made"}, strings.NewReader(strings.Repeat("x", 9_000)))
@@ -244,7 +241,7 @@ func TestQuota_lets_accepted_runs_end(t *testing.T) {
 
 func TestQuota_defaults_and_overrides(t *testing.T) {
 	standard := flow.Storage{Bytes: 1 << 30, Flows: 100, Runs: 10_000}
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.withGuest()
 		wantEqual(t, "the operator's own workspace", w.storage(ws).Limit, flow.Storage{})
 		wantEqual(t, "another workspace", w.storage(guest).Limit, standard)
@@ -264,7 +261,7 @@ func TestQuota_defaults_and_overrides(t *testing.T) {
 // what they want.
 func TestQuota_is_exact_under_concurrency(t *testing.T) {
 	const callers, most = 64, 21
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := w.withGuest()
 		compete := func(name string, call func(i int) error) {
 			t.Helper()
@@ -301,233 +298,11 @@ func TestQuota_is_exact_under_concurrency(t *testing.T) {
 	})
 }
 
-// TestStorage_equals_a_count carries out random operations side by side, with
-// and without a quota, and compares the counters with what is there.
-func TestStorage_equals_a_count(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
-		w.withGuest()
-		w.must(w.SetQuota(w.ctx, guest, flow.Storage{Bytes: 60_000, Flows: 5, Runs: 12}))
-		var wg sync.WaitGroup
-		for seed := range 8 {
-			wg.Go(func() {
-				o := &operations{world: w, Rand: rand.New(rand.NewPCG(uint64(seed), 4)), ws: []string{ws, guest}[seed%2]}
-				for range 40 {
-					if err := o.next(); err != nil && flow.AsError(err).Code == flow.CodeInternal {
-						t.Errorf("seed %d: %v", seed, err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
-		w.wantStorage()
-
-		w.clock.move(500 * 24 * time.Hour)
-		for n := 1; n > 0; {
-			runs, err := w.ExpireRuns(w.ctx, w.clock.Now(), 100)
-			w.must(err)
-			files, err := w.ExpireFiles(w.ctx, w.clock.Now(), 100)
-			w.must(err)
-			stale, err := w.DropStale(w.ctx, w.clock.Now(), 100)
-			w.must(err)
-			n = runs + files + stale
-		}
-		w.wantStorage()
-	})
-}
-
-// count counts every row, the way the migration does.
-func (w *world) count() map[string]flow.Storage {
-	w.t.Helper()
-	text, err := os.ReadFile("migrations/00008_quotas.sql")
-	w.must(err)
-	_, query, found := strings.Cut(string(text), "INSERT INTO storage (workspace_id, shard, bytes, flows, runs)\n")
-	if !found {
-		w.t.Fatal("the migration counts nothing")
-	}
-	counted := map[string]flow.Storage{}
-	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
-		rows, err := tx.DBTX.QueryContext(w.ctx, query)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var ws string
-			var shard int64
-			var s flow.Storage
-			if err := rows.Scan(&ws, &shard, &s.Bytes, &s.Flows, &s.Runs); err != nil {
-				return err
-			}
-			counted[ws] = s
-		}
-		return rows.Err()
-	}))
-	return counted
-}
-
-// operations are random operations of one caller.
-type operations struct {
-	*world
-	*rand.Rand
-	ws    string
-	flows []string
-	files []string
-	runs  []*flow.Run // open
-	ended []*flow.Run
-	txID  int
-}
-
-func pick[T any](r *rand.Rand, list []T) (v T, ok bool) {
-	if len(list) == 0 {
-		return v, false
-	}
-	return list[r.IntN(len(list))], true
-}
-
-func (o *operations) text() string { return strings.Repeat("é", o.IntN(800)) }
-
-func (o *operations) next() error {
-	f, _ := pick(o.Rand, o.flows)
-	if f == "" {
-		return o.create()
-	}
-	switch o.IntN(14) {
-	case 0:
-		return o.create()
-	case 1:
-		return o.UpdateDraft(o.ctx, o.ws, f, "Changed", "", fmt.Appendf(nil, "%q", o.text()))
-	case 2:
-		return o.editDraft(f)
-	case 3:
-		if o.IntN(2) == 0 {
-			return o.RemovePin(o.ctx, o.ws, f, "a")
-		}
-		return o.SavePin(o.ctx, o.ws, f, flow.Pin{Node: "a", Outputs: map[string]any{"text": o.text()}})
-	case 4:
-		_, _, err := o.PublishFlow(o.ctx, o.ws, f, fmt.Appendf(nil, "%q", o.text()), "", "me")
-		return err
-	case 5:
-		if o.IntN(3) > 0 {
-			return o.RestoreFlow(o.ctx, o.ws, f)
-		}
-		return o.ArchiveFlow(o.ctx, o.ws, f)
-	case 6, 7:
-		return o.upload()
-	case 8:
-		if id, ok := pick(o.Rand, o.files); ok {
-			return o.EraseFile(o.ctx, o.ws, id)
-		}
-	case 9, 10:
-		return o.startRun(f)
-	case 11, 12:
-		return o.progress()
-	case 13:
-		if r, ok := pick(o.Rand, o.ended); ok {
-			return o.EraseRun(o.ctx, o.ws, r.FlowID, r.ID, flow.CodeResultNotSaved)
-		}
-		_, err := o.AddTest(o.ctx, o.ws, f, &flow.NewDelivery{URL: "http://a.test", Body: []byte(o.text())})
-		return err
-	}
-	return nil
-}
-
-func (o *operations) create() error {
-	f := &flow.Flow{WorkspaceID: o.ws, Name: "Random", Draft: fmt.Appendf(nil, "%q", o.text())}
-	err := o.CreateFlow(o.ctx, f)
-	if err == nil {
-		o.flows = append(o.flows, f.ID)
-	}
-	return err
-}
-
-func (o *operations) editDraft(id string) error {
-	f, err := o.FindFlow(o.ctx, o.ws, id)
-	if err != nil {
-		return err
-	}
-	o.txID++
-	_, err = o.SaveEdit(o.ctx, flow.NewEdit{
-		WorkspaceID: o.ws, FlowID: id, Base: f.Rev, Name: "Edited", Draft: fmt.Appendf(nil, "%q", o.text()),
-		Tx: flow.EditTx{TxID: fmt.Sprint("tx_", o.txID), Tab: "tab"},
-	})
-	return err
-}
-
-func (o *operations) upload() error {
-	n := flow.NewFile{WorkspaceID: o.ws, Name: "a"}
-	if r, ok := pick(o.Rand, o.runs); ok && o.IntN(2) == 0 {
-		n.RunID = r.ID
-	}
-	f, err := o.SaveFile(o.ctx, n, io.LimitReader(&endless{}, int64(o.IntN(3000))))
-	if err == nil {
-		o.files = append(o.files, f.ID)
-	}
-	return err
-}
-
-func (o *operations) startRun(flowID string) error {
-	n := flow.NewRun{Run: flow.Run{
-		WorkspaceID: o.ws, FlowID: flowID, DocumentHash: fmt.Sprint(o.IntN(5)), Trigger: flow.TriggerAPI,
-		Inputs: map[string]any{"text": o.text()}, Metadata: map[string]any{"n": o.text()}, Save: o.IntN(2) == 0, Timeout: time.Hour,
-	}}
-	n.Document = fmt.Appendf(nil, "%080s", n.Run.DocumentHash)
-	if o.IntN(2) == 0 {
-		n.Steps, n.Run.Progress = []flow.Step{step("pinned")}, flow.Progress{Done: 1, Total: 3}
-	}
-	if o.IntN(2) == 0 {
-		n.Webhook = &flow.NewDelivery{URL: "http://a.test"}
-	}
-	s, err := o.StartRun(o.ctx, n)
-	if err != nil {
-		return err
-	}
-	job, ok := o.queue.last(s.Run.ID)
-	if !ok {
-		return nil // it waits in the queue
-	}
-	r, _, err := o.LoadRun(o.ctx, s.Run.ID, job.Attempt)
-	if err == nil {
-		r.State, r.StartedAt = flow.RunRunning, o.clock.Now()
-		o.runs = append(o.runs, r)
-	}
-	return err
-}
-
-// progress writes steps of an open run, as one that was loaded or as one whose
-// sizes nobody has looked at.
-func (o *operations) progress() error {
-	if len(o.runs) == 0 {
-		return nil
-	}
-	i := o.IntN(len(o.runs))
-	r := o.runs[i]
-	w := flow.RunWrite{Run: r}
-	for _, path := range []string{"a", "b", "pinned"}[:o.IntN(4)] {
-		s := step(path)
-		s.Outputs = map[string]any{"text": o.text()}
-		w.Steps = append(w.Steps, s)
-	}
-	if o.IntN(3) == 0 {
-		r.Sizes = nil
-	}
-	if o.IntN(2) == 0 {
-		w.End, r.State, r.Outputs = true, flow.RunFailed, map[string]any{"answer": o.text()}
-		r.Error = flow.Errorf(flow.CodeHTTPFailed, "%s", o.text())
-		w.Deliveries = []flow.NewDelivery{{Node: "hook", URL: "http://b.test", Body: []byte(o.text())}}
-	}
-	err := o.WriteRun(context.WithoutCancel(o.ctx), w)
-	if err == nil && w.End {
-		o.runs, o.ended = append(o.runs[:i], o.runs[i+1:]...), append(o.ended, r)
-	}
-	return err
-}
-
 // TestBackup_frees_the_storage_of_files_that_are_gone erases one of two files
 // with the same content and another file between the snapshot and the packing.
 func TestBackup_frees_the_storage_of_files_that_are_gone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, dbtest.SQLite(t), &clock{now: time.Now()})
+	w := newFixture(t, dbtest.SQLite(t), &clock{now: time.Now()})
 	w.save("kept")
 	gone := w.save("gone")
 	again := w.save("gone")

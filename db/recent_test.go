@@ -12,20 +12,20 @@ import (
 )
 
 // onTwoStores runs a test with two stores on one database, as of two processes.
-func onTwoStores(t *testing.T, test func(t *testing.T, here, there *world)) {
+func onTwoStores(t *testing.T, test func(t *testing.T, here, there *fixture)) {
 	t.Parallel()
 	for name, config := range map[string]func(testing.TB, ...func(*core.Config)) core.Config{"sqlite": dbtest.SQLiteConfig, "postgres": dbtest.PostgresConfig} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t)
-			var worlds []*world
+			var worlds []*fixture
 			for range 2 {
 				s, err := db.Open(t.Context(), cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { s.Close() })
-				w := &world{Store: s, t: t, ctx: t.Context(), clock: &clock{now: time.Now()}, queue: &queue{}}
+				w := &fixture{Store: s, t: t, ctx: t.Context(), clock: &clock{now: time.Now()}, queue: &queue{}}
 				s.UseQueue(w.queue)
 				worlds = append(worlds, w)
 			}
@@ -36,7 +36,7 @@ func onTwoStores(t *testing.T, test func(t *testing.T, here, there *world)) {
 }
 
 // recentKey returns a key as a later request remembers it.
-func (w *world) recentKey(k *flow.Key) *flow.Key {
+func (w *fixture) recentKey(k *flow.Key) *flow.Key {
 	w.t.Helper()
 	for range 2 {
 		var err error
@@ -50,21 +50,21 @@ func (w *world) recentKey(k *flow.Key) *flow.Key {
 }
 
 func TestStartRun_refuses_what_a_remembered_key_may_no_longer_do(t *testing.T) {
-	changes := map[string]func(w *world, k *flow.Key) error{
-		"revoked": func(w *world, k *flow.Key) error { return w.RevokeKey(w.ctx, ws, k.ID) },
-		"expires": func(w *world, k *flow.Key) error {
+	changes := map[string]func(w *fixture, k *flow.Key) error{
+		"revoked": func(w *fixture, k *flow.Key) error { return w.RevokeKey(w.ctx, ws, k.ID) },
+		"expires": func(w *fixture, k *flow.Key) error {
 			k.ExpiresAt = time.Now().Add(time.Hour)
 			return w.UpdateKey(w.ctx, k)
 		},
-		"flows": func(w *world, k *flow.Key) error { k.Flows = []string{"flow_other"}; return w.UpdateKey(w.ctx, k) },
-		"limit": func(w *world, k *flow.Key) error { k.Concurrency = 1; return w.UpdateKey(w.ctx, k) },
-		"text": func(w *world, k *flow.Key) error {
+		"flows": func(w *fixture, k *flow.Key) error { k.Flows = []string{"flow_other"}; return w.UpdateKey(w.ctx, k) },
+		"limit": func(w *fixture, k *flow.Key) error { k.Concurrency = 1; return w.UpdateKey(w.ctx, k) },
+		"text": func(w *fixture, k *flow.Key) error {
 			k.Previous = flow.KeyText{Prefix: k.Prefix, Until: time.Now()}
 			k.Prefix, k.Hash = "slu_new", "another"
 			return w.RollKey(w.ctx, k)
 		},
 	}
-	onTwoStores(t, func(t *testing.T, here, there *world) {
+	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		for name, change := range changes {
 			k := &flow.Key{ID: "key_" + name, WorkspaceID: ws, Name: name, Prefix: "slu_" + name, Hash: "hash of " + name, CreatedAt: time.Now()}
 			here.must(here.CreateKey(here.ctx, k))
@@ -83,8 +83,8 @@ func TestStartRun_refuses_what_a_remembered_key_may_no_longer_do(t *testing.T) {
 }
 
 func TestStartRun_refuses_a_remembered_version_that_is_no_longer_live(t *testing.T) {
-	onTwoStores(t, func(t *testing.T, here, there *world) {
-		publish := func(w *world, body string) flow.Version {
+	onTwoStores(t, func(t *testing.T, here, there *fixture) {
+		publish := func(w *fixture, body string) flow.Version {
 			v, _, err := w.PublishFlow(w.ctx, ws, here.flow.ID, []byte(body), "", "me")
 			w.must(err)
 			return v

@@ -23,7 +23,7 @@ import (
 
 // river lets the queue put rows into River's own table, as running jobs of an
 // instance.
-func (w *world) river(instance string) {
+func (w *fixture) river(instance string) {
 	args := func(j flow.Job) string { return fmt.Sprintf(`{"id":%q,"attempt":%d}`, j.ID, j.Attempt) }
 	w.queue.in = func(tx any, jobs []flow.Job) (err error) {
 		for _, j := range jobs {
@@ -39,7 +39,7 @@ func (w *world) river(instance string) {
 	}
 }
 
-func (w *world) riverJobs() (n int) {
+func (w *fixture) riverJobs() (n int) {
 	w.t.Helper()
 	const count = "SELECT count(*) FROM river_job"
 	if w.Pool() != nil {
@@ -51,7 +51,7 @@ func (w *world) riverJobs() (n int) {
 }
 
 // crash makes the instance die and another one recover.
-func (w *world) crash() flow.Recovery {
+func (w *fixture) crash() flow.Recovery {
 	w.t.Helper()
 	w.clock.move(time.Minute)
 	w.queue.in = nil // jobs made by the recovery have not been fetched
@@ -61,14 +61,14 @@ func (w *world) crash() flow.Recovery {
 	return report
 }
 
-func (w *world) begin(instance string) {
+func (w *fixture) begin(instance string) {
 	w.t.Helper()
 	w.must(w.Heartbeat(w.ctx, instance, 5))
 	w.river(instance)
 }
 
 func TestRecover(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.begin("dead")
 		running := w.take(w.start().ID)
 		ended := w.startAndFinish()
@@ -108,7 +108,7 @@ func TestRecover(t *testing.T) {
 // dies makes an instance work on runs and die. The busy ones were at work in the
 // process, the idle ones waited for others. A run on trial has an attempt. The
 // recovery that follows is reported.
-func (w *world) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
+func (w *fixture) dies(instance string, busy, idle []string, trial map[string]int64) flow.Recovery {
 	w.t.Helper()
 	w.begin(instance)
 	for _, id := range slices.Concat(busy, idle) {
@@ -136,7 +136,7 @@ func (w *world) dies(instance string, busy, idle []string, trial map[string]int6
 }
 
 // try hands suspects of a recovery to the instance.
-func (w *world) try(instance string, suspects []flow.Suspect) map[string]int64 {
+func (w *fixture) try(instance string, suspects []flow.Suspect) map[string]int64 {
 	w.t.Helper()
 	w.must(w.Heartbeat(w.ctx, instance, 5))
 	attempts, err := w.TrySuspects(w.ctx, suspectIDs(suspects))
@@ -155,7 +155,7 @@ func suspectIDs(list []flow.Suspect) []string {
 }
 
 func TestRecover_suspects_what_was_busy_twice(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		guilty, innocent := w.start().ID, w.start().ID
 		both := []string{guilty, innocent}
 		wantEqual(t, "after one crash", len(w.dies("one", both, nil, nil).Suspects), 0)
@@ -182,7 +182,7 @@ func TestRecover_suspects_what_was_busy_twice(t *testing.T) {
 }
 
 func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		id := w.start().ID
 		for i := range 9 {
 			wantEqual(t, "suspects", len(w.dies(fmt.Sprint("n", i), nil, []string{id}, nil).Suspects), 0)
@@ -199,7 +199,7 @@ func TestRecover_suspects_a_run_in_flight_in_ten_crashes(t *testing.T) {
 // TestRecover_halves_a_group finds the one of many that stops the process: its
 // neighbours make progress as soon as they are tried without it.
 func TestRecover_halves_a_group(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var all []string
 		for range 9 {
 			all = append(all, w.start().ID)
@@ -260,7 +260,7 @@ func TestBusyMarks_survive_a_full_disk(t *testing.T) {
 	marks.Open("run_b").Enter()
 }
 
-func (w *world) crashAs(next string) flow.Recovery {
+func (w *fixture) crashAs(next string) flow.Recovery {
 	w.t.Helper()
 	w.clock.move(time.Minute)
 	w.queue.in = nil
@@ -271,7 +271,7 @@ func (w *world) crashAs(next string) flow.Recovery {
 }
 
 func TestRecover_a_job_that_was_not_begun_is_no_crash(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "dead", 5))
 		if w.Pool() != nil {
 			w.river("dead") // fetched, but nobody has loaded the run
@@ -285,7 +285,7 @@ func TestRecover_a_job_that_was_not_begun_is_no_crash(t *testing.T) {
 }
 
 func TestRecover_spares_the_living(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		if w.Pool() == nil {
 			t.Skip("on SQLite there is one engine")
 		}
@@ -303,7 +303,7 @@ func TestRecover_spares_the_living(t *testing.T) {
 }
 
 func TestHandBack(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		w.must(w.HandBack(w.ctx, map[string]int64{r.ID: r.Attempt, "run_none": 1}))
 		again := w.take(r.ID)

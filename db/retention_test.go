@@ -11,7 +11,7 @@ func withWebhook(n *flow.NewRun) {
 	n.Webhook = &flow.NewDelivery{URL: "https://example.com/hook", Secret: "whsec_plain"}
 }
 
-func (w *world) wantTombstone(runID string, code flow.Code) {
+func (w *fixture) wantTombstone(runID string, code flow.Code) {
 	w.t.Helper()
 	r := w.find(runID)
 	wantEqual(w.t, "erased", r.Erased, code)
@@ -24,7 +24,7 @@ func (w *world) wantTombstone(runID string, code flow.Code) {
 }
 
 func TestEraseRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start(withWebhook).ID)
 		r.Usage, r.Progress.Done = flow.Usage{InputTokens: 7, CostNanoUSD: 9}, 1
 		wantCode(t, w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved), flow.CodeRunNotEnded)
@@ -45,7 +45,7 @@ func TestEraseRun(t *testing.T) {
 }
 
 func TestEraseRun_keeps_the_log_of_what_was_sent(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish(withWebhook)
 		d := w.deliver(w.handed()[0], flow.DeliveryDelivered)
 		w.must(w.EraseRun(w.ctx, ws, r.FlowID, r.ID, flow.CodeResultNotSaved))
@@ -61,7 +61,7 @@ func TestEraseRun_keeps_the_log_of_what_was_sent(t *testing.T) {
 }
 
 func TestEraseRun_elsewhere_is_missing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish()
 		wantCode(t, w.EraseRun(w.ctx, "ws_other", r.FlowID, r.ID, flow.CodeResultNotSaved), flow.CodeNotFound)
 		wantEqual(t, "erased", w.find(r.ID).Erased, "")
@@ -69,7 +69,7 @@ func TestEraseRun_elsewhere_is_missing(t *testing.T) {
 }
 
 func TestExpireRuns_in_batches(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var ids []string
 		for range 5 {
 			ids = append(ids, w.startAndFinish().ID)
@@ -94,7 +94,7 @@ func TestExpireRuns_in_batches(t *testing.T) {
 }
 
 func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.startAndFinish(withWebhook, func(n *flow.NewRun) { n.Run.Save = false })
 		w.startAndFinish()
 		n, err := w.EraseUnsaved(w.ctx, 10)
@@ -109,7 +109,7 @@ func TestEraseUnsaved_waits_for_deliveries(t *testing.T) {
 }
 
 func TestDropTombstones(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		erased, kept := w.startAndFinish(withWebhook), w.startAndFinish()
 		w.deliver(w.handed()[0], flow.DeliveryDelivered)
 		w.must(w.EraseRun(w.ctx, ws, erased.FlowID, erased.ID, flow.CodeResultNotSaved))
@@ -129,7 +129,7 @@ func TestDropTombstones(t *testing.T) {
 }
 
 func TestDropStale(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.start(keyed("old", "f"))
 		w.clock.move(24 * time.Hour)
 		w.start(keyed("new", "f"))

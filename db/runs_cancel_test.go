@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-func (w *world) cancel(r *flow.Run) *flow.Run {
+func (w *fixture) cancel(r *flow.Run) *flow.Run {
 	w.t.Helper()
 	got, err := w.RequestCancel(w.ctx, ws, r.FlowID, r.ID)
 	w.must(err)
@@ -15,7 +15,7 @@ func (w *world) cancel(r *flow.Run) *flow.Run {
 }
 
 func TestRequestCancel_of_a_running_run(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "me", 5))
 		r := w.take(w.start().ID)
 		w.start() // not asked to cancel
@@ -39,7 +39,7 @@ func TestRequestCancel_of_a_running_run(t *testing.T) {
 }
 
 func TestRequestCancel_of_a_queued_run(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.start()
 		r := w.start()
 		w.cancel(r)
@@ -55,7 +55,7 @@ func TestRequestCancel_of_a_queued_run(t *testing.T) {
 }
 
 func TestRequestCancel_of_a_waiting_run(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		w.wait(r, w.clock.Now().Add(time.Hour))
 		w.cancel(r)
@@ -68,7 +68,7 @@ func TestRequestCancel_of_a_waiting_run(t *testing.T) {
 }
 
 func TestRequestCancel_just_before_it_waits(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		w.cancel(r)
 		w.wait(r, w.clock.Now().Add(time.Hour))
@@ -77,7 +77,7 @@ func TestRequestCancel_just_before_it_waits(t *testing.T) {
 }
 
 func TestRequestCancel_without_a_queue(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.start()
 		queued := w.start()
 		w.UseQueue(nil)
@@ -94,7 +94,7 @@ func TestRequestCancel_without_a_queue(t *testing.T) {
 }
 
 func TestRequestCancel_elsewhere_is_missing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.start()
 		_, err := w.RequestCancel(w.ctx, "ws_other", r.FlowID, r.ID)
 		wantCode(t, err, flow.CodeNotFound)
@@ -103,7 +103,7 @@ func TestRequestCancel_elsewhere_is_missing(t *testing.T) {
 }
 
 func TestDueWakes(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ids := []string{w.start().ID, w.start().ID, w.start().ID}
 		now := w.clock.Now()
 		for i, id := range ids {
@@ -125,7 +125,7 @@ func TestDueWakes(t *testing.T) {
 }
 
 func TestWakeRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		w.must(w.WakeRun(w.ctx, ws, r.ID))
 		wantEqual(t, "jobs of a running one", w.queue.count(r.ID), 1)

@@ -69,7 +69,7 @@ func (f *filled) choices() map[string]flow.RunChoice {
 // TestListRunRows compares every list with what sorting through all rows finds,
 // and asks the database how it would find it.
 func TestListRunRows(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 20_000)
 		for what, c := range f.choices() {
 			c.WorkspaceID, c.Limit = or(c.WorkspaceID, ws), 50
@@ -86,7 +86,7 @@ func TestListRunRows(t *testing.T) {
 // TestListRunRows_random compares lists with random filters, most of them rare
 // or empty, with what sorting through all rows finds.
 func TestListRunRows_random(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 6_000)
 		random := rand.New(rand.NewPCG(11, 13))
 		for range 150 {
@@ -147,7 +147,7 @@ func (f *filled) randomChoice(random *rand.Rand) flow.RunChoice {
 }
 
 func TestListRunRows_pages(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 2_000)
 		c := flow.RunChoice{WorkspaceID: ws, FlowID: f.flows[2], States: []flow.RunState{flow.RunSucceeded, flow.RunFailed}, Limit: 7}
 		all := c
@@ -179,7 +179,7 @@ func TestListRunRows_pages(t *testing.T) {
 }
 
 func TestListRunRows_searches_text(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		f := fillRuns(t, w.Store, 12_000)
 		c := flow.RunChoice{WorkspaceID: ws, Text: "zanziBAR,", Limit: 5}
 		p, err := w.ListRunRows(w.ctx, c)
@@ -243,7 +243,7 @@ var onlyIndexes = map[string]string{
 }
 
 // wantNoScan asks for the plan of each query of a list.
-func (w *world) wantNoScan(what string, c flow.RunChoice) {
+func (w *fixture) wantNoScan(what string, c flow.RunChoice) {
 	w.t.Helper()
 	queries, err := w.ChoiceQueries(w.ctx, c)
 	w.must(err)
@@ -260,7 +260,7 @@ func (w *world) wantNoScan(what string, c flow.RunChoice) {
 	}
 }
 
-func (w *world) explain(q db.ChoiceQuery) (lines []string) {
+func (w *fixture) explain(q db.ChoiceQuery) (lines []string) {
 	w.t.Helper()
 	rows, err := w.Explain(w.ctx, q)
 	w.must(err)

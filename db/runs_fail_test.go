@@ -8,7 +8,7 @@ import (
 )
 
 func TestFailRun_keeps_the_storage_exact(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		open := step("a")
 		open.State, open.Saved = flow.StepRunning, map[string]any{"id": "prediction"}
@@ -25,7 +25,7 @@ func TestFailRun_keeps_the_storage_exact(t *testing.T) {
 
 // A delivery that is there already, as after a restore, counts once.
 func TestStorage_counts_a_repeated_delivery_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		hook := flow.NewDelivery{ID: flow.DeliveryID(r.ID, "hook", 0), Node: "hook", URL: "https://example.com", Body: []byte(`{"a":1}`)}
 		for range 2 {
@@ -38,7 +38,7 @@ func TestStorage_counts_a_repeated_delivery_once(t *testing.T) {
 // A run whose webhook does not open can end neither as it would nor in the way
 // that WriteRun knows, but it must not be tried forever.
 func TestFailRun_leaves_out_a_webhook_that_cannot_be_read(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start(func(n *flow.NewRun) {
 			n.Webhook = &flow.NewDelivery{URL: "https://example.com/in"}
 		}).ID)

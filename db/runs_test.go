@@ -12,7 +12,7 @@ import (
 )
 
 func TestStartRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.start()
 		wantEqual(t, "state", r.State, flow.RunQueued)
 		wantEqual(t, "attempt", r.Attempt, 1)
@@ -25,14 +25,14 @@ func TestStartRun(t *testing.T) {
 }
 
 func TestStartRun_of_a_flow_elsewhere(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.tryStart(func(n *flow.NewRun) { n.Run.WorkspaceID = "ws_other" })
 		wantCode(t, err, flow.CodeNotFound)
 	})
 }
 
 func TestStartRun_pins_the_draft(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		doc := []byte(`{"schema":"sluice.flow/v1","name":"draft"}`)
 		for range 2 {
 			w.start(func(n *flow.NewRun) { n.Document, n.Run.DocumentHash, n.Run.Draft = doc, flow.Hash(doc), true })
@@ -44,7 +44,7 @@ func TestStartRun_pins_the_draft(t *testing.T) {
 }
 
 func TestWriteRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		r.Seq, r.RunSeq, r.Progress.Done = 2, 1, 1
 		r.Usage = flow.Usage{InputTokens: 3, OutputTokens: 4, CostNanoUSD: 5}
@@ -78,7 +78,7 @@ func TestWriteRun(t *testing.T) {
 }
 
 func TestWriteRun_many_steps(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		var steps []flow.Step
 		for i := range 150 {
@@ -92,7 +92,7 @@ func TestWriteRun_many_steps(t *testing.T) {
 }
 
 func TestWriteRun_is_fenced(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		stale := w.take(w.start().ID)
 		w.must(w.HandBack(w.ctx, map[string]int64{stale.ID: stale.Attempt}))
 		err := w.WriteRun(w.ctx, flow.RunWrite{Run: stale, Steps: []flow.Step{step("a")}})
@@ -117,7 +117,7 @@ func TestWriteRun_is_fenced(t *testing.T) {
 }
 
 func TestListRuns(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var ids []string
 		for i := range 5 {
 			r := w.start(func(n *flow.NewRun) { n.Run.KeyID = []string{"key_a", "key_b"}[i%2] })
@@ -154,7 +154,7 @@ func TestListRuns(t *testing.T) {
 }
 
 func TestFindRun_elsewhere_is_missing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.start()
 		_, foreign := w.FindRun(w.ctx, "ws_other", r.FlowID, r.ID)
 		_, none := w.FindRun(w.ctx, ws, r.FlowID, "run_none")
@@ -165,7 +165,7 @@ func TestFindRun_elsewhere_is_missing(t *testing.T) {
 
 // A write whose commit the caller did not hear of is repeated by it.
 func TestWriteRun_repeated(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		r.Writes = 1
 		write := flow.RunWrite{Run: r, Durable: true, Deliveries: []flow.NewDelivery{{Node: "hook", URL: "https://example.com", Body: []byte("{}")}}}

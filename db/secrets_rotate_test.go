@@ -24,7 +24,7 @@ func sealedWorld(t *testing.T, cfg core.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s, &clock{now: time.Now()})
+	w := newFixture(t, s, &clock{now: time.Now()})
 	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, "sk-before"))
 	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c", Overlap: flow.LongestOverlap}, "sk-credential"))
 	w.rotate(flow.LongestOverlap)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestCredentials(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		c := flow.Credential{WorkspaceID: ws, Name: "main", Provider: "openai", BaseURL: "https://api.openai.com/v2", Trusted: true, Hosts: []string{"api.openai.com"}}
 		w.must(w.SaveCredential(w.ctx, c, "sk-one"))
 		w.must(w.SaveCredential(w.ctx, c, "sk-two"))
@@ -41,7 +41,7 @@ func TestCredentials(t *testing.T) {
 
 // A sealed value that somebody moves to another row does not open there.
 func TestSecrets_are_bound_to_their_place(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "a"}, "secret of a"))
 		w.must(w.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "b"}, "secret of b"))
 		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
@@ -61,7 +61,7 @@ func TestSecrets_never_lie_in_clear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, s, &clock{})
+	w := newFixture(t, s, &clock{})
 	const canary = "canary-5f2c"
 	w.must(s.SaveCredential(w.ctx, flow.Credential{WorkspaceID: ws, Name: "c"}, canary+"-credential"))
 	r := w.take(w.start(func(n *flow.NewRun) {

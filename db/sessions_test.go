@@ -8,7 +8,7 @@ import (
 )
 
 // session signs a person in for an hour.
-func (w *world) session(token, userID string) *flow.Session {
+func (w *fixture) session(token, userID string) *flow.Session {
 	w.t.Helper()
 	now := w.clock.Now()
 	one := &flow.Session{
@@ -20,7 +20,7 @@ func (w *world) session(token, userID string) *flow.Session {
 }
 
 func TestSessions(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.session("a", "user_a")
 		w.session("b", "user_a")
 		w.session("c", "user_b")

@@ -25,7 +25,7 @@ func many(n int, f func(i int)) {
 // TestSets_write_what_single_writes_do compares the rows of runs whose writes
 // came one at a time with those of runs whose writes came together.
 func TestSets_write_what_single_writes_do(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		states := []flow.RunState{flow.RunSucceeded, flow.RunFailed, flow.RunCanceled}
 		life := func(i int, together bool) (runID string) {
 			s, err := w.tryStart(func(n *flow.NewRun) {
@@ -63,7 +63,7 @@ func TestSets_write_what_single_writes_do(t *testing.T) {
 
 // rowsOf is all that the database holds of a run, without what differs between
 // equal runs.
-func (w *world) rowsOf(runID string) string {
+func (w *fixture) rowsOf(runID string) string {
 	w.t.Helper()
 	run, err := w.FindRun(w.ctx, ws, "", runID)
 	w.must(err)
@@ -81,7 +81,7 @@ func (w *world) rowsOf(runID string) string {
 }
 
 func TestSets_refuse_one_member_alone(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		other := w.newFlow(ws)
 		w.must(w.SetFlowLimits(w.ctx, ws, other.ID, flow.Limits{MaxRunning: 3, MaxQueued: 4}))
 		var mu sync.Mutex
@@ -116,7 +116,7 @@ func TestSets_refuse_one_member_alone(t *testing.T) {
 }
 
 func TestSets_start_once_for_equal_requests(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var mu sync.Mutex
 		ids, replayed := map[string]bool{}, 0
 		many(30, func(i int) {
@@ -138,7 +138,7 @@ func TestSets_start_once_for_equal_requests(t *testing.T) {
 // TestSets_keep_the_limit_of_a_key holds keys to their open runs, also for
 // starts of one set and of two processes.
 func TestSets_keep_the_limit_of_a_key(t *testing.T) {
-	onTwoStores(t, func(t *testing.T, here, there *world) {
+	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		there.flow = here.flow
 		k := &flow.Key{ID: "key_few", WorkspaceID: ws, Name: "few", Prefix: "slu_few", Hash: "few", Concurrency: 5, CreatedAt: time.Now()}
 		here.must(here.CreateKey(here.ctx, k))
@@ -166,7 +166,7 @@ func TestSets_keep_the_limit_of_a_key(t *testing.T) {
 // TestSets_give_a_run_to_one_worker gives starts to the free workers in memory
 // and the others to the queue.
 func TestSets_give_a_run_to_one_worker(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.must(w.Heartbeat(w.ctx, "me", 100))
 		w.queue.free.Store(7)
 		ids := make([]string, 20)

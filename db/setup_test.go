@@ -17,9 +17,9 @@ import (
 // ws is the workspace of most tests.
 const ws = flow.DefaultWorkspace
 
-// world is a store with a clock that stands still, a queue that remembers, and
+// fixture is a store with a clock that stands still, a queue that remembers, and
 // one published flow.
-type world struct {
+type fixture struct {
 	*db.Store
 	t     *testing.T
 	ctx   context.Context
@@ -29,7 +29,7 @@ type world struct {
 }
 
 // setup runs the test on both databases.
-func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*core.Config)) {
+func setup(t *testing.T, test func(t *testing.T, w *fixture), set ...func(*core.Config)) {
 	t.Helper()
 	t.Parallel()
 	c := &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_000_000, time.UTC)}
@@ -38,37 +38,37 @@ func setup(t *testing.T, test func(t *testing.T, w *world), set ...func(*core.Co
 			t.Parallel()
 			c := &clock{now: c.now}
 			s := open(t, append([]func(*core.Config){func(cfg *core.Config) { cfg.Now = c.Now }}, set...)...)
-			test(t, newWorld(t, s, c))
+			test(t, newFixture(t, s, c))
 		})
 	}
 }
 
 var openers = map[string]func(testing.TB, ...func(*core.Config)) *db.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres}
 
-func newWorld(t *testing.T, s *db.Store, c *clock) *world {
+func newFixture(t *testing.T, s *db.Store, c *clock) *fixture {
 	t.Helper()
-	w := &world{Store: s, t: t, ctx: t.Context(), clock: c, queue: &queue{}}
+	w := &fixture{Store: s, t: t, ctx: t.Context(), clock: c, queue: &queue{}}
 	s.UseQueue(w.queue)
 	w.flow = w.newFlow(ws)
 	return w
 }
 
-func (w *world) newFlow(ws string) *flow.Flow {
+func (w *fixture) newFlow(ws string) *flow.Flow {
 	w.t.Helper()
 	f := &flow.Flow{WorkspaceID: ws, Name: "Answer", Draft: []byte(`{"schema":"sluice.flow/v1"}`)}
 	w.must(w.CreateFlow(w.ctx, f))
 	return f
 }
 
-func (w *world) must(err error) {
+func (w *fixture) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// start starts a run of the world's flow, changed by change.
-func (w *world) start(change ...func(*flow.NewRun)) *flow.Run {
+// start starts a run of the fixture's flow, changed by change.
+func (w *fixture) start(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
 	w.clock.move(time.Millisecond) // identifiers are in order from one to the next
 	s, err := w.tryStart(change...)
@@ -76,7 +76,7 @@ func (w *world) start(change ...func(*flow.NewRun)) *flow.Run {
 	return s.Run
 }
 
-func (w *world) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
+func (w *fixture) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 	n := flow.NewRun{Run: flow.Run{
 		WorkspaceID: ws, FlowID: w.flow.ID, Version: 1, DocumentHash: "abc", Trigger: flow.TriggerAPI, KeyID: "key_a",
 		Inputs: map[string]any{"ticket": "help"}, Metadata: map[string]any{"n": "1"}, Save: true, Timeout: time.Hour,
@@ -89,7 +89,7 @@ func (w *world) tryStart(change ...func(*flow.NewRun)) (flow.Started, error) {
 }
 
 // take is what a worker does first with a job.
-func (w *world) take(runID string) *flow.Run {
+func (w *fixture) take(runID string) *flow.Run {
 	w.t.Helper()
 	j, ok := w.queue.last(runID)
 	if !ok {
@@ -105,7 +105,7 @@ func (w *world) take(runID string) *flow.Run {
 }
 
 // finish ends a run that was taken.
-func (w *world) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) error {
+func (w *fixture) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) error {
 	r.State, r.EndedAt = state, w.clock.Now()
 	r.Outputs = map[string]any{"answer": "42"}
 	if state == flow.RunFailed {
@@ -115,7 +115,7 @@ func (w *world) finish(r *flow.Run, state flow.RunState, steps ...flow.Step) err
 }
 
 // startAndFinish takes a run from start to end.
-func (w *world) startAndFinish(change ...func(*flow.NewRun)) *flow.Run {
+func (w *fixture) startAndFinish(change ...func(*flow.NewRun)) *flow.Run {
 	w.t.Helper()
 	r := w.take(w.start(change...).ID)
 	w.must(w.finish(r, flow.RunSucceeded, step("a"), step("b")))
@@ -123,13 +123,13 @@ func (w *world) startAndFinish(change ...func(*flow.NewRun)) *flow.Run {
 }
 
 // wait makes a run that was taken wait until a time.
-func (w *world) wait(r *flow.Run, until time.Time) {
+func (w *fixture) wait(r *flow.Run, until time.Time) {
 	w.t.Helper()
 	r.State, r.WaitingSince = flow.RunWaiting, w.clock.Now()
 	w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, WakeAt: until, Durable: true}))
 }
 
-func (w *world) find(runID string) *flow.Run {
+func (w *fixture) find(runID string) *flow.Run {
 	w.t.Helper()
 	r, err := w.FindRun(w.ctx, ws, "", runID)
 	w.must(err)
@@ -216,7 +216,7 @@ func (q *queue) Work(jobs []flow.Job) { q.Wake(jobs) }
 func (q *queue) WakeDeliveries() {}
 
 // handDue hands out the deliveries that are due, as a Runner does after each commit.
-func (w *world) handDue() {
+func (w *fixture) handDue() {
 	w.t.Helper()
 	_, _, err := w.DueDeliveries(w.ctx, w.clock.Now(), 100)
 	w.must(err)
@@ -224,7 +224,7 @@ func (w *world) handDue() {
 
 // handed returns the deliveries that got a job, one for each job, after those
 // that are due got theirs.
-func (w *world) handed() []string {
+func (w *fixture) handed() []string {
 	w.t.Helper()
 	w.handDue()
 	return w.queue.ids(flow.JobDelivery)

@@ -7,7 +7,7 @@ import (
 	"sluice/flow"
 )
 
-func (w *world) signing() (secrets []string) {
+func (w *fixture) signing() (secrets []string) {
 	w.t.Helper()
 	list, err := w.SigningSecrets(w.ctx, ws, w.flow.ID)
 	w.must(err)
@@ -17,7 +17,7 @@ func (w *world) signing() (secrets []string) {
 	return secrets
 }
 
-func (w *world) rotate(overlap time.Duration) string {
+func (w *fixture) rotate(overlap time.Duration) string {
 	w.t.Helper()
 	secret, err := w.RotateSigning(w.ctx, ws, w.flow.ID, overlap)
 	w.must(err)
@@ -33,7 +33,7 @@ func wantTexts(t *testing.T, what string, got []string, want ...string) {
 }
 
 func TestRotateSigning(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		first := w.signing()[0]
 		second := w.rotate(time.Hour)
 		wantTexts(t, "after the first", w.signing(), second, first)
@@ -54,7 +54,7 @@ func TestRotateSigning(t *testing.T) {
 }
 
 func TestRotateSigning_refuses(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		_, err := w.RotateSigning(w.ctx, "ws_other", w.flow.ID, time.Hour)
 		wantCode(t, err, flow.CodeNotFound)
 		wantCode(t, w.EndSigning(w.ctx, "ws_other", w.flow.ID), flow.CodeNotFound)
@@ -71,7 +71,7 @@ func TestRotateSigning_refuses(t *testing.T) {
 }
 
 func TestSaveCredential_goes_on_signing(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		plain := flow.Credential{WorkspaceID: ws, Name: "hook", Overlap: time.Hour}
 		provider := flow.Credential{WorkspaceID: ws, Name: "openai", Provider: "openai", Overlap: time.Hour}
 		previous := func(name string) (secrets []string) {

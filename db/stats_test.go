@@ -8,7 +8,7 @@ import (
 )
 
 // took ends a run after a time, with a step that cost nano-dollars.
-func (w *world) took(d time.Duration, state flow.RunState, cost int64) {
+func (w *fixture) took(d time.Duration, state flow.RunState, cost int64) {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	w.clock.move(d)
@@ -17,7 +17,7 @@ func (w *world) took(d time.Duration, state flow.RunState, cost int64) {
 }
 
 func TestFlowStats(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.took(time.Second, flow.RunFailed, 1_000) // a day before, which is not counted
 		w.clock.move(24 * time.Hour)
 		for range 8 {
@@ -45,7 +45,7 @@ func TestFlowStats(t *testing.T) {
 }
 
 func TestFlowStats_forget_hours(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.took(time.Second, flow.RunSucceeded, 0)
 		w.must(w.FoldUsage(w.ctx))
 		then := w.clock.Now()

@@ -10,7 +10,7 @@ import (
 )
 
 func TestThrottles(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		account, address := flow.Try{Name: "account", Free: 2}, flow.Try{Name: "address", Free: 10}
 		take := func(what string, want time.Duration) {
 			t.Helper()
@@ -38,7 +38,7 @@ func TestThrottles(t *testing.T) {
 
 // Of many guesses at once, no more pass than one after the other would.
 func TestThrottles_count_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var passed atomic.Int64
 		var all sync.WaitGroup
 		for range 12 {

@@ -13,10 +13,10 @@ import (
 // both add up what they logged.
 func TestFoldUsage_changes_nothing_that_is_read(t *testing.T) {
 	const runs = 40
-	onTwoStores(t, func(t *testing.T, here, there *world) {
+	onTwoStores(t, func(t *testing.T, here, there *fixture) {
 		there.flow = here.flow
 		var all sync.WaitGroup
-		for _, w := range []*world{here, there} {
+		for _, w := range []*fixture{here, there} {
 			for range runs {
 				all.Go(func() {
 					r := w.take(w.start().ID)

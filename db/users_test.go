@@ -8,7 +8,7 @@ import (
 )
 
 // newUser adds a person to the default workspace.
-func (w *world) newUser(email string, role flow.MemberRole) *flow.User {
+func (w *fixture) newUser(email string, role flow.MemberRole) *flow.User {
 	w.t.Helper()
 	u := &flow.User{Email: email, Name: email, PasswordHash: "hash"}
 	w.must(w.CreateUser(w.ctx, ws, u, role))
@@ -16,7 +16,7 @@ func (w *world) newUser(email string, role flow.MemberRole) *flow.User {
 }
 
 func TestUsers(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		had, err := w.HasUsers(w.ctx)
 		w.must(err)
 		wantEqual(t, "nobody yet", had, false)
@@ -35,7 +35,7 @@ func TestUsers(t *testing.T) {
 }
 
 func TestSetUp(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		for _, token := range []string{"old", "new"} {
 			offered, err := w.OfferSetUp(w.ctx, token)
 			w.must(err)
@@ -79,7 +79,7 @@ func TestSetUp(t *testing.T) {
 }
 
 func TestSetPassword(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		u := w.newUser("ada@example.com", flow.MemberOwner)
 		w.session("a", u.ID)
 		kept := w.session("b", u.ID)
@@ -99,7 +99,7 @@ func TestSetPassword(t *testing.T) {
 }
 
 func TestSignUp(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		u, own := &flow.User{Email: "ada@example.com", Name: "Ada"}, &flow.Workspace{Name: "Ada's"}
 		w.must(w.SignUp(w.ctx, u, own))
 		m, err := w.FindMember(w.ctx, own.ID, u.ID)

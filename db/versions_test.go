@@ -10,7 +10,7 @@ import (
 const month = 30 * 24 * time.Hour
 
 func TestListCallers(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		other := w.newFlow(ws)
 		keys := map[string]string{}
 		for _, name := range []string{"production", "staging", "revoked", "expired", "unused"} {
@@ -56,7 +56,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestCountVersionRuns(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		w.start()
 		w.clock.move(2 * month)
 		w.start()
@@ -72,7 +72,7 @@ func TestCountVersionRuns(t *testing.T) {
 }
 
 func TestVersionsKnowWhoPublished(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		v, created, err := w.PublishFlow(w.ctx, ws, w.flow.ID, []byte(`{"schema":"sluice.flow/v1"}`), "First.", "user_1")
 		w.must(err)
 		wantEqual(t, "created", created, true)
@@ -81,7 +81,7 @@ func TestVersionsKnowWhoPublished(t *testing.T) {
 }
 
 func TestListDeliveriesOfRun(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		r.State, r.EndedAt = flow.RunSucceeded, w.clock.Now()
 		w.must(w.WriteRun(w.ctx, flow.RunWrite{Run: r, End: true, Durable: true, Deliveries: []flow.NewDelivery{
@@ -100,7 +100,7 @@ func TestListDeliveriesOfRun(t *testing.T) {
 }
 
 func TestStepsKeepAttempts(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		r := w.take(w.start().ID)
 		st, at := step("a"), w.clock.Now()
 		st.Attempt = 2

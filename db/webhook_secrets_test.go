@@ -11,7 +11,7 @@ import (
 	"sluice/flow"
 )
 
-func (w *world) exec(statement string) {
+func (w *fixture) exec(statement string) {
 	w.t.Helper()
 	w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
 		_, err := tx.DBTX.ExecContext(w.ctx, statement)
@@ -19,11 +19,11 @@ func (w *world) exec(statement string) {
 	}))
 }
 
-func (w *world) owner(node, host string) flow.WebhookOwner {
+func (w *fixture) owner(node, host string) flow.WebhookOwner {
 	return flow.WebhookOwner{WorkspaceID: ws, FlowID: w.flow.ID, Node: node, Host: host}
 }
 
-func (w *world) webhookSecrets(o flow.WebhookOwner) (list []string) {
+func (w *fixture) webhookSecrets(o flow.WebhookOwner) (list []string) {
 	w.t.Helper()
 	s, err := w.WebhookSecret(w.ctx, o)
 	w.must(err)
@@ -34,7 +34,7 @@ func (w *world) webhookSecrets(o flow.WebhookOwner) (list []string) {
 }
 
 // signedWith makes a delivery and returns what it is signed with.
-func (w *world) signedWith(set func(*flow.Run, *flow.NewDelivery)) string {
+func (w *fixture) signedWith(set func(*flow.Run, *flow.NewDelivery)) string {
 	w.t.Helper()
 	r := w.take(w.start().ID)
 	d := flow.NewDelivery{Node: "hook", URL: "https://a.test/x", Body: []byte(`{}`)}
@@ -51,7 +51,7 @@ func (w *world) signedWith(set func(*flow.Run, *flow.NewDelivery)) string {
 
 // TestWebhookSecret_before_the_first_delivery is read first, and then used.
 func TestWebhookSecret_before_the_first_delivery(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		peek, err := w.PeekWebhookSecret(w.ctx, w.owner("hook", "a.test"))
 		w.must(err)
 		wantEqual(t, "made by looking", len(peek.Secrets), 0)
@@ -74,7 +74,7 @@ func TestWebhookSecret_before_the_first_delivery(t *testing.T) {
 }
 
 func TestRotateWebhookSecret(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		o := w.owner("hook", "a.test")
 		beside := w.webhookSecrets(w.owner("hook", ""))[0]
 		first := w.webhookSecrets(o)[0]
@@ -96,7 +96,7 @@ func TestRotateWebhookSecret(t *testing.T) {
 // TestKeyWebhookSecret signs the webhooks of runs that the key starts, and stays
 // when the key gets a new text.
 func TestKeyWebhookSecret(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		ring := &flow.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 		k := &flow.Key{WorkspaceID: ws, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
 		_, err := ring.Create(w.ctx, flow.Actor{ID: "cli"}, k)
@@ -144,7 +144,7 @@ func TestMigration_keeps_secrets_of_typed_URLs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWorld(t, s, c)
+			w := newFixture(t, s, c)
 			f := &flow.Flow{WorkspaceID: ws, Name: "W", Draft: []byte(withWebhooks)}
 			w.must(w.CreateFlow(w.ctx, f))
 			w.exec("DELETE FROM meta WHERE name = 'webhook_secrets'")

@@ -238,7 +238,7 @@ func TestWrite_after_close(t *testing.T) {
 }
 
 func TestWrite_many_at_once(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var wg sync.WaitGroup
 		for i := range 100 {
 			wg.Go(func() {
@@ -255,7 +255,7 @@ func TestWrite_many_at_once(t *testing.T) {
 // The queue inserts through its own kind of transaction; it must be the one
 // that the queries run in.
 func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		const insert = "INSERT INTO audit (id, workspace_id, actor, action, target, detail, ip, created_at) VALUES ('job', 'default', '', '', '', '', '', 0)"
 		var refuse error
 		w.queue.in = func(tx any, _ []flow.Job) (err error) {
@@ -282,7 +282,7 @@ func TestWrite_queue_and_queries_share_the_transaction(t *testing.T) {
 }
 
 func TestWrite_a_panic_on_either_database(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		if err := w.Write(w.ctx, true, func(tx *core.Tx) error { _ = note("a")(tx); panic("oh") }); err == nil {
 			t.Fatal("a panic was no error")
 		}

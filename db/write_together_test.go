@@ -8,7 +8,7 @@ import (
 )
 
 func TestTogether(t *testing.T) {
-	setup(t, func(t *testing.T, w *world) {
+	setup(t, func(t *testing.T, w *fixture) {
 		var edits []int64
 		w.FlowEdited = func(_, _ string, rev int64) { edits = append(edits, rev) }
 		create := func(ctx context.Context, ws, name string) error {

@@ -12,15 +12,15 @@ import (
 // DefaultMaxQueued is the queue limit of a workspace that has none set.
 const DefaultMaxQueued = 1_000_000
 
-// decide says where a new run begins: with a worker if there is room, else in
-// the queue, unless that is full. holder is this instance if the worker is one
+// admitOrQueue returns where a new run begins: with a worker if there is a free
+// slot, else in the queue, unless that is full. holder is this instance if the worker is one
 // of its own.
-func (tx *Tx) decide(k FlowKey) (place int64, holder string, err error) {
+func (tx *Tx) admitOrQueue(k FlowKey) (place int64, holder string, err error) {
 	limits, err := tx.FlowLimits(k)
 	if err != nil {
 		return 0, "", err
 	}
-	free, err := tx.free(k, limits)
+	free, err := tx.hasSlot(k, limits)
 	if err != nil {
 		return 0, "", err
 	}
@@ -30,10 +30,10 @@ func (tx *Tx) decide(k FlowKey) (place int64, holder string, err error) {
 	return placeQueue, "", tx.checkQueue(k, limits)
 }
 
-// free tells whether one more run of the flow may be admitted. Limits are kept
-// to exactly. On PostgreSQL the capacity is not: starts that come together do
+// hasSlot reports whether one more run of the flow may be admitted. Limits are
+// exact. On PostgreSQL the capacity is not: starts that come together do
 // not wait for each other, and the jobs over it wait for a worker instead.
-func (tx *Tx) free(k FlowKey, l flowLimits) (bool, error) {
+func (tx *Tx) hasSlot(k FlowKey, l flowLimits) (bool, error) {
 	limit, err := tx.capacity()
 	if err != nil {
 		return false, err
@@ -47,7 +47,7 @@ func (tx *Tx) free(k FlowKey, l flowLimits) (bool, error) {
 			return false, err
 		}
 	}
-	return tx.below(flowBound{FlowKey{}, limit}, flowBound{FlowKey{k.ws, ""}, l.AllRunning}, flowBound{k, l.MaxRunning})
+	return tx.underLimits(flowBound{FlowKey{}, limit}, flowBound{FlowKey{k.ws, ""}, l.AllRunning}, flowBound{k, l.MaxRunning})
 }
 
 type flowBound struct {
@@ -55,9 +55,9 @@ type flowBound struct {
 	limit int64
 }
 
-// below tells whether all counts are under their limits; 0 is no limit, but
-// for the capacity, which comes first and of which 0 is none.
-func (tx *Tx) below(bounds ...flowBound) (bool, error) {
+// underLimits reports whether all counts are under their limits. A limit of 0
+// means unlimited, except for the first (the capacity), where 0 admits nothing.
+func (tx *Tx) underLimits(bounds ...flowBound) (bool, error) {
 	for i, b := range bounds {
 		if i > 0 && b.limit == 0 {
 			continue

@@ -70,12 +70,12 @@ func (tx *Tx) admitMany(limit int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if ok, err := tx.below(flowBound{FlowKey{}, capacity}); !ok {
+	if ok, err := tx.underLimits(flowBound{FlowKey{}, capacity}); !ok {
 		return 0, err
 	}
 	if !tx.Batch.Counts.locked {
 		if _, err := tx.NextWorkspace(tx.Ctx, ""); err != nil { // no need to lock
-			if tx.Batch.Counts.lineEmpty = dbconn.IsNoRows(err); tx.Batch.Counts.lineEmpty {
+			if tx.Batch.Counts.queueEmpty = dbconn.IsNoRows(err); tx.Batch.Counts.queueEmpty {
 				err = nil
 			}
 			return 0, err
@@ -89,17 +89,17 @@ func (tx *Tx) admitMany(limit int) (int, error) {
 	}
 	defer func() { tx.front = nil }()
 	if tx.front != nil {
-		return tx.admitPicked(limit)
+		return tx.admitNext(limit)
 	}
 	for n := 0; n < limit; n++ {
-		if one, err := tx.admitPicked(1); one == 0 || err != nil {
+		if one, err := tx.admitNext(1); one == 0 || err != nil {
 			return n, err
 		}
 	}
 	return limit, nil
 }
 
-func (tx *Tx) admitPicked(limit int) (int, error) {
+func (tx *Tx) admitNext(limit int) (int, error) {
 	picked, err := tx.pick(limit)
 	if err != nil || len(picked) == 0 {
 		return 0, err
@@ -132,15 +132,16 @@ func (tx *Tx) readFront(runs int) (front, error) {
 	return f, rows.Err()
 }
 
-// pick chooses the runs whose turn it is and counts them as admitted.
+// pick chooses the next queued runs in round-robin order and counts them as
+// admitted.
 func (tx *Tx) pick(limit int) (picked []waiter, err error) {
 	for len(picked) < limit {
-		w, err := tx.nextInLine()
+		w, err := tx.nextQueued()
 		if err != nil || w.id == "" {
 			return picked, err
 		}
 		tx.Batch.Counts.apply(move{w.ws, w.flow, placeQueue, PlaceWorker})
-		tx.Store.turn.took(w)
+		tx.Store.roundRobin.served(w)
 		tx.front = slices.DeleteFunc(tx.front, func(o waiter) bool { return o == w })
 		picked = append(picked, w)
 	}

@@ -10,14 +10,14 @@ import (
 
 // admit hands up to limit queued runs to workers while there is room.
 func (tx *Tx) admit(limit int) (n int, err error) {
-	if tx.Store.QueueOrNil() == nil || tx.Batch.Counts.lineEmpty {
+	if tx.Store.QueueOrNil() == nil || tx.Batch.Counts.queueEmpty {
 		return 0, nil
 	}
 	if tx.Store.pool != nil {
 		return tx.admitMany(limit)
 	}
-	for n < limit && !tx.Batch.Counts.lineEmpty {
-		next, err := tx.nextInLine()
+	for n < limit && !tx.Batch.Counts.queueEmpty {
+		next, err := tx.nextQueued()
 		if err != nil || next.id == "" {
 			return n, err
 		}
@@ -25,7 +25,7 @@ func (tx *Tx) admit(limit int) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		tx.Store.turn.took(next)
+		tx.Store.roundRobin.served(next)
 		n += int(dbconn.BoolInt(ok))
 	}
 	return n, nil
@@ -49,15 +49,15 @@ func (tx *Tx) hand(runID string, from int64) (bool, error) {
 	return true, nil
 }
 
-// turn remembers whose turn was last, so that workspaces, and keys within a
-// workspace, are served in rotation. A restart begins anew, which harms nobody.
-type turn struct {
+// roundRobin remembers which workspace, and which key in each workspace, was
+// served last. It is kept in memory only; after a restart the order starts over.
+type roundRobin struct {
 	mu        sync.Mutex
 	workspace cursor
 	keys      map[string]cursor
 }
 
-func (t *turn) took(w waiter) {
+func (t *roundRobin) served(w waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.keys == nil {
@@ -66,39 +66,39 @@ func (t *turn) took(w waiter) {
 	t.workspace, t.keys[w.ws] = cursor{w.ws, true}, cursor{w.key, true}
 }
 
-func (t *turn) last(ws string) (workspace, key cursor) {
+func (t *roundRobin) last(ws string) (workspace, key cursor) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.workspace, t.keys[ws]
 }
 
-// nextInLine finds the queued run whose turn it is and that has room, if there
-// is one.
-func (tx *Tx) nextInLine() (w waiter, err error) {
+// nextQueued returns the next queued run in round-robin order whose flow and
+// workspace have a free slot, or an empty waiter.
+func (tx *Tx) nextQueued() (w waiter, err error) {
 	limit, err := tx.capacity()
 	if err != nil {
 		return w, err
 	}
-	if ok, err := tx.below(flowBound{FlowKey{}, limit}); !ok {
+	if ok, err := tx.underLimits(flowBound{FlowKey{}, limit}); !ok {
 		return w, err
 	}
-	return tx.findInLine()
+	return tx.findQueued()
 }
 
-func (tx *Tx) findInLine() (w waiter, err error) {
-	from, _ := tx.Store.turn.last("")
+func (tx *Tx) findQueued() (w waiter, err error) {
+	from, _ := tx.Store.roundRobin.last("")
 	empty := true
 	err = rotate(from, tx.nextWorkspace, func(ws string) (bool, error) {
 		empty = false
 		w, err = tx.findInWorkspace(ws)
 		return w.id != "", err
 	})
-	tx.Batch.Counts.lineEmpty = empty && err == nil
+	tx.Batch.Counts.queueEmpty = empty && err == nil
 	return w, err
 }
 
 func (tx *Tx) findInWorkspace(ws string) (w waiter, err error) {
-	_, from := tx.Store.turn.last(ws)
+	_, from := tx.Store.roundRobin.last(ws)
 	next := func(c cursor) (string, error) { return tx.nextKey(ws, c) }
 	err = rotate(from, next, func(key string) (bool, error) {
 		w, err = tx.oldestOfKey(ws, key)
@@ -128,7 +128,7 @@ func (tx *Tx) oldestOfKey(ws, key string) (oldest waiter, err error) {
 		if err != nil {
 			return waiter{}, err
 		}
-		ok, err := tx.below(flowBound{limit: 1 << 62}, flowBound{FlowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
+		ok, err := tx.underLimits(flowBound{limit: 1 << 62}, flowBound{FlowKey{ws, ""}, limits.AllRunning}, flowBound{k, limits.MaxRunning})
 		if err != nil {
 			return waiter{}, err
 		}

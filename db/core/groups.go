@@ -135,7 +135,8 @@ func (g *groups) carryOut(group []*member) {
 	}
 }
 
-// gather adds whoever is waiting already and drops those who have left.
+// gather adds the writes that are waiting already and drops those whose caller
+// has given up.
 func (g *groups) gather(group []*member) []*member {
 	for len(group) < maxGroup {
 		select {

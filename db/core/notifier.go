@@ -37,7 +37,7 @@ func (n *notifier) tell(runs []string) {
 	n.mu.Lock()
 	n.runs = append(n.runs, runs...)
 	n.mu.Unlock()
-	n.poke()
+	n.wakeUp()
 }
 
 // changed notifies the workers of other processes soon that there may be work.
@@ -45,10 +45,10 @@ func (n *notifier) changed() {
 	n.mu.Lock()
 	n.news = true
 	n.mu.Unlock()
-	n.poke()
+	n.wakeUp()
 }
 
-func (n *notifier) poke() {
+func (n *notifier) wakeUp() {
 	select {
 	case n.wake <- struct{}{}:
 	default:

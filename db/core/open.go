@@ -129,7 +129,7 @@ type DB struct {
 	queue      atomic.Pointer[Queue]
 	Workers    atomic.Int64 // capacity of this process
 	Live       liveWorkers  // capacity of all instances, on PostgreSQL
-	turn       turn
+	roundRobin roundRobin
 	Self       atomic.Pointer[string] // the ID of this instance, once it is known
 	source     string                 // names this store in what it tells others
 	Lines      lineTurns

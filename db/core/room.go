@@ -30,18 +30,18 @@ type FlowKey struct{ ws, flow string }
 // FlowLimits bounds a flow and its workspace; 0 means no bound.
 type flowLimits = gen.FindFlowLimitsRow
 
-// room is what a transaction knows about free places. Each number is counted
-// at most once per transaction and kept right by the moves after that.
+// room holds the counts that a transaction decides admission by. Each number is
+// read at most once per transaction and kept up to date by its moves.
 type room struct {
-	admitted  map[FlowKey]int64
-	queued    map[FlowKey]int64 // as stored
-	joined    map[FlowKey]int64 // more than stored, by moves of this transaction
-	Limits    map[FlowKey]flowLimits
-	keys      map[string]*flow.Key    // by ID
-	Quotas    map[string]flow.Storage // by workspace
-	stored    map[string]flow.Storage // by workspace, as committed
-	lineEmpty bool                    // no delivery waits; false means unknown
-	locked    bool
+	admitted   map[FlowKey]int64
+	queued     map[FlowKey]int64 // as stored
+	joined     map[FlowKey]int64 // more than stored, by moves of this transaction
+	Limits     map[FlowKey]flowLimits
+	keys       map[string]*flow.Key    // by ID
+	Quotas     map[string]flow.Storage // by workspace
+	stored     map[string]flow.Storage // by workspace, as committed
+	queueEmpty bool                    // no delivery waits; false means unknown
+	locked     bool
 
 	// Of a set, whose starts are written last: how many decided ones are not among
 	// the admitted rows, and how many of a key, by ID, are not among its open ones.
@@ -81,18 +81,18 @@ func (r *room) apply(m move) {
 		r.joined[FlowKey{m.ws, m.flow}] += d
 	}
 	if m.to == placeQueue {
-		r.lineEmpty = false
+		r.queueEmpty = false
 	}
 }
 
-// forgetLine is for a run that may be back in the queue without having joined it.
-func (r *room) forgetLine() { r.lineEmpty = false }
+// forgetQueue is for a run that may be back in the queue without having joined it.
+func (r *room) forgetQueue() { r.queueEmpty = false }
 
 // recount forgets what others may have changed before the lock was ours.
 func (r *room) recount() {
 	clear(r.admitted)
 	clear(r.queued)
-	r.lineEmpty = false
+	r.queueEmpty = false
 }
 
 // count returns how many runs of the key are admitted.

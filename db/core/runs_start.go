@@ -109,7 +109,7 @@ func (w *StartWrite) check(tx *Tx) error {
 // decide finds out where the run begins, anew each time it is called.
 func (w *StartWrite) decide(tx *Tx) (err error) {
 	r := &w.Row
-	if r.Place, r.InstanceID, err = tx.decide(FlowKey{r.WorkspaceID, r.FlowID}); err != nil {
+	if r.Place, r.InstanceID, err = tx.admitOrQueue(FlowKey{r.WorkspaceID, r.FlowID}); err != nil {
 		return err
 	}
 	r.Attempt, r.Busy = dbconn.BoolInt(r.Place == PlaceWorker), tx.BusyAt(r.InstanceID)

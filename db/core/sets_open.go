@@ -61,7 +61,7 @@ func (t *set) queueProgress(b *pgx.Batch) {
 		b.Queue("SELECT EXISTS (SELECT FROM runs WHERE place = 1 AND place > 0)").QueryRow(func(row pgx.Row) error {
 			var line bool
 			err := row.Scan(&line)
-			t.Batch.Counts.lineEmpty = !line
+			t.Batch.Counts.queueEmpty = !line
 			return err
 		})
 	}

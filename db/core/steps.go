@@ -154,7 +154,7 @@ func stepOf(r *gen.Step) (s flow.Step, err error) {
 	return s, err
 }
 
-// encodeAttempts is ” for a step that needed one.
+// encodeAttempts returns "" when there was only one attempt.
 func encodeAttempts(list []flow.Attempt) string {
 	if len(list) == 0 {
 		return ""

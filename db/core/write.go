@@ -77,7 +77,7 @@ func (b *batch) undo(m mark, q Queue) {
 		b.reserved -= n
 		q.Return(n)
 	}
-	b.Counts.forgetLine()
+	b.Counts.forgetQueue()
 	b.runs, b.freed = b.runs[:m.runs], m.freed
 	b.Jobs, b.usage, b.hours = b.Jobs[:m.jobs], b.usage[:m.usage], b.hours[:m.hours]
 	b.moves, b.told, b.storage = b.moves[:m.moves], b.told[:m.told], b.storage[:m.storage]

@@ -35,8 +35,8 @@ func newGroupWriter(s *DB) *GroupWriter {
 	return w
 }
 
-// run commits the group, or, when a member or the end took the transaction
-// down with it, each member in a transaction of its own.
+// run commits the group. If the transaction itself fails, it retries each write
+// in a transaction of its own.
 func (w *GroupWriter) run(group []*member) {
 	err := w.commit(group)
 	if err != nil {

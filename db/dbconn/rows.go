@@ -14,7 +14,8 @@ import (
 	"sluice/flow"
 )
 
-// Micros is a time as the database keeps it, 0 for none.
+// Micros returns a time in microseconds since 1970, as columns hold it; 0 for the
+// zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -36,7 +37,7 @@ func BoolInt(b bool) int64 {
 	return 0
 }
 
-// EncodeMap is ” for a map that is not there, which an empty one is.
+// EncodeMap returns "" for a nil map; an empty, non-nil map is "{}".
 func EncodeMap(m map[string]any) string {
 	if m == nil {
 		return ""
@@ -85,8 +86,7 @@ func EncodeList[T ~string](list []T) string {
 	return string(flow.EncodeJSON(list))
 }
 
-// ValidText makes foreign text fit for PostgreSQL, which takes neither NUL nor
-// broken UTF-8.
+// ValidText replaces NUL and invalid UTF-8, which PostgreSQL rejects, by U+FFFD.
 func ValidText(s string) string {
 	if !strings.Contains(s, "\x00") {
 		return strings.ToValidUTF8(s, "\uFFFD")
@@ -94,8 +94,8 @@ func ValidText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-// NotFoundErr turns "no rows" into not_found, in the same words for what is not
-// there and for what belongs to another workspace.
+// NotFoundErr turns sql.ErrNoRows into CodeNotFound. The message is the same for
+// an object that does not exist and for one of another workspace.
 func NotFoundErr(err error, what string) error {
 	if IsNoRows(err) {
 		return flow.Errorf(flow.CodeNotFound, "There is no such %s.", what)
@@ -105,7 +105,7 @@ func NotFoundErr(err error, what string) error {
 
 func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// MustAffect is missing for updates that report how many rows they changed.
+// MustAffect is NotFoundErr for updates, given the number of rows they changed.
 func MustAffect(n int64, err error, what string) error {
 	if err == nil && n == 0 {
 		err = sql.ErrNoRows
