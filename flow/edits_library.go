@@ -22,8 +22,6 @@ type EditRequest struct {
 	TxID string // repeating it carries nothing out twice
 	Ops  []Edit
 	Undo string // in the place of Ops: a transaction to take back, by its TxID
-	// hide removes a secret from the logged inverse of the transaction.
-	hide func(e *Edit)
 }
 
 // EditResult is a transaction that was carried out.
@@ -96,6 +94,12 @@ func (r *EditRequest) problems() (list []Problem) {
 // is on disk. A draft that has moved on since the base is an *EditsMissed, or
 // CodeEditsGone when what was missed is not known any more.
 func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r EditRequest) (*EditResult, error) {
+	return l.editFlow(ctx, ws, flowID, user, r, func(*Edit) {})
+}
+
+// editFlow is EditFlow with hide, which removes secrets from each edit of the
+// logged inverse.
+func (l *Library) editFlow(ctx context.Context, ws, flowID, user string, r EditRequest, hide func(*Edit)) (*EditResult, error) {
 	if err := editsInvalid(r.problems()); err != nil {
 		return nil, err
 	}
@@ -119,9 +123,7 @@ func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r EditR
 		return nil, err
 	}
 	for i := range out.Inverse {
-		if r.hide != nil {
-			r.hide(&out.Inverse[i])
-		}
+		hide(&out.Inverse[i])
 	}
 	return l.saveEdit(ctx, f, user, &r, out)
 }

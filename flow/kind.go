@@ -278,6 +278,9 @@ func (r *Registry) add(k Kind) {
 // Find returns the kind of a name, or nil.
 func (r *Registry) Find(name string) *Kind { return r.kinds[name] }
 
+// ByName returns all kinds by name. The map must not be modified.
+func (r *Registry) ByName() map[string]*Kind { return r.kinds }
+
 // For returns the kind of a node with everything that the node's own config
 // adds to it, or nil.
 func (r *Registry) For(n *Node) *Kind {

@@ -226,14 +226,7 @@ func (l *Library) liftDraft(ctx context.Context, f *Flow, by string) (*Flow, err
 	if d == nil || !d.HasLiteralSecrets(l.Kinds) {
 		return f, nil
 	}
-	var ops []Edit
-	for i := range d.Nodes {
-		n := d.Nodes[i]
-		lf := &lifter{kinds: l.Kinds, name: func(*Lifted) string { return "x" }, fed: d.isFed}
-		if changed := lf.node(&n); len(changed) > 0 {
-			ops = append(ops, Edit{Op: OpSet, Node: n.ID, Field: changed[0], Value: d.Nodes[i].Config[changed[0]]})
-		}
-	}
+	ops := d.rewriteLiteralSecrets(l.Kinds)
 	if _, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by, EditRequest{Base: f.Rev, Tab: "publish", TxID: rand.Text(), Ops: ops}); err != nil {
 		return nil, err
 	}

@@ -60,6 +60,20 @@ func (d *Document) HasLiteralSecrets(kinds *Registry) bool {
 	return len(copied.LiftSecrets(kinds, func(*Lifted) string { return "x" })) > 0
 }
 
+// rewriteLiteralSecrets returns edits that set one config field of each node
+// with literal secrets to its present value. Applying edits extracts the
+// secrets of every node they touch.
+func (d *Document) rewriteLiteralSecrets(kinds *Registry) (ops []Edit) {
+	for i := range d.Nodes {
+		n := d.Nodes[i]
+		lf := &lifter{kinds: kinds, name: func(*Lifted) string { return "x" }, fed: d.isFed}
+		if changed := lf.node(&n); len(changed) > 0 {
+			ops = append(ops, Edit{Op: OpSet, Node: n.ID, Field: changed[0], Value: d.Nodes[i].Config[changed[0]]})
+		}
+	}
+	return ops
+}
+
 // isFed reports whether an edge arrives at a port.
 func (d *Document) isFed(node, port string) bool {
 	return slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == node+"."+port })

@@ -186,6 +186,6 @@ func (l *Library) moveSecret(ctx context.Context, ws, flowID, user, node, field 
 			e.Value = s.replace(e.Value, name)
 		}
 	}
-	_, err = l.EditFlow(ctx, ws, flowID, user, EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: []Edit{edit}, hide: hide})
+	_, err = l.editFlow(ctx, ws, flowID, user, EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: []Edit{edit}}, hide)
 	return name, err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	simSeeds = flag.Int("seeds", 0, "how many seeds TestSimulation tries (or SLUICE_SEEDS); 0 means 10,000, or 1,000 with -short")
+	simSeeds = flag.Int("seeds", 0, "how many seeds TestSimulation tries (or SLUICE_SEEDS); 0 means 500")
 	simSeed  = flag.Int("seed", -1, "the one seed that TestSimulation plays, with a trace")
 )
 
@@ -55,10 +55,7 @@ func numberOfSeeds() int {
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_SEEDS")); err == nil {
 		return n
 	}
-	if testing.Short() {
-		return 1000
-	}
-	return 10_000
+	return 500
 }
 
 // chaos is what a seed does to a run: how often out of a thousand actions.

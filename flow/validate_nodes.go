@@ -4,7 +4,7 @@ func (v *validator) node(i int) {
 	n, k := &v.d.Nodes[i], v.shaped[i]
 	if k == nil {
 		if n.Kind != "" {
-			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.kinds))
+			v.add(Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.ByName()))
 		}
 		return
 	}
