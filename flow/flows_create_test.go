@@ -9,7 +9,7 @@ import (
 func TestCreateDraft(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
-	d := parsed(t, `
+	d := mustParse(t, `
 		u unlock {"secret": "s3cret-1"}
 		u.value -> gone.value`)
 	f, err := l.CreateDraft(context.Background(), "w", d, []string{"a"})
@@ -30,7 +30,7 @@ func TestCreateDraft(t *testing.T) {
 func TestDuplicateFlow(t *testing.T) {
 	t.Parallel()
 	l, s := newLibrary()
-	d := parsed(t, `x input {"name": "x"}`)
+	d := mustParse(t, `x input {"name": "x"}`)
 	d.Name = strings.Repeat("n", maxName)
 	f, err := l.CreateDraft(context.Background(), "w", d, []string{"a", "b"})
 	if err != nil {

@@ -65,7 +65,7 @@ func TestRestoreVersionReplaces(t *testing.T) {
 	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {
 		t.Fatal(err)
 	}
-	d.shelf.flows[d.id].Draft = parsed(t, "b call\n a call").Canonical() // no edit puts nodes in another order
+	d.shelf.flows[d.id].Draft = mustParse(t, "b call\n a call").Canonical() // no edit puts nodes in another order
 	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
 	if err != nil || !out.Replaced {
 		t.Fatalf("%v %+v", err, out)
