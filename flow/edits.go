@@ -155,7 +155,7 @@ func (e *Edit) UnmarshalJSON(data []byte) error {
 	r := &reader{}
 	*e = r.edit(v, "")
 	if len(r.problems) > 0 {
-		return &ProblemError{r.problems[0]}
+		return &ProblemError{Problem: r.problems[0]}
 	}
 	return nil
 }

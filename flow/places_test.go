@@ -43,14 +43,14 @@ func TestImportPlaces(t *testing.T) {
 		return f.ID
 	}
 	const edges = "a.text -> c.text ; b.text -> c.values ; c.text -> d.text ; a.text -> d.values"
-	columns := map[string]Position{"a": {0, 0}, "b": {0, rowHeight}, "c": {columnWidth, 0}, "d": {2 * columnWidth, 0}}
+	columns := map[string]Position{"a": {}, "b": {Y: rowHeight}, "c": {X: columnWidth}, "d": {X: 2 * columnWidth}}
 	id := take("", "a call ; b call ; c call ; d call ; "+edges)
 	same(id, columns)
 
 	d, _ := ParseDocument(s.flows[id].Draft)
-	d.Node("b").Position = &Position{-70, 900}
+	d.Node("b").Position = &Position{X: -70, Y: 900}
 	s.flows[id].Draft = d.Canonical()
-	columns["b"] = Position{-70, 900}
-	columns["e"] = Position{0, 900 + 2*rowHeight}
+	columns["b"] = Position{X: -70, Y: 900}
+	columns["e"] = Position{Y: 900 + 2*rowHeight}
 	same(take(id, "a call ; b call ; c call ; d call ; e call ; "+edges), columns)
 }
