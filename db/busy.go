@@ -7,7 +7,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/db/gen"
-	"sluice/flow"
+	"sluice/flow/busy"
 )
 
 // BusyFile is the file in the data directory that marks the runs at work in an
@@ -22,21 +22,21 @@ const moreBusy = 1024
 // of the process, and the previous engine's marks are kept for Recover; call it
 // once, holding the engine lock, before Recover. On PostgreSQL, where another
 // machine may recover, SaveBusy stores the marks.
-func (s Instances) BusyMarks() *flow.BusyMarks {
-	size := flow.BusyRegionSize(int(s.Workers.Load()) + moreBusy)
+func (s Instances) BusyMarks() *busy.Marks {
+	size := busy.RegionSize(int(s.Workers.Load()) + moreBusy)
 	if s.Pool() != nil {
-		return flow.NewBusyMarks(make([]byte, size))
+		return busy.NewMarks(make([]byte, size))
 	}
 	region, before, err := mapBusyFile(filepath.Join(s.Config.DataDir, BusyFile), size)
 	s.BusyBefore = map[string]bool{}
-	for _, id := range flow.ReadBusy(before) {
+	for _, id := range busy.Read(before) {
 		s.BusyBefore[id] = true
 	}
 	if err != nil {
 		s.Config.Log.Warn("marks of busy runs cannot be stored; a run that crashes the process will be found later", "error", err)
 		region = make([]byte, size)
 	}
-	return flow.NewBusyMarks(region)
+	return busy.NewMarks(region)
 }
 
 // SaveBusy stores for the other instances which runs of this instance have

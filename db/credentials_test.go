@@ -7,6 +7,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 // requests are kinds as small as binding needs them.
@@ -63,7 +64,7 @@ func TestBindCredentials(t *testing.T) {
 			return err
 		}))
 
-		left, err := flow.BindCredentials(w.ctx, w, requests)
+		left, err := library.BindCredentials(w.ctx, w, requests)
 		w.must(err)
 		var names []string
 		for _, c := range left {
@@ -90,7 +91,7 @@ func TestBindCredentials(t *testing.T) {
 
 		// It decides once: what a person says after it stays.
 		w.must(w.SetCredentialHosts(w.ctx, ws, "one-host", nil))
-		left, err = flow.BindCredentials(w.ctx, w, requests)
+		left, err = library.BindCredentials(w.ctx, w, requests)
 		w.must(err)
 		wantEqual(t, "left open the second time", len(left), 0)
 		one, err := w.FindCredential(w.ctx, ws, "one-host")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // sent makes deliveries of one run to one receiver, in line.
@@ -43,14 +44,14 @@ func TestDelivery_of_an_older_instance_is_made(t *testing.T) {
 // Nor does it write the place of what it has finished, which must take no slot.
 func TestDelivery_ended_by_an_older_instance_holds_no_slot(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		ids := w.sent(2 * flow.EndpointSlots)
+		ids := w.sent(2 * fairness.EndpointSlots)
 		n, _, err := w.DueDeliveries(w.ctx, w.clock.Now(), 100)
 		w.must(err)
-		wantEqual(t, "handed over", n, flow.EndpointSlots)
+		wantEqual(t, "handed over", n, fairness.EndpointSlots)
 		w.tamper("UPDATE deliveries SET state = 'delivered', ended_at = 1 WHERE place = 2")
 		n, _, err = w.DueDeliveries(w.ctx, w.clock.Now(), 100)
 		w.must(err)
-		wantEqual(t, "handed over then", n, flow.EndpointSlots)
+		wantEqual(t, "handed over then", n, fairness.EndpointSlots)
 
 		w.tamper("UPDATE deliveries SET state = 'delivered', ended_at = 1 WHERE place = 2")
 		d, err := w.Redeliver(w.ctx, ws, ids[0])

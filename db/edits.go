@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // editLife is how long a transaction can be undone and caught up with.
@@ -16,7 +17,7 @@ const editLife = 30 * 24 * time.Hour
 
 // SaveEdit stores a transaction of a draft and the draft that it leads to. It
 // stores nothing and returns false when the draft is not at the base any more.
-func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err error) {
+func (s Edits) SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error) {
 	files := documentFiles(e.Draft)
 	row := gen.InsertEditParams{
 		FlowID: e.FlowID, Rev: e.Base + 1, WorkspaceID: e.WorkspaceID, TxID: e.Tx.TxID, Tab: e.Tx.Tab, UserID: dbconn.ValidText(e.Tx.UserID),
@@ -44,7 +45,7 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 		return dbconn.FirstError(
 			func() error { return tx.InsertEdit(tx.Ctx, row) },
 			func() error {
-				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - flow.MaxLoggedEdits})
+				dropped, err := tx.ShortenEdits(tx.Ctx, gen.ShortenEditsParams{FlowID: e.FlowID, LastRev: row.Rev - document.MaxLoggedEdits})
 				tx.StoreBytes(e.WorkspaceID, logged-sum(dropped))
 				return err
 			},
@@ -64,31 +65,31 @@ func (s Edits) SaveEdit(ctx context.Context, e flow.NewEdit) (saved bool, err er
 }
 
 // FindEdit returns a transaction that the log still has, with what takes it back.
-func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*flow.EditTx, error) {
+func (s Edits) FindEdit(ctx context.Context, ws, flowID, txID string) (*document.EditTx, error) {
 	r, err := s.Reads.FindEdit(ctx, gen.FindEditParams{FlowID: flowID, TxID: txID, WorkspaceID: ws})
 	if err != nil {
 		return nil, dbconn.NotFoundErr(err, "change")
 	}
-	tx := &flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+	tx := &document.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
 	err = dbconn.FirstError(
-		func() (err error) { tx.Ops, err = dbconn.Decode[[]flow.Edit](r.Ops); return err },
-		func() (err error) { tx.Inverse, err = dbconn.Decode[[]flow.Edit](r.Inverse); return err },
-		func() (err error) { tx.Skipped, err = dbconn.Decode[[]flow.Skipped](r.Skipped); return err },
+		func() (err error) { tx.Ops, err = dbconn.Decode[[]document.Edit](r.Ops); return err },
+		func() (err error) { tx.Inverse, err = dbconn.Decode[[]document.Edit](r.Inverse); return err },
+		func() (err error) { tx.Skipped, err = dbconn.Decode[[]document.Skipped](r.Skipped); return err },
 	)
 	return tx, err
 }
 
 // ListEdits returns the transactions after a revision, oldest first and without
 // what takes them back.
-func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]flow.EditTx, error) {
+func (s Edits) ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]document.EditTx, error) {
 	rows, err := s.Reads.ListEdits(ctx, gen.ListEditsParams{FlowID: flowID, WorkspaceID: ws, AfterRev: afterRev, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, fmt.Errorf("list edits of %s: %w", flowID, err)
 	}
-	list := make([]flow.EditTx, len(rows))
+	list := make([]document.EditTx, len(rows))
 	for i, r := range rows {
-		list[i] = flow.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
-		if list[i].Ops, err = dbconn.Decode[[]flow.Edit](r.Ops); err != nil {
+		list[i] = document.EditTx{Rev: r.Rev, TxID: r.TxID, Tab: r.Tab, UserID: r.UserID, CreatedAt: dbconn.TimeOf(r.CreatedAt)}
+		if list[i].Ops, err = dbconn.Decode[[]document.Edit](r.Ops); err != nil {
 			return nil, fmt.Errorf("edit %d of %s: %w", r.Rev, flowID, err)
 		}
 	}

@@ -10,11 +10,13 @@ import (
 
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/library"
 )
 
 // studio is a library over the fixture's store.
-func (w *fixture) studio() *flow.Library {
-	return &flow.Library{Store: w.Store, IDs: flow.NewIDs(), Kinds: flow.NewRegistry(flow.Kind{
+func (w *fixture) studio() *library.Library {
+	return &library.Library{Store: w.Store, IDs: flow.NewIDs(), Kinds: flow.NewRegistry(flow.Kind{
 		Name: "call", Title: "Call", Group: "Test", Summary: "Calls.",
 		Fields: []flow.Field{{Name: "text", Type: flow.FieldText}, {Name: "secret", Type: flow.FieldSecret}},
 		Run:    func(context.Context, *flow.In) (flow.Out, error) { return flow.Out{}, nil },
@@ -23,25 +25,25 @@ func (w *fixture) studio() *flow.Library {
 
 // tab is one of several that show the same draft.
 type tab struct {
-	*flow.Library
+	*library.Library
 	flowID, name string
 	d            *flow.Document
 	rev          int64
 }
 
-func (w *fixture) openTab(l *flow.Library, flowID, name string) *tab {
+func (w *fixture) openTab(l *library.Library, flowID, name string) *tab {
 	w.t.Helper()
 	f, err := l.Store.FindFlow(w.ctx, ws, flowID)
 	w.must(err)
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	return &tab{Library: l, flowID: flowID, name: name, d: d, rev: f.Rev}
 }
 
 // edit sends edits until they are not too late, carrying out what was missed.
-func (t *tab) edit(ctx context.Context, txID string, ops ...flow.Edit) error {
+func (t *tab) edit(ctx context.Context, txID string, ops ...document.Edit) error {
 	for {
-		r, err := t.EditFlow(ctx, ws, t.flowID, "user_1", flow.EditRequest{Base: t.rev, Tab: t.name, TxID: txID, Ops: ops})
-		if missed, late := errors.AsType[*flow.EditsMissed](err); late {
+		r, err := t.EditFlow(ctx, ws, t.flowID, "user_1", document.EditRequest{Base: t.rev, Tab: t.name, TxID: txID, Ops: ops})
+		if missed, late := errors.AsType[*document.EditsMissed](err); late {
 			if err := t.carryOut(missed.Since); err != nil {
 				return err
 			}
@@ -50,13 +52,13 @@ func (t *tab) edit(ctx context.Context, txID string, ops ...flow.Edit) error {
 		if err != nil {
 			return err
 		}
-		return t.carryOut([]flow.EditTx{{Rev: r.Rev, Ops: r.Ops}})
+		return t.carryOut([]document.EditTx{{Rev: r.Rev, Ops: r.Ops}})
 	}
 }
 
-func (t *tab) carryOut(list []flow.EditTx) error {
+func (t *tab) carryOut(list []document.EditTx) error {
 	for _, tx := range list {
-		out, err := flow.ApplyEdits(t.d, tx.Ops)
+		out, err := document.ApplyEdits(t.d, tx.Ops)
 		if err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (t *tab) carryOut(list []flow.EditTx) error {
 	return nil
 }
 
-func (w *fixture) newStudioFlow(l *flow.Library) string {
+func (w *fixture) newStudioFlow(l *library.Library) string {
 	w.t.Helper()
 	f, err := l.Import(w.ctx, ws, "", []byte(`{"schema": "sluice.flow/v1", "name": "Studio", "nodes": [{"id": "a", "kind": "call"}]}`))
 	w.must(err)
@@ -83,8 +85,8 @@ func TestEditFlow_tabs_converge(t *testing.T) {
 			wg.Go(func() {
 				for n := range 8 {
 					node := flow.Node{ID: fmt.Sprintf("n%d_%d", i, n), Kind: "call", Config: map[string]any{}}
-					label := flow.Edit{Op: flow.OpPut, Node: "a", Member: "label", Value: node.ID}
-					if err := tabs[i].edit(w.ctx, "tx_"+node.ID, flow.Edit{Op: flow.OpAdd, New: &node}, label); err != nil {
+					label := document.Edit{Op: document.OpPut, Node: "a", Member: "label", Value: node.ID}
+					if err := tabs[i].edit(w.ctx, "tx_"+node.ID, document.Edit{Op: document.OpAdd, New: &node}, label); err != nil {
 						t.Error(err)
 						return
 					}
@@ -114,9 +116,9 @@ func TestEditFlow_repeats_and_undoes(t *testing.T) {
 		id := w.newStudioFlow(l)
 		before, err := w.FindFlow(w.ctx, ws, id)
 		w.must(err)
-		set := flow.Edit{Op: flow.OpSet, Node: "a", Field: "secret", Value: "s3cret"}
-		send := func(base int64, txID, undo string, ops ...flow.Edit) *flow.EditResult {
-			r, err := l.EditFlow(w.ctx, ws, id, "me", flow.EditRequest{Base: base, Tab: "t", TxID: txID, Ops: ops, Undo: undo})
+		set := document.Edit{Op: document.OpSet, Node: "a", Field: "secret", Value: "s3cret"}
+		send := func(base int64, txID, undo string, ops ...document.Edit) *document.EditResult {
+			r, err := l.EditFlow(w.ctx, ws, id, "me", document.EditRequest{Base: base, Tab: "t", TxID: txID, Ops: ops, Undo: undo})
 			w.must(err)
 			return r
 		}
@@ -136,7 +138,7 @@ func TestEditFlow_repeats_and_undoes(t *testing.T) {
 		_, err = l.Import(w.ctx, ws, id, before.Draft)
 		w.must(err)
 		_, err = l.EditsSince(w.ctx, ws, id, 3, 10)
-		wantCode(t, err, flow.CodeEditsGone)
+		wantCode(t, err, document.CodeEditsGone)
 	})
 }
 

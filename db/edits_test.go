@@ -11,22 +11,23 @@ import (
 
 	"sluice/db/core"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // edit stores a transaction that sets the label of a node.
-func (w *fixture) edit(base int64, txID string, change ...func(*flow.NewEdit)) bool {
+func (w *fixture) edit(base int64, txID string, change ...func(*document.NewEdit)) bool {
 	w.t.Helper()
 	saved, err := w.tryEdit(base, txID, change...)
 	w.must(err)
 	return saved
 }
 
-func (w *fixture) tryEdit(base int64, txID string, change ...func(*flow.NewEdit)) (bool, error) {
-	e := flow.NewEdit{
+func (w *fixture) tryEdit(base int64, txID string, change ...func(*document.NewEdit)) (bool, error) {
+	e := document.NewEdit{
 		WorkspaceID: ws, FlowID: w.flow.ID, Base: base, Name: "Answer", Description: "it", Draft: fmt.Appendf(nil, `{"name":%q}`, txID),
-		Tx: flow.EditTx{
+		Tx: document.EditTx{
 			TxID: txID, Tab: "tab", UserID: "user_1", Ops: labelled("new\x00"), Inverse: labelled("old"),
-			Skipped: []flow.Skipped{{Op: 1, Code: flow.SkippedNodeGone, Node: "b", Detail: "gone"}},
+			Skipped: []document.Skipped{{Op: 1, Code: document.SkippedNodeGone, Node: "b", Detail: "gone"}},
 		},
 	}
 	for _, f := range change {
@@ -35,8 +36,8 @@ func (w *fixture) tryEdit(base int64, txID string, change ...func(*flow.NewEdit)
 	return w.SaveEdit(w.ctx, e)
 }
 
-func labelled(text string) []flow.Edit {
-	return []flow.Edit{{Op: flow.OpSet, Node: "a", Field: "text", Value: text}}
+func labelled(text string) []document.Edit {
+	return []document.Edit{{Op: document.OpSet, Node: "a", Field: "text", Value: text}}
 }
 
 func (w *fixture) revs(after int64, limit int) string {
@@ -71,7 +72,7 @@ func TestSaveEdit(t *testing.T) {
 		wantEqual(t, "skipped", tx.Skipped[0].Detail, "gone")
 
 		wantEqual(t, "too late", w.edit(1, "t2"), false)
-		wantEqual(t, "another workspace", w.edit(2, "t2", func(e *flow.NewEdit) { e.WorkspaceID = "ws_other" }), false)
+		wantEqual(t, "another workspace", w.edit(2, "t2", func(e *document.NewEdit) { e.WorkspaceID = "ws_other" }), false)
 		_, err = w.FindEdit(w.ctx, ws, w.flow.ID, "t2")
 		wantCode(t, err, flow.CodeNotFound)
 		_, err = w.FindEdit(w.ctx, "ws_other", w.flow.ID, "t1")
@@ -102,18 +103,18 @@ func TestEditsAreShortened(t *testing.T) {
 		w.edit(1, "t1")
 		w.edit(2, "t2")
 		w.must(w.Write(w.ctx, true, func(tx *core.Tx) error {
-			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE flows SET rev = $1", flow.MaxLoggedEdits+2)
+			_, err := tx.DBTX.ExecContext(w.ctx, "UPDATE flows SET rev = $1", document.MaxLoggedEdits+2)
 			return err
 		}))
-		w.edit(flow.MaxLoggedEdits+2, "t3") // revision 2003: the newest 2000 begin at 4
-		wantEqual(t, "by number", w.revs(0, 9), fmt.Sprint(flow.MaxLoggedEdits+3))
+		w.edit(document.MaxLoggedEdits+2, "t3") // revision 2003: the newest 2000 begin at 4
+		wantEqual(t, "by number", w.revs(0, 9), fmt.Sprint(document.MaxLoggedEdits+3))
 		w.clock.move(20 * 24 * time.Hour)
-		w.edit(flow.MaxLoggedEdits+3, "t4")
+		w.edit(document.MaxLoggedEdits+3, "t4")
 		w.clock.move(10 * 24 * time.Hour)
 		n, err := w.DropStale(w.ctx, w.clock.Now(), 10)
 		w.must(err)
 		wantEqual(t, "dropped", n, 1)
-		wantEqual(t, "by age", w.revs(0, 9), fmt.Sprint(flow.MaxLoggedEdits+4))
+		wantEqual(t, "by age", w.revs(0, 9), fmt.Sprint(document.MaxLoggedEdits+4))
 	})
 }
 
@@ -217,7 +218,7 @@ func TestFiles_of_an_edit_and_a_pin_are_kept(t *testing.T) {
 	t.Parallel()
 	for name, refer := range map[string]func(w *fixture, id string) error{
 		"edit": func(w *fixture, id string) error {
-			_, err := w.tryEdit(1, "t1", func(e *flow.NewEdit) { e.Draft = document(id) })
+			_, err := w.tryEdit(1, "t1", func(e *document.NewEdit) { e.Draft = documentOf(id) })
 			return err
 		},
 		"pin": func(w *fixture, id string) error {

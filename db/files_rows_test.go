@@ -109,16 +109,16 @@ func TestSaveFile_for_a_run_that_is_erased(t *testing.T) {
 	})
 }
 
-func document(id string) []byte {
+func documentOf(id string) []byte {
 	return fmt.Appendf(nil, `{"schema":"sluice.flow/v1","name":"F","nodes":[{"id":"a","kind":"input","config":{"name":"x","default":[{"file":%q}]}}],"edges":[]}`, id)
 }
 
 func TestFiles_of_a_document_are_kept(t *testing.T) {
 	t.Parallel()
 	for name, refer := range map[string]func(w *fixture, id string) error{
-		"by a draft": func(w *fixture, id string) error { return w.UpdateDraft(w.ctx, ws, w.flow.ID, "F", "", document(id)) },
+		"by a draft": func(w *fixture, id string) error { return w.UpdateDraft(w.ctx, ws, w.flow.ID, "F", "", documentOf(id)) },
 		"by a new flow": func(w *fixture, id string) error {
-			return w.CreateFlow(w.ctx, &flow.Flow{WorkspaceID: ws, Draft: document(id)})
+			return w.CreateFlow(w.ctx, &flow.Flow{WorkspaceID: ws, Draft: documentOf(id)})
 		},
 		"by hand":          func(w *fixture, id string) error { return w.KeepFiles(w.ctx, ws, id, "file_nobody") },
 		"by a new version": publishOf,
@@ -140,7 +140,7 @@ func TestFiles_of_a_document_are_kept(t *testing.T) {
 }
 
 func publishOf(w *fixture, id string) error {
-	_, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, document(id), "", "")
+	_, _, err := w.PublishFlow(w.ctx, ws, w.flow.ID, documentOf(id), "", "")
 	return err
 }
 

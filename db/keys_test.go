@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
-func (w *fixture) keyring() *flow.Keyring {
-	return &flow.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
+func (w *fixture) keyring() *library.Keyring {
+	return &library.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 }
 
 // bear tells what becomes of a caller that shows a text.

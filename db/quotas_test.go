@@ -15,6 +15,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // guest is a workspace to which the server's default quota applies.
@@ -144,7 +145,7 @@ func TestQuota_of_bytes(t *testing.T) {
 		_, _, err = w.PublishFlow(w.ctx, guest, f.ID, draft(5_000), "", "me")
 		wantQuota(t, err, full)
 		wantQuota(t, w.SavePin(w.ctx, guest, f.ID, flow.Pin{Node: "a", Outputs: map[string]any{"text": string(draft(5_000))}}), full)
-		edit := flow.NewEdit{WorkspaceID: guest, FlowID: f.ID, Base: 1, Name: "Large", Draft: draft(5_000), Tx: flow.EditTx{TxID: "tx_1", Tab: "tab"}}
+		edit := document.NewEdit{WorkspaceID: guest, FlowID: f.ID, Base: 1, Name: "Large", Draft: draft(5_000), Tx: document.EditTx{TxID: "tx_1", Tab: "tab"}}
 		_, err = w.SaveEdit(w.ctx, edit)
 		wantCode(t, err, flow.CodeQuotaExceeded)
 		wantEqual(t, "used after refusals", w.storage(guest).Used.Bytes, used)

@@ -13,6 +13,7 @@ import (
 
 	"sluice/db/core"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // TestStorage_equals_a_count carries out random operations side by side, with
@@ -161,9 +162,9 @@ func (o *operations) editDraft(id string) error {
 		return err
 	}
 	o.txID++
-	_, err = o.SaveEdit(o.ctx, flow.NewEdit{
+	_, err = o.SaveEdit(o.ctx, document.NewEdit{
 		WorkspaceID: o.ws, FlowID: id, Base: f.Rev, Name: "Edited", Draft: fmt.Appendf(nil, "%q", o.text()),
-		Tx: flow.EditTx{TxID: fmt.Sprint("tx_", o.txID), Tab: "tab"},
+		Tx: document.EditTx{TxID: fmt.Sprint("tx_", o.txID), Tab: "tab"},
 	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sluice/db/core"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 func (w *fixture) exec(statement string) {
@@ -97,7 +98,7 @@ func TestRotateWebhookSecret(t *testing.T) {
 // when the key gets a new text.
 func TestKeyWebhookSecret(t *testing.T) {
 	setup(t, func(t *testing.T, w *fixture) {
-		ring := &flow.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
+		ring := &library.Keyring{Store: w.Store, IDs: flow.NewIDs(), Now: w.clock.Now}
 		k := &flow.Key{WorkspaceID: ws, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
 		_, err := ring.Create(w.ctx, flow.Actor{ID: "cli"}, k)
 		w.must(err)

@@ -13,7 +13,7 @@ func TestBudgetsStopThePaidStep(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
 	s.must("price", "set", "openai/gpt-4o", "--input", "100", "--output", "200") // an answer costs 0.0025
-	id := s.publish(document("Ask twice", []object{
+	id := s.publish(documentOf("Ask twice", []object{
 		input("q"), node("first", "chat", object{"model": "openai/gpt-4o"}), node("second", "chat", object{"model": "openai/gpt-4o", "prompt": "greet {{text}}"}), output("text"),
 	}, "q.value > first.prompt", "first.text > second.text", "second.text > out_text.value"))
 	if shown := s.must("flow", "limits", id, "--usd-per-day", "0.002"); !strings.Contains(shown, "0.002") || !strings.Contains(shown, "0 today") {
@@ -43,7 +43,7 @@ func TestBudgetsStopThePaidStep(t *testing.T) {
 func TestBudgetsOfRuns(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	id := s.publish(document("Echo", []object{input("q"), output("text")}, "q.value > out_text.value"))
+	id := s.publish(documentOf("Echo", []object{input("q"), output("text")}, "q.value > out_text.value"))
 	s.must("flow", "limits", id, "--runs-per-day", "5", "--max-running", "2")
 	c := s.client(s.key())
 	var accepted, refused atomic.Int64

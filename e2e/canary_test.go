@@ -119,7 +119,7 @@ func TestCanary(t *testing.T) {
 func canaryFlow(echo string) []byte {
 	ref := func(name string) object { return object{"credential": name} }
 	routed := object{"on_error": "route"}
-	return document("Canary", []object{
+	return documentOf("Canary", []object{
 		input("n"),
 		node("header", "http_request", object{"url": echo + "/ok", "headers": object{"Authorization": ref("header"), "X-Api-Key": canaries["literal in a document"]}}),
 		node("places", "http_request", object{"url": echo + "/ok?n={{n}}&api_key=" + canaries["literal in a URL"], "method": "POST", "query": object{"token": canaries["literal in a query"]},

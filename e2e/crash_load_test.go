@@ -46,13 +46,13 @@ func newLoad(t testing.TB, seed uint64, servers ...*server) *load {
 		flows: map[string]string{}, shunned: -1, statuses: map[int]int{}, keys: map[string]string{}, accepted: map[string]string{},
 	}
 	s := servers[0]
-	l.flows["call"] = s.publish(document("Two calls", []object{
+	l.flows["call"] = s.publish(documentOf("Two calls", []object{
 		input("n"), post("a", l.ledger.URL),
 		node("b", "http_request", object{"method": "POST", "url": l.ledger.URL, "body": object{"n": "{{n}}"}}), output("got"),
 	}, "n.value > a.n", "a.body > b.n", "b.body > out_got.value"))
-	l.flows["pure"] = s.publish(document("Pure", []object{input("n"), node("say", "template", object{"template": "said {{n}}"}), output("got")},
+	l.flows["pure"] = s.publish(documentOf("Pure", []object{input("n"), node("say", "template", object{"template": "said {{n}}"}), output("got")},
 		"n.value > say.n", "say.text > out_got.value"))
-	l.flows["hook"] = s.publish(document("Hook", []object{
+	l.flows["hook"] = s.publish(documentOf("Hook", []object{
 		input("n"), output("got"), node("hook", "webhook", object{"url": l.inbox.URL + "/node/{{n}}"}),
 	}, "n.value > out_got.value", "n.value > hook.n"))
 	key := s.key()

@@ -48,7 +48,7 @@ func TestCredentialCommands(t *testing.T) {
 		t.Errorf("the right secret: %+v", r)
 	}
 
-	s.publish(document("Knock", []object{
+	s.publish(documentOf("Knock", []object{
 		node("knock", "http_request", object{"url": provider.URL, "headers": object{"Authorization": object{"credential": "gateway"}}}), output("got"),
 	}, "knock.body > out_got.value"))
 	if list := s.must("credential", "list"); !strings.Contains(list, "gateway") || !strings.Contains(list, "Knock") || strings.Contains(list, right) {
@@ -146,7 +146,7 @@ func TestFlowRunOfAFileUsesCredentials(t *testing.T) {
 	if r := s.commandWith(secret, "credential", "add", "--name", "gate", "--host", "127.0.0.1"); r.code != 0 {
 		t.Fatalf("credential add: %+v", r)
 	}
-	file := writeFile(t, "knock.json", document("Knock", []object{
+	file := writeFile(t, "knock.json", documentOf("Knock", []object{
 		node("knock", "http_request", object{"url": provider.URL, "headers": object{"Authorization": object{"credential": "gate"}}}), output("got"),
 	}, "knock.status > out_got.value"))
 	if r := s.command("flow", "run", file); r.code != 1 || !strings.Contains(r.errs+r.out, "401") {
@@ -184,7 +184,7 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		t.Errorf("doctor: %+v", r)
 	}
 	call := func(file, credential, url string, edges ...string) string {
-		return writeFile(t, file, document("Call with "+credential, []object{
+		return writeFile(t, file, documentOf("Call with "+credential, []object{
 			node("where", "input", object{"name": "where", "type": "text", "default": "x"}),
 			node("call", "http_request", object{"url": url, "headers": object{"Authorization": object{"credential": credential}}}), output("got"),
 		}, append(edges, "call.status > out_got.value")...))

@@ -33,7 +33,7 @@ func post(id, url string, settings ...object) object {
 }
 
 // document writes a flow; edges are written "a.value > b.text".
-func document(name string, nodes []object, edges ...string) []byte {
+func documentOf(name string, nodes []object, edges ...string) []byte {
 	list := []object{}
 	for _, e := range edges {
 		from, to, _ := strings.Cut(e, " > ")
@@ -48,13 +48,13 @@ func document(name string, nodes []object, edges ...string) []byte {
 
 // greeting is the smallest flow: name in, greeting out, nothing outside.
 func greeting() []byte {
-	return document("Greet", []object{
+	return documentOf("Greet", []object{
 		input("name"), node("greet", "template", object{"template": "Hello {{name}}!"}), output("text"),
 	}, "name.value > greet.name", "greet.text > out_text.value")
 }
 
 // calling is a flow that posts n to a URL and gives back the answer.
 func calling(url string, settings ...object) []byte {
-	return document("Call", []object{input("n"), post("call", url, settings...), output("got")},
+	return documentOf("Call", []object{input("n"), post("call", url, settings...), output("got")},
 		"n.value > call.n", "call.body > out_got.value")
 }

@@ -16,7 +16,7 @@ import (
 // filing is a flow that passes a file on; of the webhooks given, each gets it.
 func filing(hooks ...object) []byte {
 	nodes := []object{node("photo", "input", object{"name": "photo", "type": "file"}), output("picture")}
-	return document("File it", append(nodes, hooks...), "photo.value > out_picture.value")
+	return documentOf("File it", append(nodes, hooks...), "photo.value > out_picture.value")
 }
 
 // content is bytes that compress to nothing less, the same for a seed.
@@ -228,7 +228,7 @@ func TestRerunOfAFileThatIsGone(t *testing.T) {
 	site := newReceiver(t, func(w http.ResponseWriter, _ string, _ int) { _, _ = w.Write([]byte("the content")) })
 	s := newServer(t)
 	c := s.client(s.manager())
-	id := s.publish(document("Fetch", []object{node("fetch", "file", object{"url": site.URL + "/a.txt"}), output("got")}, "fetch.file > out_got.value"))
+	id := s.publish(documentOf("Fetch", []object{node("fetch", "file", object{"url": site.URL + "/a.txt"}), output("got")}, "fetch.file > out_got.value"))
 	first := c.succeed(id, object{})
 	again := c.await(c.want(202, "POST", first.path()+"/rerun", nil).run(t))
 	if n := len(site.at("/a.txt")); n != 1 || again.Status != "succeeded" {

@@ -212,13 +212,13 @@ func (d *firstDatabase) write(t *testing.T, o *outside) {
 		"hang":  twoCalls(o.URL+"/ok", o.URL+"/hang"),
 		"later": calling(o.URL+"/later", object{"retry": object{"attempts": 20, "backoff_s": 60}}),
 		"never": calling(o.URL + "/never"),
-		"secret": document("Secret", []object{
+		"secret": documentOf("Secret", []object{
 			node("knock", "http_request", object{"url": o.URL + "/secret", "headers": object{"Authorization": object{"credential": "sesame"}}}), output("got"),
 		}, "knock.body > out_got.value"),
-		"typed": document("Typed", []object{
+		"typed": documentOf("Typed", []object{
 			input("n"), output("got"), node("hook", "webhook", object{"url": o.URL + "/hook/typed"}),
 		}, "n.value > out_got.value"),
-		"hook": document("Hook", []object{
+		"hook": documentOf("Hook", []object{
 			input("n"), output("got"), node("hook", "webhook", object{"url": o.URL + "/hook/{{n}}"}),
 		}, "n.value > out_got.value", "n.value > hook.n"),
 	} {

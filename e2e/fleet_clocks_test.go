@@ -20,7 +20,7 @@ func TestFleetClocks(t *testing.T) {
 	skews := []string{"5s", "1h", "-1h"}
 	f := newFleet(t, fleetConfig{env: func(i int) []string { return []string{skewVariable + "=" + skews[i]} }})
 	l := f.load
-	l.flows["flaky"] = f.servers[0].publish(document("Flaky", []object{
+	l.flows["flaky"] = f.servers[0].publish(documentOf("Flaky", []object{
 		input("n"), post("a", l.ledger.URL+"/flaky", object{"retry": object{"attempts": 3, "backoff_s": 1}}), output("got"),
 	}, "n.value > a.n", "a.body > out_got.value"))
 	l.kinds = append(l.kinds, "flaky")

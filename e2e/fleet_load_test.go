@@ -25,7 +25,7 @@ func newFleetLoad(f *fleet, callers int) *load {
 	l.number, l.follows, l.ledger.anyDoubt = callers, true, true
 	l.kinds = []string{"call", "call", "pure", "pure", "hook", "few", "narrow"}
 	limited := func(name string) []byte {
-		return document(name, []object{input("n"), post("a", l.ledger.URL+"/"+name), output("got")}, "n.value > a.n", "a.body > out_got.value")
+		return documentOf(name, []object{input("n"), post("a", l.ledger.URL+"/"+name), output("got")}, "n.value > a.n", "a.body > out_got.value")
 	}
 	l.flows["few"], l.flows["narrow"] = s.publish(limited("few")), s.publish(limited("narrow"))
 	s.must("flow", "limits", l.flows["few"], "--max-running="+strconv.Itoa(fewAtOnce))

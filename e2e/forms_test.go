@@ -52,7 +52,7 @@ func TestFormGivesNothingAway(t *testing.T) {
 	echo := parrot(t)
 	const prompt = "canary-prompt-4c5d6e7f"
 	chat := func(model string, at ...string) []byte {
-		return document("Ask", []object{input("n"), node("ask", "chat", object{"model": model, "system": prompt, "prompt": "{{n}}"}, object{"label": "canary-label"}), output("answer")}, append([]string{"n.value > ask.n"}, at...)...)
+		return documentOf("Ask", []object{input("n"), node("ask", "chat", object{"model": model, "system": prompt, "prompt": "{{n}}"}, object{"label": "canary-label"}), output("answer")}, append([]string{"n.value > ask.n"}, at...)...)
 	}
 	for name, c := range map[string]struct {
 		base string
@@ -100,7 +100,7 @@ func TestFormStreams(t *testing.T) {
 	}))
 	t.Cleanup(model.Close)
 	d := formServer(t, model.URL+"/v1")
-	id := d.publish(document("Tell", []object{input("n"), node("ask", "chat", object{"model": "openai/m", "prompt": "{{n}}"}), output("story")}, "n.value > ask.n", "ask.text > out_story.value"))
+	id := d.publish(documentOf("Tell", []object{input("n"), node("ask", "chat", object{"model": "openai/m", "prompt": "{{n}}"}), output("story")}, "n.value > ask.n", "ask.text > out_story.value"))
 	d.openForm(id)
 	path := d.visit(http.MethodPost, "/f/"+id, url.Values{"in.n": {"one"}}).Header.Get("Location")
 	events := bufio.NewScanner(d.visit(http.MethodGet, path+"/events", nil).Body)

@@ -73,7 +73,7 @@ func (p *platform) followed() []string {
 
 func painting(config object) []byte {
 	config["model"] = "acme/paint"
-	return document("Paint", []object{input("prompt"), node("paint", "hosted_model", config), output("pictures")},
+	return documentOf("Paint", []object{input("prompt"), node("paint", "hosted_model", config), output("pictures")},
 		"prompt.value > paint.input.prompt", "paint.output > out_pictures.value")
 }
 
@@ -147,7 +147,7 @@ func TestHostedFiles(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.must("model", "show", "acme/paint", "--node")), &made); err != nil {
 		t.Fatal(err)
 	}
-	id := s.publish(document("Paint", []object{
+	id := s.publish(documentOf("Paint", []object{
 		node("photo", "input", object{"name": "photo", "type": "file"}), node("paint", "hosted_model", made.Config, object{"retry": object{"attempts": 2}}), output("pictures"), input("prompt"),
 	}, "photo.value > paint.input.image", "prompt.value > paint.input.prompt", "paint.output > out_pictures.value"))
 	c := s.client(s.manager())

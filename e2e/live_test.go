@@ -30,7 +30,7 @@ func TestLiveChat(t *testing.T) {
 func TestLiveHosted(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "REPLICATE_API_TOKEN="+need.Live(t, "REPLICATE_API_TOKEN"))
-	id := s.publish(document("Draw", []object{
+	id := s.publish(documentOf("Draw", []object{
 		input("q"), node("draw", "hosted_model", object{"model": "black-forest-labs/flux-schnell"}), output("picture"),
 	}, "q.value > draw.input.prompt", "draw.output > out_picture.value"))
 	r := s.client(s.key()).succeed(id, object{"q": "A lighthouse in the fog"})

@@ -167,7 +167,7 @@ func TestOpenAPIContract(t *testing.T) {
 // seed makes one of everything.
 func (k *contract) seed() {
 	hook := newReceiver(k.t, nil)
-	k.ids["flow_id"] = k.s.publish(document("Greet", []object{
+	k.ids["flow_id"] = k.s.publish(documentOf("Greet", []object{
 		input("name"), node("greet", "template", object{"template": "Hello {{name}}!"}), output("text"), node("hook", "webhook", object{"url": hook.URL + "/hook"}),
 	}, "name.value > greet.name", "greet.text > out_text.value"))
 	c := k.s.client(k.keys["all"])

@@ -25,7 +25,7 @@ func everyInput() []byte {
 		}
 		return node("in_"+strings.ToLower(name), "input", config)
 	}
-	return document("Tout \"fait\" 🦆 <b>", []object{
+	return documentOf("Tout \"fait\" 🦆 <b>", []object{
 		in("class", "text", object{"description": "A reserved word.\n\n- `code` */ {{x}}", "min": 1, "max": 20, "pattern": "^[a-z]+$", "example": "abc"}),
 		in("_n-1", "number", object{"default": 1.5, "min": 0, "max": 9, "example": 2}),
 		in("is-on", "boolean", object{"default": false}),

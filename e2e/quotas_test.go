@@ -140,7 +140,7 @@ func TestStrangersCannotFillTheDisk(t *testing.T) {
 	c.await(c.start(summarize, given))
 
 	// The workspace of the operator is not limited.
-	own := s.publish(document("Echo", []object{input("q"), output("text")}, "q.value > out_text.value"))
+	own := s.publish(documentOf("Echo", []object{input("q"), output("text")}, "q.value > out_text.value"))
 	mine := s.client(s.key())
 	for range 7 {
 		mine.await(mine.start(own, object{"q": "x"}))

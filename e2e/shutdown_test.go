@@ -50,7 +50,7 @@ func (u *slowUpstream) letGo() { close(u.hold) }
 
 // twoCalls calls first one URL and then another.
 func twoCalls(first, second string) []byte {
-	return document("Two calls", []object{
+	return documentOf("Two calls", []object{
 		input("n"), post("a", first),
 		node("b", "http_request", object{"method": "POST", "url": second, "body": object{"n": "{{n}}"}}),
 		output("got"),

@@ -130,16 +130,16 @@ func newCalled(t *testing.T) *called {
 	talking := httptest.NewServer(http.HandlerFunc(talk))
 	t.Cleanup(talking.Close)
 	c.talking = talking.URL
-	c.plain = s.publish(document(`Echo "it" */ ?> \u000a`, []object{
+	c.plain = s.publish(documentOf(`Echo "it" */ ?> \u000a`, []object{
 		in("who", "text"), in("a-b", "text"), in("_x", "number"), in("class", "json"), in("__proto__", "boolean"), in("yield", "list"), output("text-1"), output("json"),
 	}, "in_a-b.value > out_text-1.value", "in_class.value > out_json.value"))
-	c.filed = s.publish(document("Take a file", []object{
+	c.filed = s.publish(documentOf("Take a file", []object{
 		in("who", "text"), in("a-b", "text"), in("photo", "file"), in("beyond", "json"), output("text-1"), output("json"),
 	}, "in_a-b.value > out_text-1.value", "in_photo.value > out_json.value"))
-	c.failing = s.publish(document("Fail", []object{
+	c.failing = s.publish(documentOf("Fail", []object{
 		in("who", "text"), node("fail", "condition", object{"expression": "int(value) > 0"}), output("text-1"),
 	}, "in_who.value > fail.value", "fail.true > out_text-1.value"))
-	c.hook = s.publish(document("Call back", []object{
+	c.hook = s.publish(documentOf("Call back", []object{
 		input("port"), input("text"), output("text"), node("hook", "webhook", object{"url": "http://127.0.0.1:{{port}}/hook", "secret": nodeSecret}),
 	}, "port.value > hook.port", "text.value > out_text.value"))
 	return c

@@ -91,7 +91,7 @@ func TestPoisonedAfterCrashes(t *testing.T) {
 		up := newSlowUpstream(t)
 		call := s.publish(calling(up.URL))
 		// This takes a core some ten seconds.
-		deadly := s.publish(document("Deadly", []object{input("text"), node("sum", "summarize", object{}), output("summary")},
+		deadly := s.publish(documentOf("Deadly", []object{input("text"), node("sum", "summarize", object{}), output("summary")},
 			"text.value > sum.text", "sum.summary > out_summary.value"))
 		long := strings.Repeat("The museum opens a new wing in May, and shows what the rivers brought. ", 200_000/72)
 		key := s.key()

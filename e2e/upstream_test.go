@@ -77,7 +77,7 @@ func asking(config object, edges ...string) []byte {
 		name, _, _ := strings.Cut(to, ".")
 		nodes = append(nodes, output(name))
 	}
-	return document("Ask", nodes, all...)
+	return documentOf("Ask", nodes, all...)
 }
 
 // TestChatUpstreams asks every format the same thing and hears it as it comes.
@@ -186,7 +186,7 @@ func TestMediaUpstreams(t *testing.T) {
 	t.Parallel()
 	s := modelServer(t)
 	c := s.client(s.key())
-	id := s.publish(document("Media", []object{
+	id := s.publish(documentOf("Media", []object{
 		node("vector", "embed", object{"model": "openai/text-embedding-3-small", "text": "Where is my parcel?"}),
 		node("picture", "image", object{"model": "openai/gpt-image-1", "prompt": "A lighthouse"}),
 		node("voice", "speech", object{"model": "openai/gpt-4o-mini-tts", "text": "Hello there", "voice": "alloy"}),

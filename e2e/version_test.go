@@ -54,7 +54,7 @@ func TestVersion(t *testing.T) {
 		}
 	}
 
-	id := d.publish(document("Call", []object{node("call", "http_request", object{"url": called.URL}), output("got")}, "call.body > out_got.value"))
+	id := d.publish(documentOf("Call", []object{node("call", "http_request", object{"url": called.URL}), output("got")}, "call.body > out_got.value"))
 	c.succeed(id, object{})
 	if agent := <-agents; agent != "Sluice/"+testRelease {
 		t.Errorf("flows call others as %q", agent)

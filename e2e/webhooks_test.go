@@ -24,7 +24,7 @@ func branching(hooks ...object) []byte {
 		node("is_ada", "condition", object{"expression": `value == "Ada"`}),
 		output("text"), output("ada"), output("other"),
 	}
-	return document("Greet and tell", append(nodes, hooks...),
+	return documentOf("Greet and tell", append(nodes, hooks...),
 		"name.value > greet.name", "greet.text > out_text.value", "name.value > is_ada.value",
 		"is_ada.true > out_ada.value", "is_ada.false > out_other.value", "token.value > hook.signature", "name.value > one.name")
 }
@@ -160,7 +160,7 @@ func TestWebhookFailures(t *testing.T) {
 	receiver := newReceiver(t, answerFailures)
 	s := newServer(t)
 	hook := func(id, path string) object { return node(id, "webhook", object{"url": receiver.URL + path}) }
-	id := s.publish(document("Tell", []object{input("name"), output("text"), hook("flaky", "/flaky"), hook("gone", "/gone"), hook("moved", "/moved")},
+	id := s.publish(documentOf("Tell", []object{input("name"), output("text"), hook("flaky", "/flaky"), hook("gone", "/gone"), hook("moved", "/moved")},
 		"name.value > out_text.value"))
 	manager := s.client(s.manager())
 	manager.succeed(id, object{"name": "Ada"})

@@ -47,13 +47,6 @@ func (b *Budget) Refusal(now time.Time) *Error {
 	}
 }
 
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // NextDay is when the UTC day after that of a time begins, and with it every
 // budget anew.
 func NextDay(t time.Time) time.Time {
@@ -152,7 +145,7 @@ func (l Limits) Check() map[string]string {
 			wrong[name] = "A whole number from 1 to 1,000,000,000. Leave it empty for no limit."
 		}
 	}
-	if l.USDPerDay < 0 || l.USDPerDay > maxKeyUSD {
+	if l.USDPerDay < 0 || l.USDPerDay > MaxKeyUSD {
 		wrong["usd_per_day"] = "An amount up to a million dollars. Leave it empty for no limit."
 	}
 	return wrong

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,7 +26,7 @@ type Credential struct {
 // Plain reports whether the secret is not for a provider: it is for headers and
 // the like, or was typed into a node.
 func (c *Credential) Plain() bool {
-	return c.Provider == "" || strings.HasPrefix(c.Provider, liftedPrefix)
+	return c.Provider == "" || strings.HasPrefix(c.Provider, LiftedPrefix)
 }
 
 // Unbound reports whether the secret can be sent anywhere because it has no
@@ -46,7 +47,7 @@ type Access struct {
 
 // Plain tells whether the secret was not made for a provider: one for headers
 // and the like, or one that was typed into a node.
-func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, liftedPrefix) }
+func (a *Access) Plain() bool { return a.Provider == "" || strings.HasPrefix(a.Provider, LiftedPrefix) }
 
 // May reports whether the secret may be sent to a host, given with its port as
 // HostPort returns it.
@@ -54,7 +55,7 @@ func (a *Access) May(host string) bool {
 	if len(a.Hosts) == 0 {
 		return !a.RefuseUnbound
 	}
-	return hostAllowed(a.Hosts, host)
+	return HostAllowed(a.Hosts, host)
 }
 
 // Refusal returns the error for sending the secret to a host that is not
@@ -157,7 +158,7 @@ func (r *Resolver) find(ctx context.Context, ws, provider string, ref any) (Acce
 	if err != nil {
 		return Access{}, fmt.Errorf("list the credentials of %s: %w", ws, err)
 	}
-	if name := choose(list, provider); name != "" {
+	if name := ChooseCredential(list, provider); name != "" {
 		return r.open(ctx, ws, name)
 	}
 	if a, ok := r.Environment[provider]; ok && ws == DefaultWorkspace {
@@ -166,7 +167,7 @@ func (r *Resolver) find(ctx context.Context, ws, provider string, ref any) (Acce
 	return Access{}, ErrNoAccess
 }
 
-func choose(list []Credential, provider string) string {
+func ChooseCredential(list []Credential, provider string) string {
 	var first *Credential
 	for i := range list {
 		c := &list[i]
@@ -205,3 +206,31 @@ func (r *Resolver) open(ctx context.Context, ws, name string) (Access, error) {
 		RefuseUnbound: r.RefuseUnbound && c.Unbound(),
 	}, nil
 }
+
+// Credentials lists the credentials that a node's config names, each once.
+func (n *Node) Credentials() []string { return CredentialsIn(n.Config) }
+
+// CredentialsIn lists the credentials that a config value names, each once.
+func CredentialsIn(v any) []string {
+	if name, ok := SecretRef(v); ok {
+		return []string{name}
+	}
+	var list []string
+	switch v := v.(type) {
+	case string:
+		list = TextCredentials(v)
+	case map[string]any:
+		for _, field := range SortedNames(v) {
+			list = append(list, CredentialsIn(v[field])...)
+		}
+	case []any:
+		for _, item := range v {
+			list = append(list, CredentialsIn(item)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// LiftedPrefix begins the provider of a credential that was typed into a node.
+const LiftedPrefix = "flow:"

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
+	"slices"
 )
 
 // Schema names the document format this code reads and writes.
@@ -87,8 +88,8 @@ const (
 )
 
 var (
-	nodeID    = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
-	inputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	NodeIDPattern    = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+	InputNamePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 )
 
 // Encode writes the document as indented JSON with sorted config names, the
@@ -121,4 +122,9 @@ func (d *Document) Node(id string) *Node {
 		}
 	}
 	return nil
+}
+
+// IsFed reports whether an edge arrives at a port.
+func (d *Document) IsFed(node, port string) bool {
+	return slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == node+"."+port })
 }

@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// ErrFenced refuses a write of a worker whose attempt is no longer the run's:
+// somebody else carries the run on.
+var ErrFenced = errors.New("the run was handed to another worker")
+
+// ErrNotSaved tells a step that its state is certainly not on disk: nobody will
+// go on with what it began. Any other error of In.Save leaves that open.
+var ErrNotSaved = errors.New("the state of the step is not on disk")
+
 // Code is the machine-readable reason of a failure. The codes of a failed run
 // and of a refused request are part of the public contract.
 type Code string
@@ -173,3 +188,27 @@ func IsPermanent(err error) bool {
 // PermanentTries is how often an operation that fails with a permanent error is
 // tried, in case the mark is wrong.
 const PermanentTries = 3
+
+// MergeProblems adds what further checks found; a place is blamed once.
+func MergeProblems(problems, more []Problem) []Problem {
+	if len(problems) == 0 || len(more) == 0 {
+		return append(problems, more...)
+	}
+	blamed := map[string]bool{}
+	for _, p := range problems {
+		blamed[p.Pointer] = true
+	}
+	for _, p := range more {
+		if !blamed[p.Pointer] {
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

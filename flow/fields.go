@@ -2,12 +2,13 @@ package flow
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
 
-// check holds a typed value against the field's declaration.
-func (f *Field) check(value any) []Problem {
+// Check holds a typed value against the field's declaration.
+func (f *Field) Check(value any) []Problem {
 	one := func(code, format string, args ...any) []Problem {
 		return []Problem{{Code: code, Detail: fmt.Sprintf(format, args...)}}
 	}
@@ -21,18 +22,18 @@ func (f *Field) check(value any) []Problem {
 		}
 		return one("wrong_type", "%q wants %s, got %s", f.Name, f.wants(), got)
 	}
-	if f.Values != nil && !slices.ContainsFunc(f.Values, func(v any) bool { return equal(v, value) }) {
+	if f.Values != nil && !slices.ContainsFunc(f.Values, func(v any) bool { return EqualValues(v, value) }) {
 		return one("not_allowed", "%q wants one of %s", f.Name, EncodeJSON(f.Values))
 	}
 	if s, ok := value.(string); ok && f.Type == FieldSelect && f.Values == nil && !slices.Contains(f.Options, s) {
-		return one("not_allowed", "%q wants one of %s", f.Name, names(f.Options))
+		return one("not_allowed", "%q wants one of %s", f.Name, InputNames(f.Options))
 	}
 	if size, unit, ok := measure(value); ok {
 		if f.Min != nil && size < *f.Min {
-			return one("out_of_range", "%q wants at least %s%s", f.Name, inDigits(*f.Min), unit)
+			return one("out_of_range", "%q wants at least %s%s", f.Name, FormatNumber(*f.Min), unit)
 		}
 		if f.Max != nil && size > *f.Max {
-			return one("out_of_range", "%q wants at most %s%s", f.Name, inDigits(*f.Max), unit)
+			return one("out_of_range", "%q wants at most %s%s", f.Name, FormatNumber(*f.Max), unit)
 		}
 	}
 	return nil
@@ -66,7 +67,7 @@ func (f *Field) takes(value any) bool {
 // checkMap finds the names whose values are neither texts nor secrets.
 func (f *Field) checkMap(named map[string]any) []Problem {
 	var list []Problem
-	for _, name := range sortedNames(named) {
+	for _, name := range SortedNames(named) {
 		item := named[name]
 		if _, scalar := scalarText(item); !scalar && KindOf(item) != "text" && !IsSecretRef(item) {
 			list = append(list, Problem{Pointer: Pointer(name), Code: "wrong_type", Detail: fmt.Sprintf("%q wants text, got %s", name, KindOf(item))})
@@ -105,4 +106,97 @@ func SecretRef(value any) (name string, ok bool) {
 	}
 	name, ok = m["credential"].(string)
 	return name, ok && name != ""
+}
+
+// SecretPlace says where literal secrets are looked for in a field's value, and
+// that references to credentials are resolved there when the node runs.
+type SecretPlace string
+
+// The places of secrets.
+const (
+	// SecretsByName are values under names such as Authorization or password: in
+	// a map, and at any depth of a JSON value. See IsSecretName.
+	SecretsByName SecretPlace = "names"
+	// SecretsInURL are user names with passwords, and query parameters whose name
+	// says that they are secrets.
+	SecretsInURL SecretPlace = "url"
+)
+
+func (f *Field) Redact(v any) any {
+	if f.Type == FieldSecret && !IsSecretRef(v) && v != nil && v != "" {
+		return Redacted
+	}
+	named, isMap := v.(map[string]any)
+	if f.Secrets == SecretsInURL {
+		return shownURLs(v)
+	}
+	if f.Secrets != SecretsByName {
+		return v
+	}
+	if !isMap || f.Type != FieldMap {
+		return f.shownMembers(v)
+	}
+	out := maps.Clone(named)
+	for name, item := range named {
+		if f.IsSecretName(name) && !isReference(item) {
+			out[name] = Redacted
+		}
+	}
+	return out
+}
+
+// shownURLs is ShownURL for a URL or a list of them.
+func shownURLs(v any) any {
+	switch v := v.(type) {
+	case string:
+		return ShownURL(v)
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = shownURLs(out[i])
+		}
+		return out
+	}
+	return v
+}
+
+// shownMembers leaves the secrets out of a body that arrived as data.
+func (f *Field) shownMembers(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = f.shownMembers(v[i])
+		}
+		return out
+	case map[string]any:
+		if IsSecretRef(v) {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			if s, isText := item.(string); isText && s != "" && IsSecretMember(name, s) {
+				out[name] = Redacted
+			} else {
+				out[name] = f.shownMembers(item)
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// isReference reports whether a value references credentials and holds no
+// secret itself.
+func isReference(v any) bool {
+	if _, ok := v.(SecretText); ok || IsSecretRef(v) {
+		return true
+	}
+	s, ok := v.(string)
+	return ok && len(TextCredentials(s)) > 0
+}
+
+// IsSecretName reports whether a map field keeps the value of a name secret.
+func (f *Field) IsSecretName(name string) bool {
+	return f.Secrets == SecretsByName && IsSecretName(name)
 }

@@ -1,35 +1,39 @@
-package flow
+package flow_test
 
 import (
 	"slices"
 	"testing"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
 )
 
 func TestMayUseFile(t *testing.T) {
 	t.Parallel()
-	key := func(flows []string, scopes ...Scope) *Key {
-		return &Key{ID: "key_a", WorkspaceID: "ws", Flows: flows, Scopes: scopes}
+	key := func(flows []string, scopes ...flow.Scope) *flow.Key {
+		return &flow.Key{ID: "key_a", WorkspaceID: "ws", Flows: flows, Scopes: scopes}
 	}
-	own, others := &File{WorkspaceID: "ws", KeyID: "key_a"}, &File{WorkspaceID: "ws", KeyID: "key_b"}
-	inA, ofB := []FileUse{{"flow_b", "key_b"}, {"flow_a", "key_b"}}, []FileUse{{"flow_b", "key_a"}}
+	own, others := &flow.File{WorkspaceID: "ws", KeyID: "key_a"}, &flow.File{WorkspaceID: "ws", KeyID: "key_b"}
+	inA, ofB := []flow.FileUse{{"flow_b", "key_b"}, {"flow_a", "key_b"}}, []flow.FileUse{{"flow_b", "key_a"}}
 	for name, c := range map[string]struct {
-		key  *Key
-		file *File
-		uses []FileUse
+		key  *flow.Key
+		file *flow.File
+		uses []flow.FileUse
 		want bool
 	}{
 		"a person may":                                  {nil, others, nil, true},
-		"its own upload":                                {key([]string{"flow_a"}, ScopeRun), own, nil, true},
-		"own ID in another workspace":                   {key(nil, ScopeRead), &File{WorkspaceID: "ws_2", KeyID: "key_a"}, nil, false},
-		"a reader of all flows may":                     {key(nil, ScopeRead), others, nil, true},
-		"one who only starts runs may not":              {key(nil, ScopeRun), others, inA, false},
-		"one who only starts runs, of a run it started": {key(nil, ScopeRun), others, ofB, true},
-		"a reader of one flow, of a run of it":          {key([]string{"flow_a"}, ScopeRead), others, inA, true},
-		"a reader of another flow":                      {key([]string{"flow_c"}, ScopeRead), others, inA, false},
-		"a run it started of a flow it lost":            {key([]string{"flow_a"}, ScopeRun), others, ofB, false},
-		"a nameless key is not everybody without one":   {&Key{WorkspaceID: "ws"}, &File{WorkspaceID: "ws"}, []FileUse{{}}, false},
+		"its own upload":                                {key([]string{"flow_a"}, flow.ScopeRun), own, nil, true},
+		"own ID in another workspace":                   {key(nil, flow.ScopeRead), &flow.File{WorkspaceID: "ws_2", KeyID: "key_a"}, nil, false},
+		"a reader of all flows may":                     {key(nil, flow.ScopeRead), others, nil, true},
+		"one who only starts runs may not":              {key(nil, flow.ScopeRun), others, inA, false},
+		"one who only starts runs, of a run it started": {key(nil, flow.ScopeRun), others, ofB, true},
+		"a reader of one flow, of a run of it":          {key([]string{"flow_a"}, flow.ScopeRead), others, inA, true},
+		"a reader of another flow":                      {key([]string{"flow_c"}, flow.ScopeRead), others, inA, false},
+		"a run it started of a flow it lost":            {key([]string{"flow_a"}, flow.ScopeRun), others, ofB, false},
+		"a nameless key is not everybody without one":   {&flow.Key{WorkspaceID: "ws"}, &flow.File{WorkspaceID: "ws"}, []flow.FileUse{{}}, false},
 	} {
-		if got := MayUseFile(c.key, c.file, c.uses); got != c.want {
+		if got := flow.MayUseFile(c.key, c.file, c.uses); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -37,10 +41,10 @@ func TestMayUseFile(t *testing.T) {
 
 func TestAccepts(t *testing.T) {
 	t.Parallel()
-	png, pdf := &File{Name: "a.png", MIME: "image/png"}, &File{Name: "Paper.PDF", MIME: "application/octet-stream"}
+	png, pdf := &flow.File{Name: "a.png", MIME: "image/png"}, &flow.File{Name: "Paper.PDF", MIME: "application/octet-stream"}
 	for name, c := range map[string]struct {
 		accept []string
-		file   *File
+		file   *flow.File
 		want   bool
 	}{
 		"all, where nothing is said":        {nil, pdf, true},
@@ -52,7 +56,7 @@ func TestAccepts(t *testing.T) {
 		"the ending, in any case":           {[]string{".pdf"}, pdf, true},
 		"another ending":                    {[]string{".pdf"}, png, false},
 	} {
-		in := Input{Name: "f", Type: TypeFile, Accept: c.accept}
+		in := flow.Input{Name: "f", Type: flow.TypeFile, Accept: c.accept}
 		if got := in.Accepts(c.file); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
@@ -64,7 +68,7 @@ func TestInputOfFiles(t *testing.T) {
 	in := inputsOf(t, `{"name": "photo", "type": "file", "description": "A photo.", "accept": ["image/png"]}`)[0]
 	s := in.JSONSchema()
 	if s["contentMediaType"] != "image/png" || s["description"] != "A photo. Accepts image/png." || len(s["x-accept"].([]string)) != 1 {
-		t.Errorf("schema: %s", EncodeJSON(s))
+		t.Errorf("schema: %s", flow.EncodeJSON(s))
 	}
 	for config, want := range map[string]string{
 		`{"name": "f", "type": "file", "accept": ["image"]}`:               "/accept/0",
@@ -72,8 +76,8 @@ func TestInputOfFiles(t *testing.T) {
 		`{"name": "f", "type": "file", "default": {"file": "report.pdf"}}`: "/default",
 		`{"name": "f", "type": "file", "default": "text"}`:                 "/default",
 	} {
-		d, _ := ParseDocument(documentOf("i input " + config))
-		problems := Validate(d, testKinds)
+		d, _ := document.ParseDocument(flowtest.Document("i input " + config))
+		problems := document.Validate(d, flowtest.Kinds)
 		if len(problems) != 1 || problems[0].Pointer != "/nodes/0/config"+want {
 			t.Errorf("%s: got %v, want one at %s", config, problems, want)
 		}
@@ -83,7 +87,7 @@ func TestInputOfFiles(t *testing.T) {
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]string{0: "0 bytes", 1000: "1000 bytes", 1536: "1.5 KiB", 512 << 20: "512 MiB", 100_000_000: "95.4 MiB", 3 << 40: "3 TiB", 4 << 50: "4096 TiB"} {
-		if got := Size(bytes); got != want {
+		if got := flow.Size(bytes); got != want {
 			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}
 	}
@@ -92,16 +96,16 @@ func TestSize(t *testing.T) {
 func TestFileIDs(t *testing.T) {
 	t.Parallel()
 	const a, b = "file_01m7z26njgm1r68xj6qyhfyvty", "file_01m7z26njgm1r68xj6qyhfyvtz"
-	v := decoded([]byte(`[{"file": "` + a + `"}, {"deep": [{"file": "` + b + `", "name": "n"}, {"file": "` + a + `"}]}, {"file": "report.pdf"}, "` + a + `"]`))
-	ids := FileIDs(v)
+	v := flowtest.Decoded([]byte(`[{"file": "` + a + `"}, {"deep": [{"file": "` + b + `", "name": "n"}, {"file": "` + a + `"}]}, {"file": "report.pdf"}, "` + a + `"]`))
+	ids := flow.FileIDs(v)
 	slices.Sort(ids)
 	if !slices.Equal(ids, []string{a, b}) {
 		t.Errorf("got %v", ids)
 	}
-	before := string(EncodeJSON(v))
-	mapped := MapFiles(v, func(id string, _ map[string]any) map[string]any { return map[string]any{"was": id} })
+	before := string(flow.EncodeJSON(v))
+	mapped := flow.MapFiles(v, func(id string, _ map[string]any) map[string]any { return map[string]any{"was": id} })
 	want := `[{"was":"` + a + `"},{"deep":[{"was":"` + b + `"},{"was":"` + a + `"}]},{"file":"report.pdf"},"` + a + `"]`
-	if got := string(EncodeJSON(mapped)); got != want || string(EncodeJSON(v)) != before {
-		t.Errorf("got %s, from %s", got, EncodeJSON(v))
+	if got := string(flow.EncodeJSON(mapped)); got != want || string(flow.EncodeJSON(v)) != before {
+		t.Errorf("got %s, from %s", got, flow.EncodeJSON(v))
 	}
 }

@@ -30,7 +30,7 @@ var errHostForm = errors.New("write a host such as api.example.com, api.example.
 // public suffix, such as *.com or *.github.io, is refused, because strangers
 // own the hosts below it.
 func ParseHost(text string) (string, error) {
-	name, port, err := splitHost(strings.ToLower(strings.TrimSpace(text)))
+	name, port, err := SplitHost(strings.ToLower(strings.TrimSpace(text)))
 	if err != nil {
 		return "", err
 	}
@@ -40,18 +40,18 @@ func ParseHost(text string) (string, error) {
 	case notIP == nil && (wildcard || ip.Zone() != ""):
 		return "", errHostForm
 	case notIP == nil:
-		return joinHost(ip.Unmap().String(), port), nil
+		return JoinHost(ip.Unmap().String(), port), nil
 	}
 	if name, err = hostName(name); err != nil {
 		return "", err
 	}
 	if !wildcard {
-		return joinHost(name, port), nil
+		return JoinHost(name, port), nil
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
 		return "", fmt.Errorf("*.%s would allow hosts of strangers; use your own domain, such as *.example.%s", name, name)
 	}
-	return joinHost("*."+name, port), nil
+	return JoinHost("*."+name, port), nil
 }
 
 // ParseHosts reads a list of hosts and drops repeats. Empty items are skipped.
@@ -63,7 +63,7 @@ func ParseHosts(list []string) ([]string, error) {
 		}
 		host, err := ParseHost(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is not a host: %w", firstRunes(text, 60), err)
+			return nil, fmt.Errorf("%q is not a host: %w", FirstRunes(text, 60), err)
 		}
 		if !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
@@ -72,8 +72,8 @@ func ParseHosts(list []string) ([]string, error) {
 	return hosts, nil
 }
 
-// splitHost separates a port. An IPv6 address with a port is in brackets.
-func splitHost(text string) (name, port string, err error) {
+// SplitHost separates a port. An IPv6 address with a port is in brackets.
+func SplitHost(text string) (name, port string, err error) {
 	if strings.Count(text, ":") > 1 && !strings.HasPrefix(text, "[") {
 		return text, "", nil
 	}
@@ -96,7 +96,7 @@ func splitHost(text string) (name, port string, err error) {
 	return name, port, nil
 }
 
-func joinHost(name, port string) string {
+func JoinHost(name, port string) string {
 	if port == "" {
 		return name
 	}
@@ -153,16 +153,16 @@ func BoundHost(u *url.URL) string {
 	return host
 }
 
-// hostAllowed reports whether one of the patterns covers host, with or without
+// HostAllowed reports whether one of the patterns covers host, with or without
 // a port. A pattern with a port covers only a host with that port.
-func hostAllowed(patterns []string, host string) bool {
-	name, port, err := splitHost(strings.ToLower(host))
+func HostAllowed(patterns []string, host string) bool {
+	name, port, err := SplitHost(strings.ToLower(host))
 	if err != nil {
 		return false
 	}
 	_, notIP := netip.ParseAddr(name)
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		wanted, wantedPort, err := splitHost(strings.ToLower(pattern))
+		wanted, wantedPort, err := SplitHost(strings.ToLower(pattern))
 		if err != nil || wantedPort != "" && wantedPort != port {
 			return false
 		}
@@ -176,3 +176,45 @@ func hostAllowed(patterns []string, host string) bool {
 
 // shownHost returns a host for messages, without the default port of https.
 func shownHost(host string) string { return strings.TrimSuffix(host, ":443") }
+
+// URLHost returns the Hosts function of a kind that calls the URL in a field.
+func URLHost(field string) func(n *Node) []string {
+	return func(n *Node) []string {
+		switch v := n.Config[field].(type) {
+		case string:
+			if host := FixedHost(v); host != "" {
+				return []string{host}
+			}
+		case []any: // those of the URLs that hold credentials
+			var hosts []string
+			for _, item := range v {
+				s, _ := item.(string)
+				if len(TextCredentials(s)) == 0 {
+					continue
+				}
+				host := FixedHost(s)
+				if host == "" {
+					return nil
+				}
+				hosts = append(hosts, host)
+			}
+			return hosts
+		}
+		return nil
+	}
+}
+
+// FixedHost returns the host of a URL that may be a template; "" if the template
+// makes the host.
+func FixedHost(address string) string {
+	_, rest, found := strings.Cut(strings.TrimSpace(address), "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	host, err := ParseHost(rest)
+	if !found || err != nil || strings.HasPrefix(host, "*") {
+		return ""
+	}
+	return host
+}

@@ -41,8 +41,8 @@ const ReservedInput = "run_options"
 func (d *Document) Inputs(kinds *Registry) []Input {
 	var list []Input
 	for i := range d.Nodes {
-		if n := &d.Nodes[i]; roleOf(kinds, n) == RoleInput && !n.Disabled {
-			list = append(list, readInput(n))
+		if n := &d.Nodes[i]; RoleOf(kinds, n) == RoleInput && !n.Disabled {
+			list = append(list, ReadInput(n))
 		}
 	}
 	return list
@@ -52,25 +52,25 @@ func (d *Document) Inputs(kinds *Registry) []Input {
 func (d *Document) Outputs(kinds *Registry) []Output {
 	var list []Output
 	for i := range d.Nodes {
-		if n := &d.Nodes[i]; roleOf(kinds, n) == RoleOutput && !n.Disabled {
-			list = append(list, Output{Node: n.ID, Name: nameOf(n)})
+		if n := &d.Nodes[i]; RoleOf(kinds, n) == RoleOutput && !n.Disabled {
+			list = append(list, Output{Node: n.ID, Name: NameOf(n)})
 		}
 	}
 	return list
 }
 
-func roleOf(kinds *Registry, n *Node) Role {
+func RoleOf(kinds *Registry, n *Node) Role {
 	if k := kinds.Find(n.Kind); k != nil {
 		return k.Role
 	}
 	return RoleNode
 }
 
-func nameOf(n *Node) string { s, _ := n.Config["name"].(string); return s }
+func NameOf(n *Node) string { s, _ := n.Config["name"].(string); return s }
 
-// readInput reads an input node's config as far as it is well formed.
-func readInput(n *Node) Input {
-	in := Input{Node: n.ID, Name: nameOf(n), Type: TypeText}
+// ReadInput reads an input node's config as far as it is well formed.
+func ReadInput(n *Node) Input {
+	in := Input{Node: n.ID, Name: NameOf(n), Type: TypeText}
 	if t, ok := n.Config["type"].(string); ok {
 		in.Type = Type(t)
 	}
@@ -118,9 +118,9 @@ func CheckInputs(inputs []Input, given map[string]any, coerce bool) (map[string]
 		problems = append(problems, bad...)
 		values[in.Name] = v
 	}
-	for _, name := range sortedNames(given) {
+	for _, name := range SortedNames(given) {
 		if !known[name] {
-			problems = append(problems, Problem{Pointer: Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + closest(name, known)})
+			problems = append(problems, Problem{Pointer: Pointer(name), Code: "unknown", Detail: fmt.Sprintf("this flow has no input %q", name) + Closest(name, known)})
 		}
 	}
 	return values, problems
@@ -149,18 +149,18 @@ func (in *Input) check(v any, coerce bool) (any, []Problem) {
 	if _, ok := FileID(v); !ok && in.Type == TypeFile {
 		return v, []Problem{in.NoFile(v)}
 	}
-	if _, _, err := asValue(v, maxValueDepth); err != nil {
-		return v, fail("too_deep", "nested deeper than %d levels", maxValueDepth)
+	if _, _, err := AsValue(v, MaxValueDepth); err != nil {
+		return v, fail("too_deep", "nested deeper than %d levels", MaxValueDepth)
 	}
-	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return equal(e, v) }) {
+	if len(in.Enum) > 0 && !slices.ContainsFunc(in.Enum, func(e any) bool { return EqualValues(e, v) }) {
 		return v, fail("not_allowed", "wanted one of %s", EncodeJSON(in.Enum))
 	}
 	if size, unit, ok := measure(v); ok {
 		if in.Min != nil && size < *in.Min {
-			return v, fail("too_small", "wanted at least %s%s, got %s", inDigits(*in.Min), unit, inDigits(size))
+			return v, fail("too_small", "wanted at least %s%s, got %s", FormatNumber(*in.Min), unit, FormatNumber(size))
 		}
 		if in.Max != nil && size > *in.Max {
-			return v, fail("too_large", "wanted at most %s%s, got %s", inDigits(*in.Max), unit, inDigits(size))
+			return v, fail("too_large", "wanted at most %s%s, got %s", FormatNumber(*in.Max), unit, FormatNumber(size))
 		}
 	}
 	if s, isText := v.(string); isText && in.pattern != nil && !in.pattern.MatchString(s) {
@@ -181,15 +181,15 @@ func measure(v any) (size float64, unit string, ok bool) {
 	return size, "", ok
 }
 
-// equal compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
-func equal(a, b any) bool {
+// EqualValues compares as JSON Schema does: 1 is 1.0, also inside lists and objects.
+func EqualValues(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
+		return ok && slices.EqualFunc(a, b, EqualValues)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, equal)
+		return ok && maps.EqualFunc(a, b, EqualValues)
 	}
 	x, xNumber := Float(a)
 	y, yNumber := Float(b)
@@ -199,15 +199,15 @@ func equal(a, b any) bool {
 	return string(EncodeJSON(a)) == string(EncodeJSON(b))
 }
 
-// problems of an input node's declaration; pointers are below its config.
-func (in *Input) problems() []Problem {
+// Problems of an input node's declaration; pointers are below its config.
+func (in *Input) Problems() []Problem {
 	var list []Problem
 	add := func(field, code, format string, args ...any) {
 		list = append(list, Problem{Pointer: "/" + field, Code: code, Detail: fmt.Sprintf(format, args...)})
 	}
 	if in.Name == "" {
 		add("name", "required", `"name" of %s is missing`, in.Node)
-	} else if !inputName.MatchString(in.Name) {
+	} else if !InputNamePattern.MatchString(in.Name) {
 		add("name", "invalid", "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
 	} else if in.Name == ReservedInput {
 		add("name", "reserved", "%q is kept for the options of a run", ReservedInput)
@@ -298,5 +298,5 @@ func InputsSchema(inputs []Input) map[string]any {
 	return schema
 }
 
-// names joins names for a sentence.
-func names(list []string) string { return strings.Join(list, ", ") }
+// InputNames joins names for a sentence.
+func InputNames(list []string) string { return strings.Join(list, ", ") }

@@ -28,7 +28,7 @@ func (in *Input) Accepts(f *File) bool {
 func (in *Input) NotAccepted(f *File) Problem {
 	return Problem{
 		Pointer: Pointer(in.Name), Code: "not_allowed", Node: in.Node,
-		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, names(in.Accept), f.Name, f.MIME),
+		Detail: fmt.Sprintf("%q accepts %s, got %q, which is %s", in.Name, InputNames(in.Accept), f.Name, f.MIME),
 	}
 }
 
@@ -63,7 +63,7 @@ func (in *Input) acceptSentence() string {
 	if len(in.Accept) == 0 {
 		return ""
 	}
-	return "Accepts " + names(in.Accept) + "."
+	return "Accepts " + InputNames(in.Accept) + "."
 }
 
 // textsOf is what a list holds of texts.

@@ -1,4 +1,4 @@
-package flow
+package flow_test
 
 import (
 	"bytes"
@@ -8,20 +8,23 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
 )
 
 // inputsOf declares inputs by their configs.
-func inputsOf(t testing.TB, configs ...string) []Input {
+func inputsOf(t testing.TB, configs ...string) []flow.Input {
 	t.Helper()
 	var lines strings.Builder
 	for i, c := range configs {
 		fmt.Fprintf(&lines, "i%d input %s\n", i, c)
 	}
-	d, problems := ParseDocument(documentOf(lines.String()))
-	if problems = append(problems, Validate(d, testKinds)...); len(problems) > 0 {
+	d, problems := document.ParseDocument(flowtest.Document(lines.String()))
+	if problems = append(problems, document.Validate(d, flowtest.Kinds)...); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return d.Inputs(testKinds)
+	return d.Inputs(flowtest.Kinds)
 }
 
 func TestCheckInputs(t *testing.T) {
@@ -73,8 +76,8 @@ func TestCheckInputs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := tt.given + tt.coerced
-			values, problems := CheckInputs(inputsOf(t, tt.input), decoded([]byte(given)).(map[string]any), tt.coerced != "")
-			got := string(EncodeJSON(values))
+			values, problems := flow.CheckInputs(inputsOf(t, tt.input), flowtest.Decoded([]byte(given)).(map[string]any), tt.coerced != "")
+			got := string(flow.EncodeJSON(values))
 			if len(problems) > 0 {
 				var b strings.Builder
 				for _, p := range problems {
@@ -93,7 +96,7 @@ func TestCheckInputsSuggests(t *testing.T) {
 	t.Parallel()
 	inputs := inputsOf(t, `{"name": "ticket"}`, `{"name": "tone", "default": "kind"}`)
 	for given, want := range map[string]string{"tikcet": `did you mean "ticket"?`, "ton": `did you mean "tone"?`, "Tone": `did you mean "tone"?`, "colour": `this flow has no input "colour"`, "x": `no input "x"`} {
-		_, problems := CheckInputs(inputs, map[string]any{"ticket": "t", given: "v"}, false)
+		_, problems := flow.CheckInputs(inputs, map[string]any{"ticket": "t", given: "v"}, false)
 		if len(problems) != 1 || !strings.HasSuffix(problems[0].Detail, want) {
 			t.Errorf("%s: %v", given, problems)
 		}
@@ -126,28 +129,28 @@ func TestInputsSchemaAgrees(t *testing.T) {
 	t.Parallel()
 	for _, declaration := range declarations {
 		inputs := inputsOf(t, declaration)
-		schema := compileSchema(t, InputsSchema(inputs))
+		schema := compileSchema(t, flow.InputsSchema(inputs))
 		for _, given := range candidates {
 			wantAgreement(t, inputs, schema, given)
 		}
 	}
 }
 
-func wantAgreement(t *testing.T, inputs []Input, schema *jsonschema.Schema, given string) {
+func wantAgreement(t *testing.T, inputs []flow.Input, schema *jsonschema.Schema, given string) {
 	t.Helper()
-	_, problems := CheckInputs(inputs, decoded([]byte(given)).(map[string]any), false)
+	_, problems := flow.CheckInputs(inputs, flowtest.Decoded([]byte(given)).(map[string]any), false)
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(given))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Validate(v); (err == nil) != (len(problems) == 0) {
-		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, EncodeJSON(InputsSchema(inputs)), err, problems)
+		t.Errorf("%s against %s:\nJSON Schema: %v\na start: %v", given, flow.EncodeJSON(flow.InputsSchema(inputs)), err, problems)
 	}
 }
 
 func compileSchema(t *testing.T, s map[string]any) *jsonschema.Schema {
 	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(EncodeJSON(s)))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(flow.EncodeJSON(s)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,7 @@ func compileSchema(t *testing.T, s map[string]any) *jsonschema.Schema {
 	}
 	schema, err := c.Compile("mem:schema")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, EncodeJSON(s))
+		t.Fatalf("%v\n%s", err, flow.EncodeJSON(s))
 	}
 	return schema
 }
@@ -167,18 +170,18 @@ func TestInputsSchemaAgreesOnRandomValues(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		kind := InputTypes[rng.IntN(5)]
+		kind := flow.InputTypes[rng.IntN(5)]
 		declaration := map[string]any{"name": "v", "type": string(kind)}
 		if low := rng.IntN(4); rng.IntN(2) == 0 {
-			declaration["min"], declaration["max"] = Number(low), Number(low+rng.IntN(3))
+			declaration["min"], declaration["max"] = flow.Number(low), flow.Number(low+rng.IntN(3))
 		}
 		if rng.IntN(3) == 0 {
 			declaration["pattern"] = []string{"a", "^b", "1$", "[^a]"}[rng.IntN(4)]
 		}
-		inputs := inputsOf(t, string(EncodeJSON(declaration)))
-		schema := compileSchema(t, InputsSchema(inputs))
+		inputs := inputsOf(t, string(flow.EncodeJSON(declaration)))
+		schema := compileSchema(t, flow.InputsSchema(inputs))
 		for range 20 {
-			wantAgreement(t, inputs, schema, string(EncodeJSON(map[string]any{"v": randomValue(rng, 2)})))
+			wantAgreement(t, inputs, schema, string(flow.EncodeJSON(map[string]any{"v": randomValue(rng, 2)})))
 		}
 	}
 }
@@ -188,7 +191,7 @@ func randomValue(rng *rand.Rand, depth int) any {
 	case n == 0:
 		return rng.IntN(2) == 0
 	case n == 1:
-		return Number(float64(rng.IntN(80))/10 - 2)
+		return flow.Number(float64(rng.IntN(80))/10 - 2)
 	case n == 2 && depth > 0:
 		list := []any{}
 		for range rng.IntN(4) {
@@ -208,7 +211,7 @@ func TestClosest(t *testing.T) {
 		if want != "" {
 			want = `; did you mean "` + want + `"?`
 		}
-		if got := closest(name, known); got != want {
+		if got := flow.Closest(name, known); got != want {
 			t.Errorf("%.20s: %q, want %q", name, got, want)
 		}
 	}
@@ -219,14 +222,14 @@ func TestClosest(t *testing.T) {
 func TestCheckInputsRefusesDepth(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
-	for range maxValueDepth + 1 {
+	for range flow.MaxValueDepth + 1 {
 		deep = []any{deep}
 	}
-	in := []Input{{Name: "j", Type: TypeJSON, Required: true}}
-	if _, problems := CheckInputs(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
+	in := []flow.Input{{Name: "j", Type: flow.TypeJSON, Required: true}}
+	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep}, false); len(problems) != 1 || problems[0].Code != "too_deep" {
 		t.Errorf("got %v", problems)
 	}
-	if _, problems := CheckInputs(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
+	if _, problems := flow.CheckInputs(in, map[string]any{"j": deep.([]any)[0]}, false); len(problems) != 0 {
 		t.Errorf("one level less: got %v", problems)
 	}
 }

@@ -57,7 +57,7 @@ func appendJSON(b []byte, v any) []byte {
 			return append(append(append(b, '"'), v...), '"')
 		}
 	case json.Number:
-		if isNumber(string(v)) {
+		if IsNumber(string(v)) {
 			return append(b, v...)
 		}
 	case int:
@@ -251,4 +251,9 @@ func decodeArray(d *jsontext.Decoder) (any, error) {
 	}
 	_, err := d.ReadToken()
 	return list, err
+}
+
+func LooksLikeJSON(s string) bool {
+	s = strings.TrimLeft(s, " \t\r\n")
+	return s != "" && (s[0] == '{' || s[0] == '[')
 }

@@ -63,7 +63,7 @@ func FuzzNumber(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		want := json.Valid([]byte(s)) && s == strings.TrimSpace(s) && (s[0] == '-' || s[0] >= '0' && s[0] <= '9')
-		if isNumber(s) != want {
+		if IsNumber(s) != want {
 			t.Errorf("%q: %v", s, !want)
 		}
 	})
@@ -100,7 +100,7 @@ func FuzzDecodeJSON(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(v, again) {
 			t.Fatalf("%v: %#v, again %#v", err, v, again)
 		}
-		if checked, changed, err := asValue(v, MaxJSONDepth); err != nil || changed || !reflect.DeepEqual(v, checked) {
+		if checked, changed, err := AsValue(v, MaxJSONDepth); err != nil || changed || !reflect.DeepEqual(v, checked) {
 			t.Fatalf("not a value: %v %v", changed, err)
 		}
 	})

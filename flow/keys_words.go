@@ -22,7 +22,7 @@ func (k *Key) flowWords() string {
 	if len(k.Flows) == 0 {
 		return "all flows"
 	}
-	return count(len(k.Flows), "flow")
+	return Count(len(k.Flows), "flow")
 }
 
 // Limits are those that are set, in words.
@@ -60,8 +60,8 @@ func dayWords(at time.Time) string { return at.UTC().Format("2 Jan 2006") }
 // momentWords is for what ends at an hour.
 func momentWords(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 UTC") }
 
-// changesOfKey says what differs, for the audit log.
-func changesOfKey(a, b *Key) []string {
+// ChangesOfKey says what differs, for the audit log.
+func ChangesOfKey(a, b *Key) []string {
 	var list []string
 	differ := func(what, before, after string) {
 		if before != after {
@@ -110,8 +110,8 @@ func orNever(at time.Time) string {
 	return momentWords(at)
 }
 
-// rollWords say what became of the text before.
-func rollWords(k *Key, now time.Time) string {
+// RollWords say what became of the text before.
+func RollWords(k *Key, now time.Time) string {
 	words := k.Previous.Prefix + "… to " + k.Prefix + "…; "
 	if !now.Before(k.Previous.Until) {
 		return words + "the old one stopped at once"
@@ -119,7 +119,7 @@ func rollWords(k *Key, now time.Time) string {
 	return words + "the old one works until " + momentWords(k.Previous.Until)
 }
 
-func (k *Key) lastUse() string {
+func (k *Key) LastUse() string {
 	if k.LastUsedAt.IsZero() {
 		return k.Prefix + "…, never used"
 	}

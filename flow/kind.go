@@ -154,27 +154,6 @@ type Field struct {
 	Signs    bool        // of a secret: it signs and is never sent itself
 }
 
-// Port is a named place where a node takes or gives a value.
-type Port struct {
-	Name     string `json:"name"`
-	Title    string `json:"title,omitempty"`
-	Help     string `json:"help,omitempty"`
-	Type     Type   `json:"type"`
-	Shown    Type   `json:"shown,omitempty"` // what usually comes, where Type allows more; not checked
-	Required bool   `json:"required,omitempty"`
-	List     bool   `json:"list,omitempty"`     // takes many edges, in order
-	First    bool   `json:"first,omitempty"`    // of a list: only its first value counts, so later edges are not waited for
-	Template bool   `json:"template,omitempty"` // grown by a {{name}}
-}
-
-// ShownType returns the type that is shown to users.
-func (p Port) ShownType() Type {
-	if p.Shown != "" {
-		return p.Shown
-	}
-	return p.Type
-}
-
 // Example is a runnable use of a kind: config and port values in, outputs out.
 type Example struct {
 	Config  map[string]any
@@ -310,8 +289,8 @@ func (r *Registry) For(n *Node) *Kind {
 	return &own
 }
 
-// takesAny tells whether an input port is taken although nobody declared it.
-func (k *Kind) takesAny(port string) bool {
+// TakesAny tells whether an input port is taken although nobody declared it.
+func (k *Kind) TakesAny(port string) bool {
 	return k.Open != "" && strings.HasPrefix(port, k.Open) && len(port) > len(k.Open)
 }
 

@@ -19,8 +19,8 @@ func CheckName(name string, most int) string {
 		return fmt.Sprintf("%d characters at most.", most)
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return "One line, without control characters."
-	case hidden(name) != 0:
-		return fmt.Sprintf("There is a character in it that does not show (%U). Type it again without.", hidden(name))
+	case HiddenRune(name) != 0:
+		return fmt.Sprintf("There is a character in it that does not show (%U). Type it again without.", HiddenRune(name))
 	case name != "" && !strings.ContainsFunc(name, shows):
 		return "Nothing of it shows. Use a letter or a number."
 	}
@@ -44,8 +44,8 @@ var unseen = &unicode.RangeTable{LatinOffset: 1, R16: []unicode.Range16{
 	{Lo: 0xFFF9, Hi: 0xFFFB, Stride: 1}, // annotations
 }}
 
-// hidden is the first unseen character of a text; 0 when it has none.
-func hidden(text string) rune {
+// HiddenRune is the first unseen character of a text; 0 when it has none.
+func HiddenRune(text string) rune {
 	for _, r := range text {
 		if unicode.Is(unseen, r) {
 			return r
@@ -56,13 +56,13 @@ func hidden(text string) rune {
 
 func shows(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) }
 
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// closest returns `; did you mean "x"?` for the known name nearest to name, or
+// Closest returns `; did you mean "x"?` for the known name nearest to name, or
 // nothing when none is near.
-func closest[V any](name string, known map[string]V) string {
+func Closest[V any](name string, known map[string]V) string {
 	best, least := "", 3
-	for _, k := range sortedNames(known) {
+	for _, k := range SortedNames(known) {
 		if d := editDistance(name, k); d < least && d < max(len(name), len(k))/2+1 {
 			best, least = k, d
 		}

@@ -97,9 +97,9 @@ func nameWords(name string) (words []string) {
 	return words
 }
 
-// isSecretMember is IsSecretName for a member of a JSON body. There "key" alone
+// IsSecretMember is IsSecretName for a member of a JSON body. There "key" alone
 // is often the name of something, so its value must look like a secret too.
-func isSecretMember(name string, value any) bool {
+func IsSecretMember(name string, value any) bool {
 	if strings.EqualFold(strings.TrimSpace(name), "key") {
 		s, _ := value.(string)
 		return LooksSecret(s)

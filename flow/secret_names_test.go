@@ -1,9 +1,6 @@
 package flow
 
-import (
-	"context"
-	"testing"
-)
+import "testing"
 
 func TestIsSecretName(t *testing.T) {
 	t.Parallel()
@@ -46,37 +43,6 @@ func TestLooksSecret(t *testing.T) {
 	} {
 		if LooksSecret(s) {
 			t.Errorf("%q looks like a secret", s)
-		}
-	}
-}
-
-// TestCredentialsOfURLsGoToTheURL: a credential in the URL of a picture is sent
-// to the host of that URL, and one of the node itself to the model's.
-func TestCredentialsOfURLsGoToTheURL(t *testing.T) {
-	t.Parallel()
-	kinds := NewRegistry(Kind{
-		Name: "see", Title: "See", Group: "Test", Summary: "Looks at pictures.",
-		Fields: []Field{{Name: "credential", Type: FieldSecret}, {Name: "images", Type: FieldList, Value: TypeAny, Secrets: SecretsInURL}},
-		Sends:  &Destination{Field: "model", Hosts: func(*Node) []string { return []string{"models.example.com"} }},
-		Run:    func(context.Context, *In) (Out, error) { return Out{}, nil },
-	})
-	doc := &Document{Nodes: []Node{{ID: "n", Kind: "see", Config: map[string]any{
-		"credential": map[string]any{"credential": "model"},
-		"images":     []any{"https://a.example.com/?sig={{credential:picture}}", "https://b.example.com/", "https://{{x}}.example.com/"},
-	}}}}
-	d := &destinations{hosts: map[string][]string{}, open: map[string]bool{}}
-	d.add(doc, kinds)
-	if got := string(EncodeJSON(d.hosts)); got != `{"model":["models.example.com"],"picture":["a.example.com"]}` || len(d.open) != 0 {
-		t.Errorf("got %s, open %v", got, d.open)
-	}
-	n, k := &doc.Nodes[0], kinds.For(&doc.Nodes[0])
-	for _, use := range n.sends(k) {
-		host := map[string]string{"model": "models.example.com", "picture": "a.example.com"}[use.credential]
-		for _, bound := range []string{host, "other.example.com"} {
-			p := (&Library{}).credentialProblem(doc, n, k.destinationOf(k.Field(use.field)), &Credential{Name: use.credential, Hosts: []string{bound}})
-			if (p == nil) != (bound == host) {
-				t.Errorf("%s bound to %s: %v", use.credential, bound, p)
-			}
 		}
 	}
 }

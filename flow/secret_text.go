@@ -70,7 +70,7 @@ func (s SecretText) String() string {
 	var b strings.Builder
 	for _, p := range s {
 		if p.Credential != "" {
-			b.WriteString(credentialText(p.Credential))
+			b.WriteString(CredentialText(p.Credential))
 		} else {
 			b.WriteString(p.Text)
 		}
@@ -98,8 +98,8 @@ func ParseSecretText(s string) SecretText {
 	}
 }
 
-// credentialText references a credential in a text.
-func credentialText(name string) string { return "{{" + credentialMark + name + "}}" }
+// CredentialText references a credential in a text.
+func CredentialText(name string) string { return "{{" + credentialMark + name + "}}" }
 
 // credentialMark begins a place that is a credential and not a port.
 const credentialMark = "credential:"
@@ -107,23 +107,23 @@ const credentialMark = "credential:"
 var (
 	credentialRefName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	credentialPlace   = regexp.MustCompile(`\{\{\s*credential:\s*([A-Za-z0-9][A-Za-z0-9_.-]*)\s*\}\}`)
-	// credentialObject is a reference as JSON text has it. Inside of a JSON string
+	// CredentialObject is a reference as JSON text has it. Inside of a JSON string
 	// its quotes would be escaped, so it stands in the place of a value.
-	credentialObject = regexp.MustCompile(`\{\s*"credential"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_.-]*)"\s*\}`)
+	CredentialObject = regexp.MustCompile(`\{\s*"credential"\s*:\s*"([A-Za-z0-9][A-Za-z0-9_.-]*)"\s*\}`)
 )
 
-// withPlaces rewrites the references in JSON text as placeholders of a
+// WithPlaces rewrites the references in JSON text as placeholders of a
 // template.
-func withPlaces(s string) string {
-	if !looksLikeJSONText(s) {
+func WithPlaces(s string) string {
+	if !LooksLikeJSON(s) {
 		return s
 	}
-	return credentialObject.ReplaceAllString(s, "{{"+credentialMark+"$1}}")
+	return CredentialObject.ReplaceAllString(s, "{{"+credentialMark+"$1}}")
 }
 
-// textCredentials lists the credentials that a text references.
-func textCredentials(s string) (names []string) {
-	for _, m := range credentialPlace.FindAllStringSubmatch(withPlaces(s), -1) {
+// TextCredentials lists the credentials that a text references.
+func TextCredentials(s string) (names []string) {
+	for _, m := range credentialPlace.FindAllStringSubmatch(WithPlaces(s), -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -176,10 +176,10 @@ func EscapeURLSecret(before, secret string) string {
 	return strings.Join(parts, "/")
 }
 
-// places prepares a text of the field to be read as a template.
-func (f *Field) places(s string) string {
+// Places prepares a text of the field to be read as a template.
+func (f *Field) Places(s string) string {
 	if f.Secrets == SecretsByName && f.Escape == EscapeJSON {
-		return withPlaces(s)
+		return WithPlaces(s)
 	}
 	return s
 }

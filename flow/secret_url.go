@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// Redacted stands where a secret was.
+const Redacted = "[secret]"
+
 // FillURL returns the URL that the text makes with its secrets. They are opened
 // for the host that the URL has without them, as HostPort returns it, so no
 // secret can choose the host that it is sent to.
@@ -36,7 +39,7 @@ func (s SecretText) StoredURL() string {
 	var b strings.Builder
 	for _, p := range s {
 		if p.Credential != "" {
-			b.WriteString(credentialText(p.Credential))
+			b.WriteString(CredentialText(p.Credential))
 		} else {
 			b.WriteString(strings.ReplaceAll(p.Text, "{", "%7B"))
 		}
@@ -60,7 +63,7 @@ func WithSampleSecrets(address string) string {
 // password, and without the values of query parameters whose name says that they
 // are secrets. References to credentials stay.
 func ShownURL(address string) string {
-	if scheme, userInfo, rest, found := cutUserInfo(address); found && len(textCredentials(userInfo)) == 0 {
+	if scheme, userInfo, rest, found := CutUserInfo(address); found && len(TextCredentials(userInfo)) == 0 {
 		address = scheme + Redacted + "@" + rest
 	}
 	before, query, found := strings.Cut(address, "?")
@@ -71,7 +74,7 @@ func ShownURL(address string) string {
 	list := strings.Split(query, "&")
 	for i, pair := range list {
 		name, value, _ := strings.Cut(pair, "=")
-		if decoded, err := url.QueryUnescape(name); err == nil && value != "" && IsSecretName(decoded) && len(textCredentials(value)) == 0 {
+		if decoded, err := url.QueryUnescape(name); err == nil && value != "" && IsSecretName(decoded) && len(TextCredentials(value)) == 0 {
 			list[i] = name + "=" + Redacted
 		}
 	}
@@ -82,9 +85,9 @@ func ShownURL(address string) string {
 	return before + "?" + query
 }
 
-// cutUserInfo splits a URL around its user name and password. scheme ends with
+// CutUserInfo splits a URL around its user name and password. scheme ends with
 // the slashes.
-func cutUserInfo(address string) (scheme, userInfo, rest string, found bool) {
+func CutUserInfo(address string) (scheme, userInfo, rest string, found bool) {
 	scheme, rest, found = strings.Cut(address, "://")
 	end := len(rest)
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {

@@ -9,6 +9,24 @@ import (
 	"unicode/utf8"
 )
 
+// TemplateNames are the ports that a config value grows as a template, each
+// once. Texts that do not parse grow none.
+func TemplateNames(value any) (list []string) {
+	seen := map[string]bool{}
+	_, _ = EachText(value, "", func(s, _ string) (any, error) {
+		if t, err := ParseTemplate(s); err == nil {
+			for _, name := range t.Names() {
+				if !seen[name] {
+					seen[name] = true
+					list = append(list, name)
+				}
+			}
+		}
+		return nil, nil
+	})
+	return list
+}
+
 // Template is a text with {{name}} and {{name.path}} places. It is substitution
 // only: no logic, and what is put in is never read as a template again.
 type Template struct{ parts []templatePart }
@@ -47,7 +65,7 @@ func ParseTemplate(s string) (*Template, error) {
 		}
 		if !closed || !templatePath.MatchString(place) {
 			return nil, fmt.Errorf("%q at character %d is not a place: write {{name}} or {{name.path}}, or \\{{ for the two characters themselves",
-				"{{"+firstRunes(inner, 20), utf8.RuneCountInString(s[:len(s)-len(rest)+len(before)])+1)
+				"{{"+FirstRunes(inner, 20), utf8.RuneCountInString(s[:len(s)-len(rest)+len(before)])+1)
 		}
 		t.literal(before)
 		t.parts = append(t.parts, templatePart{path: strings.Split(place, ".")})
@@ -153,7 +171,7 @@ func lookUp(values map[string]any, path []string) (any, error) {
 		return nil, fmt.Errorf("{{%s}} has no value", path[0])
 	}
 	for i, name := range path[1:] {
-		next, ok := member(v, name)
+		next, ok := JSONMember(v, name)
 		if !ok {
 			return nil, fmt.Errorf("{{%s}}: %s is %s without %q", strings.Join(path, "."), strings.Join(path[:i+1], "."), withArticle(KindOf(v)), name)
 		}
@@ -162,7 +180,7 @@ func lookUp(values map[string]any, path []string) (any, error) {
 	return v, nil
 }
 
-func member(v any, name string) (any, bool) {
+func JSONMember(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		m, ok := v[name]
@@ -183,23 +201,23 @@ func withArticle(kind string) string {
 	return "a " + kind
 }
 
-func firstRunes(s string, n int) string {
+func FirstRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
 	}
 	return s
 }
 
-// eachText calls visit for every text inside a config value, with its pointer
+// EachText calls visit for every text inside a config value, with its pointer
 // below at, and returns the value with the texts that visit gave.
-func eachText(v any, at string, visit func(s, at string) (any, error)) (any, error) {
+func EachText(v any, at string, visit func(s, at string) (any, error)) (any, error) {
 	switch v := v.(type) {
 	case string:
 		return visit(v, at)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			item, err := eachText(v[i], at+Pointer(i), visit)
+			item, err := EachText(v[i], at+Pointer(i), visit)
 			if err != nil {
 				return nil, err
 			}
@@ -211,8 +229,8 @@ func eachText(v any, at string, visit func(s, at string) (any, error)) (any, err
 			return v, nil // the name of a credential is not a template
 		}
 		out := make(map[string]any, len(v))
-		for _, name := range sortedNames(v) {
-			item, err := eachText(v[name], at+Pointer(name), visit)
+		for _, name := range SortedNames(v) {
+			item, err := EachText(v[name], at+Pointer(name), visit)
 			if err != nil {
 				return nil, err
 			}

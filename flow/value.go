@@ -3,10 +3,93 @@ package flow
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// MaxValueDepth is how deep a value may nest: less than MaxJSONDepth, since
+// records and answers wrap it.
+const MaxValueDepth = MaxJSONDepth - 4
+
+// AsValue returns v as DecodeJSON would give it. Go types that are no values
+// take the way through JSON. What is changed is copied: values are shared.
+func AsValue(v any, depth int) (out any, changed bool, err error) {
+	if depth < 0 {
+		return nil, false, Errorf(CodeOutputInvalid, "The result is nested deeper than %d levels.", MaxValueDepth)
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int64:
+		return v, false, nil
+	case string:
+		if utf8.ValidString(v) {
+			return v, false, nil
+		}
+		return strings.ToValidUTF8(v, "\uFFFD"), true, nil
+	case json.Number:
+		if IsNumber(string(v)) {
+			return v, false, nil
+		}
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v, false, nil
+		}
+	case []any:
+		return asList(v, depth)
+	case map[string]any:
+		return asObject(v, depth)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, false, err
+	}
+	decoded, err := DecodeJSON(data)
+	if err != nil {
+		return nil, false, err
+	}
+	out, _, err = AsValue(decoded, depth)
+	return out, true, err
+}
+
+func asList(v []any, depth int) (any, bool, error) {
+	changed := false
+	for i := range v {
+		item, other, err := AsValue(v[i], depth-1)
+		if err != nil {
+			return nil, false, err
+		}
+		if other && !changed {
+			v, changed = slices.Clone(v), true
+		}
+		if other {
+			v[i] = item
+		}
+	}
+	return v, changed, nil
+}
+
+func asObject(v map[string]any, depth int) (any, bool, error) {
+	var copied map[string]any
+	for name, item := range v {
+		item, other, err := AsValue(item, depth-1)
+		if err != nil {
+			return nil, false, err
+		}
+		if other && copied == nil {
+			copied = maps.Clone(v)
+		}
+		if other {
+			copied[name] = item
+		}
+	}
+	if copied != nil {
+		return copied, true, nil
+	}
+	return v, false, nil
+}
 
 // Type is what kind of value a port or an input takes.
 type Type string
@@ -73,7 +156,7 @@ func Coerce(v any, t Type) (any, error) {
 			return s, nil
 		}
 	case TypeNumber:
-		if s, ok := v.(string); ok && isNumber(strings.TrimSpace(s)) {
+		if s, ok := v.(string); ok && IsNumber(strings.TrimSpace(s)) {
 			return json.Number(strings.TrimSpace(s)), nil
 		}
 	case TypeBoolean:
@@ -103,8 +186,8 @@ func (t Type) Parse(s string) (any, error) {
 	return Coerce(v, t)
 }
 
-// inDigits writes a number for people: without an exponent where that is short.
-func inDigits(f float64) string {
+// FormatNumber writes a number for people: without an exponent where that is short.
+func FormatNumber(f float64) string {
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e15) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
@@ -127,8 +210,8 @@ func scalarText(v any) (string, bool) {
 	return "", false
 }
 
-// isNumber tells whether s is a number as JSON writes it.
-func isNumber(s string) bool {
+// IsNumber tells whether s is a number as JSON writes it.
+func IsNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
 		return false

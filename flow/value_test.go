@@ -56,10 +56,10 @@ func TestCoerce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := Coerce(tt.v, tt.to)
-		if !equal(got, tt.want) || err != nil && err.Error() != tt.err || (err == nil) != (tt.err == "") {
+		if !EqualValues(got, tt.want) || err != nil && err.Error() != tt.err || (err == nil) != (tt.err == "") {
 			t.Errorf("%#v to %s: %#v, %v; want %#v, %s", tt.v, tt.to, got, err, tt.want, tt.err)
 		}
-		if kept := tt.to.Is(tt.v); kept && !equal(got, tt.v) {
+		if kept := tt.to.Is(tt.v); kept && !EqualValues(got, tt.v) {
 			t.Errorf("%#v is %s and was changed to %#v", tt.v, tt.to, got)
 		}
 	}
@@ -183,7 +183,7 @@ func TestIDs(t *testing.T) {
 func TestInDigits(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{0: "0", 999_999_999: "999999999", -0.5: "-0.5", 1e-6: "0.000001", 1e-7: "1e-07", 1e15: "1e+15"} {
-		if got := inDigits(f); got != want {
+		if got := FormatNumber(f); got != want {
 			t.Errorf("%g is written %s", f, got)
 		}
 	}

@@ -2,8 +2,8 @@ package flow
 
 import "slices"
 
-// webhookURL is the field of a webhook node that says where to send.
-const webhookURL = "url"
+// WebhookURLField is the field of a webhook node that says where to send.
+const WebhookURLField = "url"
 
 // WebhookNode is the kind of the nodes that send webhooks.
 const WebhookNode = "webhook"
@@ -27,22 +27,16 @@ type WebhookOwner struct{ WorkspaceID, FlowID, Node, Host string }
 // FixedURL returns the URL that is typed in a webhook node, or "" if an edge or
 // a template provides it and a caller may choose the receiver.
 func (d *Document) FixedURL(n *Node) string {
-	arrives := func(e Edge) bool { return e.To == n.ID+"."+webhookURL }
-	if len(TemplateNames(n.Config[webhookURL])) > 0 || slices.ContainsFunc(d.Edges, arrives) {
+	arrives := func(e Edge) bool { return e.To == n.ID+"."+WebhookURLField }
+	if len(TemplateNames(n.Config[WebhookURLField])) > 0 || slices.ContainsFunc(d.Edges, arrives) {
 		return ""
 	}
-	return Text(n.Config[webhookURL])
+	return Text(n.Config[WebhookURLField])
 }
 
 // WebhookHost returns the host that a webhook node sends to, as in
 // WebhookOwner.
 func (d *Document) WebhookHost(n *Node) string { return HostOf(d.FixedURL(n)) }
-
-// fixedURL is Document.FixedURL for a node of a compiled document.
-func (n *graphNode) fixedURL() bool {
-	arrives := func(e graphEdge) bool { return e.toPort == webhookURL }
-	return len(TemplateNames(n.Config[webhookURL])) == 0 && !slices.ContainsFunc(n.in, arrives)
-}
 
 // FlowWebhook is a webhook node of a flow.
 type FlowWebhook struct {

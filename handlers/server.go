@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/account"
 	"sluice/handlers/api"
 	"sluice/handlers/console"
@@ -49,7 +50,7 @@ type Config struct {
 	Links     *flow.FileLinks // signs links to files for clients without a key
 	Runner    Runner
 	Kinds     *flow.Registry
-	Library   *flow.Library
+	Library   *library.Library
 	Models    web.Models
 	Providers console.Providers
 	Starters  []console.Starter

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/redaction"
 	"sluice/outbound"
 )
 
@@ -108,7 +109,7 @@ func (r *Runner) sendAttempt(ctx context.Context, d *flow.Delivery, a *flow.Deli
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*maxLoggedResponse))
 	a.Status, a.Response = resp.StatusCode, loggedResponse(body, secrets)
 	a.Error, a.Cause = checkResponse(resp)
-	a.Error = flow.NewRedactor(secrets...).Text(a.Error) // a redirect may repeat the URL
+	a.Error = redaction.New(secrets...).Text(a.Error) // a redirect may repeat the URL
 	if a.Error == "" && err != nil && timedOut() {
 		a.Error, a.Cause = fmt.Sprintf("The answer was not complete within %.0f s.", deliveryTimeout.Seconds()), flow.CauseTimeout
 	}

@@ -14,6 +14,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 // signer identifies the secret that signs the webhooks of a node with a typed URL, or,
@@ -52,7 +53,7 @@ func TestDelivery_secret_depends_on_source_of_URL(t *testing.T) {
 		}
 
 		k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: "k", Scopes: []flow.Scope{flow.ScopeRun}}
-		ring := &flow.Keyring{Store: fx.store, IDs: flow.NewIDs(), Now: fx.clock.now}
+		ring := &library.Keyring{Store: fx.store, IDs: flow.NewIDs(), Now: fx.clock.now}
 		if _, err := ring.Create(ctx, flow.Actor{ID: "cli"}, k); err != nil {
 			t.Fatal(err)
 		}

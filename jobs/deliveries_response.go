@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/redaction"
 )
 
 // checkResponse returns why a response counts as a failure, as the delivery log
@@ -70,7 +71,7 @@ func publicError(err error) string {
 // loggedResponse returns the beginning of a response as the log keeps it, without
 // the secrets that the receiver may have sent back.
 func loggedResponse(b []byte, secrets []string) string {
-	s := flow.NewRedactor(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
+	s := redaction.New(secrets...).Text(strings.ToValidUTF8(string(b), "�"))
 	s = strings.ReplaceAll(s, "\x00", "�") // PostgreSQL rejects NUL in text
 	if len(s) > maxLoggedResponse {
 		s = strings.ToValidUTF8(s[:maxLoggedResponse], "")

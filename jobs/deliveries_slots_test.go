@@ -12,6 +12,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/fairness"
 	"sluice/jobs"
 )
 
@@ -90,19 +91,19 @@ func TestDelivery_slots_per_endpoint(t *testing.T) {
 		url, got := receiver(t, status(204))
 		fx := newFixture(t, cfg, passThroughFlow).start()
 		fx.queueWebhooks("ws_hanging", hanging.URL, 400)
-		for range flow.EndpointSlots {
+		for range fairness.EndpointSlots {
 			<-hanging.arrived
 		}
 		fx.queueWebhooks("ws_healthy", url, 50)
 		for range 50 {
 			<-got
 		}
-		if most := hanging.mostHeld(); most != flow.EndpointSlots {
-			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
+		if most := hanging.mostHeld(); most != fairness.EndpointSlots {
+			t.Errorf("%d attempts at once, wanted %d", most, fairness.EndpointSlots)
 		}
 		hanging.mu.Lock()
 		defer hanging.mu.Unlock()
-		if hanging.held != flow.EndpointSlots {
+		if hanging.held != fairness.EndpointSlots {
 			t.Errorf("%d requests are held, so the others did not arrive meanwhile", hanging.held)
 		}
 	})
@@ -113,7 +114,7 @@ func TestDelivery_slots_per_endpoint(t *testing.T) {
 func TestDelivery_slots_per_workspace(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, cfg db.Config) {
-		const unproven = flow.DeliverySlots / 16
+		const unproven = fairness.DeliverySlots / 16
 		hanging := newHangingReceiver(t)
 		url, got := receiver(t, status(204))
 		fx := newFixture(t, cfg, passThroughFlow).start()
@@ -157,7 +158,7 @@ func TestDelivery_slots_across_instances(t *testing.T) {
 			other.start()
 		}
 		fx.queueWebhooks("ws_hanging", hanging.URL, 50)
-		for range flow.EndpointSlots {
+		for range fairness.EndpointSlots {
 			<-hanging.arrived
 		}
 		url, got := receiver(t, status(204))
@@ -165,8 +166,8 @@ func TestDelivery_slots_across_instances(t *testing.T) {
 		for range 50 {
 			<-got
 		}
-		if most := hanging.mostHeld(); most != flow.EndpointSlots {
-			t.Errorf("%d attempts at once, wanted %d", most, flow.EndpointSlots)
+		if most := hanging.mostHeld(); most != fairness.EndpointSlots {
+			t.Errorf("%d attempts at once, wanted %d", most, fairness.EndpointSlots)
 		}
 	})
 }

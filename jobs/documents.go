@@ -7,6 +7,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 )
 
 // documentCacheSize is the number of compiled documents kept in memory.
@@ -22,7 +24,7 @@ type documentCache struct {
 
 // compiledDocument is a document that is ready to run and to be called.
 type compiledDocument struct {
-	graph  *flow.Graph
+	graph  *engine.Graph
 	inputs []flow.Input
 }
 
@@ -54,11 +56,11 @@ func (c *documentCache) find(ctx context.Context, ws, hash string) (*compiledDoc
 }
 
 func (c *documentCache) compile(data []byte) (*compiledDocument, error) {
-	d, problems := flow.ParseDocument(data)
+	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {
 		return nil, &flow.Error{Code: flow.CodeDocumentInvalid, Message: "The flow document is not well formed.", Fields: problems}
 	}
-	graph, err := flow.Compile(d, c.kinds)
+	graph, err := engine.Compile(d, c.kinds)
 	if err != nil {
 		return nil, err
 	}

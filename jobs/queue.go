@@ -17,6 +17,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // Names of the queues.
@@ -134,7 +135,7 @@ func (q *Queue) config(cfg QueueConfig) *river.Config {
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			queueRuns:       {MaxWorkers: cfg.Workers},
-			queueDeliveries: {MaxWorkers: flow.DeliverySlots},
+			queueDeliveries: {MaxWorkers: fairness.DeliverySlots},
 		},
 		// The inserting client's cooldown throttles its notifications as well.
 		FetchCooldown:               time.Millisecond,

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/busy"
+	"sluice/flow/engine"
+	"sluice/flow/fairness"
 )
 
 // Config configures a Runner. Fields without a default are required, except
@@ -38,7 +41,7 @@ type Config struct {
 	EndpointBackoff func(failures int64) time.Duration
 	// Busy records which runs are at work in this process, for the recovery after a
 	// crash; by default the marks do not survive a crash.
-	Busy *flow.BusyMarks
+	Busy *busy.Marks
 	// Calls is flow.Engine.Calls.
 	Calls func(ctx context.Context, before func(context.Context) error, working func(bool)) context.Context
 	// InstanceTimeout is the time without a heartbeat after which other processes
@@ -77,7 +80,7 @@ type Runner struct {
 	ids       flow.IDs
 	documents *documentCache
 	broker    *broker
-	engine    *flow.Engine
+	engine    *engine.Engine
 	log       *slog.Logger
 
 	mu               sync.Mutex
@@ -125,7 +128,7 @@ func New(cfg Config) *Runner {
 	if cfg.Follow != nil {
 		r.broker.runMirror = r.runMirror
 	}
-	r.engine = &flow.Engine{
+	r.engine = &engine.Engine{
 		Journal: r, Secrets: cfg.Secrets, Files: cfg.Files, Prices: cfg.Prices, Budgets: cfg.Store,
 		Busy: cfg.Busy, Calls: cfg.Calls, Emit: r.broker.emit, Now: r.now,
 		Report: func(err error) { r.log.Error("engine error", "error", err) },
@@ -149,13 +152,13 @@ func withDefaults(cfg Config) Config {
 		cfg.Backoff = flow.DeliveryPause
 	}
 	if cfg.EndpointBackoff == nil {
-		cfg.EndpointBackoff = flow.EndpointPause
+		cfg.EndpointBackoff = fairness.EndpointPause
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Observation) {}
 	}
 	if cfg.Busy == nil {
-		cfg.Busy = flow.NewBusyMarks(make([]byte, flow.BusyRegionSize(2*cfg.Workers)))
+		cfg.Busy = busy.NewMarks(make([]byte, busy.RegionSize(2*cfg.Workers)))
 	}
 	cfg.InstanceTimeout = cmp.Or(cfg.InstanceTimeout, 20*time.Second)
 	cfg.ReconcileInterval = cmp.Or(cfg.ReconcileInterval, reconcileInterval)

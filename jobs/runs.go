@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/engine"
 )
 
 // startJob starts one job and returns a function that does the rest of it. Jobs
@@ -33,18 +34,18 @@ func (r *Runner) logJobError(ctx context.Context, j flow.Job, err error) {
 func (r *Runner) executeRun(ctx context.Context, active *activeRun, j flow.Job, failure *flow.Error) error {
 	runID, attempt := j.ID, j.Attempt
 	defer r.release(runID, active)
-	outcome := flow.HandedBack
+	outcome := engine.HandedBack
 	plan, err := r.loadPlan(ctx, j.Run, runID, attempt)
 	if err == nil {
 		if failure != nil {
 			plan.Fail(failure)
 		}
-		outcome, err = r.engine.Carry(ctx, plan, flow.Signals{Cancel: active.cancel, Hold: r.drain})
+		outcome, err = r.engine.Carry(ctx, plan, engine.Signals{Cancel: active.cancel, Hold: r.drain})
 	}
 	switch {
 	case flow.IsPermanent(err):
 		return errors.Join(err, r.failRun(ctx, runID, attempt))
-	case outcome == flow.HandedBack && !errors.Is(err, flow.ErrFenced):
+	case outcome == engine.HandedBack && !errors.Is(err, flow.ErrFenced):
 		r.handBackLater(runID, attempt)
 	}
 	return err
@@ -64,7 +65,7 @@ func (r *Runner) failRun(ctx context.Context, runID string, attempt int64) error
 
 // loadPlan reads a run and plans the rest of it. A fresh run, one that this
 // process has just accepted, is not read again; fresh is nil for others.
-func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *flow.Plan, err error) {
+func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, attempt int64) (plan *engine.Plan, err error) {
 	err = r.retry(ctx, "loading run "+runID, func() (err error) {
 		run, steps := fresh, []flow.Step(nil)
 		if run == nil {
@@ -81,10 +82,10 @@ func (r *Runner) loadPlan(ctx context.Context, fresh *flow.Run, runID string, at
 
 // newPlan plans the rest of a run. The plan of a document that this version of
 // Sluice cannot run fails the run with the reason.
-func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) (*flow.Plan, error) {
+func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) (*engine.Plan, error) {
 	c, err := r.documents.find(ctx, run.WorkspaceID, run.DocumentHash)
 	if errors.Is(err, &flow.Error{Code: flow.CodeDocumentInvalid}) || errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
-		p := flow.NewPlan(flow.EmptyGraph(), run, nil, nil)
+		p := engine.NewPlan(engine.EmptyGraph(), run, nil, nil)
 		p.Fail(&flow.Error{Code: flow.CodeInternal, Message: "This version of Sluice cannot run the flow: " + flow.AsError(err).Message})
 		return p, nil
 	}
@@ -95,12 +96,12 @@ func (r *Runner) newPlan(ctx context.Context, run *flow.Run, steps []flow.Step) 
 	if err != nil {
 		return nil, err
 	}
-	return flow.NewPlan(c.graph, run, steps, reuse), nil
+	return engine.NewPlan(c.graph, run, steps, reuse), nil
 }
 
 // reusableSteps returns the parent's results that a rerun may take over; nil if
 // the run is not a rerun.
-func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *flow.Graph) (*flow.Reuse, error) {
+func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *engine.Graph) (*engine.Reuse, error) {
 	if run.ParentRunID == "" {
 		return nil, nil
 	}
@@ -112,7 +113,7 @@ func (r *Runner) reusableSteps(ctx context.Context, run *flow.Run, g *flow.Graph
 	if err != nil {
 		return nil, fmt.Errorf("find the files of %s: %w", run.ParentRunID, err)
 	}
-	return flow.NewReuse(g, steps, run.RerunFrom), nil
+	return engine.NewReuse(g, steps, run.RerunFrom), nil
 }
 
 // stepsWithFiles drops the steps whose output files have been erased, so that they

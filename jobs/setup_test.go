@@ -15,6 +15,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/jobs"
 )
 
@@ -168,7 +169,7 @@ func drain(r *jobs.Runner, timeout time.Duration) error {
 
 func (fx *fixture) publish(document string) {
 	fx.t.Helper()
-	library := &flow.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
+	library := &library.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
 	f, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(document))
 	if err == nil {
 		_, _, err = library.Publish(context.Background(), flow.DefaultWorkspace, f.ID, "test")

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 )
 
 // useDraft sets the current draft in the new run. Its text is committed with the
@@ -41,7 +43,7 @@ func (r *Runner) compileDraft(f *flow.Flow, until string) (doc []byte, c *compil
 
 // draftUpstream returns the part of the draft that ends at a node.
 func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || d.Node(until) == nil {
 		return nil, optionError("/until", "unknown", fmt.Sprintf("the draft has no node %q", until))
 	}
@@ -51,13 +53,13 @@ func (r *Runner) draftUpstream(f *flow.Flow, until string) ([]byte, error) {
 	if k := r.documents.kinds.Find(d.Node(until).Kind); k != nil && k.Role == flow.RoleCanvas {
 		return nil, optionError("/until", "invalid", fmt.Sprintf("%q is a note; there is nothing to run", until))
 	}
-	return d.Upstream(until, r.documents.kinds).Canonical(), nil
+	return document.Upstream(d, until, r.documents.kinds).Canonical(), nil
 }
 
 // addPinnedSteps gives a test run in the builder the steps that do not run because
 // of pinned outputs. They are committed with the run, so a later change of the pins
 // does not affect it. Other runs ignore pins.
-func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRun, g *flow.Graph) error {
+func (r *Runner) addPinnedSteps(ctx context.Context, s flow.Start, n *flow.NewRun, g *engine.Graph) error {
 	if s.Trial == nil {
 		return nil
 	}

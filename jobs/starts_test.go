@@ -8,6 +8,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 // The queue polls only every hour here, so a run that ends was woken by the commit.
@@ -43,7 +44,7 @@ func TestStartRun_rejects(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, sqliteConfig(t), passThroughFlow).start()
 	published := fx.flowID
-	library := &flow.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
+	library := &library.Library{Store: fx.store, Kinds: fx.kinds, IDs: flow.NewIDs()}
 	unpublished, err := library.Import(context.Background(), flow.DefaultWorkspace, "", []byte(passThroughFlow))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/engine"
 )
 
 // Store is the part of the database that this package needs. Its transactions
@@ -54,7 +55,7 @@ type flowStore interface {
 
 // runStore starts, reads and writes runs.
 type runStore interface {
-	flow.Journal // also sets Run.ExpiresAt when it commits an end
+	engine.Journal // also sets Run.ExpiresAt when it commits an end
 
 	FindStarted(ctx context.Context, ws, idempotencyKey, fingerprint string) (*flow.Run, error)
 	StartRun(ctx context.Context, n flow.NewRun) (flow.Started, error)

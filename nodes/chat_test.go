@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/providers"
 )
 
@@ -192,7 +193,7 @@ func TestChatSchema(t *testing.T) {
 		kinds := New(Deps{})
 		for from, want := range map[string]string{"chat.answer": "", "chat.tags": "", "chat.nothing": "dangling", "chat.error": "dangling"} {
 			got := ""
-			for _, p := range flow.Validate(chatTo(u.config, from), kinds) {
+			for _, p := range document.Validate(chatTo(u.config, from), kinds) {
 				got += p.Code
 			}
 			if got != want {
@@ -205,7 +206,7 @@ func TestChatSchema(t *testing.T) {
 		doc := chatTo(u.config, "chat.tags")
 		doc.Nodes[1] = flow.Node{ID: "n", Kind: "summarize", Config: map[string]any{}}
 		doc.Edges[0].To = "n.text"
-		if problems := flow.Validate(doc, New(Deps{})); len(problems) != 1 || problems[0].Code != "wrong_type" {
+		if problems := document.Validate(doc, New(Deps{})); len(problems) != 1 || problems[0].Code != "wrong_type" {
 			t.Errorf("got %v", problems)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // boundVault has one credential, for the given hosts.
@@ -197,7 +198,7 @@ func wantLifted(t *testing.T, kind, config, want, secrets string) {
 	}
 	doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: kind, Config: value.(map[string]any)}}}
 	names := 0
-	lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { names++; return "c" + string(rune('0'+names)) })
+	lifted := document.LiftSecrets(doc, New(Deps{}), func(*document.Lifted) string { names++; return "c" + string(rune('0'+names)) })
 	var found []string
 	for _, l := range lifted {
 		found = append(found, l.Secret+"@"+l.Host)
@@ -208,7 +209,7 @@ func wantLifted(t *testing.T, kind, config, want, secrets string) {
 	if got := string(flow.EncodeJSON(doc.Nodes[0].Config)); got != strings.ReplaceAll(want, `\u0026`, "&") {
 		t.Errorf("%s: got  %s\nwant %s", kind, got, want)
 	}
-	if doc.HasLiteralSecrets(New(Deps{})) {
+	if document.HasLiteralSecrets(doc, New(Deps{})) {
 		t.Errorf("%s: a second look finds more", kind)
 	}
 }
@@ -314,7 +315,7 @@ func TestMediaWithACredential(t *testing.T) {
 	}
 
 	doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "chat", Config: map[string]any{"model": "openai/gpt-5", "images": []any{address}, "credential": map[string]any{"credential": "mine"}}}}}
-	same(t, "the model's host", doc.Destination(&doc.Nodes[0], New(Deps{}).For(&doc.Nodes[0])), []string{"api.openai.com"})
+	same(t, "the model's host", document.DestinationOf(doc, &doc.Nodes[0], New(Deps{}).For(&doc.Nodes[0])), []string{"api.openai.com"})
 }
 
 // TestLiftFromARequest: secrets that are typed anywhere in a request move out of

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/flow/redaction"
 )
 
 // maxFile is how large a file that is fetched may be, in bytes.
@@ -72,7 +73,7 @@ func keptFile(ctx context.Context, in *flow.In, value any) (flow.Out, error) {
 }
 
 func fetchFile(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {
-	var secrets flow.Redactor // the name of a file can be the end of its URL
+	var secrets redaction.Redactor // the name of a file can be the end of its URL
 	u, _, err := targetURL(ctx, in, "url", secrets.Add)
 	if err != nil {
 		return flow.Out{}, err

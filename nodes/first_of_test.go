@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 func TestFirstOf(t *testing.T) {
@@ -33,7 +34,7 @@ func TestFirstOf(t *testing.T) {
 // runJoin runs a condition whose two ways are joined again.
 func runJoin(t *testing.T, value any) map[string]any {
 	t.Helper()
-	doc, problems := flow.ParseDocument([]byte(`{"schema": "sluice.flow/v1", "name": "Join", "nodes": [
+	doc, problems := document.ParseDocument([]byte(`{"schema": "sluice.flow/v1", "name": "Join", "nodes": [
 		{"id": "in", "kind": "input", "config": {"name": "in", "type": "number"}},
 		{"id": "if", "kind": "condition", "config": {"expression": "value > 10"}},
 		{"id": "big", "kind": "template", "config": {"template": "big{{gate}}"}},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/engine"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -326,7 +327,7 @@ type rig struct {
 	t     *testing.T
 	host  *memoryHost
 	world *world
-	g     *flow.Graph
+	g     *engine.Graph
 	mu    sync.Mutex
 	run   flow.Run
 	rows  map[string]flow.Step
@@ -345,7 +346,7 @@ func newRig(t *testing.T, h *memoryHost, config map[string]any, change func(*flo
 	if change != nil {
 		change(doc)
 	}
-	g, err := flow.Compile(doc, kinds)
+	g, err := engine.Compile(doc, kinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +380,7 @@ func (r *rig) WriteRun(_ context.Context, w flow.RunWrite) error {
 }
 
 // carry hands the run to a new worker.
-func (r *rig) carry(ctx context.Context, sig flow.Signals) flow.Outcome {
+func (r *rig) carry(ctx context.Context, sig engine.Signals) engine.Outcome {
 	r.mu.Lock()
 	r.run.Attempt++
 	run := r.run
@@ -388,10 +389,10 @@ func (r *rig) carry(ctx context.Context, sig flow.Signals) flow.Outcome {
 		steps = append(steps, s)
 	}
 	r.mu.Unlock()
-	e := &flow.Engine{Journal: r, Now: time.Now, Report: func(err error) { r.reports = append(r.reports, err.Error()) },
+	e := &engine.Engine{Journal: r, Now: time.Now, Report: func(err error) { r.reports = append(r.reports, err.Error()) },
 		Secrets: &flow.Resolver{Store: r.world.credentials, Environment: r.world.environment}, Files: r.world.files, Prices: r.world.prices,
 		Emit: func(_, _ string, _ int, text string) { r.emitted.WriteString(text) }}
-	outcome, _ := e.Carry(ctx, flow.NewPlan(r.g, &run, steps, nil), flow.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
+	outcome, _ := e.Carry(ctx, engine.NewPlan(r.g, &run, steps, nil), engine.Signals{Cancel: sig.Cancel, Hold: sig.Hold})
 	return outcome
 }
 
@@ -400,7 +401,7 @@ func (r *rig) carry(ctx context.Context, sig flow.Signals) flow.Outcome {
 func (r *rig) finish() flow.Step {
 	r.t.Helper()
 	for range 10_000 {
-		if r.carry(r.t.Context(), flow.Signals{}) == flow.Ended {
+		if r.carry(r.t.Context(), engine.Signals{}) == engine.Ended {
 			return r.step()
 		}
 		time.Sleep(time.Until(r.wake))

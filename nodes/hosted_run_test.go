@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/engine"
 	"sluice/providers"
 	"sluice/providers/hosted"
 )
@@ -88,7 +89,7 @@ func until(n int, err error) func(int) error {
 func TestHostedModelWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, passed func() time.Duration) {
 		r := paintingRig(t, play{takes: 3 * time.Hour}, nil)
-		if outcome := r.carry(t.Context(), flow.Signals{}); outcome != flow.Suspended || r.run.State != flow.RunWaiting || r.step().State != flow.StepWaiting {
+		if outcome := r.carry(t.Context(), engine.Signals{}); outcome != engine.Suspended || r.run.State != flow.RunWaiting || r.step().State != flow.StepWaiting {
 			t.Fatalf("outcome %d, run %s, step %s", outcome, r.run.State, r.step().State)
 		}
 		if passed() < time.Minute || passed() > 66*time.Second {
@@ -98,7 +99,7 @@ func TestHostedModelWaits(t *testing.T) {
 			asked := len(r.host.polls)
 			time.Sleep(time.Until(r.wake))
 			before := passed()
-			if r.carry(t.Context(), flow.Signals{}) != flow.Suspended || len(r.host.polls) != asked+1 || passed() != before {
+			if r.carry(t.Context(), engine.Signals{}) != engine.Suspended || len(r.host.polls) != asked+1 || passed() != before {
 				t.Errorf("a wake-up asked %d times and took %s", len(r.host.polls)-asked, passed()-before)
 			}
 		}
@@ -140,7 +141,7 @@ func TestHostedModelAfterACrash(t *testing.T) {
 				r.host.files["https://replicate.delivery/hangs"] = "hangs"
 				ctx, kill := context.WithTimeout(t.Context(), tt.kill)
 				defer kill()
-				r.carry(ctx, flow.Signals{})
+				r.carry(ctx, engine.Signals{})
 				time.Sleep(time.Second)
 				r.host.mu.Lock()
 				r.host.files["https://replicate.delivery/hangs"] = "content"
@@ -166,7 +167,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 				}
 				return nil
 			}
-			if r.carry(t.Context(), flow.Signals{}) != flow.HandedBack || r.host.begun() != 1 || r.host.canceled() != 1 {
+			if r.carry(t.Context(), engine.Signals{}) != engine.HandedBack || r.host.begun() != 1 || r.host.canceled() != 1 {
 				t.Errorf("%d begun, %d canceled", r.host.begun(), r.host.canceled())
 			}
 		})
@@ -183,7 +184,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			}
 			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 			defer kill()
-			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 0 {
+			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
 				t.Errorf("%d canceled, although the next attempt resumes it", r.host.canceled())
 			}
 			broken = false
@@ -197,7 +198,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 			r := paintingRig(t, play{begins: 3 * time.Second, takes: time.Hour}, nil)
 			ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 			defer stop()
-			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
+			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 1 || passed() != 3*time.Second {
 				t.Errorf("%d canceled after %s", r.host.canceled(), passed())
 			}
 			if net := r.host.asked[0].CancelAfter; net != usualPace.give {
@@ -208,7 +209,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 	t.Run("the run is canceled while it begins", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
 			r := paintingRig(t, play{begins: 800 * time.Millisecond, takes: time.Hour}, nil)
-			if r.carry(t.Context(), flow.Signals{Cancel: closedAfter(300 * time.Millisecond)}) != flow.Ended || r.host.canceled() != 1 {
+			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(300 * time.Millisecond)}) != engine.Ended || r.host.canceled() != 1 {
 				t.Errorf("%d canceled", r.host.canceled())
 			}
 			if r.run.State != flow.RunCanceled || passed() != 800*time.Millisecond {
@@ -219,7 +220,7 @@ func TestHostedModelBeforeTheIDIsOnDisk(t *testing.T) {
 	t.Run("the platform does not answer", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, passed func() time.Duration) {
 			r := paintingRig(t, play{begins: time.Hour}, nil)
-			if r.carry(t.Context(), flow.Signals{Cancel: closedAfter(time.Second)}) != flow.Ended || passed() != 2*time.Second {
+			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(time.Second)}) != engine.Ended || passed() != 2*time.Second {
 				t.Errorf("ended after %s", passed())
 			}
 		})
@@ -260,11 +261,11 @@ func TestHostedModelIsStopped(t *testing.T) {
 				if tt.limit > 0 {
 					r.run.Timeout = tt.limit
 				}
-				var sig flow.Signals
+				var sig engine.Signals
 				if tt.cancel > 0 {
 					sig.Cancel = closedAfter(tt.cancel)
 				}
-				if outcome := r.carry(t.Context(), sig); outcome != flow.Ended {
+				if outcome := r.carry(t.Context(), sig); outcome != engine.Ended {
 					t.Fatal(outcome)
 				}
 				wantState(t, r.step(), tt.state, tt.code)
@@ -277,11 +278,11 @@ func TestHostedModelIsStopped(t *testing.T) {
 	t.Run("by a cancel while the run waits", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
 			r := paintingRig(t, play{takes: time.Hour}, nil)
-			if r.carry(t.Context(), flow.Signals{}) != flow.Suspended {
+			if r.carry(t.Context(), engine.Signals{}) != engine.Suspended {
 				t.Fatal("the run does not wait")
 			}
 			r.run.CancelRequested = true
-			if r.carry(t.Context(), flow.Signals{}) != flow.Ended || r.run.State != flow.RunCanceled || r.host.canceled() != 1 {
+			if r.carry(t.Context(), engine.Signals{}) != engine.Ended || r.run.State != flow.RunCanceled || r.host.canceled() != 1 {
 				t.Errorf("the run is %s, %d canceled", r.run.State, r.host.canceled())
 			}
 		})
@@ -291,7 +292,7 @@ func TestHostedModelIsStopped(t *testing.T) {
 			r := paintingRig(t, play{takes: time.Hour}, nil)
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 			defer stop()
-			if r.carry(ctx, flow.Signals{}) != flow.HandedBack || r.host.canceled() != 0 {
+			if r.carry(ctx, engine.Signals{}) != engine.HandedBack || r.host.canceled() != 0 {
 				t.Errorf("%d canceled", r.host.canceled())
 			}
 		})
@@ -338,7 +339,7 @@ func TestHostedModelStreams(t *testing.T) {
 			r := newRig(t, h, painting(t, writer, nil), nil)
 			ctx, kill := context.WithTimeout(t.Context(), 5*time.Second)
 			defer kill()
-			r.carry(ctx, flow.Signals{})
+			r.carry(ctx, engine.Signals{})
 			if wantState(t, r.finish(), flow.StepSucceeded, ""); h.streams != 2 || h.begun() != 1 {
 				t.Errorf("%d streams, %d begun", h.streams, h.begun())
 			}
@@ -375,7 +376,7 @@ func TestHostedModelCountsOnce(t *testing.T) {
 				if tt.kill > 0 {
 					ctx, kill := context.WithCancel(t.Context())
 					time.AfterFunc(tt.kill, kill)
-					r.carry(ctx, flow.Signals{})
+					r.carry(ctx, engine.Signals{})
 				}
 				wantState(t, r.finish(), tt.state, tt.code)
 				if want := (flow.Usage{InputTokens: 7, CostNanoUSD: 2000}); r.run.Usage != want || r.step().Usage != want || r.host.begun() != 1 {
@@ -388,7 +389,7 @@ func TestHostedModelCountsOnce(t *testing.T) {
 		inBubble(t, func(t *testing.T, _ func() time.Duration) {
 			r := paintingRig(t, play{takes: time.Second, end: hosted.Prediction{Output: []any{file}, InputTokens: 7}}, nil)
 			r.host.files[file] = "hangs"
-			if r.carry(t.Context(), flow.Signals{Cancel: closedAfter(9 * time.Second)}) != flow.Ended || r.run.Usage.InputTokens != 7 {
+			if r.carry(t.Context(), engine.Signals{Cancel: closedAfter(9 * time.Second)}) != engine.Ended || r.run.Usage.InputTokens != 7 {
 				t.Errorf("the run used %+v", r.run.Usage)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/providers/hosted"
 )
 
@@ -129,11 +130,11 @@ func TestHostedModelShapeOfTheCatalogue(t *testing.T) {
 				}
 			}
 			doc := &flow.Document{Schema: flow.Schema, Name: "Test", Nodes: []flow.Node{n}, Edges: []flow.Edge{}}
-			again, problems := flow.ParseDocument(doc.Encode())
+			again, problems := document.ParseDocument(doc.Encode())
 			if len(problems) > 0 {
 				t.Fatal(l, problems)
 			}
-			for _, p := range flow.Validate(again, kinds) {
+			for _, p := range document.Validate(again, kinds) {
 				if p.Code != "required" {
 					t.Errorf("%s/%s: %v", l.Owner, l.Name, p)
 				}
@@ -210,7 +211,7 @@ func TestHostedModelLiftsSecrets(t *testing.T) {
 		"without":            {"model": "acme/painter", "input.api_key": "hunter22"},
 	} {
 		doc := &flow.Document{Nodes: []flow.Node{{ID: "n", Kind: "hosted_model", Config: config}}}
-		lifted := doc.LiftSecrets(New(Deps{}), func(*flow.Lifted) string { return "kept" })
+		lifted := document.LiftSecrets(doc, New(Deps{}), func(*document.Lifted) string { return "kept" })
 		if len(lifted) != 1 || lifted[0].Secret != "hunter22" || lifted[0].Host != "api.replicate.com" || strings.Contains(string(doc.Encode()), "hunter22") {
 			t.Errorf("%s: %+v", name, lifted)
 		}

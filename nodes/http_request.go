@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/redaction"
 	"sluice/outbound"
 )
 
@@ -91,7 +92,7 @@ type httpCall struct {
 	request outbound.Request
 	host    string
 	filler  *credentialFiller
-	secrets flow.Redactor // knows the values of credentials, which an answer may echo
+	secrets redaction.Redactor // knows the values of credentials, which an answer may echo
 }
 
 func callService(ctx context.Context, client HTTPClient, in *flow.In) (flow.Out, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/outbound"
 	"sluice/providers"
 	"sluice/providers/builtin"
@@ -130,7 +131,7 @@ func checkUnknown(t *testing.T, k *flow.Kind) {
 
 func checkRoundTrip(t *testing.T, k *flow.Kind) {
 	doc, _ := exampleOf(k).document(k)
-	again, problems := flow.ParseDocument(doc.Encode())
+	again, problems := document.ParseDocument(doc.Encode())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 	"sluice/outbound"
 	"sluice/providers/builtin"
 )
@@ -176,7 +178,7 @@ type world struct {
 	environment map[string]flow.Access // by provider
 	prices      priceList
 	files       *memoryFiles
-	signals     flow.Signals
+	signals     engine.Signals
 	heard       func() // called after each piece of text that a step passes on
 }
 
@@ -211,7 +213,7 @@ func carryDocument(t *testing.T, kinds *flow.Registry, doc *flow.Document, input
 
 func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, inputs map[string]any) ran {
 	t.Helper()
-	g, err := flow.Compile(doc, kinds)
+	g, err := engine.Compile(doc, kinds)
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
@@ -224,7 +226,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 		CreatedAt: now, StartedAt: now, DeadlineAt: now.Add(time.Hour)}
 	j := &journal{}
 	var emitted strings.Builder
-	e := &flow.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
+	e := &engine.Engine{Journal: j, Now: time.Now, Report: func(err error) { t.Logf("reported: %v", err) },
 		Secrets: &flow.Resolver{Store: w.credentials, Environment: w.environment}, Files: w.files, Prices: w.prices,
 		Emit: func(_, path string, _ int, text string) {
 			if path == "n" {
@@ -234,7 +236,7 @@ func (w *world) carry(t *testing.T, kinds *flow.Registry, doc *flow.Document, in
 				w.heard()
 			}
 		}}
-	if _, err := e.Carry(t.Context(), flow.NewPlan(g, run, nil, nil), w.signals); err != nil {
+	if _, err := e.Carry(t.Context(), engine.NewPlan(g, run, nil, nil), w.signals); err != nil {
 		t.Fatalf("carry: %v", err)
 	}
 	j.ran.emitted = emitted.String()
@@ -387,7 +389,7 @@ func (u use) problems(t *testing.T) []flow.Problem {
 	kinds := New(Deps{})
 	doc, _ := u.document(kinds.Find(u.kind))
 	var own []flow.Problem
-	for _, p := range flow.Validate(doc, kinds) {
+	for _, p := range document.Validate(doc, kinds) {
 		if p.Node == "n" {
 			own = append(own, p)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 func TestWebhook(t *testing.T) {
@@ -124,7 +125,7 @@ func TestWebhook(t *testing.T) {
 			doc, _ := use{kind: "webhook", config: map[string]any{"url": url}, ports: ports}.document(nil)
 			doc.Nodes = append(doc.Nodes, flow.Node{ID: "out", Kind: "output", Config: map[string]any{"name": "answer"}})
 			doc.Edges[0] = flow.Edge{From: "in0.value", To: "out.value"}
-			if problems := flow.Validate(doc, New(Deps{})); len(problems) != want {
+			if problems := document.Validate(doc, New(Deps{})); len(problems) != want {
 				t.Errorf("%s: got %v", url, problems)
 			}
 		}

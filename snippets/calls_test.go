@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 func bound(n float64) *float64 { return &n }
@@ -68,7 +69,7 @@ func declared(t *testing.T, config map[string]any) flow.Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, problems := flow.ParseDocument(data)
+	d, problems := document.ParseDocument(data)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

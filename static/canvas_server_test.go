@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // draftServer shows one flow on a page and keeps its draft in memory. Edits are
@@ -36,11 +37,11 @@ type draftServer struct {
 }
 
 type loggedTx struct {
-	Rev  int64       `json:"rev"`
-	Tab  string      `json:"tab"`
-	TxID string      `json:"txid"`
-	Ops  []flow.Edit `json:"ops"`
-	HTML string      `json:"html,omitempty"`
+	Rev  int64           `json:"rev"`
+	Tab  string          `json:"tab"`
+	TxID string          `json:"txid"`
+	Ops  []document.Edit `json:"ops"`
+	HTML string          `json:"html,omitempty"`
 }
 
 // testDocument is the part of a document that tests write and read.
@@ -107,7 +108,7 @@ func sampleFlow() testDocument {
 func serveDraft(t *testing.T, doc testDocument) *draftServer {
 	t.Helper()
 	assets, names := builtCanvas(t)
-	s := &draftServer{doc: document(doc), assets: assets, names: names, rev: 1}
+	s := &draftServer{doc: documentOf(doc), assets: assets, names: names, rev: 1}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets)
 	mux.HandleFunc("GET /", s.page)
@@ -199,7 +200,7 @@ func (s *draftServer) change(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := io.ReadAll(r.Body)
 	must(err)
-	body, err := flow.DecodeEditRequest(text)
+	body, err := document.DecodeEditRequest(text)
 	if err != nil {
 		answer(w, http.StatusUnprocessableEntity, map[string]any{"detail": err.Error()})
 		return
@@ -233,15 +234,15 @@ func answer(w http.ResponseWriter, status int, v any) {
 
 // apply applies edits as the server does and logs them. It returns the nodes
 // that look different, rendered.
-func (s *draftServer) apply(tab, txid string, ops []flow.Edit) (string, error) {
-	out, err := flow.ApplyEdits(s.doc, ops)
+func (s *draftServer) apply(tab, txid string, ops []document.Edit) (string, error) {
+	out, err := document.ApplyEdits(s.doc, ops)
 	if err != nil {
 		return "", err
 	}
 	s.doc = out.Document
 	var b strings.Builder
 	d := view(s.doc)
-	for _, id := range flow.Changed(out.Ops) {
+	for _, id := range document.Changed(out.Ops) {
 		d.with(id, func(n *testNode) { b.WriteString(article(*n)) })
 	}
 	s.rev++
@@ -250,11 +251,11 @@ func (s *draftServer) apply(tab, txid string, ops []flow.Edit) (string, error) {
 }
 
 // document is d as the server keeps it.
-func document(d testDocument) *flow.Document {
+func documentOf(d testDocument) *flow.Document {
 	d.Schema, d.Name = flow.Schema, "Flow"
 	text, err := json.Marshal(d)
 	must(err)
-	parsed, problems := flow.ParseDocument(text)
+	parsed, problems := document.ParseDocument(text)
 	if len(problems) > 0 {
 		panic(problems[0].Detail)
 	}

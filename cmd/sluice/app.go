@@ -14,6 +14,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -39,7 +40,7 @@ type app struct {
 	store   *db.Store
 	lender  lender // of credentials and prices: the store itself, or another's
 	runner  *jobs.Runner
-	library *flow.Library
+	library *library.Library
 	server  *conns.Server
 	web     *handlers.Server
 	models  *upstreams
@@ -139,7 +140,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		HTTP: a.models.client, Model: builtin.New(), Providers: a.models.providers, Local: a.servers, Host: a.models.host, Models: directory,
 		MaxFile: int64(a.cfg.MaxFile),
 	})
-	a.library = &flow.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
+	a.library = &library.Library{Store: a.store, Kinds: kinds, IDs: a.store.IDs(), RefuseUnbound: a.cfg.refuseUnbound()}
 	if err := a.store.LockEngine(db.EngineInfo{PID: os.Getpid(), Addr: a.local, Token: a.token}); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/nodes"
 	"sluice/providers"
 )
@@ -78,7 +79,7 @@ func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) er
 	if !c.Unbound() {
 		return nil
 	}
-	return flow.CheckAnyHost(ctx, store, c.WorkspaceID, c.Name, nodes.New(nodes.Deps{}))
+	return library.CheckAnyHost(ctx, store, c.WorkspaceID, c.Name, nodes.New(nodes.Deps{}))
 }
 
 func mayGoTo(hosts []string) string {
@@ -262,7 +263,7 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err != nil {
 		return err
 	}
-	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
+	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func hostsWords(k *flow.Credential) string {
 
 // warn prints, below the table, the credentials that need attention.
 func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, opens map[string]bool) error {
-	proposed, err := flow.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
+	proposed, err := library.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
 	if err != nil {
 		return err
 	}
@@ -328,7 +329,7 @@ func orDash(s string) string {
 }
 
 // usedBy returns the names of the flows without duplicates.
-func usedBy(uses []flow.CredentialUse) string {
+func usedBy(uses []library.CredentialUse) string {
 	var flows []string
 	for _, u := range uses {
 		if !slices.Contains(flows, u.FlowName) {
@@ -338,7 +339,7 @@ func usedBy(uses []flow.CredentialUse) string {
 	return orDash(strings.Join(flows, ", "))
 }
 
-func credentialsJSON(list []flow.Credential, uses map[string][]flow.CredentialUse, opens map[string]bool) []map[string]any {
+func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, opens map[string]bool) []map[string]any {
 	out := []map[string]any{}
 	for _, k := range list {
 		used := []map[string]any{}
@@ -370,7 +371,7 @@ func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) e
 		return err
 	}
 	defer store.Close()
-	uses, err := flow.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
+	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/console"
 	"sluice/nodes"
 	"sluice/providers"
@@ -19,7 +20,7 @@ import (
 // pageProviders implements pages.Providers: credentials and their providers.
 type pageProviders struct {
 	upstreams *upstreams
-	store     flow.DocumentStore
+	store     library.DocumentStore
 }
 
 // List returns every provider. Local model servers are included because one on
@@ -112,10 +113,10 @@ func (p *pageProviders) Environment(ws string) (list []flow.Credential) {
 // ProposeHosts returns the hosts that the flows of the workspace send its
 // credentials to.
 func (p *pageProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
-	return flow.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
+	return library.ProposeHosts(ctx, p.store, ws, nodes.New(nodes.Deps{}))
 }
 
 // CredentialUses reads the drafts and live versions of the workspace.
-func (p *pageProviders) CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error) {
-	return flow.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
+func (p *pageProviders) CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error) {
+	return library.CredentialUses(ctx, p.store, ws, nodes.ProviderOf)
 }

@@ -6,6 +6,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/nodes"
 )
 
@@ -40,7 +41,7 @@ func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	for _, w := range workspaces {
 		if err == nil {
 			var more []string
-			more, err = flow.LiteralSecrets(ctx, store, w, nodes.New(nodes.Deps{}))
+			more, err = library.LiteralSecrets(ctx, store, w, nodes.New(nodes.Deps{}))
 			flows = append(flows, more...)
 		}
 	}

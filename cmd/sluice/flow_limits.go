@@ -9,6 +9,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/nodes"
 )
 
@@ -137,7 +138,7 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 // warnUnpriced names the models without a price, which a budget in dollars does
 // not limit.
 func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow) error {
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	if f.USDPerDay == 0 || d == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/nodes"
 )
 
@@ -26,7 +27,7 @@ type flowCmd struct {
 }
 
 // openLibrary opens the store with the means to take documents in.
-func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow.Library, error) {
+func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *library.Library, error) {
 	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return nil, nil, err
@@ -36,8 +37,8 @@ func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *flow
 
 // library returns a library of flows for commands that work on the database
 // directly.
-func (c *Config) library(store *db.Store) *flow.Library {
-	return &flow.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
+func (c *Config) library(store *db.Store) *library.Library {
+	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
 type flowImportCmd struct {
@@ -52,24 +53,24 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
 	}
-	store, library, err := openLibrary(ctx, cfg, s)
+	store, lib, err := openLibrary(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	sources := make([]flow.ImportSource, len(c.Files))
+	sources := make([]library.ImportSource, len(c.Files))
 	for i, name := range c.Files {
 		data, err := readDocument(s, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		sources[i] = flow.ImportSource{Data: data, FlowID: c.ID}
+		sources[i] = library.ImportSource{Data: data, FlowID: c.ID}
 	}
 	by := ""
 	if c.Publish {
 		by = "cli"
 	}
-	list, err := library.ImportAll(ctx, flow.DefaultWorkspace, sources, by)
+	list, err := lib.ImportAll(ctx, flow.DefaultWorkspace, sources, by)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -79,7 +80,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 // refused returns an error that names every file that cannot be imported and
 // says that none was imported.
 func (c flowImportCmd) refused(err error) error {
-	problems, ok := errors.AsType[flow.ImportErrors](err)
+	problems, ok := errors.AsType[library.ImportErrors](err)
 	if !ok {
 		return err
 	}
@@ -95,7 +96,7 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
-func (c flowImportCmd) show(s *streams, list []flow.Imported) error {
+func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 	results := []map[string]any{}
 	for i, one := range list {
 		result := map[string]any{"id": one.Flow.ID, "name": one.Flow.Name, "file": c.Files[i]}
@@ -246,7 +247,7 @@ type flowValidateCmd struct {
 
 // Run checks every file and reports all problems of all of them.
 func (c flowValidateCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	library := &flow.Library{Kinds: nodes.New(nodes.Deps{})}
+	library := &library.Library{Kinds: nodes.New(nodes.Deps{})}
 	bad := 0
 	results := []map[string]any{}
 	for _, name := range c.Files {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 type flowSecretCmd struct {
@@ -116,8 +117,8 @@ func signedWebhooks(ctx context.Context, store *db.Store, f *flow.Flow) ([]flow.
 		if err != nil {
 			return nil, err
 		}
-		live, _ = flow.ParseDocument(data)
+		live, _ = document.ParseDocument(data)
 	}
-	draft, _ := flow.ParseDocument(f.Draft)
+	draft, _ := document.ParseDocument(f.Draft)
 	return slices.DeleteFunc(flow.Webhooks(live, draft), func(w flow.FlowWebhook) bool { return w.Credential() != "" }), nil
 }

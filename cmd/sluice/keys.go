@@ -12,6 +12,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 type keyCmd struct {
@@ -72,8 +73,8 @@ func (c keyCreateCmd) key() (*flow.Key, error) {
 }
 
 // keyring returns the same keyring that the dashboard uses.
-func keyring(store *db.Store) *flow.Keyring {
-	return &flow.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
+func keyring(store *db.Store) *library.Keyring {
+	return &library.Keyring{Store: store, IDs: store.IDs(), Now: store.Now}
 }
 
 // wrongKey turns a validation error into one that names the flag.

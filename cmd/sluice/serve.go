@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 type serveCmd struct{}
@@ -119,7 +120,7 @@ func (c *Config) elsewhere() (from, variables string) {
 
 // exampleBody returns a request body with the examples of the flow's inputs.
 func (a *app) exampleBody(f flow.Flow) string {
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	body := map[string]any{}
 	for _, in := range d.Inputs(a.library.Kinds) {
 		if in.HasExample {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/console"
 )
 
@@ -34,7 +35,7 @@ func starters() ([]console.Starter, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the starter flow %s: %w", s.ID, err)
 		}
-		d, problems := flow.ParseDocument(data)
+		d, problems := document.ParseDocument(data)
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("the starter flow %s: %s", s.ID, problems[0])
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/console"
 	"sluice/nodes"
 )
@@ -29,7 +30,7 @@ func TestStarters(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.ID, func(t *testing.T) {
 			t.Parallel()
-			if problems := flow.Validate(s.Document, kinds); len(problems) > 0 {
+			if problems := document.Validate(s.Document, kinds); len(problems) > 0 {
 				t.Error(problems)
 			}
 			if s.Document.Description == "" || s.Icon == "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sluice/db"
-	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/nodes"
 )
 
@@ -59,7 +59,7 @@ func (c *Config) openStore(ctx context.Context, log *slog.Logger, o storeOptions
 // bindCredentials binds credentials from before hosts were required to the
 // hosts that flows send them to. It logs those that it cannot bind.
 func bindCredentials(ctx context.Context, store *db.Store, log *slog.Logger) error {
-	unbound, err := flow.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
+	unbound, err := library.BindCredentials(ctx, store, nodes.New(nodes.Deps{}))
 	for _, c := range unbound {
 		log.Warn("credential can be sent anywhere: enter its hosts under Credentials or with 'sluice credential hosts'", "name", c.Name, "workspace", c.WorkspaceID)
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // signingInherited is the row of meta that marks inheritSigning as done.
@@ -69,7 +70,7 @@ func fixedWebhooks(ctx context.Context, db gen.DBTX) (map[flow.WebhookOwner]bool
 		if err := rows.Scan(&ws, &flowID, &text); err != nil {
 			return nil, err
 		}
-		d, _ := flow.ParseDocument([]byte(text))
+		d, _ := document.ParseDocument([]byte(text))
 		if d == nil {
 			continue
 		}

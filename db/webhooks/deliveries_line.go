@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // Due deliveries wait in the queue of their endpoint until a slot is free.
@@ -92,11 +93,11 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	inFlight := make([]flow.EndpointLoad, 0, len(loads))
+	inFlight := make([]fairness.EndpointLoad, 0, len(loads))
 	for _, e := range loads {
 		inFlight = append(inFlight, e)
 	}
-	shares := flow.NewDeliveryShares(now, capacity, inFlight)
+	shares := fairness.NewDeliveryShares(now, capacity, inFlight)
 	waiting, turns, err := lines(tx, shares, loads)
 	if err != nil {
 		return 0, err
@@ -120,14 +121,14 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 }
 
 // endpointsInFlight returns the endpoints with attempts in progress, by ID.
-func endpointsInFlight(tx *core.Tx) (map[string]flow.EndpointLoad, error) {
+func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count attempts under way: %w", err)
 	}
-	loads := make(map[string]flow.EndpointLoad, len(rows))
+	loads := make(map[string]fairness.EndpointLoad, len(rows))
 	for _, r := range rows {
-		loads[r.EndpointID] = flow.EndpointLoad{
+		loads[r.EndpointID] = fairness.EndpointLoad{
 			WorkspaceID: r.WorkspaceID, EndpointID: r.EndpointID, InFlight: int(r.Attempts),
 			Failures: r.Failures, Proven: r.Proven != 0, Slow: r.Slow != 0, PausedUntil: dbconn.TimeOf(r.PausedUntil),
 		}
@@ -138,15 +139,15 @@ func endpointsInFlight(tx *core.Tx) (map[string]flow.EndpointLoad, error) {
 // deliveryCapacity returns the number of slots of all live instances.
 func deliveryCapacity(tx *core.Tx) (int, error) {
 	if tx.Store.Pool() == nil {
-		return flow.DeliverySlots, nil
+		return fairness.DeliverySlots, nil
 	}
 	n, err := tx.CountWorkingInstances(tx.Ctx, tx.Store.SilentSince())
-	return flow.DeliverySlots * max(int(n), 1), err
+	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
 // lines reads the waiting endpoints of every workspace that can get a slot.
 // turns holds the round-robin positions if none of them gets one.
-func lines(tx *core.Tx, shares *flow.DeliveryShares, loads map[string]flow.EndpointLoad) (waiting [][]flow.EndpointLoad, turns map[string]string, err error) {
+func lines(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, turns map[string]string, err error) {
 	turns = map[string]string{}
 	for ws := ""; ; {
 		ws, err = tx.NextDeliveryWorkspace(tx.Ctx, ws)
@@ -176,7 +177,7 @@ func lines(tx *core.Tx, shares *flow.DeliveryShares, loads map[string]flow.Endpo
 
 // line returns the next endpoints of a workspace that have waiting deliveries,
 // starting after the given one and wrapping around.
-func line(tx *core.Tx, ws, after string) ([]flow.EndpointLoad, error) {
+func line(tx *core.Tx, ws, after string) ([]fairness.EndpointLoad, error) {
 	list, err := lineAfter(tx, ws, after, dbconn.LastID)
 	if err != nil || after == "" || len(list) >= lineWindow {
 		return list, err
@@ -198,7 +199,7 @@ WITH RECURSIVE line(endpoint, n) AS (
 	FROM line WHERE line.endpoint IS NOT NULL AND line.endpoint < $3 AND line.n < $4)
 SELECT e.id, e.failures, e.proven, e.slow, e.paused_until FROM line JOIN endpoints e ON e.id = line.endpoint WHERE line.endpoint < $3 ORDER BY line.n`
 
-func lineAfter(tx *core.Tx, ws, after, before string) (list []flow.EndpointLoad, err error) {
+func lineAfter(tx *core.Tx, ws, after, before string) (list []fairness.EndpointLoad, err error) {
 	rows, err := tx.DBTX.QueryContext(tx.Ctx, lineQuery, ws, after, before, lineWindow)
 	if err != nil {
 		return nil, fmt.Errorf("read endpoints in line: %w", err)
@@ -206,7 +207,7 @@ func lineAfter(tx *core.Tx, ws, after, before string) (list []flow.EndpointLoad,
 	defer rows.Close()
 	for rows.Next() {
 		var proven, slow, paused int64
-		e := flow.EndpointLoad{WorkspaceID: ws}
+		e := fairness.EndpointLoad{WorkspaceID: ws}
 		if err := rows.Scan(&e.EndpointID, &e.Failures, &proven, &slow, &paused); err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func lineAfter(tx *core.Tx, ws, after, before string) (list []flow.EndpointLoad,
 }
 
 // handEndpoint creates jobs for the first waiting deliveries of an endpoint.
-func handEndpoint(tx *core.Tx, e *flow.EndpointLoad, n int) (int, error) {
+func handEndpoint(tx *core.Tx, e *fairness.EndpointLoad, n int) (int, error) {
 	rows, err := tx.HandDeliveries(tx.Ctx, gen.HandDeliveriesParams{WorkspaceID: e.WorkspaceID, EndpointID: e.EndpointID, MaxRows: int32(n)})
 	if err != nil {
 		return 0, fmt.Errorf("hand over deliveries of %s: %w", e.EndpointID, err)

@@ -12,6 +12,7 @@ import (
 	"sluice/db/gen"
 	"sluice/db/lists"
 	"sluice/flow"
+	"sluice/flow/fairness"
 )
 
 // judge records how an endpoint responded, which determines its slots. Nothing
@@ -19,7 +20,7 @@ import (
 // become a bottleneck.
 func judge(tx *core.Tx, endpoint string, a *flow.DeliveryAttempt, pausedUntil time.Time) error {
 	if a.Error == "" {
-		return tx.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > flow.SlowAnswer)})
+		return tx.EndpointWorks(tx.Ctx, gen.EndpointWorksParams{ID: endpoint, Slow: dbconn.BoolInt(a.Latency > fairness.SlowAnswer)})
 	}
 	return tx.EndpointFails(tx.Ctx, gen.EndpointFailsParams{ID: endpoint, At: dbconn.Micros(a.StartedAt), PausedUntil: dbconn.Micros(pausedUntil)})
 }

@@ -9,6 +9,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // SigningSecret is the present whsec_ secret of a flow.
@@ -88,7 +89,7 @@ func (s Signing) RotateSigning(ctx context.Context, ws, flowID string, overlap t
 			ID: flowID, WorkspaceID: ws, Signing: sealed, SigningBefore: before, SigningWas: row.Signing,
 		})
 		if err == nil && n == 0 {
-			return flow.Errorf(flow.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
+			return flow.Errorf(document.CodeEditsMissed, "Somebody else is replacing the secret at this moment. Look at it again first.")
 		}
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"sluice/db/dbconn"
 	"sluice/db/gen"
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // WebhookSecret returns the signing secrets of an owner, and creates one if
@@ -93,7 +94,7 @@ func (s WebhookSecrets) RotateWebhookSecret(ctx context.Context, o flow.WebhookO
 		}
 		n, err := tx.ReplaceWebhookSecret(tx.Ctx, next)
 		if err == nil && n == 0 {
-			return flow.Errorf(flow.CodeEditsMissed, "Someone else is replacing this secret. Load the page again and check it first.")
+			return flow.Errorf(document.CodeEditsMissed, "Someone else is replacing this secret. Load the page again and check it first.")
 		}
 		return err
 	})

@@ -7,6 +7,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 )
 
 // outline is what the API tells of a document: what goes in, what comes out,
@@ -82,13 +84,13 @@ func (o *outlines) name(ctx context.Context, ws, hash string) (string, error) {
 // read outlines a document. One that cannot run, such as a draft or one whose
 // kinds this build lacks, keeps the order of its nodes.
 func (o *outlines) read(data []byte) (*outline, error) {
-	d, problems := flow.ParseDocument(data)
+	d, problems := document.ParseDocument(data)
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
 	out := &outline{name: d.Name, description: d.Description, inputs: d.Inputs(o.kinds), outputs: d.Outputs(o.kinds), labels: map[string]string{}}
 	ids := make([]string, 0, len(d.Nodes))
-	if g, err := flow.Compile(d, o.kinds); err == nil {
+	if g, err := engine.Compile(d, o.kinds); err == nil {
 		ids = g.NodeIDs()
 	} else {
 		for i := range d.Nodes {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 )
 
 // runner starts runs on the real engine, in the memory of the test.
@@ -116,8 +118,8 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 	if err != nil {
 		return flow.Started{}, err
 	}
-	d, _ := flow.ParseDocument(data)
-	g, err := flow.Compile(d, r.kinds)
+	d, _ := document.ParseDocument(data)
+	g, err := engine.Compile(d, r.kinds)
 	if err != nil {
 		return flow.Started{}, err
 	}
@@ -147,7 +149,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 }
 
 // carry lets the engine work on the run until it ends.
-func (r *runner) carry(s flow.Start, g *flow.Graph, run flow.Run) {
+func (r *runner) carry(s flow.Start, g *engine.Graph, run flow.Run) {
 	canceled, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
 	if s.IdempotencyKey != "" {
@@ -155,9 +157,9 @@ func (r *runner) carry(s flow.Start, g *flow.Graph, run flow.Run) {
 	}
 	r.cancels[run.ID] = cancel
 	r.mu.Unlock()
-	e := &flow.Engine{Journal: r, Emit: r.emit, Now: time.Now, Report: func(error) {}}
+	e := &engine.Engine{Journal: r, Emit: r.emit, Now: time.Now, Report: func(error) {}}
 	r.carried.Go(func() {
-		if _, err := e.Carry(context.Background(), flow.NewPlan(g, &run, nil, nil), flow.Signals{Cancel: canceled.Done()}); err != nil {
+		if _, err := e.Carry(context.Background(), engine.NewPlan(g, &run, nil, nil), engine.Signals{Cancel: canceled.Done()}); err != nil {
 			panic(err)
 		}
 	})

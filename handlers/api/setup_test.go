@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 )
@@ -146,8 +147,8 @@ func (w *world) addKey(k flow.Key) (text string) {
 	return text
 }
 
-func (w *world) addDraft(ws, document string) string {
-	d, problems := flow.ParseDocument([]byte(document))
+func (w *world) addDraft(ws, doc string) string {
+	d, problems := document.ParseDocument([]byte(doc))
 	if len(problems) > 0 {
 		w.t.Fatal(problems)
 	}

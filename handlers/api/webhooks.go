@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/document"
 )
 
 // webhookObject is a webhook node with its signing secret.
@@ -63,9 +64,9 @@ func (s *Server) listWebhooks(c *call) error {
 		if err != nil {
 			return err
 		}
-		live, _ = flow.ParseDocument(data)
+		live, _ = document.ParseDocument(data)
 	}
-	draft, _ := flow.ParseDocument(f.Draft)
+	draft, _ := document.ParseDocument(f.Draft)
 	list := webhookList{Webhooks: []webhookObject{}}
 	for _, w := range flow.Webhooks(live, draft) {
 		o, err := s.newWebhookObject(c, f, &w)

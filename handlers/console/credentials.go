@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -40,7 +41,7 @@ func (c *credentialCall) listCredentials() error {
 		return err
 	}
 	page := consoleview.CredentialsPage{MayEdit: c.MayEdit(), Now: c.s.Now()}
-	uses := map[string][]flow.CredentialUse{}
+	uses := map[string][]library.CredentialUse{}
 	if page.MayEdit {
 		if uses, err = c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID()); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (c *credentialCall) listCredentials() error {
 	return c.Render(http.StatusOK, consoleview.Credentials(c.Page("Credentials", layout.SectionCredentials), page))
 }
 
-func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]flow.CredentialUse) consoleview.CredentialRow {
+func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]library.CredentialUse) consoleview.CredentialRow {
 	access := flow.Access{Provider: k.Provider}
 	row := consoleview.CredentialRow{Name: k.Name, Hosts: k.Hosts, BaseURL: k.BaseURL, ChangedAt: k.UpdatedAt, Plain: access.Plain(), Unbound: k.Unbound()}
 	if !row.Plain {
@@ -76,7 +77,7 @@ func (c *credentialCall) credentialRow(k *flow.Credential, uses map[string][]flo
 }
 
 // addUse gathers the nodes of a flow.
-func addUse(list []consoleview.CredentialUse, u flow.CredentialUse) []consoleview.CredentialUse {
+func addUse(list []consoleview.CredentialUse, u library.CredentialUse) []consoleview.CredentialUse {
 	i := slices.IndexFunc(list, func(known consoleview.CredentialUse) bool { return known.FlowID == u.FlowID })
 	if i < 0 {
 		return append(list, consoleview.CredentialUse{FlowID: u.FlowID, Flow: u.FlowName, Nodes: []string{u.Node}, Live: u.Live})
@@ -310,7 +311,7 @@ func (c *credentialCall) checkHosts(name string, hosts []string, anyHost bool) (
 	if why = missingHosts(hosts, anyHost); why != "" || !anyHost {
 		return why, nil
 	}
-	err = flow.CheckAnyHost(c.Ctx(), c.s.Store, c.WorkspaceID(), name, c.s.Kinds)
+	err = library.CheckAnyHost(c.Ctx(), c.s.Store, c.WorkspaceID(), name, c.s.Kinds)
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.Code == flow.CodeInputInvalid {
 		return e.Message, nil
 	}

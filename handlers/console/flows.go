@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -180,7 +181,7 @@ func (c *call) flowCard(f *flow.Flow, day flow.Day) consoleview.FlowCard {
 		ID: f.ID, Name: f.Name, Description: f.Description, Tags: f.Tags, Version: int(f.LiveVersion), EditedAt: f.UpdatedAt,
 		Differs: flow.Hash(f.Draft) != f.LiveHash, Archived: !f.ArchivedAt.IsZero(), Day: flowDay(&day),
 	}
-	if d, _ := flow.ParseDocument(f.Draft); d != nil {
+	if d, _ := document.ParseDocument(f.Draft); d != nil {
 		card.Graph = graphOf(d, c.s.Kinds)
 	}
 	return card

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
-	"sluice/flow/aiflow"
+	"sluice/flow/document/aiflow"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"

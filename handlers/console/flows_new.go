@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	consoleview "sluice/views/console"
 	"sluice/views/layout"
@@ -57,7 +58,7 @@ func (c *call) newDocument() (*flow.Document, error) {
 	if st == nil {
 		return nil, flow.Errorf(flow.CodeInputInvalid, "There is no such template any more. Load the page again and choose another.")
 	}
-	d, _ := flow.ParseDocument(st.Document.Canonical()) // a copy: what becomes of it is nobody else's
+	d, _ := document.ParseDocument(st.Document.Canonical()) // a copy: what becomes of it is nobody else's
 	return d, nil
 }
 

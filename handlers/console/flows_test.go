@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers"
 	"sluice/handlers/console"
 	"sluice/handlers/webtest"
@@ -22,7 +23,7 @@ func named(name string) string { return strings.Replace(lineFlow, "A line", name
 
 // withStarter offers one flow to begin with.
 func withStarter(cfg *handlers.Config) {
-	d, _ := flow.ParseDocument([]byte(named("A start")))
+	d, _ := document.ParseDocument([]byte(named("A start")))
 	cfg.Starters = []console.Starter{{ID: "start", Icon: "tags", First: true, Document: d}, {ID: "later", Icon: "image", Needs: "Replicate", Document: d}}
 }
 
@@ -219,7 +220,7 @@ func TestImportAIFlow(t *testing.T) {
 	h := webtest.Setup(t)
 	b := h.As(flow.MemberEditor)
 	for _, file := range []string{"summary", "api", "old"} {
-		data, err := os.ReadFile("../../flow/aiflow/testdata/" + file + ".json")
+		data, err := os.ReadFile("../../flow/document/aiflow/testdata/" + file + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}

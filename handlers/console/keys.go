@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -27,8 +28,8 @@ func (s *Server) keyRoutes() []route {
 }
 
 // keyring makes and changes keys in the name of whoever asks.
-func (c *keyCall) keyring() *flow.Keyring {
-	return &flow.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
+func (c *keyCall) keyring() *library.Keyring {
+	return &library.Keyring{Store: c.s.Store, IDs: c.s.IDs, Now: c.s.Now}
 }
 
 // keyNames are what rows of keys name by ID.

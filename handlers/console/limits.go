@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -58,7 +59,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 		if err != nil {
 			return err
 		}
-		if d, _ := flow.ParseDocument(f.Draft); d != nil {
+		if d, _ := document.ParseDocument(f.Draft); d != nil {
 			form.Unpriced = flow.Unpriced(d.Charges(c.s.Kinds), prices)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 // Provider is a maker of models whom a credential lets in to.
@@ -34,7 +35,7 @@ type Providers interface {
 	// credential.
 	ProposeHosts(ctx context.Context, ws string) (map[string][]string, error)
 	// CredentialUses finds the nodes that use credentials, by credential.
-	CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error)
+	CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error)
 }
 
 // providerTitle is what people call a provider.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/engine"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	consoleview "sluice/views/console"
@@ -63,7 +65,7 @@ func (c *call) viewRun(run *flow.Run) (*runView, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
 	}
-	v.doc, _ = flow.ParseDocument(data)
+	v.doc, _ = document.ParseDocument(data)
 	rows, err := c.s.Store.FindSteps(c.Ctx(), c.WorkspaceID(), run.ID)
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func (v *runView) sort(rows []flow.Step, kinds *flow.Registry) {
 
 // runOrder lists the nodes that run, from first to last.
 func runOrder(d *flow.Document, kinds *flow.Registry) (ids []string) {
-	if g, err := flow.Compile(d, kinds); err == nil {
+	if g, err := engine.Compile(d, kinds); err == nil {
 		return g.NodeIDs()
 	}
 	for i := range d.Nodes {

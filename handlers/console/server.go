@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
 // Store is what the room reads and changes. What is missing is an Error of
 // CodeNotFound.
 type Store interface {
-	flow.FlowReader
-	flow.KeyStore
+	library.FlowReader
+	library.KeyStore
 	AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error)
 	ArchiveFlow(ctx context.Context, ws, flowID string) error
 	CountFailed(ctx context.Context, c flow.FailedChoice, most int) (int, error)
@@ -70,7 +71,7 @@ type Store interface {
 // Config is what the room needs beside the site.
 type Config struct {
 	Store     Store
-	Library   *flow.Library
+	Library   *library.Library
 	Runner    web.Runner
 	Models    web.Models
 	Providers Providers

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	"sluice/views/components"
@@ -77,7 +78,7 @@ func (c *webhookCall) webhooksPage(status int, add func(*consoleview.WebhooksPag
 // verifySnippets are programs that check a signature, in every language that
 // receives requests.
 func (c *webhookCall) verifySnippets(f *flow.Flow, secret string) (list []components.Panel, err error) {
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
 		return nil, nil
 	}
@@ -236,7 +237,7 @@ type sendingNode struct {
 // webhookNodes are those of the draft, and those of the live version that the
 // draft has otherwise or not at all.
 func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error) {
-	draft, _ := flow.ParseDocument(f.Draft)
+	draft, _ := document.ParseDocument(f.Draft)
 	list = c.sendingNodes(draft, "draft")
 	if f.LiveHash == "" {
 		return list, nil
@@ -245,7 +246,7 @@ func (c *webhookCall) webhookNodes(f *flow.Flow) (list []sendingNode, err error)
 	if err != nil {
 		return nil, err
 	}
-	live, _ := flow.ParseDocument(data)
+	live, _ := document.ParseDocument(data)
 	for _, n := range c.sendingNodes(live, "live") {
 		i := slices.IndexFunc(list, func(d sendingNode) bool { return d.ID == n.ID && d.from == "draft" })
 		if i >= 0 && string(flow.EncodeJSON(list[i].Config)) == string(flow.EncodeJSON(n.Config)) {

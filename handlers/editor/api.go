@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/snippets"
 	editorview "sluice/views/editor"
@@ -25,7 +26,7 @@ func (s *Server) apiRoutes() []route {
 type callable struct {
 	*draft
 	live *flow.Document // nil before the first publish
-	diff *flow.Diff     // from live to draft
+	diff *document.Diff // from live to draft
 	next int64          // the version that publishing makes live
 }
 
@@ -37,9 +38,9 @@ func (c *call) findCallable(d *draft, next int64) (*callable, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find the live document of %s: %w", d.flow.ID, err)
 		}
-		a.live, _ = flow.ParseDocument(data)
+		a.live, _ = document.ParseDocument(data)
 	}
-	a.diff = flow.Compare(a.live, d.Document, c.s.Kinds)
+	a.diff = document.Compare(a.live, d.Document, c.s.Kinds)
 	return a, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	editorview "sluice/views/editor"
 )
 
@@ -13,13 +14,13 @@ import (
 type fieldTable struct {
 	*callable
 	kinds *flow.Registry
-	why   map[editorview.APIRole]map[string][]flow.APIChange // by name
+	why   map[editorview.APIRole]map[string][]document.APIChange // by name
 	list  []editorview.APIField
 }
 
 func (c *call) apiFields(a *callable) []editorview.APIField {
-	inputs, outputs := map[string][]flow.APIChange{}, map[string][]flow.APIChange{}
-	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]flow.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
+	inputs, outputs := map[string][]document.APIChange{}, map[string][]document.APIChange{}
+	t := fieldTable{callable: a, kinds: c.s.Kinds, why: map[editorview.APIRole]map[string][]document.APIChange{editorview.APIInput: inputs, editorview.APIOutput: outputs}}
 	if a.live != nil {
 		for _, change := range a.diff.API {
 			of := inputs
@@ -40,7 +41,7 @@ func (t *fieldTable) add(f editorview.APIField) {
 	f.FlowID, f.Next = t.flow.ID, t.next
 	for _, change := range t.why[f.Role][f.Name] {
 		f.Change = change.Change
-		if change.Change != flow.ChangeAdded || change.Breaking {
+		if change.Change != document.ChangeAdded || change.Breaking {
 			f.Why = append(f.Why, change.Sentence)
 		}
 	}
@@ -159,7 +160,7 @@ func (t *fieldTable) webhooks() {
 		n := &t.live.Nodes[i]
 		if now := t.Node(n.ID); t.sends(n) && (now == nil || !t.sends(now)) {
 			f := webhookLine(n, "", editorview.NodeTitle(n, t.kinds.For(n)))
-			f.Change = flow.ChangeRemoved
+			f.Change = document.ChangeRemoved
 			t.add(f)
 		}
 	}
@@ -177,10 +178,10 @@ func (t *fieldTable) webhookChange(n *flow.Node) string {
 	}
 	was := t.live.Node(n.ID)
 	if was == nil || !t.sends(was) {
-		return flow.ChangeAdded
+		return document.ChangeAdded
 	}
 	if string(flow.EncodeJSON(was.Config)) != string(flow.EncodeJSON(n.Config)) {
-		return flow.ChangeChanged
+		return document.ChangeChanged
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 	"sluice/views/layout"
@@ -37,11 +38,11 @@ func (c *call) findDraft() (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	if d == nil || d.Schema != flow.Schema {
 		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
 	}
-	problems := flow.Validate(d, c.s.Kinds)
+	problems := document.Validate(d, c.s.Kinds)
 	more, err := c.s.Library.CredentialProblems(c.Ctx(), f.WorkspaceID, d)
 	if err != nil {
 		return nil, err

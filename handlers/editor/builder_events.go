@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
 	editorview "sluice/views/editor"
@@ -247,7 +248,7 @@ func (s *flowStream) sendEdits() error {
 	}
 	d, list, err := s.since(s.WorkspaceID(), s.flowID, s.rev)
 	switch {
-	case errors.Is(err, &flow.Error{Code: flow.CodeEditsGone}):
+	case errors.Is(err, &flow.Error{Code: document.CodeEditsGone}):
 		return s.event("flow:reload", "", map[string]any{})
 	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || s.Ctx().Err() != nil:
 		return web.ErrStreamDone

@@ -10,6 +10,7 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -79,7 +80,7 @@ func (c *call) versionChoices(f *flow.Flow) ([]components.Option, error) {
 }
 
 // nodeDiffs are the nodes that changed, field by field.
-func nodeDiffs(d *flow.Diff) (list []editorview.NodeDiff) {
+func nodeDiffs(d *document.Diff) (list []editorview.NodeDiff) {
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		node := editorview.NodeDiff{Change: n.Change, Label: n.Label, Kind: n.Kind}
@@ -91,7 +92,7 @@ func nodeDiffs(d *flow.Diff) (list []editorview.NodeDiff) {
 	return list
 }
 
-func fieldDiff(v flow.FieldChange) editorview.FieldDiff {
+func fieldDiff(v document.FieldChange) editorview.FieldDiff {
 	f := editorview.FieldDiff{Title: v.Title, Had: v.Had, Has: v.Has}
 	if v.Had {
 		f.Before = readable(v.Before)
@@ -143,7 +144,7 @@ func textDiff(before, after string) []editorview.Piece {
 }
 
 var pieceChanges = map[diffmatchpatch.Operation]string{
-	diffmatchpatch.DiffInsert: flow.ChangeAdded, diffmatchpatch.DiffDelete: flow.ChangeRemoved,
+	diffmatchpatch.DiffInsert: document.ChangeAdded, diffmatchpatch.DiffDelete: document.ChangeRemoved,
 }
 
 // words parts a text into words, spaces and signs.

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -153,7 +154,7 @@ func (c *call) moveSecret() error {
 
 // edit carries edits out on the draft as it is now. Somebody who is faster
 // only makes it try again: each edit is about one field.
-func (c *call) edit(flowID string, edits []flow.Edit) error {
+func (c *call) edit(flowID string, edits []document.Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
@@ -162,9 +163,9 @@ func (c *call) edit(flowID string, edits []flow.Edit) error {
 		if err != nil {
 			return err
 		}
-		r := flow.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: edits}
+		r := document.EditRequest{Base: f.Rev, Tab: "form", TxID: rand.Text(), Ops: edits}
 		_, err = c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), flowID, c.Member.UserID, r)
-		if _, missed := errors.AsType[*flow.EditsMissed](err); !missed || try == 3 {
+		if _, missed := errors.AsType[*document.EditsMissed](err); !missed || try == 3 {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
@@ -17,9 +18,9 @@ type nodeForm struct {
 	values url.Values
 	node   *flow.Node
 	kind   *flow.Kind
-	edits  []flow.Edit
-	forms  map[string]flow.FormValue // as they were typed, by field
-	errors map[string]string         // by field or member
+	edits  []document.Edit
+	forms  map[string]document.FormValue // as they were typed, by field
+	errors map[string]string             // by field or member
 }
 
 // nodeForm reads the form that was sent. Files in it are kept at once.
@@ -28,7 +29,7 @@ func (c *call) nodeForm(t *drafted) (*nodeForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &nodeForm{values: values, node: t.node, kind: t.kind, forms: map[string]flow.FormValue{}, errors: map[string]string{}}
+	f := &nodeForm{values: values, node: t.node, kind: t.kind, forms: map[string]document.FormValue{}, errors: map[string]string{}}
 	if cut := values.Get("disconnect"); cut != "" {
 		f.disconnect(cut)
 		return f, nil
@@ -36,7 +37,7 @@ func (c *call) nodeForm(t *drafted) (*nodeForm, error) {
 	if values.Has("upgrade") {
 		return f, c.pinned(f, flow.Text(t.node.Config["model"]))
 	}
-	for _, field := range flow.FormFields(t.node, t.kind) {
+	for _, field := range document.FormFields(t.node, t.kind) {
 		f.field(&field, files[field.Name])
 	}
 	f.members()
@@ -52,7 +53,7 @@ func (f *nodeForm) failed() bool { return len(f.errors) > 0 }
 func (f *nodeForm) disconnect(edge string) {
 	from, to, _ := strings.Cut(edge, ">")
 	if strings.HasPrefix(to, f.node.ID+".") {
-		f.edits = append(f.edits, flow.Edit{Op: flow.OpDisconnect, Edge: flow.Edge{From: from, To: to}})
+		f.edits = append(f.edits, document.Edit{Op: document.OpDisconnect, Edge: flow.Edge{From: from, To: to}})
 	}
 }
 
@@ -63,25 +64,25 @@ func (f *nodeForm) field(field *flow.Field, file map[string]any) {
 	if file != nil {
 		typed, sent = withFile(typed, file), true
 	}
-	if !sent || same(field, typed, field.Form(now)) {
+	if !sent || same(field, typed, document.FormOf(field, now)) {
 		return
 	}
 	f.forms[field.Name] = typed
-	value, err := field.Parse(typed)
+	value, err := document.ParseForm(field, typed)
 	if err != nil {
 		f.errors[field.Name] = editorview.Sentence(err.Error())
 		return
 	}
-	f.edits = append(f.edits, flow.Edit{Op: flow.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
+	f.edits = append(f.edits, document.Edit{Op: document.OpSet, Node: f.node.ID, Field: field.Name, Value: value, Unset: value == nil})
 }
 
 // read takes what the controls of a field say.
-func (f *nodeForm) read(field *flow.Field) (v flow.FormValue, sent bool) {
+func (f *nodeForm) read(field *flow.Field) (v document.FormValue, sent bool) {
 	name := field.Name
 	if !f.values.Has("as." + name) {
 		return v, false
 	}
-	v = flow.FormValue{As: flow.FieldType(f.values.Get("as." + name)), Names: f.values["name."+name], Texts: f.values["text."+name], Kept: f.values["kept."+name]}
+	v = document.FormValue{As: flow.FieldType(f.values.Get("as." + name)), Names: f.values["name."+name], Texts: f.values["text."+name], Kept: f.values["kept."+name]}
 	switch v.As {
 	case flow.FieldBoolean:
 		if len(v.Texts) == 0 {
@@ -101,8 +102,8 @@ func (f *nodeForm) read(field *flow.Field) (v flow.FormValue, sent bool) {
 
 // filled leaves out the rows in which nothing is: one is always there to begin
 // the next in.
-func filled(v flow.FormValue) flow.FormValue {
-	out := flow.FormValue{As: v.As}
+func filled(v document.FormValue) document.FormValue {
+	out := document.FormValue{As: v.As}
 	for i := range v.Texts {
 		name, kept := "", ""
 		if i < len(v.Names) {
@@ -124,18 +125,18 @@ func filled(v flow.FormValue) flow.FormValue {
 
 // withFile puts an uploaded file into a field: into its place, or at the end
 // of a list.
-func withFile(v flow.FormValue, file map[string]any) flow.FormValue {
+func withFile(v document.FormValue, file map[string]any) document.FormValue {
 	kept := string(flow.EncodeJSON(file))
 	if v.As == flow.FieldList {
 		v.Texts, v.Kept = append(slices.Clone(v.Texts), ""), append(slices.Clone(v.Kept), kept)
 		return v
 	}
-	return flow.FormValue{As: flow.FieldFile, Texts: []string{""}, Kept: []string{kept}}
+	return document.FormValue{As: flow.FieldFile, Texts: []string{""}, Kept: []string{kept}}
 }
 
 // same tells whether a control says what the draft says. One that shows the
 // usual value because nothing is set has not been touched.
-func same(field *flow.Field, typed, now flow.FormValue) bool {
+func same(field *flow.Field, typed, now document.FormValue) bool {
 	if typed.Equal(now) {
 		return true
 	}
@@ -151,7 +152,7 @@ func same(field *flow.Field, typed, now flow.FormValue) bool {
 // chosenModel is the hosted model that was typed in the place of another.
 func (f *nodeForm) chosenModel() (string, bool) {
 	for _, e := range f.edits {
-		if field := f.kind.Field(e.Field); e.Op == flow.OpSet && field != nil && field.Type == flow.FieldModel && field.Task == web.HostedTask {
+		if field := f.kind.Field(e.Field); e.Op == document.OpSet && field != nil && field.Type == flow.FieldModel && field.Task == web.HostedTask {
 			return flow.Text(e.Value), !e.Unset
 		}
 	}
@@ -177,7 +178,7 @@ func (f *nodeForm) show(p *editorview.NodePane) {
 }
 
 // hidden takes a typed secret out of what is shown again.
-func hidden(v flow.FormValue) flow.FormValue {
+func hidden(v document.FormValue) document.FormValue {
 	if v.As == flow.FieldSecret {
 		v.Texts = []string{""}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	editorview "sluice/views/editor"
 )
 
@@ -21,7 +22,7 @@ func (f *nodeForm) members() {
 }
 
 func (f *nodeForm) put(member string, value any, unset bool) {
-	f.edits = append(f.edits, flow.Edit{Op: flow.OpPut, Node: f.node.ID, Member: member, Value: value, Unset: unset})
+	f.edits = append(f.edits, document.Edit{Op: document.OpPut, Node: f.node.ID, Member: member, Value: value, Unset: unset})
 }
 
 func (f *nodeForm) text(member, now string) {
@@ -33,7 +34,7 @@ func (f *nodeForm) text(member, now string) {
 // number reads a member's number; zero is none.
 func (f *nodeForm) number(name string, as flow.FieldType) (n float64) {
 	field := flow.Field{Type: as}
-	value, err := field.Parse(flow.FormValue{As: as, Texts: f.values[name]})
+	value, err := document.ParseForm(&field, document.FormValue{As: as, Texts: f.values[name]})
 	if err != nil {
 		f.errors[name] = editorview.Sentence(err.Error())
 		return 0
@@ -112,14 +113,14 @@ func (f *nodeForm) goOn() {
 	for _, p := range f.kind.Outputs {
 		field := editorview.PortField(p)
 		typed, sent := f.read(&field)
-		if !sent || same(&field, typed, field.Form(now[p.Name])) {
+		if !sent || same(&field, typed, document.FormOf(&field, now[p.Name])) {
 			if v, given := now[p.Name]; given {
 				values[p.Name] = v
 			}
 			continue
 		}
 		f.forms[field.Name] = typed
-		value, err := field.Parse(typed)
+		value, err := document.ParseForm(&field, typed)
 		if err != nil {
 			f.errors[field.Name] = editorview.Sentence(err.Error())
 		} else if value != nil {

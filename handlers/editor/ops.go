@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
@@ -23,7 +24,7 @@ type opsAnswer struct {
 	Rev int64 `json:"rev"`
 	// Ops are fields that hold something else now than was sent, such as the name
 	// of a credential where a secret was typed.
-	Ops []flow.Edit `json:"ops,omitempty"`
+	Ops []document.Edit `json:"ops,omitempty"`
 	// HTML are the nodes that look different, Problems the list beside them.
 	HTML     string     `json:"html,omitempty"`
 	Problems string     `json:"problems,omitempty"`
@@ -32,10 +33,10 @@ type opsAnswer struct {
 
 // missedTx is a transaction of somebody else.
 type missedTx struct {
-	Rev  int64       `json:"rev"`
-	Tab  string      `json:"tab"`
-	TxID string      `json:"txid"`
-	Ops  []flow.Edit `json:"ops"`
+	Rev  int64           `json:"rev"`
+	Tab  string          `json:"tab"`
+	TxID string          `json:"txid"`
+	Ops  []document.Edit `json:"ops"`
 	// HTML and Problems are as the draft is now; only the newest has them.
 	HTML     string `json:"html,omitempty"`
 	Problems string `json:"problems,omitempty"`
@@ -56,19 +57,19 @@ func (c *call) takeOps() error {
 		return c.refuseOps(flow.Errorf(flow.CodeBodyTooLarge, "This change is larger than %s. Make it in smaller parts.", flow.Size(maxOps)))
 	}
 	c.EndOfForm()
-	req, err := flow.DecodeEditRequest(body)
+	req, err := document.DecodeEditRequest(body)
 	if err != nil {
 		return c.refuseOps(err)
 	}
 	sent := req.Ops
 	result, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"), c.Member.UserID, req)
-	if missed, ok := errors.AsType[*flow.EditsMissed](err); ok {
+	if missed, ok := errors.AsType[*document.EditsMissed](err); ok {
 		return c.overtaken(missed)
 	}
 	if err != nil {
 		return c.refuseOps(err)
 	}
-	answer := opsAnswer{Rev: result.Rev, Ops: flow.Replaced(sent, result.Ops)}
+	answer := opsAnswer{Rev: result.Rev, Ops: document.Replaced(sent, result.Ops)}
 	d := &draft{Document: result.Document, problems: result.Problems, flow: &flow.Flow{ID: c.Param("flow"), WorkspaceID: c.WorkspaceID()}}
 	if answer.HTML, answer.Problems, err = c.repainted(d, result.Ops); err != nil {
 		return err
@@ -78,12 +79,12 @@ func (c *call) takeOps() error {
 
 // repainted renders what looks different after edits: the nodes, and unless
 // nodes only moved, the list of problems.
-func (c *call) repainted(d *draft, ops []flow.Edit) (nodes, problems string, err error) {
+func (c *call) repainted(d *draft, ops []document.Edit) (nodes, problems string, err error) {
 	if moved(ops) || d.Document == nil {
 		return "", "", nil
 	}
 	var b bytes.Buffer
-	if changed := flow.Changed(ops); len(changed) > 0 {
+	if changed := document.Changed(ops); len(changed) > 0 {
 		faces, err := c.faces(d, changed)
 		if err != nil {
 			return "", "", err
@@ -99,9 +100,9 @@ func (c *call) repainted(d *draft, ops []flow.Edit) (nodes, problems string, err
 }
 
 // moved tells that edits only change where things lie.
-func moved(ops []flow.Edit) bool {
+func moved(ops []document.Edit) bool {
 	for i := range ops {
-		if ops[i].Op != flow.OpMove && ops[i].Op != flow.OpGroup {
+		if ops[i].Op != document.OpMove && ops[i].Op != document.OpGroup {
 			return false
 		}
 	}
@@ -109,7 +110,7 @@ func moved(ops []flow.Edit) bool {
 }
 
 // overtaken answers with what others did first.
-func (c *call) overtaken(missed *flow.EditsMissed) error {
+func (c *call) overtaken(missed *document.EditsMissed) error {
 	d, err := c.findDraft()
 	if err != nil {
 		return c.refuseOps(err)
@@ -142,7 +143,7 @@ func (c *call) missedOps() error {
 }
 
 // since finds the transactions after a revision, and the draft after them.
-func (c *call) since(ws, flowID string, rev int64) (*draft, []flow.EditTx, error) {
+func (c *call) since(ws, flowID string, rev int64) (*draft, []document.EditTx, error) {
 	list, err := c.s.Library.EditsSince(c.Ctx(), ws, flowID, rev, mostMissed)
 	if err != nil {
 		return nil, nil, err
@@ -152,16 +153,16 @@ func (c *call) since(ws, flowID string, rev int64) (*draft, []flow.EditTx, error
 		return nil, nil, err
 	}
 	if len(list) == mostMissed && list[len(list)-1].Rev < d.flow.Rev {
-		return nil, nil, flow.Errorf(flow.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
+		return nil, nil, flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
 	}
 	return d, list, nil
 }
 
 // transactions are written for the canvas: the last one brings the looks of all
 // nodes that any of them changed.
-func (c *call) transactions(d *draft, list []flow.EditTx) ([]missedTx, error) {
+func (c *call) transactions(d *draft, list []document.EditTx) ([]missedTx, error) {
 	out := make([]missedTx, len(list))
-	var ops []flow.Edit
+	var ops []document.Edit
 	for i := range list {
 		out[i] = missedTx{Rev: list[i].Rev, Tab: list[i].Tab, TxID: list[i].TxID, Ops: list[i].Ops}
 		ops = append(ops, list[i].Ops...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -33,7 +34,7 @@ type outliner struct {
 
 func (c *call) outline(d *draft, open string) editorview.OutlinePanel {
 	o := outliner{draft: d, kinds: c.s.Kinds, faces: map[string]editorview.OutlineNode{}, nodes: map[string]*flow.Node{}}
-	problems := d.ByNode(d.problems)
+	problems := document.ByNode(d.Document, d.problems)
 	for i := range d.Nodes {
 		n := &d.Nodes[i]
 		o.nodes[n.ID], o.faces[n.ID] = n, o.line(n, len(problems[n.ID]))
@@ -182,7 +183,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.
 		}
 		if in {
 			for _, p := range flow.OutputPorts(n, k) {
-				if flow.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
+				if document.Fits(p.ShownType(), t) && !taken[id+"."+p.Name+">"] {
 					list = append(list, o.choice(id, p))
 				}
 			}
@@ -190,7 +191,7 @@ func (o *outliner) choices(ref string, t flow.Type, in bool) (list []components.
 		}
 		for _, p := range flow.InputPorts(n, k) {
 			other := id + "." + p.Name
-			if flow.Fits(t, p.Type) && (p.List || !taken[other]) && !taken[other+">"] {
+			if document.Fits(t, p.Type) && (p.List || !taken[other]) && !taken[other+">"] {
 				list = append(list, o.choice(id, p))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	editorview "sluice/views/editor"
 )
@@ -56,18 +57,18 @@ func (t *drafted) takesHosted() bool {
 }
 
 // pinEdits are the edits that turn a node's config into one with the model.
-func (c *call) pinEdits(n *flow.Node, model string) ([]flow.Edit, error) {
+func (c *call) pinEdits(n *flow.Node, model string) ([]document.Edit, error) {
 	config, err := c.s.Models.PinModel(c.Ctx(), c.WorkspaceID(), n, strings.TrimSpace(model))
 	if err != nil {
 		return nil, err
 	}
-	var ops []flow.Edit
+	var ops []document.Edit
 	for _, field := range []string{"model", "version", "schema"} {
 		value, set := config[field]
 		if was, had := n.Config[field]; set == had && string(flow.EncodeJSON(was)) == string(flow.EncodeJSON(value)) {
 			continue
 		}
-		ops = append(ops, flow.Edit{Op: flow.OpSet, Node: n.ID, Field: field, Value: value, Unset: !set})
+		ops = append(ops, document.Edit{Op: document.OpSet, Node: n.ID, Field: field, Value: value, Unset: !set})
 	}
 	return ops, nil
 }
@@ -79,15 +80,15 @@ func (c *call) pinned(f *nodeForm, model string) error {
 	if e, ok := errors.AsType[*flow.Error](err); ok {
 		if e.Code == flow.CodeModelIncompatible || e.Code == flow.CodeNotFound {
 			f.errors["model"] = e.Message
-			f.forms["model"] = flow.FormValue{As: flow.FieldModel, Texts: []string{model}}
+			f.forms["model"] = document.FormValue{As: flow.FieldModel, Texts: []string{model}}
 		}
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f.edits = slices.DeleteFunc(f.edits, func(e flow.Edit) bool {
-		return e.Op == flow.OpSet && (e.Field == "model" || e.Field == "version" || e.Field == "schema")
+	f.edits = slices.DeleteFunc(f.edits, func(e document.Edit) bool {
+		return e.Op == document.OpSet && (e.Field == "model" || e.Field == "version" || e.Field == "schema")
 	})
 	f.edits = append(f.edits, ops...)
 	return nil

@@ -2,12 +2,14 @@ package editor
 
 import (
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/library"
 	"sluice/views/components"
 )
 
 // diffPicture draws both documents on one canvas: where the newer one has a
 // node, it stands as there.
-func (s *Server) diffPicture(both *flow.Comparison) components.Picture {
+func (s *Server) diffPicture(both *library.Comparison) components.Picture {
 	marks := map[string]string{}
 	for _, n := range both.Diff.Nodes {
 		marks[n.Node] = n.Change
@@ -19,7 +21,7 @@ func (s *Server) diffPicture(both *flow.Comparison) components.Picture {
 	}
 	for i := range both.Old.Nodes {
 		if n := &both.Old.Nodes[i]; both.Now.Node(n.ID) == nil {
-			d.Node(n, flow.ChangeRemoved)
+			d.Node(n, document.ChangeRemoved)
 		}
 	}
 	added := map[flow.Edge]bool{}
@@ -27,12 +29,12 @@ func (s *Server) diffPicture(both *flow.Comparison) components.Picture {
 		added[e] = true
 	}
 	for _, e := range both.Diff.Removed {
-		d.Edge(e, flow.ChangeRemoved)
+		d.Edge(e, document.ChangeRemoved)
 	}
 	for _, e := range both.Now.Edges {
 		mark := ""
 		if added[e] {
-			mark = flow.ChangeAdded
+			mark = document.ChangeAdded
 		}
 		d.Edge(e, mark)
 	}

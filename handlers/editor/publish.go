@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -74,11 +75,11 @@ func (c *call) publishProblems(f *flow.Flow) (list []editorview.PublishProblem) 
 	if !ok {
 		return nil
 	}
-	d, _ := flow.ParseDocument(f.Draft)
+	d, _ := document.ParseDocument(f.Draft)
 	if d == nil {
 		return []editorview.PublishProblem{{Text: e.Message}}
 	}
-	for node, problems := range d.ByNode(e.Fields) {
+	for node, problems := range document.ByNode(d, e.Fields) {
 		for _, p := range problems {
 			list = append(list, editorview.PublishProblem{Node: node, Label: web.NodeLabel(d, node), Text: web.Sentence(p.Detail)})
 		}

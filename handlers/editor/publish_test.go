@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/flow"
+	"sluice/flow/document"
 )
 
 func TestTextDiff(t *testing.T) {
@@ -19,9 +19,9 @@ func TestTextDiff(t *testing.T) {
 		var got strings.Builder
 		for _, p := range textDiff(tt.before, tt.after) {
 			switch p.Change {
-			case flow.ChangeAdded:
+			case document.ChangeAdded:
 				fmt.Fprintf(&got, "[+%s]", p.Text)
-			case flow.ChangeRemoved:
+			case document.ChangeRemoved:
 				fmt.Fprintf(&got, "[-%s]", p.Text)
 			default:
 				got.WriteString(p.Text)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	editorview "sluice/views/editor"
 )
 
@@ -14,7 +15,7 @@ func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the document of %s: %w", run.ID, err)
 	}
-	doc, _ := flow.ParseDocument(data)
+	doc, _ := document.ParseDocument(data)
 	if doc == nil {
 		return nil, fmt.Errorf("the document of %s cannot be read", run.ID)
 	}
@@ -24,11 +25,11 @@ func (c *call) documentOf(run *flow.Run) (*flow.Document, error) {
 // ranBy is what a run ran: the draft itself where that is still the same.
 func (c *call) ranBy(d *draft, run *flow.Run) (*draft, error) {
 	doc, err := c.documentOf(run)
-	if err != nil || d.Holds(doc) {
+	if err != nil || document.Covers(d.Document, doc) {
 		return d, err
 	}
 	was := d.of(doc)
-	was.problems = flow.Validate(doc, c.s.Kinds)
+	was.problems = document.Validate(doc, c.s.Kinds)
 	return was, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
@@ -51,7 +52,7 @@ type Runner interface {
 // Config is what the room needs beside the site.
 type Config struct {
 	Store   Store
-	Library *flow.Library
+	Library *library.Library
 	Runner  Runner
 	Files   flow.FileStore
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit

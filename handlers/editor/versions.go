@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/library"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
@@ -167,8 +169,8 @@ func (c *call) restoreVersion() error {
 	}
 	tx := "restore-" + rand.Text()
 	out, err := c.s.Library.RestoreVersion(c.Ctx(), c.WorkspaceID(), f.ID, n, c.Member.UserID, tx)
-	if errors.Is(err, &flow.Error{Code: flow.CodeEditsMissed}) {
-		return flow.Errorf(flow.CodeEditsMissed, "Others are changing the draft right now. Try again in a moment.")
+	if errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
+		return flow.Errorf(document.CodeEditsMissed, "Others are changing the draft right now. Try again in a moment.")
 	}
 	if err != nil {
 		return err
@@ -196,7 +198,7 @@ func (c *call) undoRestore() error {
 	if err != nil {
 		return err
 	}
-	r := flow.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
+	r := document.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
 	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
 		return err
 	}
@@ -204,7 +206,7 @@ func (c *call) undoRestore() error {
 	return c.Redirect("/flows/" + url.PathEscape(f.ID) + "/versions")
 }
 
-func restoredWords(n int64, out *flow.Restored) string {
+func restoredWords(n int64, out *library.Restored) string {
 	if !out.Changed {
 		return "The draft was equal to " + editorview.VersionName(n) + " already."
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	formsview "sluice/views/forms"
 	"sluice/views/layout"
@@ -80,7 +81,7 @@ func (c *call) findVisit(flowID string) (*visit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the live version of %s: %w", flowID, err)
 	}
-	doc, _ := flow.ParseDocument(data)
+	doc, _ := document.ParseDocument(data)
 	if doc == nil {
 		return nil, fmt.Errorf("the live version of %s cannot be read", flowID)
 	}

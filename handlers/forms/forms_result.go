@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/handlers/web"
 	"sluice/views/components"
 	formsview "sluice/views/forms"
@@ -36,7 +37,7 @@ func (v *visit) findTicketed() (*ticketed, error) {
 	if err != nil && !web.IsNotFound(err) {
 		return nil, fmt.Errorf("find the document of %s: %w", runID, err)
 	}
-	if t.doc, _ = flow.ParseDocument(data); t.doc == nil {
+	if t.doc, _ = document.ParseDocument(data); t.doc == nil {
 		t.doc = v.doc
 	}
 	return t, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 	"sluice/views/layout"
 )
@@ -52,8 +53,8 @@ var Statuses = map[flow.Code]int{
 	flow.CodeQuotaExceeded:      http.StatusPaymentRequired,
 	flow.CodeNotPublished:       http.StatusConflict,
 	flow.CodeRunNotEnded:        http.StatusConflict,
-	flow.CodeEditsMissed:        http.StatusConflict,
-	flow.CodeEditsGone:          http.StatusGone,
+	document.CodeEditsMissed:    http.StatusConflict,
+	document.CodeEditsGone:      http.StatusGone,
 	flow.CodeResultNotSaved:     http.StatusGone,
 	flow.CodeRunExpired:         http.StatusGone,
 	flow.CodeRateLimited:        http.StatusTooManyRequests,

@@ -5,6 +5,7 @@ import (
 
 	"sluice/db"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers/console"
 )
 
@@ -50,9 +51,9 @@ func (FakeProviders) Environment(ws string) []flow.Credential {
 }
 
 func (f FakeProviders) ProposeHosts(ctx context.Context, ws string) (map[string][]string, error) {
-	return flow.ProposeHosts(ctx, f.Store, ws, Kinds())
+	return library.ProposeHosts(ctx, f.Store, ws, Kinds())
 }
 
-func (f FakeProviders) CredentialUses(ctx context.Context, ws string) (map[string][]flow.CredentialUse, error) {
-	return flow.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
+func (f FakeProviders) CredentialUses(ctx context.Context, ws string) (map[string][]library.CredentialUse, error) {
+	return library.CredentialUses(ctx, f.Store, ws, func(*flow.Node) string { return "" })
 }

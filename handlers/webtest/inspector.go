@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 	editorview "sluice/views/editor"
 )
@@ -61,7 +62,7 @@ func (h *Env) Draft(id string) *flow.Document {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	d, problems := flow.ParseDocument(f.Draft)
+	d, problems := document.ParseDocument(f.Draft)
 	if len(problems) > 0 {
 		h.T.Fatal(problems)
 	}

@@ -2,12 +2,13 @@ package webtest
 
 import (
 	"sluice/flow"
+	"sluice/flow/library"
 )
 
 // KeyOf makes a key of somebody and returns its hash.
 func (h *Env) KeyOf(u *flow.User, name string) *flow.Key {
 	h.T.Helper()
-	ring := flow.Keyring{Store: h.Store, IDs: flow.NewIDs(), Now: h.Server.Site.Now}
+	ring := library.Keyring{Store: h.Store, IDs: flow.NewIDs(), Now: h.Server.Site.Now}
 	k := &flow.Key{WorkspaceID: flow.DefaultWorkspace, Name: name, Scopes: flow.Scopes}
 	if _, err := ring.Create(h.T.Context(), flow.Actor{ID: u.ID}, k); err != nil {
 		h.T.Fatal(err)

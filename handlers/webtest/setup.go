@@ -21,6 +21,7 @@ import (
 	"sluice/db"
 	"sluice/db/dbtest"
 	"sluice/flow"
+	"sluice/flow/library"
 	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/web/conns"
@@ -37,7 +38,7 @@ func Main(m *testing.M) { dbtest.Main(m) }
 type Env struct {
 	T        *testing.T
 	Store    *db.Store
-	Library  *flow.Library
+	Library  *library.Library
 	Runner   *jobs.Runner
 	Server   *handlers.Server
 	Settings handlers.Config // of the server
@@ -66,7 +67,7 @@ func Setup(t *testing.T, set ...func(*handlers.Config)) *Env {
 func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env {
 	t.Helper()
 	h := &Env{T: t, Store: store, Log: &logBuffer{}}
-	h.Library = &flow.Library{Store: h.Store, Kinds: Kinds(), IDs: flow.NewIDs()}
+	h.Library = &library.Library{Store: h.Store, Kinds: Kinds(), IDs: flow.NewIDs()}
 	h.Runner = h.startRunner()
 	h.Http = httptest.NewUnstartedServer(nil)
 	cfg := handlers.Config{

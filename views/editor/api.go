@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -92,20 +93,20 @@ func (f APIField) path() templ.SafeURL {
 func (f APIField) mark() (tone components.Tone, words string) {
 	next := VersionName(f.Next)
 	switch f.Change {
-	case flow.ChangeAdded:
+	case document.ChangeAdded:
 		return components.ToneWait, "in " + next
-	case flow.ChangeChanged:
+	case document.ChangeChanged:
 		return components.ToneWait, "changes in " + next
-	case flow.ChangeRemoved:
+	case document.ChangeRemoved:
 		return components.ToneBad, "gone in " + next
 	}
 	return components.ToneNone, ""
 }
 
 // APIDiffers says in a few words how a draft differs from what is live.
-func APIDiffers(d *flow.Diff) string {
+func APIDiffers(d *document.Diff) string {
 	var parts []string
-	changes := []string{flow.ChangeAdded, flow.ChangeChanged, flow.ChangeRemoved}
+	changes := []string{document.ChangeAdded, document.ChangeChanged, document.ChangeRemoved}
 	for _, role := range []flow.Role{flow.RoleInput, flow.RoleOutput} {
 		for _, change := range changes {
 			parts = appendSome(parts, fieldsChanged(d, role, change), string(apiRoles[role]), change)
@@ -123,7 +124,7 @@ func APIDiffers(d *flow.Diff) string {
 		}
 		parts = appendSome(parts, n, "node", change)
 	}
-	parts = appendSome(parts, len(d.Added)+len(d.Removed), "edge", flow.ChangeChanged)
+	parts = appendSome(parts, len(d.Added)+len(d.Removed), "edge", document.ChangeChanged)
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
@@ -134,7 +135,7 @@ func APIDiffers(d *flow.Diff) string {
 }
 
 // fieldsChanged counts names: one input may change in several ways.
-func fieldsChanged(d *flow.Diff, role flow.Role, change string) int {
+func fieldsChanged(d *document.Diff, role flow.Role, change string) int {
 	names := map[string]bool{}
 	for _, a := range d.API {
 		if a.Role == role && a.Change == change {

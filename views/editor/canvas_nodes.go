@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 )
 
@@ -71,7 +72,7 @@ type NodeFacts struct {
 
 // FactsOf gathers which ports of a document have edges.
 func FactsOf(d *flow.Document, problems []flow.Problem) NodeFacts {
-	f := NodeFacts{FedIn: map[string]bool{}, FedOut: map[string]bool{}, Problems: d.ByNode(problems)}
+	f := NodeFacts{FedIn: map[string]bool{}, FedOut: map[string]bool{}, Problems: document.ByNode(d, problems)}
 	for _, e := range d.Edges {
 		f.FedOut[e.From], f.FedIn[e.To] = true, true
 	}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -16,7 +17,7 @@ type ComparePage struct {
 	From, To int64
 	// Choices are all that can be compared, the draft first.
 	Choices []components.Option
-	Diff    *flow.Diff
+	Diff    *document.Diff
 	Picture components.Picture
 	Nodes   []NodeDiff
 	Callers []flow.Caller

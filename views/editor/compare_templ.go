@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 	"sluice/views/layout"
 )
@@ -98,15 +98,15 @@ func Compare(p layout.Page, c ComparePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = legend(flow.ChangeAdded).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = legend(document.ChangeAdded).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = legend(flow.ChangeChanged).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = legend(document.ChangeChanged).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = legend(flow.ChangeRemoved).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = legend(document.ChangeRemoved).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -533,7 +533,7 @@ func nodeDiff(n NodeDiff) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if n.Change == flow.ChangeChanged {
+		if n.Change == document.ChangeChanged {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, " open")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -663,7 +663,7 @@ func fieldDiff(f FieldDiff) templ.Component {
 			}
 			for _, p := range f.Pieces {
 				switch p.Change {
-				case flow.ChangeAdded:
+				case document.ChangeAdded:
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<ins>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -681,7 +681,7 @@ func fieldDiff(f FieldDiff) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-				case flow.ChangeRemoved:
+				case document.ChangeRemoved:
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "<del>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

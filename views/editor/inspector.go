@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 )
 
@@ -31,7 +32,7 @@ type NodePane struct {
 // NodeField is one field with what it holds and what feeds it.
 type NodeField struct {
 	flow.Field
-	Form flow.FormValue
+	Form document.FormValue
 	// Feeds are the edges into the field's port.
 	Feeds []Feed
 	// Places are the ports that the names in a template grow.
@@ -114,7 +115,7 @@ func PaneOf(d *flow.Document, n *flow.Node, k *flow.Kind, facts PaneFacts) NodeP
 		FlowID: facts.FlowID, ID: n.ID, Label: n.Label, Color: n.Color, Name: NodeTitle(n, k), Disabled: n.Disabled, ReadOnly: facts.ReadOnly,
 		Kind: k.Name, KindTitle: k.Title, Icon: k.Icon, Group: components.GroupWord(k.Group), Short: k.Summary, Doc: k.Doc, Runs: k.Role != flow.RoleCanvas,
 	}
-	for _, f := range flow.FormFields(n, k) {
+	for _, f := range document.FormFields(n, k) {
 		field := b.field(f)
 		if f.More && !field.inSight() {
 			p.More = append(p.More, field)
@@ -143,7 +144,7 @@ type paneBuilder struct {
 func problemsOf(d *flow.Document, n *flow.Node, all []flow.Problem) map[string][]string {
 	by := map[string][]string{}
 	at := flow.Pointer("nodes", slices.IndexFunc(d.Nodes, func(o flow.Node) bool { return o.ID == n.ID }))
-	for _, p := range d.ByNode(all)[n.ID] {
+	for _, p := range document.ByNode(d, all)[n.ID] {
 		name := ""
 		if rest, ok := strings.CutPrefix(p.Pointer, at+"/"); ok {
 			name = paneFieldAt(rest)
@@ -168,12 +169,12 @@ func paneFieldAt(pointer string) string {
 
 func (b *paneBuilder) field(f flow.Field) NodeField {
 	value := b.n.Config[f.Name]
-	field := NodeField{Field: f, Form: f.Form(value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
-	for _, s := range b.n.SuggestSecrets(&f) {
+	field := NodeField{Field: f, Form: document.FormOf(&f, value), FlowID: b.facts.FlowID, NodeID: b.n.ID, ReadOnly: b.facts.ReadOnly, Problems: b.problems[f.Name], Credentials: b.facts.Credentials}
+	for _, s := range document.SuggestSecrets(b.n, &f) {
 		field.Secrets = append(field.Secrets, s.Name)
 	}
 	if f.Type == flow.FieldSecret {
-		field.Hosts = b.d.Destination(b.n, b.k)
+		field.Hosts = document.DestinationOf(b.d, b.n, b.k)
 	}
 	if !f.Typed {
 		field.Feeds = b.feeds(f.Name)
@@ -222,7 +223,7 @@ func (b *paneBuilder) failing() NodeFailing {
 	}
 	for _, p := range b.k.Outputs {
 		f := PortField(p)
-		out.Values = append(out.Values, NodeField{Field: f, Form: f.Form(given[p.Name]), Problems: b.problems[f.Name], ReadOnly: b.facts.ReadOnly})
+		out.Values = append(out.Values, NodeField{Field: f, Form: document.FormOf(&f, given[p.Name]), Problems: b.problems[f.Name], ReadOnly: b.facts.ReadOnly})
 	}
 	return out
 }

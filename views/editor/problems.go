@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 )
 
@@ -20,7 +21,7 @@ type ProblemLine struct{ Node, Title, Field, Text string }
 // belongs to no node comes first.
 func ProblemsOf(flowID string, d *flow.Document, kinds *flow.Registry, problems []flow.Problem) ProblemsPanel {
 	panel := ProblemsPanel{FlowID: flowID}
-	by := d.ByNode(problems)
+	by := document.ByNode(d, problems)
 	for _, p := range by[""] {
 		panel.List = append(panel.List, ProblemLine{Text: Sentence(p.Detail)})
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -48,7 +49,7 @@ type PublishForm struct {
 	// Draft is the hash of the draft that is shown: another one is not published
 	// unseen.
 	Draft string
-	Diff  *flow.Diff
+	Diff  *document.Diff
 	// Callers are the keys that used the flow lately; shown when they break.
 	Callers  []flow.Caller
 	Problems []PublishProblem
@@ -124,9 +125,9 @@ var changeSigns = map[string]struct {
 	tone components.Tone
 	word string
 }{
-	flow.ChangeAdded:   {"plus", components.ToneOK, "Added"},
-	flow.ChangeRemoved: {"minus", components.ToneBad, "Removed"},
-	flow.ChangeChanged: {"pencil", components.ToneWait, "Changed"},
+	document.ChangeAdded:   {"plus", components.ToneOK, "Added"},
+	document.ChangeRemoved: {"minus", components.ToneBad, "Removed"},
+	document.ChangeChanged: {"pencil", components.ToneWait, "Changed"},
 }
 
 // changeLine is one sentence of a change list.
@@ -142,7 +143,7 @@ type changeGroup struct {
 }
 
 // changeGroups sorts what changed: what callers see comes first.
-func changeGroups(d *flow.Diff) (groups []changeGroup) {
+func changeGroups(d *document.Diff) (groups []changeGroup) {
 	add := func(title string, lines []changeLine) {
 		if len(lines) > 0 {
 			groups = append(groups, changeGroup{title, lines})
@@ -156,16 +157,16 @@ func changeGroups(d *flow.Diff) (groups []changeGroup) {
 		nodes = append(nodes, changeLine{n.Change, n.Sentence, false})
 	}
 	for _, e := range d.Added {
-		edges = append(edges, changeLine{flow.ChangeAdded, fmt.Sprintf("Connected %s to %s.", e.From, e.To), false})
+		edges = append(edges, changeLine{document.ChangeAdded, fmt.Sprintf("Connected %s to %s.", e.From, e.To), false})
 	}
 	for _, e := range d.Removed {
-		edges = append(edges, changeLine{flow.ChangeRemoved, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), false})
+		edges = append(edges, changeLine{document.ChangeRemoved, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To), false})
 	}
 	for _, text := range d.About {
-		about = append(about, changeLine{flow.ChangeChanged, text, false})
+		about = append(about, changeLine{document.ChangeChanged, text, false})
 	}
 	if d.Moved > 0 {
-		about = append(about, changeLine{flow.ChangeChanged, components.Quantity(d.Moved, "node") + " moved on the canvas.", false})
+		about = append(about, changeLine{document.ChangeChanged, components.Quantity(d.Moved, "node") + " moved on the canvas.", false})
 	}
 	add("API", api)
 	add("Nodes", nodes)

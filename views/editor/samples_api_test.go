@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/snippets"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -43,10 +44,10 @@ func sampleAPI() APIPane {
 		field(APIOutput, "reply", "text", "output"), field(APIOutput, "team", "text", "output"), field(APIWebhook, "hook", "webhook", "to hooks.example.com"),
 	}
 	fields[0].About = "What the customer wrote, <b>as it came</b>."
-	fields[1].Change = flow.ChangeAdded
-	fields[2].Name, fields[2].Change, fields[2].Why = "priority", flow.ChangeRemoved, []string{`The input "priority" was removed: callers who send it are refused.`}
+	fields[1].Change = document.ChangeAdded
+	fields[2].Name, fields[2].Change, fields[2].Why = "priority", document.ChangeRemoved, []string{`The input "priority" was removed: callers who send it are refused.`}
 	fields[4].Title = "Which team"
-	fields[5].Name, fields[5].Change = "Tell legal", flow.ChangeChanged
+	fields[5].Name, fields[5].Change = "Tell legal", document.ChangeChanged
 	return APIPane{
 		FlowID: id, Name: "Route a support ticket", Rev: 7, Fields: fields,
 		State:    APIState{FlowID: id, Live: 3, Next: 4, URL: base + "/v1/flow/" + id + "/run", Base: base, Differs: "1 input added, 1 input removed", Breaks: true},
@@ -84,15 +85,15 @@ func sampleExchange() *APIExchange {
 
 func TestAPIDiffers(t *testing.T) {
 	t.Parallel()
-	input := func(change, name string) flow.APIChange {
-		return flow.APIChange{Change: change, Role: flow.RoleInput, Name: name}
+	input := func(change, name string) document.APIChange {
+		return document.APIChange{Change: change, Role: flow.RoleInput, Name: name}
 	}
-	for want, d := range map[string]flow.Diff{
-		"1 input added": {API: []flow.APIChange{input(flow.ChangeAdded, "tone")}, Nodes: []flow.NodeChange{{Change: flow.ChangeAdded}}},
-		"1 input changed, 2 inputs removed, 1 output added": {API: []flow.APIChange{
-			input(flow.ChangeChanged, "a"), input(flow.ChangeChanged, "a"), input(flow.ChangeRemoved, "b"), input(flow.ChangeRemoved, "c"),
-			{Change: flow.ChangeAdded, Role: flow.RoleOutput, Name: "d"}}},
-		"2 nodes changed, 1 edge changed": {Nodes: []flow.NodeChange{{Change: flow.ChangeChanged}, {Change: flow.ChangeChanged}}, Added: []flow.Edge{{}}},
+	for want, d := range map[string]document.Diff{
+		"1 input added": {API: []document.APIChange{input(document.ChangeAdded, "tone")}, Nodes: []document.NodeChange{{Change: document.ChangeAdded}}},
+		"1 input changed, 2 inputs removed, 1 output added": {API: []document.APIChange{
+			input(document.ChangeChanged, "a"), input(document.ChangeChanged, "a"), input(document.ChangeRemoved, "b"), input(document.ChangeRemoved, "c"),
+			{Change: document.ChangeAdded, Role: flow.RoleOutput, Name: "d"}}},
+		"2 nodes changed, 1 edge changed": {Nodes: []document.NodeChange{{Change: document.ChangeChanged}, {Change: document.ChangeChanged}}, Added: []flow.Edge{{}}},
 		"what is said about it":           {About: []string{"The name changed."}, Moved: 1},
 		"where nodes stand":               {Moved: 2},
 	} {

@@ -1,7 +1,7 @@
 package editor
 
 import (
-	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -46,8 +46,8 @@ const sampleDraft = `{"schema": "sluice.flow/v1", "name": "Route a support ticke
 
 func sampleBuilder(text string) BuilderPage {
 	kinds := nodes.New(nodes.Deps{})
-	d, _ := flow.ParseDocument([]byte(text))
-	problems := flow.Validate(d, kinds)
+	d, _ := document.ParseDocument([]byte(text))
+	problems := document.Validate(d, kinds)
 	facts := FactsOf(d, problems)
 	facts.Missing, facts.Pinned = map[string]bool{"gone": true}, map[string]bool{"team": true}
 	b := BuilderPage{

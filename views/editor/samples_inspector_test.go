@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -62,7 +63,7 @@ func paneOfNode(n flow.Node, edges ...flow.Edge) NodePane {
 	d := &flow.Document{Schema: flow.Schema, Nodes: []flow.Node{
 		{ID: "ticket", Kind: "input", Config: map[string]any{"name": "ticket"}},
 		{ID: "team", Kind: "classify", Label: "Which team", Config: map[string]any{}}, n}, Edges: edges}
-	return PaneOf(d, &d.Nodes[2], paneKinds().For(&d.Nodes[2]), PaneFacts{FlowID: "flow_1", Kinds: paneKinds(), Credentials: paneCredentials, Problems: flow.Validate(d, paneKinds())})
+	return PaneOf(d, &d.Nodes[2], paneKinds().For(&d.Nodes[2]), PaneFacts{FlowID: "flow_1", Kinds: paneKinds(), Credentials: paneCredentials, Problems: document.Validate(d, paneKinds())})
 }
 
 func value(text string) any {
@@ -195,8 +196,8 @@ func TestInspector_roundTrip(t *testing.T) {
 			t.Parallel()
 			values := sent(t, Inspector(p))
 			for _, f := range slices.Concat(p.Fields, p.More) {
-				form := flow.FormValue{As: flow.FieldType(values.Get("as." + f.Name)), Names: values["name."+f.Name], Texts: values["text."+f.Name], Kept: values["kept."+f.Name]}
-				want, err := f.Parse(f.Form)
+				form := document.FormValue{As: flow.FieldType(values.Get("as." + f.Name)), Names: values["name."+f.Name], Texts: values["text."+f.Name], Kept: values["kept."+f.Name]}
+				want, err := document.ParseForm(&f.Field, f.Form)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,7 +207,7 @@ func TestInspector_roundTrip(t *testing.T) {
 				if form.As == flow.FieldBoolean && len(form.Texts) == 0 {
 					form.Texts = []string{"false"}
 				}
-				got, err := f.Parse(form)
+				got, err := document.ParseForm(&f.Field, form)
 				if err != nil || !reflect.DeepEqual(got, want) {
 					t.Errorf("%s shows %#v and sends %#v, %v", f.Name, want, got, err)
 				}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/nodes"
 	"sluice/views/components"
 	"sluice/views/layout"
@@ -40,23 +41,23 @@ func samplePublish() PublishForm {
 	}
 }
 
-func sampleFirstDiff() *flow.Diff { return sampleChange(nil, sampleDraft) }
+func sampleFirstDiff() *document.Diff { return sampleChange(nil, sampleDraft) }
 
 // sampleDiff adds, changes and removes something, and breaks what programs call.
-func sampleDiff() *flow.Diff {
+func sampleDiff() *document.Diff {
 	now := strings.NewReplacer(`"labels": ["billing", "legal", "technical"]`, `"labels": ["billing", "legal"]`, `{"name": "tone", "default": "friendly"}`, `{"name": "mood"}`,
 		`"config": {"name": "reply"}`, `"config": {"name": "answer"}`).Replace(sampleDraft)
 	was := sampleDraft
 	return sampleChange(&was, now)
 }
 
-func sampleChange(was *string, now string) *flow.Diff {
+func sampleChange(was *string, now string) *document.Diff {
 	var old *flow.Document
 	if was != nil {
-		old, _ = flow.ParseDocument([]byte(*was))
+		old, _ = document.ParseDocument([]byte(*was))
 	}
-	d, _ := flow.ParseDocument([]byte(now))
-	return flow.Compare(old, d, nodes.New(nodes.Deps{}))
+	d, _ := document.ParseDocument([]byte(now))
+	return document.Compare(old, d, nodes.New(nodes.Deps{}))
 }
 
 func sampleVersions() VersionsPage {
@@ -76,8 +77,8 @@ func sampleCompare(f PublishForm) ComparePage {
 		FlowID: f.FlowID, Name: f.Name, From: 3, Diff: f.Diff, Callers: f.Callers, LiveBreaks: true,
 		Choices: []components.Option{{Value: "draft", Label: "Draft"}, {Value: "3", Label: "v3 (live)"}, {Value: "2", Label: "v2"}}, Picture: sampleComparedPicture(),
 	}
-	c.Nodes = []NodeDiff{{Change: flow.ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
-		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {flow.ChangeRemoved, "friendly"}, {flow.ChangeAdded, "<calm>"}, {"", " tone"}}},
+	c.Nodes = []NodeDiff{{Change: document.ChangeChanged, Label: "Write a reply", Kind: "Chat", Fields: []FieldDiff{
+		{Title: "Prompt", Had: true, Has: true, Pieces: []Piece{{"", "Answer in a "}, {document.ChangeRemoved, "friendly"}, {document.ChangeAdded, "<calm>"}, {"", " tone"}}},
 		{Title: "Temperature", Has: true, After: "0.4"},
 		{Title: "Model", Had: true, Has: true, Before: "ollama/llama3.2", After: "ollama/qwen3"},
 	}}}

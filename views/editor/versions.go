@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/flow"
+	"sluice/flow/document"
 	"sluice/views/components"
 
 	"github.com/a-h/templ"
@@ -17,7 +18,7 @@ type VersionsPage struct {
 	State        PublishState
 	// Draft says how the draft differs from what is live; nil before the first
 	// publish.
-	Draft *flow.Diff
+	Draft *document.Diff
 	// EditedAt is when the draft was changed last.
 	EditedAt time.Time
 	List     []VersionLine
@@ -49,7 +50,7 @@ type VersionLine struct {
 type LiveForm struct {
 	FlowID, Name string
 	Live, Number int64
-	Diff         *flow.Diff
+	Diff         *document.Diff
 	Callers      []flow.Caller
 }
 
@@ -86,7 +87,7 @@ func (p VersionsPage) draftSays() string {
 }
 
 // DiffSummary counts what changed: 1 input added, 2 nodes changed.
-func DiffSummary(d *flow.Diff) string {
+func DiffSummary(d *document.Diff) string {
 	counts := map[string]int{}
 	var order []string
 	note := func(what string) {
@@ -105,10 +106,10 @@ func DiffSummary(d *flow.Diff) string {
 		note("node " + n.Change)
 	}
 	for range d.Added {
-		note("edge " + flow.ChangeAdded)
+		note("edge " + document.ChangeAdded)
 	}
 	for range d.Removed {
-		note("edge " + flow.ChangeRemoved)
+		note("edge " + document.ChangeRemoved)
 	}
 	text := ""
 	for i, what := range order {

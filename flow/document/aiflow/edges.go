@@ -1,0 +1,208 @@
+package aiflow
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// edges takes over every edge, or says why not.
+func (c *conversion) edges() {
+	for _, s := range c.sources {
+		if s.passes() {
+			continue // they are followed from where they lead to
+		}
+		for _, l := range s.links {
+			c.edge(l)
+		}
+	}
+	c.deadEnds()
+}
+
+// edge takes over one edge. Where it comes out of nodes that pass values on, it
+// is followed back to where the value is made.
+func (c *conversion) edge(l *link) {
+	from, output, why := c.origin(l)
+	if why != "" {
+		c.lost(l, why)
+		return
+	}
+	out, why := outPort(from, output)
+	if why != "" {
+		c.lost(l, why)
+		return
+	}
+	in, why := inPort(l)
+	if why != "" {
+		c.lost(l, why)
+		return
+	}
+	c.d.Edges = append(c.d.Edges, flow.Edge{From: from.id + "." + out, To: l.to.id + "." + in})
+	c.arrived = append(c.arrived, l)
+}
+
+// origin follows an edge back through nodes that pass values on.
+func (c *conversion) origin(l *link) (from *source, output int, why string) {
+	for range len(c.sources) + 1 {
+		from, output = c.byName[l.from], l.output
+		switch {
+		case from == nil:
+			return nil, 0, fmt.Sprintf("the file has no node %s", quoted(cleanLabel(l.from)))
+		case !from.passes():
+			return from, output, ""
+		case len(from.links) == 0:
+			return nil, 0, fmt.Sprintf("nothing leads to %s, which it came from", from.title())
+		}
+		l = from.links[0]
+	}
+	return nil, 0, "the nodes that pass it on lead to each other in a circle"
+}
+
+func outPort(from *source, output int) (port, why string) {
+	switch {
+	case from.remark:
+		return "", fmt.Sprintf("%s is a note now", from.title())
+	case output < 0:
+		return "", fmt.Sprintf("%s gives no such output", from.title())
+	case output >= len(from.rule.outputs):
+		return "", fmt.Sprintf("%s gives no output %d here", from.title(), output+1)
+	}
+	return from.rule.outputs[output], ""
+}
+
+func inPort(l *link) (port, why string) {
+	if l.to.remark {
+		return "", fmt.Sprintf("%s is a note now", l.to.title())
+	}
+	port, ok := l.to.rule.port(l.to, l)
+	switch {
+	case !ok && l.field != "":
+		return "", fmt.Sprintf("%s takes no edge at %s here", l.to.title(), quoted(cleanLabel(l.field)))
+	case !ok:
+		return "", fmt.Sprintf("%s has no place %d for an edge here", l.to.title(), l.place+1)
+	}
+	return port, ""
+}
+
+// lost tells of an edge that could not be kept.
+func (c *conversion) lost(l *link, why string) {
+	from := quoted(cleanLabel(l.from))
+	if s := c.byName[l.from]; s != nil {
+		from = s.title()
+	}
+	c.say(Note{Sort: Lost, Source: l.to.name, From: l.from, Node: l.to.id, Text: fmt.Sprintf("The edge from %s to %s is missing: %s.", from, l.to.title(), strings.TrimSuffix(why, "?"))})
+}
+
+// deadEnds tells of edges that end at nodes which pass values on to nobody, or
+// that would have to be followed beside the first.
+func (c *conversion) deadEnds() {
+	for _, s := range c.sources {
+		if !s.passes() {
+			continue
+		}
+		for i, l := range s.links {
+			if i > 0 {
+				c.lost(l, s.title()+" passes on one value, and this is its second")
+			} else if _, _, why := c.origin(l); why != "" {
+				c.lost(l, why)
+			}
+		}
+	}
+}
+
+// judge asks the rules of documents. An edge that they refuse is taken out and
+// told of; what else keeps the flow from running is left for the person.
+func (c *conversion) judge() {
+	for {
+		bad := map[int]string{}
+		problems := document.Validate(c.d, c.kinds)
+		for _, p := range problems {
+			if i, ok := edgeOf(p.Pointer); ok {
+				bad[i] = p.Detail
+			}
+		}
+		if len(bad) == 0 {
+			c.todo(problems)
+			return
+		}
+		c.drop(bad)
+	}
+}
+
+// edgeOf is the edge that a problem is about.
+func edgeOf(pointer string) (int, bool) {
+	rest, ok := strings.CutPrefix(pointer, "/edges/")
+	if !ok {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(rest, "/")
+	i, err := strconv.Atoi(number)
+	return i, err == nil
+}
+
+func (c *conversion) drop(bad map[int]string) {
+	edges, arrived := []flow.Edge{}, []*link{}
+	for i, e := range c.d.Edges {
+		if why, refused := bad[i]; refused {
+			c.lost(c.arrived[i], why)
+			continue
+		}
+		edges, arrived = append(edges, e), append(arrived, c.arrived[i])
+	}
+	c.d.Edges, c.arrived = edges, arrived
+}
+
+func (c *conversion) todo(problems []flow.Problem) {
+	for _, p := range problems {
+		c.say(Note{Sort: Todo, Node: p.Node, Text: sentence(p)})
+	}
+	if len(c.d.Outputs(c.kinds)) == 0 {
+		c.say(Note{Sort: Todo, Text: "The flow has no output yet. Lead what you want back to an output node."})
+	}
+}
+
+// sentence makes one of a problem's detail. One that begins with the ID of a
+// node keeps it as it is.
+func sentence(p flow.Problem) string {
+	s := p.Detail
+	if p.Node == "" || !strings.HasPrefix(s, p.Node) {
+		_, size := utf8.DecodeRuneInString(s)
+		s = strings.ToUpper(s[:size]) + s[size:]
+	}
+	if s != "" && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+// needed tells whose credentials the flow needs, each once.
+func (c *conversion) needed() {
+	count := map[string]int{}
+	var order []string
+	for _, s := range c.sources {
+		if s.rule == nil {
+			continue
+		}
+		provider := s.rule.provider
+		if s.rule.kind == "hosted_model" {
+			provider = "replicate"
+		}
+		if provider == "" {
+			continue
+		}
+		if count[provider]++; count[provider] == 1 {
+			order = append(order, provider)
+		}
+	}
+	for _, provider := range order {
+		nodes := "1 node needs"
+		if count[provider] > 1 {
+			nodes = fmt.Sprintf("%d nodes need", count[provider])
+		}
+		c.say(Note{Sort: Needed, Provider: provider, Text: nodes + " a credential for it."})
+	}
+}

@@ -1,0 +1,283 @@
+package document
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Diff is what a newer document changes, in plain sentences and by itself.
+type Diff struct {
+	About    []string     // name and description
+	Nodes    []NodeChange // added, changed and removed ones, in this order
+	Moved    int          // nodes that only stand elsewhere
+	Added    []flow.Edge
+	Removed  []flow.Edge
+	API      []APIChange
+	Breaking []string // sentences of the API changes that break callers
+}
+
+// NodeChange is a node that a newer document adds, changes or removes.
+type NodeChange struct {
+	Change   string // ChangeAdded, ChangeChanged or ChangeRemoved
+	Node     string
+	Label    string   // as people call the node
+	Kind     string   // title of its kind
+	Fields   []string // names of what changed: config fields and members such as label
+	Values   []FieldChange
+	Sentence string
+}
+
+// FieldChange is one field or member of a node before and after. One that is
+// not set has no value.
+type FieldChange struct {
+	Name, Title   string
+	Before, After any
+	Had, Has      bool // it was set, it is set
+}
+
+// What happened to a node, an input or an output.
+const (
+	ChangeAdded   = "added"
+	ChangeChanged = "changed"
+	ChangeRemoved = "removed"
+)
+
+// APIChange is an input or output that callers see differently.
+type APIChange struct {
+	Change   string
+	Role     flow.Role // RoleInput or RoleOutput
+	Name     string
+	Breaking bool // a caller who relies on the older document may fail
+	Sentence string
+}
+
+// Compare finds what a newer document changes. Without an older one, everything
+// is new and nothing breaks.
+func Compare(old, now *flow.Document, kinds *flow.Registry) *Diff {
+	c := &comparison{old: old, now: now, kinds: kinds, diff: &Diff{}}
+	if old == nil {
+		c.old = &flow.Document{Name: now.Name, Description: now.Description}
+	}
+	c.about()
+	c.nodes()
+	c.diff.Removed = missingEdges(c.old.Edges, c.now.Edges)
+	c.diff.Added = missingEdges(c.now.Edges, c.old.Edges)
+	c.inputs()
+	c.outputs()
+	for _, a := range c.diff.API {
+		if a.Breaking && old != nil {
+			c.diff.Breaking = append(c.diff.Breaking, a.Sentence)
+		}
+	}
+	return c.diff
+}
+
+// Empty tells whether nothing changed that a run could notice or a person wrote.
+func (d *Diff) Empty() bool {
+	return len(d.About)+len(d.Nodes)+len(d.Added)+len(d.Removed)+len(d.API) == 0
+}
+
+// Sentences are all changes for people, the API first.
+func (d *Diff) Sentences() []string {
+	list := []string{}
+	for _, a := range d.API {
+		list = append(list, a.Sentence)
+	}
+	list = append(list, d.About...)
+	for _, n := range d.Nodes {
+		list = append(list, n.Sentence)
+	}
+	for _, e := range d.Added {
+		list = append(list, fmt.Sprintf("%s now leads to %s.", e.From, e.To))
+	}
+	for _, e := range d.Removed {
+		list = append(list, fmt.Sprintf("%s does not lead to %s any more.", e.From, e.To))
+	}
+	if d.Moved > 0 {
+		list = append(list, flow.Count(d.Moved, "node")+" moved on the canvas.")
+	}
+	return list
+}
+
+type comparison struct {
+	old, now *flow.Document
+	kinds    *flow.Registry
+	diff     *Diff
+}
+
+func (c *comparison) about() {
+	if c.old.Name != c.now.Name {
+		c.diff.About = append(c.diff.About, fmt.Sprintf("The name changed from %q to %q.", c.old.Name, c.now.Name))
+	}
+	if c.old.Description != c.now.Description {
+		c.diff.About = append(c.diff.About, "The description changed.")
+	}
+	if string(flow.EncodeJSON(c.old.Groups)) != string(flow.EncodeJSON(c.now.Groups)) && len(c.old.Groups)+len(c.now.Groups) > 0 {
+		c.diff.About = append(c.diff.About, "The groups changed.")
+	}
+}
+
+func (c *comparison) nodes() {
+	before, after := nodesByID(c.old), nodesByID(c.now)
+	var added, changed, removed []NodeChange
+	for i := range c.now.Nodes {
+		n := &c.now.Nodes[i]
+		was := before[n.ID]
+		if was == nil {
+			added = append(added, c.node(ChangeAdded, n, &flow.Node{Kind: n.Kind}, n, nil, fmt.Sprintf("%s was added.", c.called(n))))
+			continue
+		}
+		if fields := changedFields(was, n); len(fields) > 0 {
+			sentence := fmt.Sprintf("%s changed: %s.", c.called(n), c.titles(n, fields))
+			changed = append(changed, c.node(ChangeChanged, n, was, n, fields, sentence))
+		} else if !reflect.DeepEqual(was.Position, n.Position) {
+			c.diff.Moved++
+		}
+	}
+	for i := range c.old.Nodes {
+		if n := &c.old.Nodes[i]; after[n.ID] == nil {
+			removed = append(removed, c.node(ChangeRemoved, n, n, &flow.Node{Kind: n.Kind}, nil, fmt.Sprintf("%s was removed.", c.called(n))))
+		}
+	}
+	c.diff.Nodes = slices.Concat(added, changed, removed)
+}
+
+func nodesByID(d *flow.Document) map[string]*flow.Node {
+	m := make(map[string]*flow.Node, len(d.Nodes))
+	for i := range d.Nodes {
+		m[d.Nodes[i].ID] = &d.Nodes[i]
+	}
+	return m
+}
+
+// node describes the change of a node n from one state to another.
+func (c *comparison) node(change string, n, was, now *flow.Node, fields []string, sentence string) NodeChange {
+	label, kind := c.names(n)
+	return NodeChange{Change: change, Node: n.ID, Label: label, Kind: kind, Fields: fields, Values: c.values(was, now), Sentence: sentence}
+}
+
+// called names a node for people: by its label or ID, and its kind.
+func (c *comparison) called(n *flow.Node) string {
+	label, kind := c.names(n)
+	return fmt.Sprintf("%q (%s)", label, kind)
+}
+
+func (c *comparison) names(n *flow.Node) (label, kind string) {
+	label, kind = n.Label, n.Kind
+	if label == "" {
+		label = n.ID
+	}
+	if k := c.kinds.Find(n.Kind); k != nil {
+		kind = k.Title
+	}
+	return label, kind
+}
+
+// values are what changed between two states of a node, in the order of
+// changedFields.
+func (c *comparison) values(was, now *flow.Node) []FieldChange {
+	names := changedFields(was, now)
+	titled := now
+	if len(now.Config) == 0 {
+		titled = was
+	}
+	list := make([]FieldChange, len(names))
+	for i, name := range names {
+		f := FieldChange{Name: name, Title: c.title(titled, name)}
+		f.Before, f.Had = memberOrConfig(was, name)
+		f.After, f.Has = memberOrConfig(now, name)
+		list[i] = f
+	}
+	return list
+}
+
+// memberOrConfig is a member or config field by its name in changedFields.
+func memberOrConfig(n *flow.Node, name string) (v any, set bool) {
+	if name == "kind" {
+		return n.Kind, true
+	}
+	if isMember(name) {
+		if v, set = NodeMember(n, name); set {
+			return v, true
+		}
+	}
+	v, set = n.Config[name]
+	return v, set
+}
+
+// changedFields are the members and config fields in which two nodes differ,
+// other than where they stand.
+func changedFields(was, n *flow.Node) []string {
+	var list []string
+	if was.Kind != n.Kind {
+		list = append(list, "kind")
+	}
+	return slices.Concat(list, changedMembers(was, n), changedConfig(was, n))
+}
+
+func changedMembers(was, n *flow.Node) (list []string) {
+	for _, name := range members {
+		before, had := NodeMember(was, name)
+		after, has := NodeMember(n, name)
+		if had != has || had && !sameValue(before, after) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func changedConfig(was, n *flow.Node) (list []string) {
+	names := map[string]bool{}
+	for name := range was.Config {
+		names[name] = true
+	}
+	for name := range n.Config {
+		names[name] = true
+	}
+	for _, name := range flow.SortedNames(names) {
+		before, had := was.Config[name]
+		after, has := n.Config[name]
+		if had != has || !sameValue(before, after) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func sameValue(a, b any) bool { return string(flow.EncodeJSON(a)) == string(flow.EncodeJSON(b)) }
+
+// titles writes field names as the editor shows them.
+func (c *comparison) titles(n *flow.Node, fields []string) string {
+	list := make([]string, len(fields))
+	for i, name := range fields {
+		list[i] = c.title(n, name)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (c *comparison) title(n *flow.Node, name string) string {
+	if k := c.kinds.For(n); k != nil {
+		if f := k.Field(name); f != nil && f.Title != "" {
+			return f.Title
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// missingEdges are the edges of one list that another has fewer of.
+func missingEdges(list, other []flow.Edge) (missing []flow.Edge) {
+	there := map[flow.Edge]int{}
+	for _, e := range other {
+		there[e]++
+	}
+	for _, e := range list {
+		if there[e]--; there[e] < 0 {
+			missing = append(missing, e)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,114 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+func (c *comparison) api(role flow.Role, change, name string, breaking bool, format string, args ...any) {
+	what := "input"
+	if role == flow.RoleOutput {
+		what = "output"
+	}
+	sentence := fmt.Sprintf("The %s %q %s.", what, name, fmt.Sprintf(format, args...))
+	c.diff.API = append(c.diff.API, APIChange{Change: change, Role: role, Name: name, Breaking: breaking, Sentence: sentence})
+}
+
+func (c *comparison) inputs() {
+	before, after := inputsByName(c.old, c.kinds), inputsByName(c.now, c.kinds)
+	for _, name := range flow.SortedNames(before) {
+		in, still := after[name]
+		if !still {
+			c.api(flow.RoleInput, ChangeRemoved, name, true, "was removed: callers who send it are refused")
+			continue
+		}
+		c.input(before[name], in)
+	}
+	for _, name := range flow.SortedNames(after) {
+		switch _, was := before[name]; {
+		case was:
+		case after[name].Required:
+			c.api(flow.RoleInput, ChangeAdded, name, true, "was added and is required: callers who do not send it are refused")
+		default:
+			c.api(flow.RoleInput, ChangeAdded, name, false, "was added and is optional")
+		}
+	}
+}
+
+func inputsByName(d *flow.Document, kinds *flow.Registry) map[string]flow.Input {
+	m := map[string]flow.Input{}
+	for _, in := range d.Inputs(kinds) {
+		m[in.Name] = in
+	}
+	return m
+}
+
+// input compares an input that both documents have.
+func (c *comparison) input(was, in flow.Input) {
+	changed := func(breaking bool, format string, args ...any) {
+		c.api(flow.RoleInput, ChangeChanged, in.Name, breaking, format, args...)
+	}
+	if was.Type != in.Type {
+		changed(true, "takes a value of another type: %s instead of %s", in.Type, was.Type)
+	}
+	switch {
+	case in.Required && !was.Required:
+		changed(true, "is required now: callers who leave it out are refused")
+	case was.Required && !in.Required:
+		changed(false, "is optional now")
+	case was.HasDefault && in.HasDefault && !sameValue(was.Default, in.Default):
+		changed(false, "has another default")
+	}
+	if was.Type == in.Type {
+		if narrower := narrowed(was, in); len(narrower) > 0 {
+			changed(true, "takes fewer values than before (%s)", strings.Join(narrower, ", "))
+		}
+	}
+}
+
+// narrowed names the rules by which an input may refuse what it took before.
+func narrowed(was, in flow.Input) (rules []string) {
+	rule := func(stricter bool, name string) {
+		if stricter {
+			rules = append(rules, name)
+		}
+	}
+	rule(in.Min != nil && (was.Min == nil || *in.Min > *was.Min), "minimum")
+	rule(in.Max != nil && (was.Max == nil || *in.Max < *was.Max), "maximum")
+	rule(in.Pattern != "" && in.Pattern != was.Pattern, "pattern")
+	rule(in.Enum != nil && (was.Enum == nil || !containsAll(in.Enum, was.Enum)), "allowed values")
+	rule(len(in.Accept) > 0 && (len(was.Accept) == 0 || !containsAll(in.Accept, was.Accept)), "accepted files")
+	return rules
+}
+
+// containsAll tells whether a list has every item of another.
+func containsAll[T any](list, items []T) bool {
+	return !slices.ContainsFunc(items, func(item T) bool {
+		return !slices.ContainsFunc(list, func(other T) bool { return sameValue(item, other) })
+	})
+}
+
+func (c *comparison) outputs() {
+	before, after := outputNames(c.old, c.kinds), outputNames(c.now, c.kinds)
+	for _, name := range flow.SortedNames(before) {
+		if !after[name] {
+			c.api(flow.RoleOutput, ChangeRemoved, name, true, "was removed: callers who read it do not find it")
+		}
+	}
+	for _, name := range flow.SortedNames(after) {
+		if !before[name] {
+			c.api(flow.RoleOutput, ChangeAdded, name, false, "was added")
+		}
+	}
+}
+
+func outputNames(d *flow.Document, kinds *flow.Registry) map[string]bool {
+	m := map[string]bool{}
+	for _, o := range d.Outputs(kinds) {
+		m[o.Name] = true
+	}
+	return m
+}

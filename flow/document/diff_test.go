@@ -1,0 +1,92 @@
+package document
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/flow"
+	"sluice/flow/flowtest"
+)
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	const base = `
+		i input {"name": "ticket", "type": "text"}
+		j input {"name": "tone", "default": "friendly", "min": 1, "enum": ["a", "b"]}
+		a call {"text": "A"} {"label": "Ask", "position": {"x": 1, "y": 2}}
+		o output {"name": "answer"}
+		i.value -> a.values
+		a.text -> o.value`
+	for _, tt := range []struct {
+		name     string
+		change   [2]string
+		want     []string
+		breaking []string
+	}{
+		{"nothing", [2]string{"x9", ""}, nil, nil},
+		{"a new node and edge", [2]string{"a.text -> o.value", "b call\n a.text -> o.value\n i.value -> b.values"},
+			[]string{`"b" (call) was added.`, "i.value now leads to b.values."}, nil},
+		{"a node less", [2]string{`a call {"text": "A"} {"label": "Ask", "position": {"x": 1, "y": 2}}`, ""},
+			[]string{`"Ask" (call) was removed.`}, nil},
+		{"fields and members", [2]string{`{"text": "A"} {"label": "Ask",`, `{"fails": 1, "wait_s": 2} {"label": "Ask more", "timeout_s": 5,`},
+			[]string{`"Ask more" (call) changed: label, timeout s, fails, Text, wait s.`}, nil},
+		{"another kind", [2]string{"a call", "a think"}, []string{`"Ask" (think) changed: kind.`}, nil},
+		{"a move", [2]string{`"x": 1`, `"x": 9`}, []string{"1 node moved on the canvas."}, nil},
+		{"an edge less", [2]string{"i.value -> a.values", ""}, []string{"i.value does not lead to a.values any more."}, nil},
+		{"an optional input", [2]string{"o output", "k input {\"name\": \"k\", \"default\": 1}\n o output"},
+			[]string{`The input "k" was added and is optional.`, `"k" (Input) was added.`}, nil},
+		{"a required input", [2]string{"o output", "k input {\"name\": \"k\"}\n o output"},
+			[]string{`The input "k" was added and is required: callers who do not send it are refused.`, `"k" (Input) was added.`},
+			[]string{`The input "k" was added and is required: callers who do not send it are refused.`}},
+		{"an input less", [2]string{`j input {"name": "tone", "default": "friendly", "min": 1, "enum": ["a", "b"]}`, ""},
+			[]string{`The input "tone" was removed: callers who send it are refused.`, `"j" (Input) was removed.`},
+			[]string{`The input "tone" was removed: callers who send it are refused.`}},
+		{"an input made required", [2]string{`"default": "friendly", `, ""},
+			[]string{`The input "tone" is required now: callers who leave it out are refused.`, `"j" (Input) changed: default.`},
+			[]string{`The input "tone" is required now: callers who leave it out are refused.`}},
+		{"an input made optional", [2]string{`"type": "text"`, `"type": "text", "default": ""`},
+			[]string{`The input "ticket" is optional now.`, `"i" (Input) changed: default.`}, nil},
+		{"another default", [2]string{"friendly", "stern"}, []string{`The input "tone" has another default.`, `"j" (Input) changed: default.`}, nil},
+		{"another type", [2]string{`"type": "text"`, `"type": "number"`},
+			[]string{`The input "ticket" takes a value of another type: number instead of text.`, `"i" (Input) changed: type.`},
+			[]string{`The input "ticket" takes a value of another type: number instead of text.`}},
+		{"fewer values", [2]string{`"min": 1, "enum": ["a", "b"]`, `"min": 2, "max": 3, "pattern": "x", "enum": ["b"]`},
+			[]string{`The input "tone" takes fewer values than before (minimum, maximum, pattern, allowed values).`, `"j" (Input) changed: enum, max, min, pattern.`},
+			[]string{`The input "tone" takes fewer values than before (minimum, maximum, pattern, allowed values).`}},
+		{"more values", [2]string{`"min": 1, "enum": ["a", "b"]`, `"min": 0, "enum": ["a", "b", "c"]`}, []string{`"j" (Input) changed: enum, min.`}, nil},
+		{"another output", [2]string{`"name": "answer"`, `"name": "reply"`},
+			[]string{`The output "answer" was removed: callers who read it do not find it.`, `The output "reply" was added.`, `"o" (Output) changed: name.`},
+			[]string{`The output "answer" was removed: callers who read it do not find it.`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			old, now := parsed(t, base), parsed(t, strings.Replace(base, tt.change[0], tt.change[1], 1))
+			d := Compare(old, now, flowtest.Kinds)
+			if !slices.Equal(d.Sentences(), append([]string{}, tt.want...)) || !slices.Equal(d.Breaking, tt.breaking) {
+				t.Errorf("breaking %q\n got %q\nwant %q", d.Breaking, d.Sentences(), tt.want)
+			}
+			if d.Empty() != (len(tt.want) == 0 || tt.name == "a move") {
+				t.Error("empty is wrong")
+			}
+		})
+	}
+}
+
+func TestCompareNames(t *testing.T) {
+	t.Parallel()
+	old, now := parsed(t, "a call"), parsed(t, "a call")
+	now.Name, now.Description, now.Groups = "New", "x", []flow.Group{{ID: "g"}}
+	want := []string{`The name changed from "test" to "New".`, "The description changed.", "The groups changed."}
+	if got := Compare(old, now, flowtest.Kinds).Sentences(); !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}
+
+func TestCompareWithNothing(t *testing.T) {
+	t.Parallel()
+	d := Compare(nil, parsed(t, "i input {\"name\": \"x\"}\n o output {\"name\": \"y\"}\n i.value -> o.value"), flowtest.Kinds)
+	if len(d.Breaking) > 0 || len(d.API) != 2 || len(d.Nodes) != 2 || len(d.Added) != 1 || len(d.About) > 0 {
+		t.Errorf("%+v", d)
+	}
+}

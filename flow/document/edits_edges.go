@@ -1,0 +1,117 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+func (b *editor) connect(e *Edit) {
+	from, _ := e.Edge.Source()
+	to, _ := e.Edge.Target()
+	switch {
+	case b.find(from) < 0 || b.find(to) < 0:
+	case e.At == nil && slices.Contains(b.d.Edges, e.Edge):
+		b.skip(SkippedEdgeExists, to, "%s is connected to %s already", e.Edge.From, e.Edge.To)
+	case len(b.d.Edges) >= flow.MaxEdges:
+		b.refuse("/edge", "too_many", "", "at most %d edges", flow.MaxEdges)
+	default:
+		i := b.edgePlace(e)
+		at := ArrivingEdges(b.d.Edges[:i], e.Edge.To)
+		b.d.Edges = slices.Insert(b.d.Edges, i, e.Edge)
+		b.did(*e, Edit{Op: OpDisconnect, Edge: e.Edge, At: &at})
+	}
+}
+
+// edgePlace is where an edge comes to stand: before the one that has its place
+// at the port, and otherwise last.
+func (b *editor) edgePlace(e *Edit) int {
+	if e.At == nil {
+		return len(b.d.Edges)
+	}
+	if p := e.Place; p != nil && *p >= 0 && *p <= len(b.d.Edges) && ArrivingEdges(b.d.Edges[:*p], e.Edge.To) == *e.At {
+		return *p
+	}
+	if i := b.nth(e.Edge.To, *e.At); i >= 0 {
+		return i
+	}
+	return len(b.d.Edges)
+}
+
+// ArrivingEdges counts the edges to a port.
+func ArrivingEdges(edges []flow.Edge, port string) (n int) {
+	for i := range edges {
+		if edges[i].To == port {
+			n++
+		}
+	}
+	return n
+}
+
+// nth is the place of an edge that is known by its place at the port, or -1.
+func (b *editor) nth(port string, at int) int {
+	for i := range b.d.Edges {
+		if b.d.Edges[i].To != port {
+			continue
+		}
+		if at == 0 {
+			return i
+		}
+		at--
+	}
+	return -1
+}
+
+func (b *editor) disconnect(e *Edit) {
+	i := -1
+	if e.At != nil {
+		i = b.nth(e.Edge.To, *e.At)
+	}
+	if i < 0 || b.d.Edges[i] != e.Edge {
+		i = slices.Index(b.d.Edges, e.Edge)
+	}
+	to, _ := e.Edge.Target()
+	if i < 0 {
+		b.skip(SkippedEdgeGone, to, "the edge from %s to %s is not there any more", e.Edge.From, e.Edge.To)
+		return
+	}
+	at := ArrivingEdges(b.d.Edges[:i], e.Edge.To)
+	b.d.Edges = slices.Delete(b.d.Edges, i, i+1)
+	b.did(Edit{Op: OpDisconnect, Edge: e.Edge, At: &at}, Edit{Op: OpConnect, Edge: e.Edge, At: &at, Place: &i})
+}
+
+// cut takes the edges of a node out and returns what connects them again, each
+// at its place once those before it are back.
+func (b *editor) cut(node string) (back []Edit) {
+	ends := map[string]int{} // ports that edges to be cut arrive at, and how many were seen there
+	for _, e := range b.d.Edges {
+		if touches(e, node) {
+			ends[e.To] = 0
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	stay := b.d.Edges[:0]
+	for i, e := range b.d.Edges {
+		at, counted := ends[e.To]
+		if counted {
+			ends[e.To]++
+		}
+		if touches(e, node) {
+			back = append(back, Edit{Op: OpConnect, Edge: e, At: &at, Place: &i})
+		} else {
+			stay = append(stay, e)
+		}
+	}
+	b.d.Edges = stay
+	return back
+}
+
+func touches(e flow.Edge, node string) bool { return leadsTo(e.From, node) || leadsTo(e.To, node) }
+
+func leadsTo(ref, node string) bool {
+	rest, ok := strings.CutPrefix(ref, node)
+	return ok && (rest == "" || rest[0] == '.')
+}

@@ -1,0 +1,88 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// members are what put writes: what a node has beside its config.
+var members = []string{"label", "color", "disabled", "retry", "timeout_s", "on_error"}
+
+func isMember(name string) bool { return slices.Contains(members, name) }
+
+// memberOf reads the value of a put as documents are read: it is in the node
+// that comes back. Problems point at the value of the edit at the place.
+func memberOf(e *Edit, at string) (flow.Node, []flow.Problem) {
+	if e.Unset {
+		return flow.Node{}, nil
+	}
+	r := &reader{}
+	n := r.node(map[string]any{"id": "n", "kind": "k", e.Member: e.Value}, at)
+	for i := range r.problems {
+		p := &r.problems[i]
+		p.Pointer, p.Node = at+"/value"+strings.TrimPrefix(p.Pointer, at+"/"+e.Member), e.Node
+	}
+	return n, r.problems
+}
+
+// putMember writes one member of a node from another node.
+func putMember(n *flow.Node, name string, from *flow.Node) {
+	switch name {
+	case "label":
+		n.Label = from.Label
+	case "color":
+		n.Color = from.Color
+	case "disabled":
+		n.Disabled = from.Disabled
+	case "retry":
+		n.Retry = from.Retry
+	case "timeout_s":
+		n.TimeoutS = from.TimeoutS
+	case "on_error":
+		n.OnError = from.OnError
+	}
+}
+
+// NodeMember is what put would have to write; false when there is nothing.
+func NodeMember(n *flow.Node, name string) (v any, ok bool) {
+	switch name {
+	case "label":
+		return n.Label, n.Label != ""
+	case "color":
+		return n.Color, n.Color != ""
+	case "disabled":
+		return true, n.Disabled
+	case "retry":
+		return retryValue(n.Retry), n.Retry != nil
+	case "timeout_s":
+		return flow.Number(n.TimeoutS), n.TimeoutS != 0
+	case "on_error":
+		return onErrorValue(n.OnError), n.OnError != nil
+	}
+	return nil, false
+}
+
+func retryValue(r *flow.Retry) any {
+	if r == nil {
+		return nil
+	}
+	m := map[string]any{"attempts": flow.Number(r.Attempts)}
+	if r.BackoffS != 0 {
+		m["backoff_s"] = flow.Number(r.BackoffS)
+	}
+	return m
+}
+
+func onErrorValue(o *flow.OnError) any {
+	switch {
+	case o == nil:
+		return nil
+	case o.Route:
+		return "route"
+	case o.Continue == nil:
+		return map[string]any{"continue": map[string]any{}}
+	}
+	return map[string]any{"continue": o.Continue}
+}

@@ -1,0 +1,283 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sluice/flow"
+)
+
+// ParseDocument reads a document strictly and reports all problems of its
+// form at once: unknown fields, wrong types, bad IDs. The document is nil only
+// when the text is not a JSON object at all; otherwise it holds what could be
+// read, so that an editor can still show it. Whether the nodes make sense is
+// for Validate.
+func ParseDocument(data []byte) (*flow.Document, []flow.Problem) {
+	if len(data) > flow.MaxDocumentBytes {
+		return nil, []flow.Problem{{Code: "too_large", Detail: fmt.Sprintf("the document is larger than %d MiB", flow.MaxDocumentBytes>>20)}}
+	}
+	v, err := flow.DecodeJSON(data)
+	if err != nil {
+		return nil, []flow.Problem{err.(*flow.ProblemError).Problem}
+	}
+	return ParseDocumentValue(v)
+}
+
+// ParseDocumentValue is ParseDocument for JSON that is already decoded.
+func ParseDocumentValue(v any) (*flow.Document, []flow.Problem) {
+	r := &reader{}
+	o := r.object(v, "")
+	if o == nil {
+		return nil, r.problems
+	}
+	d := &flow.Document{
+		Schema:      o.text("schema", true),
+		Name:        o.label("name", true, MaxNameLength),
+		Description: o.label("description", false, 10_000),
+		Nodes:       []flow.Node{}, Edges: []flow.Edge{},
+	}
+	if d.Schema != flow.Schema && d.Schema != "" {
+		o.problem("schema", "unknown_schema", fmt.Sprintf("this is %q; this version of Sluice reads %q", d.Schema, flow.Schema))
+	}
+	for i, v := range o.list("nodes", true) {
+		d.Nodes = append(d.Nodes, r.node(v, flow.Pointer("nodes", i)))
+	}
+	for i, v := range o.list("edges", false) {
+		d.Edges = append(d.Edges, r.edge(v, flow.Pointer("edges", i)))
+	}
+	for i, v := range o.list("groups", false) {
+		d.Groups = append(d.Groups, r.group(v, flow.Pointer("groups", i)))
+	}
+	o.rest()
+	return d, r.problems
+}
+
+func (r *reader) node(v any, at string) flow.Node {
+	o := r.object(v, at)
+	if o == nil {
+		return flow.Node{Config: map[string]any{}}
+	}
+	n := flow.Node{ID: o.text("id", true)}
+	o.node = n.ID
+	if n.ID != "" && !flow.NodeIDPattern.MatchString(n.ID) {
+		o.problem("id", "invalid", "an ID has 1 to 64 of the characters a-z, 0-9, _ and -")
+	}
+	n.Kind, n.Label, n.Color = o.text("kind", true), o.label("label", false, 200), o.label("color", false, 40)
+	n.Disabled = o.boolean("disabled")
+	n.TimeoutS = o.number("timeout_s", 0, flow.MaxNodeTimeoutS)
+	if p := o.child("position"); p != nil {
+		n.Position = &flow.Position{X: p.number("x", -1e9, 1e9), Y: p.number("y", -1e9, 1e9)}
+		p.rest()
+	}
+	if p := o.child("retry"); p != nil {
+		n.Retry = &flow.Retry{Attempts: p.count("attempts", flow.MaxRetryAttempts), BackoffS: p.number("backoff_s", 0, flow.MaxBackoffS)}
+		p.rest()
+	}
+	n.OnError = o.onError()
+	if n.Config = map[string]any{}; o.fields["config"] != nil {
+		if c := o.child("config"); c != nil {
+			n.Config = c.fields
+		}
+	}
+	o.seen["config"] = true
+	o.rest()
+	return n
+}
+
+func (o *object) onError() *flow.OnError {
+	v, ok := o.take("on_error")
+	if !ok || v == "fail" {
+		return nil
+	}
+	if v == "route" {
+		return &flow.OnError{Route: true}
+	}
+	if m, isMap := v.(map[string]any); isMap && len(m) == 1 {
+		if values, isMap := m["continue"].(map[string]any); isMap {
+			return &flow.OnError{Continue: values}
+		}
+	}
+	o.problem("on_error", "invalid", `write "fail", "route" or {"continue": {"port": value}}`)
+	return nil
+}
+
+func (r *reader) edge(v any, at string) flow.Edge {
+	o := r.object(v, at)
+	if o == nil {
+		return flow.Edge{}
+	}
+	e := flow.Edge{From: o.text("from", true), To: o.text("to", true)}
+	o.rest()
+	return e
+}
+
+func (r *reader) group(v any, at string) flow.Group {
+	o := r.object(v, at)
+	if o == nil {
+		return flow.Group{Nodes: []string{}}
+	}
+	g := flow.Group{ID: o.text("id", true), Label: o.label("label", false, 200), Color: o.label("color", false, 40), Nodes: []string{}}
+	for i, n := range o.list("nodes", true) {
+		s, ok := n.(string)
+		if !ok {
+			o.problem(fmt.Sprintf("nodes/%d", i), "wrong_type", "wanted the ID of a node as text, got "+flow.KindOf(n))
+			continue
+		}
+		g.Nodes = append(g.Nodes, s)
+	}
+	o.rest()
+	return g
+}
+
+// reader collects every problem found on the way through a decoded document.
+type reader struct{ problems []flow.Problem }
+
+// object is one JSON object being read; take marks names as known.
+type object struct {
+	r      *reader
+	at     string
+	node   string
+	fields map[string]any
+	seen   map[string]bool
+}
+
+func (r *reader) object(v any, at string) *object {
+	m, ok := v.(map[string]any)
+	if !ok {
+		r.problems = append(r.problems, flow.Problem{Pointer: at, Code: "wrong_type", Detail: "wanted an object, got " + flow.KindOf(v)})
+		return nil
+	}
+	return &object{r: r, at: at, fields: m, seen: map[string]bool{}}
+}
+
+func (o *object) problem(name, code, detail string) {
+	at := o.at
+	if name != "" {
+		at += "/" + name
+	}
+	o.r.problems = append(o.r.problems, flow.Problem{Pointer: at, Code: code, Detail: detail, Node: o.node})
+}
+
+func (o *object) take(name string) (any, bool) {
+	o.seen[name] = true
+	v, ok := o.fields[name]
+	return v, ok
+}
+
+func (o *object) want(name, want string, got any) {
+	o.problem(name, "wrong_type", fmt.Sprintf("wanted %s, got %s", want, flow.KindOf(got)))
+}
+
+func (o *object) text(name string, required bool) string {
+	v, ok := o.take(name)
+	if !ok {
+		if required {
+			o.problem(name, "required", fmt.Sprintf("%q is missing", name))
+		}
+		return ""
+	}
+	s, isText := v.(string)
+	if !isText {
+		o.want(name, "text", v)
+	} else if required && s == "" {
+		o.problem(name, "required", fmt.Sprintf("%q is empty", name))
+	}
+	return s
+}
+
+// label reads a text that people see: bounded, and without characters that
+// would break a terminal or a page.
+func (o *object) label(name string, required bool, most int) string {
+	s := o.text(name, required)
+	if utf8.RuneCountInString(s) > most {
+		o.problem(name, "too_long", fmt.Sprintf("at most %d characters", most))
+	}
+	control := func(c rune) bool { return unicode.IsControl(c) && c != '\n' && c != '\t' }
+	if strings.ContainsFunc(s, control) {
+		o.problem(name, "invalid", "control characters are not allowed")
+	}
+	return s
+}
+
+func (o *object) boolean(name string) bool {
+	v, ok := o.take(name)
+	if !ok {
+		return false
+	}
+	b, isBool := v.(bool)
+	if !isBool {
+		o.want(name, "true or false", v)
+	}
+	return b
+}
+
+func (o *object) number(name string, least, most float64) float64 {
+	v, ok := o.take(name)
+	if !ok {
+		return 0
+	}
+	f, isNumber := flow.Float(v)
+	switch {
+	case !isNumber || math.IsInf(f, 0):
+		o.want(name, "a number", v)
+	case f < least || f > most:
+		o.problem(name, "out_of_range", fmt.Sprintf("wanted a number from %s to %s", flow.FormatNumber(least), flow.FormatNumber(most)))
+	}
+	return f
+}
+
+// count reads a whole number from 1 to most that must be there.
+func (o *object) count(name string, most float64) int {
+	if _, ok := o.fields[name]; !ok {
+		o.seen[name] = true
+		o.problem(name, "required", fmt.Sprintf("%q is missing", name))
+		return 0
+	}
+	f := o.number(name, 1, most)
+	if f != math.Trunc(f) {
+		o.problem(name, "wrong_type", "wanted a whole number, got "+flow.Text(o.fields[name]))
+	}
+	return int(f)
+}
+
+func (o *object) list(name string, required bool) []any {
+	v, ok := o.take(name)
+	if !ok {
+		if required {
+			o.problem(name, "required", fmt.Sprintf("%q is missing", name))
+		}
+		return nil
+	}
+	l, isList := v.([]any)
+	if !isList {
+		o.want(name, "a list", v)
+	}
+	return l
+}
+
+func (o *object) child(name string) *object {
+	v, ok := o.take(name)
+	if !ok {
+		return nil
+	}
+	c := o.r.object(v, o.at+"/"+name)
+	if c != nil {
+		c.node = o.node
+	}
+	return c
+}
+
+// rest reports every name that nobody took.
+func (o *object) rest() {
+	for _, name := range flow.SortedNames(o.fields) {
+		if !o.seen[name] {
+			o.problem(strings.TrimPrefix(flow.Pointer(name), "/"), "unknown_field", fmt.Sprintf("%q is not known here", name)+flow.Closest(name, o.seen))
+		}
+	}
+}
+
+// MaxNameLength is how many characters the name of a flow may have.
+const MaxNameLength = 200

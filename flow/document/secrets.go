@@ -1,0 +1,368 @@
+package document
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Lifted is a literal secret taken out of a document.
+type Lifted struct {
+	Node, Field string // Field is the config field, or the name that the value stood under
+	Host        string // where its node sends it, when that is typed and fixed
+	Secret      string
+}
+
+// lifter takes literal secrets out of nodes and puts references in their place.
+type lifter struct {
+	kinds *flow.Registry
+	// name returns the credential that a secret moves to. It must give equal
+	// secrets of one field the same name.
+	name func(l *Lifted) string
+	// fed reports whether an edge arrives at a port of a node. It may be nil.
+	fed  func(node, port string) bool
+	list []*Lifted
+}
+
+// LiftSecrets takes every literal secret out of the document and puts
+// references to credentials in its place, with the names that name chooses.
+// Secrets that are templates stay: their values come from the inputs of a run.
+func LiftSecrets(d *flow.Document, kinds *flow.Registry, name func(l *Lifted) string) []*Lifted {
+	lf := &lifter{kinds: kinds, name: name, fed: d.IsFed}
+	for i := range d.Nodes {
+		lf.node(&d.Nodes[i])
+	}
+	return lf.list
+}
+
+// HasLiteralSecrets reports whether LiftSecrets would take something out.
+func HasLiteralSecrets(d *flow.Document, kinds *flow.Registry) bool {
+	copied := *d
+	copied.Nodes = slices.Clone(d.Nodes)
+	return len(LiftSecrets(&copied, kinds, func(*Lifted) string { return "x" })) > 0
+}
+
+// RewriteLiteralSecrets returns edits that set one config field of each node
+// with literal secrets to its present value. Applying edits extracts the
+// secrets of every node they touch.
+func RewriteLiteralSecrets(d *flow.Document, kinds *flow.Registry) (ops []Edit) {
+	for i := range d.Nodes {
+		n := d.Nodes[i]
+		lf := &lifter{kinds: kinds, name: func(*Lifted) string { return "x" }, fed: d.IsFed}
+		if changed := lf.node(&n); len(changed) > 0 {
+			ops = append(ops, Edit{Op: OpSet, Node: n.ID, Field: changed[0], Value: d.Nodes[i].Config[changed[0]]})
+		}
+	}
+	return ops
+}
+
+// node lifts the secrets of a node and returns the config fields that changed.
+// The config is replaced, not written to.
+func (lf *lifter) node(n *flow.Node) (changed []string) {
+	k := lf.kinds.For(n)
+	if k == nil {
+		return nil
+	}
+	config := maps.Clone(n.Config)
+	changed = lf.userInfo(n, k, config)
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		value, ok := config[f.Name]
+		if !ok {
+			continue
+		}
+		before := len(lf.list)
+		if value = lf.field(n, k, f, value); len(lf.list) > before {
+			config[f.Name] = value
+			if !slices.Contains(changed, f.Name) {
+				changed = append(changed, f.Name)
+			}
+		}
+	}
+	if len(changed) > 0 {
+		n.Config = config
+	}
+	return changed
+}
+
+// field returns a field's value without literal secrets. What it changes is a
+// copy.
+func (lf *lifter) field(n *flow.Node, k *flow.Kind, f *flow.Field, value any) any {
+	at := place{n: n, f: f, host: lf.host(n, k)}
+	switch {
+	case f.Type == flow.FieldSecret:
+		if s, ok := value.(string); ok && at.isLiteral(s) {
+			return flow.SecretRefTo(lf.take(at, f.Name, s))
+		}
+	case f.Secrets == flow.SecretsInURL:
+		fed := lf.fed != nil && lf.fed(n.ID, f.Name)
+		switch v := value.(type) {
+		case string:
+			return lf.urlText(at.to(v, fed), v)
+		case []any:
+			out := slices.Clone(v)
+			for i := range out {
+				if s, ok := out[i].(string); ok {
+					out[i] = lf.urlText(at.to(s, fed), s)
+				}
+			}
+			return out
+		}
+	case f.Secrets == flow.SecretsByName:
+		if s, ok := value.(string); ok {
+			return lf.bodyText(at, s)
+		}
+		return lf.members(at, value)
+	}
+	return value
+}
+
+// host is where a node sends secrets, if that is fixed: one host to bind to.
+func (lf *lifter) host(n *flow.Node, k *flow.Kind) string {
+	if k.Sends == nil || lf.fed != nil && k.Sends.Field != "" && lf.fed(n.ID, k.Sends.Field) {
+		return ""
+	}
+	if hosts := k.Sends.Hosts(n); len(hosts) > 0 {
+		return hosts[0]
+	}
+	return ""
+}
+
+// place is where a secret was found.
+type place struct {
+	n    *flow.Node
+	f    *flow.Field
+	host string
+}
+
+// to is the place in a URL, whose secrets are sent to its own host. If the field
+// is fed, the URL is not used.
+func (at place) to(address string, fed bool) place {
+	at.host = ""
+	if !fed {
+		at.host = flow.FixedHost(address)
+	}
+	return at
+}
+
+// isLiteral reports whether a text holds a secret itself, rather than a
+// reference or a template that is filled in when the node runs.
+func (at place) isLiteral(s string) bool {
+	return strings.TrimSpace(s) != "" && !(at.f.Template && strings.Contains(s, "{{")) && len(flow.TextCredentials(s)) == 0
+}
+
+func (lf *lifter) take(at place, field, secret string) (credential string) {
+	l := &Lifted{Node: at.n.ID, Field: strings.ToLower(field), Host: at.host, Secret: secret}
+	lf.list = append(lf.list, l)
+	return lf.name(l)
+}
+
+// members lifts the secrets in a map of names, or at any depth of a JSON value.
+func (lf *lifter) members(at place, v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = lf.members(at, out[i])
+		}
+		return out
+	case map[string]any:
+		if flow.IsSecretRef(v) {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for _, name := range flow.SortedNames(v) {
+			out[name] = lf.member(at, v, name)
+		}
+		return out
+	}
+	return v
+}
+
+func (lf *lifter) member(at place, in map[string]any, name string) any {
+	value := in[name]
+	s, isText := value.(string)
+	secret := at.f.IsSecretName(name)
+	if at.f.Type != flow.FieldMap {
+		secret = flow.IsSecretMember(name, value)
+		if label := pairName(in); name == "value" && label != "" && flow.IsSecretName(label) {
+			secret, name = true, label // {"name": "Authorization", "value": …}
+		}
+	}
+	if isText && secret && at.isLiteral(s) {
+		return flow.SecretRefTo(lf.take(at, name, s))
+	}
+	if isText {
+		return value
+	}
+	return lf.members(at, value)
+}
+
+// pairName is the name in an object that holds a name and a value.
+func pairName(m map[string]any) string {
+	for _, member := range []string{"name", "key"} {
+		if s, ok := m[member].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// urlText lifts the secrets of a URL, which may be a template: its user name and
+// password, if userInfo left them, and its secret query parameters.
+func (lf *lifter) urlText(at place, s string) string {
+	if scheme, userInfo, rest, found := flow.CutUserInfo(s); found && at.isLiteral(userInfo) {
+		if secret, err := url.PathUnescape(userInfo); err == nil {
+			s = scheme + flow.CredentialText(lf.take(at, "password", secret)) + "@" + rest
+		}
+	}
+	before, query, found := strings.Cut(s, "?")
+	if !found {
+		return s
+	}
+	query, fragment, hasFragment := strings.Cut(query, "#")
+	query = lf.pairs(at, query)
+	if hasFragment {
+		query += "#" + fragment
+	}
+	return before + "?" + query
+}
+
+// pairs lifts secrets out of name=value&name=value.
+func (lf *lifter) pairs(at place, s string) string {
+	list := strings.Split(s, "&")
+	for i, pair := range list {
+		name, value, found := strings.Cut(pair, "=")
+		decodedName, errName := url.QueryUnescape(name)
+		secret, errValue := url.QueryUnescape(value)
+		if found && errName == nil && errValue == nil && flow.IsSecretName(decodedName) && at.isLiteral(secret) && !strings.Contains(value, "{{") {
+			list[i] = name + "=" + flow.CredentialText(lf.take(at, decodedName, secret))
+		}
+	}
+	return strings.Join(list, "&")
+}
+
+// userInfo moves a user name and password in the node's URL into the header
+// Authorization, where they are sent anyway: among the headers of the node, or
+// as the custom signature of a webhook. A header that is there stays. It returns
+// the config fields that changed.
+func (lf *lifter) userInfo(n *flow.Node, k *flow.Kind, config map[string]any) (changed []string) {
+	s, _ := config["url"].(string)
+	scheme, userInfo, rest, found := flow.CutUserInfo(s)
+	f := k.Field("url")
+	if f == nil || f.Secrets != flow.SecretsInURL || !found || strings.Contains(userInfo, "{{") {
+		return nil
+	}
+	user, password, _ := strings.Cut(userInfo, ":")
+	user, errUser := url.PathUnescape(user)
+	password, errPassword := url.PathUnescape(password)
+	if errUser != nil || errPassword != nil {
+		return nil
+	}
+	sent := *n
+	sent.Config = config
+	reference := func(field *flow.Field) any {
+		config["url"] = scheme + rest
+		at := place{n: n, f: field, host: lf.host(&sent, k)}
+		return flow.SecretRefTo(lf.take(at, "authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))))
+	}
+	isFed := func(field string) bool { return lf.fed != nil && lf.fed(n.ID, field) }
+	named, isMap := config["headers"].(map[string]any)
+	headers, signature := k.Field("headers"), k.Field("signature")
+	switch {
+	case headers != nil && (config["headers"] == nil || isMap) && !hasAuthorization(named) && !isFed("headers"):
+		if named = maps.Clone(named); named == nil {
+			named = map[string]any{}
+		}
+		named["Authorization"] = reference(headers)
+		config["headers"] = named
+		return []string{"url", "headers"}
+	case signature != nil && (config["signature"] == nil || config["signature"] == "") && !isFed("signature"):
+		config["signature"], config["signature_header"] = reference(signature), "Authorization"
+		return []string{"url", "signature", "signature_header"}
+	}
+	return nil
+}
+
+func hasAuthorization(headers map[string]any) bool {
+	for name := range headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// bodyText lifts secrets out of a body that is typed as text: JSON, which may be
+// a template, or a form.
+func (lf *lifter) bodyText(at place, s string) string {
+	switch {
+	case flow.LooksLikeJSON(s):
+		return lf.jsonText(at, s)
+	case at.n.Config["body_type"] == "form":
+		return lf.pairs(at, s)
+	}
+	return s
+}
+
+// jsonText lifts the members of JSON text whose name is that of a secret. The
+// text may be a template, and so no JSON yet: only strings are looked at.
+func (lf *lifter) jsonText(at place, s string) string {
+	var out strings.Builder
+	name, isName, done := "", false, 0
+	references := flow.CredentialObject.FindAllStringIndex(s, -1)
+	for i := 0; i < len(s); {
+		if len(references) > 0 && i == references[0][0] {
+			i, isName, references = references[0][1], false, references[1:]
+			continue
+		}
+		if s[i] != '"' {
+			if isName && s[i] != ':' && !strings.ContainsRune(" \t\r\n", rune(s[i])) {
+				isName = false
+			}
+			i++
+			continue
+		}
+		end := stringEnd(s, i)
+		text, err := flow.DecodeJSON([]byte(s[i:end]))
+		value, _ := text.(string)
+		if isName && err == nil && flow.IsSecretMember(name, value) && at.isLiteral(value) {
+			out.WriteString(s[done:i] + `"` + flow.CredentialText(lf.take(at, name, value)) + `"`)
+			done = end
+		}
+		rest := strings.TrimLeft(s[end:], " \t\r\n")
+		name, isName = value, err == nil && strings.HasPrefix(rest, ":")
+		i = end
+	}
+	return out.String() + s[done:]
+}
+
+// stringEnd is the place behind the JSON string that begins at start.
+func stringEnd(s string, start int) int {
+	for i := start + 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+func slug(s string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(s), "-"), "-")
+}
+
+// CredentialName is a readable name for a lifted secret: flow, node and field.
+func CredentialName(flowName string, l *Lifted) string {
+	return strings.Trim(fmt.Sprintf("%.40s-%s-%.40s", slug(flowName), l.Node, slug(l.Field)), "-_")
+}

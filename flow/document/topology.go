@@ -1,0 +1,132 @@
+package document
+
+import "sluice/flow"
+
+// implicitEdge makes a collecting node depend on an output node.
+type implicitEdge struct{ From, To, Name string }
+
+func Collected(d *flow.Document, kinds *flow.Registry) []implicitEdge {
+	var edges []implicitEdge
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		k := kinds.Find(n.Kind)
+		if k == nil || k.Collects == "" {
+			continue
+		}
+		chosen := flow.TextSet(n.Config[k.Collects])
+		for _, o := range d.Outputs(kinds) {
+			if len(chosen) == 0 || chosen[o.Name] {
+				edges = append(edges, implicitEdge{From: o.Node, To: n.ID, Name: o.Name})
+			}
+		}
+	}
+	return edges
+}
+
+// dependents lists, for each node of the document, the places of the nodes
+// that depend on it, implicit edges included. Edges to nowhere are left out.
+func dependents(d *flow.Document, kinds *flow.Registry) [][]int {
+	place := map[string]int{}
+	for i := range d.Nodes {
+		if id := d.Nodes[i].ID; id != "" {
+			place[id] = i
+		}
+	}
+	out := make([][]int, len(d.Nodes))
+	add := func(from, to string) {
+		f, okFrom := place[from]
+		t, okTo := place[to]
+		if okFrom && okTo {
+			out[f] = append(out[f], t)
+		}
+	}
+	for _, e := range d.Edges {
+		from, _ := e.Source()
+		to, _ := e.Target()
+		add(from, to)
+	}
+	for _, e := range Collected(d, kinds) {
+		add(e.From, e.To)
+	}
+	return out
+}
+
+// Topological orders the nodes that run so that edges go forward; among those
+// free to come next, the document's order decides.
+func Topological(d *flow.Document, kinds *flow.Registry) []int {
+	out := dependents(d, kinds)
+	waits := make([]int, len(d.Nodes))
+	for _, to := range out {
+		for _, t := range to {
+			waits[t]++
+		}
+	}
+	var order, free []int
+	for i := range d.Nodes {
+		if waits[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	for len(free) > 0 {
+		i := free[0]
+		free = free[1:]
+		if flow.RoleOf(kinds, &d.Nodes[i]) != flow.RoleCanvas {
+			order = append(order, i)
+		}
+		for _, t := range out[i] {
+			if waits[t]--; waits[t] == 0 {
+				free = append(free, t)
+			}
+		}
+	}
+	return order
+}
+
+// cycles are the groups of nodes that depend on each other in a circle
+// (Tarjan's strongly connected components), all of them at once.
+func cycles(out [][]int) [][]int {
+	t := &tarjan{out: out, index: make([]int, len(out)), low: make([]int, len(out)), on: make([]bool, len(out))}
+	for v := range out {
+		if t.index[v] == 0 {
+			t.visit(v)
+		}
+	}
+	return t.found
+}
+
+type tarjan struct {
+	out        [][]int
+	index, low []int
+	on         []bool
+	stack      []int
+	next       int
+	found      [][]int
+}
+
+func (t *tarjan) visit(v int) {
+	t.next++
+	t.index[v], t.low[v] = t.next, t.next
+	t.stack, t.on[v] = append(t.stack, v), true
+	self := false
+	for _, w := range t.out[v] {
+		self = self || w == v
+		if t.index[w] == 0 {
+			t.visit(w)
+			t.low[v] = min(t.low[v], t.low[w])
+		} else if t.on[w] {
+			t.low[v] = min(t.low[v], t.index[w])
+		}
+	}
+	if t.low[v] != t.index[v] {
+		return
+	}
+	var group []int
+	for w := -1; w != v; {
+		w = t.stack[len(t.stack)-1]
+		t.stack, t.on[w] = t.stack[:len(t.stack)-1], false
+		group = append(group, w)
+	}
+	if len(group) > 1 || self {
+		t.found = append(t.found, group)
+	}
+}

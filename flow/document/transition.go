@@ -1,0 +1,125 @@
+package document
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+
+	"sluice/flow"
+)
+
+// EditsBetween are the edits that make one document the other, byte for byte;
+// false when there are none within the limits of a transaction.
+func EditsBetween(from, to *flow.Document) ([]Edit, bool) {
+	t := transition{from: nodesByID(from), to: nodesByID(to)}
+	t.leave(from)
+	t.enter(to)
+	t.edges(from, to)
+	t.groups(from, to)
+	if from.Name != to.Name || from.Description != to.Description {
+		t.do(Edit{Op: OpName, Name: &to.Name, Description: &to.Description})
+	}
+	if len(t.ops) > MaxEdits || len(flow.EncodeJSON(t.ops)) > MaxEditBytes {
+		return nil, false
+	}
+	out, err := ApplyEdits(from, t.ops)
+	return t.ops, err == nil && len(out.Skipped) == 0 && bytes.Equal(out.Document.Canonical(), to.Canonical())
+}
+
+type transition struct {
+	from, to map[string]*flow.Node
+	ops      []Edit
+}
+
+func (t *transition) do(e Edit) { t.ops = append(t.ops, e) }
+
+// stays tells whether a node is in both documents; of another kind, it is
+// another node.
+func (t *transition) stays(id string) bool {
+	was, now := t.from[id], t.to[id]
+	return was != nil && now != nil && was.Kind == now.Kind
+}
+
+func (t *transition) leave(from *flow.Document) {
+	var gone []string
+	for i := range from.Nodes {
+		if id := from.Nodes[i].ID; !t.stays(id) {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) > 0 {
+		t.do(Edit{Op: OpRemove, Nodes: gone})
+	}
+}
+
+func (t *transition) enter(to *flow.Document) {
+	places := map[string]*flow.Position{}
+	for i := range to.Nodes {
+		n := to.Nodes[i]
+		if !t.stays(n.ID) {
+			t.do(Edit{Op: OpAdd, New: &n, At: &i})
+			continue
+		}
+		was := t.from[n.ID]
+		t.change(was, &n)
+		if !reflect.DeepEqual(was.Position, n.Position) {
+			places[n.ID] = n.Position
+		}
+	}
+	if len(places) > 0 {
+		t.do(Edit{Op: OpMove, Places: places})
+	}
+}
+
+func (t *transition) change(was, now *flow.Node) {
+	for _, name := range changedMembers(was, now) {
+		v, has := NodeMember(now, name)
+		t.do(Edit{Op: OpPut, Node: now.ID, Member: name, Value: v, Unset: !has})
+	}
+	for _, name := range changedConfig(was, now) {
+		v, has := now.Config[name]
+		t.do(Edit{Op: OpSet, Node: now.ID, Field: name, Value: v, Unset: !has})
+	}
+}
+
+// edges keeps those at the beginning that are the same; what follows is taken
+// out and connected again, since the order of edges counts at list ports.
+func (t *transition) edges(from, to *flow.Document) {
+	left := slices.DeleteFunc(slices.Clone(from.Edges), func(e flow.Edge) bool {
+		a, _ := e.Source()
+		b, _ := e.Target()
+		return !t.stays(a) || !t.stays(b)
+	})
+	same := 0
+	for same < len(left) && same < len(to.Edges) && left[same] == to.Edges[same] {
+		same++
+	}
+	for i := len(left) - 1; i >= same; i-- {
+		at := ArrivingEdges(left[:i], left[i].To)
+		t.do(Edit{Op: OpDisconnect, Edge: left[i], At: &at})
+	}
+	for i := same; i < len(to.Edges); i++ {
+		at := ArrivingEdges(to.Edges[:i], to.Edges[i].To)
+		t.do(Edit{Op: OpConnect, Edge: to.Edges[i], At: &at, Place: &i})
+	}
+}
+
+func (t *transition) groups(from, to *flow.Document) {
+	if string(flow.EncodeJSON(from.Groups)) == string(flow.EncodeJSON(to.Groups)) && !t.regrouped(from) {
+		return
+	}
+	for i := range from.Groups {
+		t.do(Edit{Op: OpGroup, ID: from.Groups[i].ID})
+	}
+	for i := range to.Groups {
+		g := to.Groups[i]
+		t.do(Edit{Op: OpGroup, ID: g.ID, Group: &g, At: &i})
+	}
+}
+
+// regrouped tells whether a group lost a node that comes back.
+func (t *transition) regrouped(from *flow.Document) bool {
+	return slices.ContainsFunc(from.Groups, func(g flow.Group) bool {
+		return slices.ContainsFunc(g.Nodes, func(id string) bool { return !t.stays(id) })
+	})
+}

@@ -1,0 +1,241 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Validate reports everything that keeps a well-formed document from running,
+// all at once and each with its place: unknown kinds and fields, wrong types,
+// missing values, dangling edges, duplicate names, cycles.
+func Validate(d *flow.Document, kinds *flow.Registry) []flow.Problem {
+	v := &validator{d: d, kinds: kinds, nodes: map[string]int{}, suggestions: 100}
+	if v.limits(); len(d.Nodes) > flow.MaxNodes || len(d.Edges) > flow.MaxEdges {
+		return v.problems // the time that the rest takes grows with their product
+	}
+	v.ids()
+	v.ports()
+	v.edges()
+	for i := range d.Nodes {
+		v.node(i)
+	}
+	v.interfaceNames()
+	v.cycles()
+	v.groups()
+	return v.problems
+}
+
+type validator struct {
+	d        *flow.Document
+	kinds    *flow.Registry
+	nodes    map[string]int             // ID to place
+	shaped   []*flow.Kind               // by place; nil for unknown kinds
+	in, out  []map[string]flow.Port     // by place
+	fed      map[string]map[string]bool // node ID to the ports that an edge arrives at
+	problems []flow.Problem
+	// suggestions is how many more names are looked for that may have been
+	// meant: a document full of mistakes would take long.
+	suggestions int
+}
+
+func (v *validator) add(pointer, code, node, format string, args ...any) {
+	v.problems = append(v.problems, flow.Problem{Pointer: pointer, Code: code, Node: node, Detail: fmt.Sprintf(format, args...)})
+}
+
+// closestOf suggests a known name.
+func closestOf[V any](v *validator, name string, known map[string]V) string {
+	if v.suggestions--; v.suggestions < 0 || len(known) > 1000 {
+		return ""
+	}
+	return flow.Closest(name, known)
+}
+
+// choices says which names there are, as far as a person reads it.
+func (v *validator) choices(known map[string]flow.Port) string {
+	if v.suggestions < 0 {
+		return ""
+	}
+	switch {
+	case len(known) == 0:
+		return "; it has none"
+	case len(known) > 20:
+		return fmt.Sprintf("; it has %d", len(known))
+	}
+	return "; it has " + flow.InputNames(flow.SortedNames(known))
+}
+
+func (v *validator) limits() {
+	if len(v.d.Nodes) == 0 {
+		v.add("/nodes", "required", "", "a flow needs at least one node")
+	}
+	if len(v.d.Nodes) > flow.MaxNodes {
+		v.add("/nodes", "too_many", "", "at most %d nodes, this flow has %d", flow.MaxNodes, len(v.d.Nodes))
+	}
+	if len(v.d.Edges) > flow.MaxEdges {
+		v.add("/edges", "too_many", "", "at most %d edges, this flow has %d", flow.MaxEdges, len(v.d.Edges))
+	}
+}
+
+func (v *validator) ids() {
+	for i := range v.d.Nodes {
+		id := v.d.Nodes[i].ID
+		if id == "" {
+			continue // reported by ParseDocument
+		}
+		if first, twice := v.nodes[id]; twice {
+			v.add(flow.Pointer("nodes", i, "id"), "duplicate", id, "node %d has the ID %q already", first, id)
+			continue
+		}
+		v.nodes[id] = i
+	}
+}
+
+// ports finds the ports of every node once; nodes of unknown kinds have none.
+func (v *validator) ports() {
+	v.shaped = make([]*flow.Kind, len(v.d.Nodes))
+	v.in, v.out = make([]map[string]flow.Port, len(v.d.Nodes)), make([]map[string]flow.Port, len(v.d.Nodes))
+	for i := range v.d.Nodes {
+		n := &v.d.Nodes[i]
+		if k := v.kinds.For(n); k != nil {
+			v.shaped[i] = k
+			v.in[i], v.out[i] = flow.PortsByName(flow.InputPorts(n, k)), flow.PortsByName(flow.OutputPorts(n, k))
+		}
+	}
+}
+
+func (v *validator) edges() {
+	v.fed = map[string]map[string]bool{}
+	for i, e := range v.d.Edges {
+		from, okFrom := v.end(i, "from", e.From)
+		to, okTo := v.end(i, "to", e.To)
+		if okTo {
+			v.feed(i, e, to)
+		}
+		if okFrom && okTo && !convertible(from.Type, to.Type) {
+			v.add(flow.Pointer("edges", i), "wrong_type", "", "%s gives %s, %s takes %s", e.From, from.Type, e.To, to.Type)
+		}
+	}
+}
+
+// end finds the port at one end of an edge. Nodes of unknown kinds are
+// reported elsewhere, so their ports are taken as they are.
+func (v *validator) end(i int, side, ref string) (flow.Port, bool) {
+	at := flow.Pointer("edges", i, side)
+	id, name := flow.SplitPort(ref)
+	place, ok := v.nodes[id]
+	if !ok || name == "" {
+		if ref != "" {
+			v.add(at, "dangling", "", "%q names no port; write node.port with the ID of a node of this flow", ref)
+		}
+		return flow.Port{}, false
+	}
+	n := &v.d.Nodes[place]
+	known := v.out[place]
+	if side == "to" {
+		known = v.in[place]
+	}
+	if known == nil {
+		return flow.Port{}, false
+	}
+	p, ok := known[name]
+	if !ok && side == "to" && v.shaped[place].TakesAny(name) {
+		return flow.Port{Name: name, Type: flow.TypeAny}, true
+	}
+	if !ok {
+		v.add(at, "dangling", id, "%s (%s) has no such port %q%s%s", id, n.Kind, name, v.choices(known), closestOf(v, name, known))
+	}
+	return p, ok
+}
+
+func (v *validator) feed(i int, e flow.Edge, to flow.Port) {
+	id, port := e.Target()
+	if v.fed[id] == nil {
+		v.fed[id] = map[string]bool{}
+	}
+	if v.fed[id][port] && !to.List {
+		v.add(flow.Pointer("edges", i, "to"), "duplicate", id, "%s has an edge already; this port takes one", e.To)
+	}
+	v.fed[id][port] = true
+}
+
+// Fits tells whether an edge between ports of these types can ever work.
+func Fits(from, to flow.Type) bool { return convertible(from, to) }
+
+func convertible(from, to flow.Type) bool {
+	loose := func(t flow.Type) bool { return t == flow.TypeAny || t == flow.TypeJSON || t == "" }
+	if from == to || loose(from) || loose(to) {
+		return true
+	}
+	scalar := func(t flow.Type) bool { return t == flow.TypeNumber || t == flow.TypeBoolean }
+	return from == flow.TypeText && scalar(to) || scalar(from) && to == flow.TypeText
+}
+
+// interfaceNames reports input and output names that are used twice, output
+// names that are not names, and chosen outputs that do not exist.
+func (v *validator) interfaceNames() {
+	first := map[flow.Role]map[string]string{flow.RoleInput: {}, flow.RoleOutput: {}}
+	for i := range v.d.Nodes {
+		n := &v.d.Nodes[i]
+		role, name := flow.RoleOf(v.kinds, n), flow.NameOf(n)
+		if first[role] == nil || n.Disabled {
+			continue
+		}
+		at := flow.Pointer("nodes", i, "config", "name")
+		if other, twice := first[role][name]; twice && name != "" {
+			v.add(at, "duplicate", n.ID, "%s has the name %q already", other, name)
+		}
+		if role == flow.RoleOutput && name != "" && !flow.InputNamePattern.MatchString(name) {
+			v.add(at, "invalid", n.ID, "a name begins with a letter or _ and has at most 64 letters, digits, _ and -")
+		}
+		first[role][name] = n.ID
+	}
+	for i := range v.d.Nodes {
+		v.chosenOutputs(i, first[flow.RoleOutput])
+	}
+}
+
+func (v *validator) chosenOutputs(i int, outputs map[string]string) {
+	n, k := &v.d.Nodes[i], v.shaped[i]
+	if k == nil || k.Collects == "" || n.Disabled {
+		return
+	}
+	at := flow.Pointer("nodes", i, "config", k.Collects)
+	if len(outputs) == 0 {
+		v.add(at, "required", n.ID, "%s sends outputs, but the flow has no output node", n.ID)
+	}
+	list, _ := n.Config[k.Collects].([]any)
+	for j, item := range list {
+		if name := flow.Text(item); outputs[name] == "" {
+			v.add(at+flow.Pointer(j), "unknown", n.ID, "there is no output %q%s", name, closestOf(v, name, outputs))
+		}
+	}
+}
+
+func (v *validator) cycles() {
+	for _, group := range cycles(dependents(v.d, v.kinds)) {
+		ids := make([]string, len(group))
+		for i, place := range group {
+			ids[i] = v.d.Nodes[place].ID
+		}
+		slices.Sort(ids)
+		v.add("/edges", "cycle", ids[0], "these nodes depend on each other in a circle: %s", strings.Join(ids, ", "))
+	}
+}
+
+func (v *validator) groups() {
+	seen := map[string]bool{}
+	for i, g := range v.d.Groups {
+		if seen[g.ID] && g.ID != "" {
+			v.add(flow.Pointer("groups", i, "id"), "duplicate", "", "another group has the ID %q", g.ID)
+		}
+		seen[g.ID] = true
+		for j, id := range g.Nodes {
+			if _, ok := v.nodes[id]; !ok {
+				v.add(flow.Pointer("groups", i, "nodes", j), "dangling", "", "there is no node %q", id)
+			}
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package document
+
+import "sluice/flow"
+
+func (v *validator) node(i int) {
+	n, k := &v.d.Nodes[i], v.shaped[i]
+	if k == nil {
+		if n.Kind != "" {
+			v.add(flow.Pointer("nodes", i, "kind"), "unknown_kind", n.ID, "there is no kind %q%s", n.Kind, closestOf(v, n.Kind, v.kinds.ByName()))
+		}
+		return
+	}
+	config := flow.Pointer("nodes", i, "config")
+	before := len(v.problems)
+	v.fields(n, k, config)
+	v.templates(n, k, config)
+	wellFormed := len(v.problems) == before
+	v.onError(n, k, flow.Pointer("nodes", i, "on_error"))
+	if k.Role == flow.RoleInput {
+		in := flow.ReadInput(n)
+		v.below(config, n.ID, in.Problems())
+	}
+	if k.Check != nil && wellFormed { // a kind's own check may rely on that
+		v.below(config, n.ID, k.Check(n))
+	}
+	if !n.Disabled {
+		v.required(n, k, config)
+	}
+}
+
+// below adds what further checks of a node found. A place that is known to be
+// wrong is not reported again.
+func (v *validator) below(at, node string, list []flow.Problem) {
+	for i := range list {
+		list[i].Pointer, list[i].Node = at+list[i].Pointer, node
+	}
+	v.problems = flow.MergeProblems(v.problems, list)
+}
+
+func (v *validator) fields(n *flow.Node, k *flow.Kind, at string) {
+	known := map[string]bool{}
+	for i := range k.Fields {
+		known[k.Fields[i].Name] = true
+	}
+	for _, name := range flow.SortedNames(n.Config) {
+		f := k.Field(name)
+		if f == nil {
+			v.add(at+flow.Pointer(name), "unknown_field", n.ID, "%s has no field %q%s", k.Name, name, closestOf(v, name, known))
+			continue
+		}
+		for _, p := range f.Check(n.Config[name]) {
+			p.Pointer, p.Node = at+flow.Pointer(name)+p.Pointer, n.ID
+			v.problems = append(v.problems, p)
+		}
+	}
+}
+
+func (v *validator) templates(n *flow.Node, k *flow.Kind, at string) {
+	own := map[string]bool{}
+	for _, p := range k.Inputs {
+		own[p.Name] = true
+	}
+	for i := range k.Fields {
+		own[k.Fields[i].Name] = !k.Fields[i].Typed
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if !f.Template {
+			continue
+		}
+		_, _ = flow.EachText(n.Config[f.Name], at+flow.Pointer(f.Name), func(s, at string) (any, error) {
+			t, err := flow.ParseTemplate(f.Places(s))
+			if err != nil {
+				v.add(at, "template", n.ID, "%v", err)
+				return nil, nil
+			}
+			if f.Secrets == "" && t.HasCredentials() {
+				v.add(at, "credential", n.ID, "%q cannot hold a credential; use {{credential:…}} in the URL, headers, query or body of an http_request", f.Name)
+			}
+			for _, name := range t.Names() {
+				if own[name] {
+					v.add(at, "reserved", n.ID, "{{%s}} has the name of a port that %s has itself; choose another name", name, k.Name)
+				}
+			}
+			return nil, nil
+		})
+	}
+}
+
+func (v *validator) onError(n *flow.Node, k *flow.Kind, at string) {
+	if n.OnError == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, p := range k.Outputs {
+		known[p.Name] = true
+	}
+	for _, port := range flow.SortedNames(n.OnError.Continue) {
+		if !known[port] {
+			v.add(at+flow.Pointer("continue", port), "unknown", n.ID, "%s has no output port %q%s", k.Name, port, closestOf(v, port, known))
+		}
+	}
+}
+
+// required reports ports that nothing feeds and fields that nobody typed.
+func (v *validator) required(n *flow.Node, k *flow.Kind, at string) {
+	fed := v.fed[n.ID]
+	for _, p := range flow.InputPorts(n, k) {
+		if !p.Required || fed[p.Name] {
+			continue
+		}
+		switch {
+		case p.Template:
+			v.add(at, "required", n.ID, "nothing feeds {{%s}} of %s; connect an edge to %s.%s, or write \\{{ for the two characters themselves", p.Name, n.ID, n.ID, p.Name)
+		case k.Field(p.Name) != nil:
+			v.add(at+flow.Pointer(p.Name), "required", n.ID, "%q of %s is missing; type it or connect an edge to %s.%s", p.Name, n.ID, n.ID, p.Name)
+		default:
+			v.add(at, "required", n.ID, "nothing feeds %s.%s; connect an edge to it", n.ID, p.Name)
+		}
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if f.Typed && f.Required && !n.HasValue(f) && f.Default == nil && k.Role != flow.RoleInput {
+			v.add(at+flow.Pointer(f.Name), "required", n.ID, "%q of %s is missing", f.Name, n.ID)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"time"
+
+	"sluice/flow"
+)
+
+// beginAttempt opens an attempt after the first. A step that only paused for a moment,
+// as one that asks after a prediction does, goes on with the one before.
+func beginAttempt(s *flow.Step, now time.Time) {
+	if len(s.Attempts) == 0 { // a crash cut the first
+		s.Attempts = []flow.Attempt{{Number: s.Attempt - 1, StartedAt: s.StartedAt}}
+	}
+	if last := s.Attempts[len(s.Attempts)-1]; last.Paused && now.Sub(last.EndedAt) <= flow.HeldBackoff {
+		s.Attempts = s.Attempts[:len(s.Attempts)-1]
+		appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: last.StartedAt})
+		return
+	}
+	appendAttempt(s, flow.Attempt{Number: s.Attempt, StartedAt: now})
+}
+
+// endAttempt closes the present attempt of a step that another follows.
+func endAttempt(s *flow.Step, now time.Time, err *flow.Error, paused bool) {
+	if len(s.Attempts) == 0 {
+		appendAttempt(s, flow.Attempt{Number: max(s.Attempt, 1), StartedAt: s.StartedAt})
+	}
+	last := s.Attempts[len(s.Attempts)-1]
+	s.Attempts = s.Attempts[:len(s.Attempts)-1]
+	last.EndedAt, last.Error, last.Paused = now, err, paused
+	appendAttempt(s, last)
+}
+
+// closeAttempts ends the last attempt with the step.
+func closeAttempts(s *flow.Step) {
+	if len(s.Attempts) == 0 {
+		return
+	}
+	if last := s.Attempts[len(s.Attempts)-1]; last.EndedAt.IsZero() {
+		endAttempt(s, s.EndedAt, s.Error, false)
+	}
+}
+
+// appendAttempt copies: rows that are being written share the list.
+func appendAttempt(s *flow.Step, a flow.Attempt) {
+	from := max(0, len(s.Attempts)+1-flow.MaxAttempts)
+	s.Attempts = append(append(make([]flow.Attempt, 0, len(s.Attempts)+1-from), s.Attempts[from:]...), a)
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
+)
+
+// purse is what a run may spend, and has spent as far as it is recorded.
+type purse struct {
+	s     *station
+	limit int64
+	fault error
+	asked []string
+}
+
+// CheckSpending is the BudgetStore: it looks at what is on disk alone.
+func (p *purse) CheckSpending(_ context.Context, _, _, keyID string) error {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.asked = append(p.asked, keyID)
+	if p.fault != nil {
+		return p.fault
+	}
+	b := flow.Budget{FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: p.limit}
+	for _, w := range p.s.disk.log {
+		for _, r := range w.rows {
+			b.Used += r.step.Spent.CostNanoUSD
+		}
+	}
+	if b.UsedUp() {
+		return b.Refusal(time.Now())
+	}
+	return nil
+}
+
+// paidKind is a call that costs money unless its text is "free".
+func paidKind() flow.Kind {
+	k := flowtest.WorkKind("paid", flow.Outside)
+	k.Charge = func(config map[string]any) (flow.Charge, bool) {
+		return flow.Charge{Model: "test/" + flow.Text(config["text"])}, config["text"] != "free"
+	}
+	return k
+}
+
+func budgeted(t *testing.T, limit int64, lines string) (*station, *purse) {
+	s := newStation(t, lines, paidKind())
+	p := &purse{s: s, limit: limit}
+	s.engine.Budgets = p
+	return s, p
+}
+
+// Each call of the test kinds costs 7.
+func TestBudgetStopsTheNextPaidStep(t *testing.T) {
+	t.Parallel()
+	s, p := budgeted(t, 14, "a paid\n b paid\n c paid\n a.text -> b.values\n b.text -> c.values")
+	s.disk.first.KeyID = "key_1"
+	s.disk.reset()
+	run := s.finish()
+	s.wantEnd(flow.RunFailed, flow.CodeBudgetExceeded)
+	s.wantStates("a succeeded, b succeeded, c failed")
+	if run.Usage.CostNanoUSD != 14 || run.Error.Node != "c" || run.Error.Retryable || strings.Join(p.asked, " ") != "key_1 key_1 key_1" {
+		t.Errorf("cost %d, error %+v, asked for %q", run.Usage.CostNanoUSD, run.Error, p.asked)
+	}
+}
+
+func TestBudgetLetsFreeStepsRun(t *testing.T) {
+	t.Parallel()
+	s, p := budgeted(t, 7, `
+		a paid
+		b paid {"text": "free"}
+		c call
+		d paid {} {"on_error": "route", "retry": {"attempts": 3, "backoff_s": 1}}
+		e paid {"text": "free"}
+		a.text -> b.values
+		b.text -> c.values
+		c.text -> d.values
+		d.error -> e.values`)
+	s.finish()
+	s.wantEnd(flow.RunSucceeded, "")
+	s.wantStates("a succeeded, b succeeded, c succeeded, d failed, e succeeded")
+	if d := s.step("d"); len(p.asked) != 2 || d.Attempt != 1 || codeOf(d.Error) != flow.CodeBudgetExceeded {
+		t.Errorf("asked %d times; d after %d attempts: %+v", len(p.asked), d.Attempt, d.Error)
+	}
+}
+
+func TestBudgetCountsAttemptsThatFailed(t *testing.T) {
+	t.Parallel()
+	k := paidKind()
+	k.Run = func(context.Context, *flow.In) (flow.Out, error) {
+		return flow.Out{Usage: flowtest.OneCall}, &flow.Error{Code: flow.CodeOutputInvalid, Message: "It does not fit.", Retryable: true}
+	}
+	s := newStation(t, `a paid {} {"retry": {"attempts": 9, "backoff_s": 0}}`, k)
+	s.engine.Budgets = &purse{s: s, limit: 20}
+	run := s.finish()
+	s.wantEnd(flow.RunFailed, flow.CodeBudgetExceeded)
+	if run.Usage.CostNanoUSD != 21 {
+		t.Errorf("cost %d, want 21 after three calls", run.Usage.CostNanoUSD)
+	}
+}
+
+// What is under way is paid for, so it ends and is recorded; nothing more
+// begins.
+func TestBudgetLetsRunningStepsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		s, _ := budgeted(t, 7, `
+			slow paid {"takes_s": 50}
+			bad  paid {"takes_s": 60, "text": "free"} {"timeout_s": 40, "retry": {"attempts": 3, "backoff_s": 1}}
+			a    paid {"takes_s": 10}
+			b    paid
+			deep paid {"text": "free"}
+			a.text -> b.values
+			slow.text -> deep.values`)
+		run := s.finish()
+		wantTime(t, passed(), 50*time.Second)
+		s.wantEnd(flow.RunFailed, flow.CodeBudgetExceeded)
+		s.wantStates("slow succeeded, bad failed, a succeeded, b failed")
+		if run.Usage.CostNanoUSD != 14 {
+			t.Errorf("cost %d, want 14", run.Usage.CostNanoUSD)
+		}
+	})
+}
+
+func TestBudgetStopCanBeCanceled(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		s, _ := budgeted(t, 7, "slow paid {\"takes_s\": 50}\n a paid {\"takes_s\": 10}\n b paid\n a.text -> b.values")
+		if outcome, err := s.carry(t.Context(), Signals{Cancel: after(20 * time.Second)}); outcome != Ended || err != nil {
+			t.Fatal(outcome, err)
+		}
+		wantTime(t, passed(), 20*time.Second)
+		s.wantEnd(flow.RunCanceled, "")
+		s.wantStates("slow canceled, a succeeded, b failed")
+	})
+}
+
+func TestBudgetStopKeepsTheTimeLimit(t *testing.T) {
+	bubble(t, func(t *testing.T, passed func() time.Duration) {
+		s, _ := budgeted(t, 7, "slow paid {\"takes_s\": 50}\n a paid {\"takes_s\": 10}\n b paid\n a.text -> b.values")
+		s.disk.first.Timeout = 30 * time.Second
+		s.disk.reset()
+		s.finish()
+		wantTime(t, passed(), 30*time.Second)
+		s.wantEnd(flow.RunFailed, flow.CodeBudgetExceeded)
+		s.wantStates("slow canceled, a succeeded, b failed")
+	})
+}
+
+// A step that waits for what it is paying for goes on with it.
+func TestBudgetDoesNotCutWhatIsPaidFor(t *testing.T) {
+	bubble(t, func(t *testing.T, _ func() time.Duration) {
+		s, p := budgeted(t, 7, "a paid {\"pauses\": 2, \"pause_s\": 5}")
+		s.finish()
+		s.wantEnd(flow.RunSucceeded, "")
+		if len(p.asked) != 1 {
+			t.Errorf("asked %d times, want once", len(p.asked))
+		}
+	})
+}
+
+func TestBudgetThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s, p := budgeted(t, 100, "a paid")
+	p.fault = errors.New("the disk is gone")
+	s.finish()
+	s.wantEnd(flow.RunFailed, flow.CodeInternal)
+	if len(s.reports) != 1 || !strings.Contains(s.reports[0], "check the budgets: the disk is gone") {
+		t.Errorf("reported %q", s.reports)
+	}
+}
+
+func TestBudgetRefusal(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 12, 31, 23, 30, 0, 0, time.FixedZone("", 3600)) // 22:30 UTC
+	for name, c := range map[string]struct {
+		budget flow.Budget
+		want   string
+	}{
+		"runs of a key": {flow.Budget{KeyID: "key_1", Name: "billing", Unit: flow.BudgetRuns, Limit: 5, Used: 5}, `The key "billing" has started the 5 runs it may start a day. `},
+		"one run":       {flow.Budget{FlowID: "flow_1", Unit: flow.BudgetRuns, Limit: 1, Used: 1}, "This flow has started the 1 run it may start a day. "},
+		"dollars":       {flow.Budget{FlowID: "flow_1", Unit: flow.BudgetUSD, Limit: 5e9, Used: 5_021_356_789}, "This flow has cost 5.021357 of the 5 USD it may cost a day. "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := c.budget.Refusal(now)
+			want := c.want + "Days are UTC days; the next begins at 2027-01-01 00:00 UTC. Wait until then, or have the budget raised."
+			if e.Message != want || e.Code != flow.CodeBudgetExceeded || e.After != 90*time.Minute || e.Budget == nil {
+				t.Errorf("\n got %+v\nwant %s", e, want)
+			}
+		})
+	}
+}
+
+func TestCharges(t *testing.T) {
+	t.Parallel()
+	d, problems := document.ParseDocument(flowtest.Document(`
+		a paid {"text": "one"}
+		b paid {"text": "two"}
+		c paid {"text": "one"}
+		d paid {"text": "free"}
+		e paid {"text": "three"} {"disabled": true}
+		f call`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	list := d.Charges(flowtest.KindsAnd(paidKind()))
+	if len(list) != 2 || list[0].Model != "test/one" || list[1].Model != "test/two" {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestDollars(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"5": 5e9, "0.25": 25e7, " $1.5 ": 15e8, "0": 0, "1000000": 1e15, "0.000000001": 1, "1,500": 15e11, "$12,345.60": 123456e8, ".5": 5e8, "5.": 5e9, "007": 7e9} {
+		if got, ok := flow.ParseUSD(text); !ok || got != want {
+			t.Errorf("ParseUSD(%q) = %d, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "five", "-1", "NaN", "Inf", "1000001", "1,5", "0,50", "1,0000", ",500", "1.000,5", "0x1p4", "1e3", "1_000", "Infinity", "+5", "$", "$$5", ".", "5 000", "٥", strings.Repeat("9", 10_000)} {
+		if got, ok := flow.ParseUSD(text); ok {
+			t.Errorf("ParseUSD(%q) = %d", text, got)
+		}
+	}
+	for text, want := range map[string]int64{"5": 5, " 1,000 ": 1000, "1000000": 1e6, "0": 0, "9223372036854775807": math.MaxInt64} {
+		if got, ok := flow.ParseCount(text); !ok || got != want {
+			t.Errorf("ParseCount(%q) = %d, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1.5", "1,5", "1e3", "0x10", "1_000", "NaN", "9223372036854775808"} {
+		if got, ok := flow.ParseCount(text); ok {
+			t.Errorf("ParseCount(%q) = %d", text, got)
+		}
+	}
+	for nano, want := range map[int64]string{0: "0", 1: "0.000001", 1_234_567: "0.001235", 5e9: "5", 125e7: "1.25"} {
+		if got := flow.FormatUSD(nano); got != want {
+			t.Errorf("FormatUSD(%d) = %s, want %s", nano, got, want)
+		}
+	}
+}

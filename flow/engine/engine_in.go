@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/redaction"
+)
+
+// abandonPatience is how long a kind may take to tell the outside that a step
+// is not gone on with.
+const abandonPatience = 10 * time.Second
+
+// equip gives a step its ways to secrets, files and those who watch. It returns
+// the redactor that learns of every secret the step is given, and what passes
+// on the text that was held back because it might have been one.
+func (c *carrier) equip(ctx context.Context, a Action) (secrets *redaction.Redactor, spoken func()) {
+	in, n := a.In, &c.plan.g.nodes[a.Node]
+	secrets = &redaction.Redactor{}
+	in.Secret = func(ctx context.Context, value any, host string) (string, error) {
+		name, isRef := flow.SecretRef(value)
+		if !isRef { // it came by an edge
+			secrets.Add(flow.Text(value))
+			return flow.Text(value), nil
+		}
+		if err := n.mayName(name); err != nil {
+			return "", err
+		}
+		secret, err := c.Secrets.Secret(ctx, in.WorkspaceID, name, host)
+		secrets.Add(secret)
+		return secret, err
+	}
+	in.Access = func(ctx context.Context, provider string, ref any) (flow.Access, error) {
+		if name, isRef := flow.SecretRef(ref); isRef {
+			if err := n.mayName(name); err != nil {
+				return flow.Access{}, err
+			}
+		}
+		access, err := c.Secrets.Access(ctx, in.WorkspaceID, provider, ref)
+		secrets.Add(access.Secret)
+		return access, err
+	}
+	v := &voice{secrets: secrets, say: func(text string) {
+		if c.Emit != nil && ctx.Err() == nil {
+			c.Emit(in.RunID, in.Path, in.Attempt, text)
+		}
+	}}
+	in.Emit = v.write
+	in.Price = func(ctx context.Context, model string) (flow.Price, bool, error) {
+		return c.Prices.FindPrice(ctx, in.WorkspaceID, model)
+	}
+	in.Clock = c.Now
+	in.Save = func(ctx context.Context, state any) error { return c.save(ctx, a.Node, state) }
+	in.OpenFile = func(ctx context.Context, value any) (*flow.File, io.ReadSeekCloser, error) {
+		id, ok := flow.FileID(value)
+		if !ok {
+			return nil, nil, flow.Errorf(flow.CodeInputInvalid, "Wanted a file such as {\"file\": \"file_…\"}, got %s.", flow.KindOf(value))
+		}
+		f, content, err := c.Files.OpenFile(ctx, in.WorkspaceID, id)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+			err = flow.Errorf(flow.CodeInputInvalid, "The file %s does not exist any more. Upload it again.", id)
+		}
+		return f, content, err
+	}
+	in.SaveFile = func(ctx context.Context, name, mime string, content io.Reader) (map[string]any, error) {
+		f, err := c.Files.SaveFile(ctx, flow.NewFile{WorkspaceID: in.WorkspaceID, RunID: in.RunID, Name: name, MIME: mime}, content)
+		if err != nil {
+			return nil, err
+		}
+		return f.Value(), nil
+	}
+	return secrets, v.end
+}
+
+// mayCost refuses to begin a step that may cost money once a budget of the run
+// is used up. What a step before it has saved is being paid for already, so it
+// is gone on with.
+func (c *carrier) mayCost(ctx context.Context, n *graphNode, in *flow.In) error {
+	if c.Budgets == nil || n.kind.Charge == nil || in.State != nil {
+		return nil
+	}
+	if _, paid := n.kind.Charge(in.Config); !paid {
+		return nil
+	}
+	err := c.Budgets.CheckSpending(ctx, in.WorkspaceID, in.FlowID, c.plan.run.KeyID)
+	if err != nil && flow.AsError(err).Code != flow.CodeBudgetExceeded {
+		err = fmt.Errorf("check the budgets: %w", err)
+	}
+	return err
+}
+
+// errPerhapsSaved tells a step that the write of its state was answered with an
+// error, which a write that was committed can be.
+var errPerhapsSaved = errors.New("nobody knows whether the state of the step is on disk")
+
+// mayName refuses a credential that the node's own config does not name. What
+// comes by edges is data: of a caller, of a model, of whatever was asked. It
+// must not choose which of the workspace's secrets goes out, and where.
+func (n *graphNode) mayName(credential string) error {
+	if slices.Contains(n.secrets, credential) {
+		return nil
+	}
+	return flow.Errorf(flow.CodeInputInvalid, "The credential %q came as data, by an edge or an input. A credential is chosen in the node itself; only the text of a secret may come as data.", credential)
+}
+
+// deliveriesMayName is mayName for the secrets of messages to be sent.
+func (n *graphNode) deliveriesMayName(list []flow.NewDelivery) error {
+	for i := range list {
+		for _, value := range []any{list[i].Secret, list[i].Signature} {
+			if name, isRef := flow.SecretRef(value); isRef {
+				if err := n.mayName(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// save hands a state to the run's own goroutine and waits until it is on disk.
+// Once it is handed over, the end of ctx is no answer any more: the step must
+// know whether whoever goes on will find it.
+func (c *carrier) save(ctx context.Context, node int, state any) error {
+	state, _, err := flow.AsValue(state, flow.MaxValueDepth)
+	if err == nil && c.plan.g.nodes[node].kind.Class == flow.Inline {
+		err = errors.New("inline work runs on the goroutine that would have to record it")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", flow.ErrNotSaved, err)
+	}
+	done := make(chan error, 1)
+	select {
+	case c.saves <- saving{node, state, done}:
+		return <-done
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", flow.ErrNotSaved, ctx.Err())
+	}
+}
+
+// letGo tells steps that wait for their state to be on disk that the worker
+// does not wait for it any more.
+func (c *carrier) letGo() {
+	err := flow.ErrNotSaved
+	if c.doubtful {
+		err = errPerhapsSaved
+	}
+	c.tellSaved(err)
+}
+
+func (c *carrier) tellSaved(err error) {
+	for _, done := range c.unsaved {
+		done <- err
+	}
+	c.unsaved = nil
+}
+
+// abandon tells the outside of steps that are not gone on with. That it could
+// not be told does not keep the run from ending.
+func (c *carrier) abandon(ctx context.Context, a Action) {
+	ctx, cancel := context.WithTimeout(ctx, abandonPatience)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, in := range a.Abandoned {
+		all.Go(func() {
+			if err := c.abandonStep(ctx, in); err != nil {
+				c.Report(fmt.Errorf("abandon step %s: %w", in.Key, err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (c *carrier) abandonStep(ctx context.Context, in *flow.In) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	i := c.plan.g.index[in.Node]
+	secrets, _ := c.equip(ctx, Action{Node: i, In: in})
+	return redactError(c.plan.g.nodes[i].kind.Abandon(ctx, in), secrets)
+}
+
+// redactOut is the result without the secrets that the step was given: what it
+// talked to may have sent them back.
+func redactOut(o flow.Out, secrets *redaction.Redactor) flow.Out {
+	if secrets.Empty() || o.Outputs == nil {
+		return o
+	}
+	o.Outputs, _ = secrets.Value(o.Outputs).(map[string]any)
+	return o
+}
+
+func redactError(err error, secrets *redaction.Redactor) error {
+	if err == nil || secrets.Empty() {
+		return err
+	}
+	if e, ok := errors.AsType[*flow.Error](err); ok {
+		own := *e
+		own.Message = secrets.Text(e.Message)
+		return &own
+	}
+	if text := secrets.Text(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
+}

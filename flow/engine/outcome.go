@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+
+	"sluice/flow"
+)
+
+// outputValues makes sure that a kind gave back values and nothing else, so that
+// what the next node is given is what a reader of the record sees.
+func outputValues(o *flow.Out) error {
+	for _, port := range flow.SortedNames(o.Outputs) {
+		v, changed, err := flow.AsValue(o.Outputs[port], flow.MaxValueDepth)
+		if err != nil {
+			return fmt.Errorf("output %s: %w", port, err)
+		}
+		if changed {
+			o.Outputs = maps.Clone(o.Outputs)
+			o.Outputs[port] = v
+		}
+	}
+	if o.Suspend == nil {
+		return nil
+	}
+	state, _, err := flow.AsValue(o.Suspend.State, flow.MaxValueDepth)
+	if err != nil {
+		return fmt.Errorf("state of the suspension: %w", err)
+	}
+	o.Suspend = &flow.Suspension{Until: o.Suspend.Until, State: state}
+	return nil
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"sluice/flow"
+)
+
+// prepare resolves what a ready step is given. It is false when the step ended
+// right here: its input is wrong, or the parent's result is reused.
+func (p *Plan) prepare(i int, now time.Time) (*flow.In, bool) {
+	n, step := &p.g.nodes[i], &p.nodes[i].step
+	in, err := p.resolve(i)
+	if err != nil {
+		if step.StartedAt.IsZero() {
+			step.StartedAt = now
+		}
+		if p.run.State != flow.RunRunning {
+			p.startRun(now)
+		}
+		p.failed(i, err, now)
+		return nil, false
+	}
+	step.Input = n.shown(in)
+	step.InputHash = flow.Hash(flow.EncodeJSON([]any{in.Config, in.Ports, in.Collected}))
+	if p.takeOver(i, now) {
+		return nil, false
+	}
+	in.Attempt, in.State = step.Attempt+1, step.Saved
+	p.nodes[i].in = in
+	return in, true
+}
+
+// takeOver reuses the parent's result where node and input are the same.
+func (p *Plan) takeOver(i int, now time.Time) bool {
+	n, step := &p.g.nodes[i], &p.nodes[i].step
+	if p.reuse == nil || p.reuse.Forced[n.ID] {
+		return false
+	}
+	old, ok := p.reuse.Steps[step.Path]
+	if !ok || old.State != flow.StepSucceeded && old.State != flow.StepReused || old.NodeHash != step.NodeHash || old.InputHash != step.InputHash {
+		return false
+	}
+	p.end(i, flow.StepReused, old.Outputs, now)
+	return true
+}
+
+// NewReuse lists what a rerun may take over. From a chosen node, everything
+// downstream of it runs again.
+func NewReuse(g *Graph, steps []flow.Step, from string) *Reuse {
+	r := &Reuse{Steps: map[string]flow.Step{}, Forced: map[string]bool{}}
+	for _, s := range steps {
+		r.Steps[s.Path] = s
+	}
+	if i, ok := g.index[from]; ok {
+		r.force(g, i)
+	}
+	return r
+}
+
+func (r *Reuse) force(g *Graph, i int) {
+	if r.Forced[g.nodes[i].ID] {
+		return
+	}
+	r.Forced[g.nodes[i].ID] = true
+	for _, t := range g.nodes[i].out {
+		r.force(g, t)
+	}
+}
+
+func (p *Plan) resolve(i int) (*flow.In, *flow.Error) {
+	n := &p.g.nodes[i]
+	in := &flow.In{
+		WorkspaceID: p.run.WorkspaceID, FlowID: p.run.FlowID, RunID: p.run.ID,
+		Path: p.nodes[i].step.Path, Node: n.ID, Key: p.run.ID + ":" + p.nodes[i].step.Path,
+		Inputs: p.run.Inputs, Config: make(map[string]any, len(n.kind.Fields)), Ports: make(map[string]any, len(n.in)),
+	}
+	for k, e := range n.in {
+		s := &p.nodes[i].edges[k]
+		if !s.live {
+			continue
+		}
+		if err := n.arrive(in, e, s.value); err != nil {
+			return nil, err
+		}
+	}
+	if n.kind.Role == flow.RoleInput {
+		in.Ports["value"] = p.run.Inputs[flow.NameOf(n.Node)]
+	}
+	return in, n.configure(in)
+}
+
+// arrive takes the value of one edge, as the type of its port.
+func (n *graphNode) arrive(in *flow.In, e graphEdge, value any) *flow.Error {
+	if e.collects != "" {
+		if in.Collected == nil {
+			in.Collected = map[string]any{}
+		}
+		in.Collected[e.collects] = value
+		return nil
+	}
+	port := n.port(e.toPort)
+	if port.List {
+		list, _ := in.Ports[e.toPort].([]any)
+		if !port.First || len(list) == 0 {
+			in.Ports[e.toPort] = append(list, value)
+		}
+		return nil
+	}
+	v, err := flow.Coerce(value, port.Type)
+	if err != nil {
+		return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("%s.%s: %v.", n.ID, e.toPort, err)}
+	}
+	in.Ports[e.toPort] = v
+	return nil
+}
+
+// configure fills in every field: edge over typed value over default.
+func (n *graphNode) configure(in *flow.In) *flow.Error {
+	for i := range n.kind.Fields {
+		f := &n.kind.Fields[i]
+		if v, fed := in.Ports[f.Name]; fed && !f.Typed {
+			in.Config[f.Name] = v
+			continue
+		}
+		if t, ok := n.templates[f.Name]; ok {
+			v, err := render(t, in.Ports, f.Escape)
+			if err != nil {
+				return &flow.Error{Code: flow.CodeInputInvalid, Message: fmt.Sprintf("%s.%s: %v.", n.ID, f.Name, err)}
+			}
+			in.Config[f.Name] = v
+			continue
+		}
+		if v, typed := n.Config[f.Name]; typed {
+			in.Config[f.Name] = v
+		} else if f.Default != nil {
+			in.Config[f.Name] = f.Default
+		}
+	}
+	return nil
+}
+
+// render fills every parsed template inside a config value.
+func render(v any, values map[string]any, escape flow.Escape) (any, error) {
+	switch v := v.(type) {
+	case *flow.Template:
+		if v.HasCredentials() {
+			return v.RenderSecret(values, escape)
+		}
+		return v.Render(values, escape)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			item, err := render(v[i], values, flow.EscapeNone)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = item
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, name := range flow.SortedNames(v) {
+			item, err := render(v[name], values, flow.EscapeNone)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = item
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// Redact is what the record of a step says it was given: secrets left out.
+func (n *graphNode) shown(in *flow.In) map[string]any {
+	m := make(map[string]any, len(in.Ports))
+	maps.Copy(m, in.Ports)
+	for i := range n.kind.Fields {
+		f := &n.kind.Fields[i]
+		if v, ok := in.Config[f.Name]; ok && (!f.Typed || f.Type == flow.FieldModel) { // usage is counted by model
+			m[f.Name] = f.Redact(v)
+		}
+	}
+	return m
+}

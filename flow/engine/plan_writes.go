@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"maps"
+	"time"
+
+	"sluice/flow"
+)
+
+// buildWrite collects everything that changed into one write. Each change gets
+// the next event number of the run; a replay after a crash gives the same.
+func (p *Plan) buildWrite() {
+	w := &flow.RunWrite{Deliveries: p.deliveries, Progressed: p.progressed}
+	w.Durable = p.durable || len(p.deliveries) > 0
+	w.Busy = p.busy()
+	if p.stateDirty && !p.run.State.Ended() {
+		p.run.Seq++
+		p.run.RunSeq = p.run.Seq
+	}
+	w.Steps = make([]flow.Step, 0, len(p.dirty))
+	for _, i := range p.dirty {
+		w.Steps = append(w.Steps, p.row(i))
+	}
+	if p.run.State.Ended() {
+		p.run.Seq++
+		p.run.RunSeq = p.run.Seq
+	}
+	p.run.Progress = flow.Progress{Done: len(p.nodes) - p.open, Total: len(p.nodes)}
+	p.run.Writes++
+	run := p.run
+	run.Outputs = maps.Clone(p.run.Outputs)
+	w.Run = &run
+	p.write, p.announced, p.settled = w, p.announce, p.settling
+	p.dirty, p.announce, p.settling, p.deliveries = nil, nil, nil, nil
+	p.durable, p.progressed, p.stateDirty = false, false, false
+}
+
+// busy reports whether the run works inside the process once the write is
+// recorded: a step computes, or what follows a recorded step is about to be
+// decided and run.
+func (p *Plan) busy() bool {
+	if p.run.State.Ended() || p.run.State == flow.RunWaiting {
+		return false
+	}
+	if p.running == 0 {
+		return len(p.settling) > 0
+	}
+	for i := range p.nodes {
+		if p.g.nodes[i].kind.Class == flow.Compute && p.nodes[i].in != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Fence is a write that changes nothing: that it is not refused shows that the
+// run is still this worker's, before something is done that cannot be undone.
+func (p *Plan) Fence() *flow.RunWrite {
+	p.run.Writes++
+	run := p.run
+	run.Outputs = maps.Clone(p.run.Outputs)
+	return &flow.RunWrite{Run: &run}
+}
+
+func (p *Plan) row(i int) flow.Step {
+	n := &p.nodes[i]
+	n.dirty, n.saved = false, true
+	n.step.Spent = n.step.Usage.Sub(n.counted)
+	n.counted = n.step.Usage
+	p.run.Seq++
+	n.step.Seq = p.run.Seq
+	if _, ok := n.step.Outputs["value"]; ok && p.g.nodes[i].kind.Role == flow.RoleOutput && n.step.State.Ended() {
+		p.run.Seq++
+		n.step.OutputSeq = p.run.Seq
+	}
+	return n.step
+}
+
+// Recorded tells that the write of the last ActRecord is on disk.
+func (p *Plan) Recorded() {
+	end := p.write.End
+	p.write = nil
+	p.start = append(p.start, p.announced...)
+	settled := p.settled
+	p.announced, p.settled = nil, nil
+	for _, i := range settled {
+		p.close(i)
+	}
+	p.ended = end
+}
+
+// buildEnd makes the run's state final. Steps that began and did not end are
+// canceled; those that never began leave no row.
+func (p *Plan) buildEnd(now time.Time) {
+	state := flow.RunSucceeded
+	if p.stop != nil {
+		state = p.endAs
+		p.cancelOpen(now)
+	} else if p.run.State != flow.RunRunning {
+		p.startRun(now)
+	}
+	if state == flow.RunFailed {
+		p.run.Error = p.stop
+	}
+	p.setState(state)
+	p.run.EndedAt = now
+	p.buildWrite()
+	p.write.End, p.write.Durable = true, true
+}
+
+func (p *Plan) cancelOpen(now time.Time) {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if (n.saved || n.step.State != flow.StepPending) && !n.step.State.Ended() {
+			n.step.State, n.step.EndedAt, n.step.WaitUntil, n.step.Saved = flow.StepCanceled, now, time.Time{}, nil
+			closeAttempts(&n.step)
+			p.open--
+			p.mark(i)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
+)
+
+func graphOf(t testing.TB, lines string, extra ...flow.Kind) *Graph {
+	t.Helper()
+	d, problems := document.ParseDocument(flowtest.Document(lines))
+	if len(problems) > 0 {
+		t.Fatalf("document: %v", problems)
+	}
+	g, err := Compile(d, flowtest.KindsAnd(extra...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// station is an engine with a disk to write to and one run to carry out.
+type station struct {
+	t      testing.TB
+	g      *Graph
+	engine *Engine
+
+	mu      sync.Mutex
+	disk    *fakeDisk
+	reports []string
+	busy    int  // writes to be refused as a busy database does
+	fenced  bool // somebody else has the run
+	writes  int
+}
+
+func newStation(t testing.TB, lines string, extra ...flow.Kind) *station {
+	s := &station{t: t, g: graphOf(t, lines, extra...)}
+	s.disk = newDisk(flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: map[string]any{"x": "hello"}, Timeout: flow.RunTimeout})
+	s.engine = &Engine{Journal: s, Now: time.Now, Report: s.report, Secrets: &flow.Resolver{Store: vault{}}}
+	return s
+}
+
+// vault has a credential of every name.
+type vault struct{ list []flow.Credential }
+
+func (v vault) ListCredentials(context.Context, string) ([]flow.Credential, error) {
+	return v.list, nil
+}
+
+func (vault) OpenCredential(_ context.Context, _, name string) (flow.Credential, string, error) {
+	return flow.Credential{Name: name}, "secret of " + name, nil
+}
+
+func (s *station) report(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports = append(s.reports, err.Error())
+}
+
+// WriteRun is the Journal.
+func (s *station) WriteRun(_ context.Context, w flow.RunWrite) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fenced {
+		return flow.ErrFenced
+	}
+	if s.busy--; s.busy >= 0 {
+		return errors.New("the database is busy")
+	}
+	s.writes++
+	return s.disk.write(&w)
+}
+
+// carry hands the run to a new worker.
+func (s *station) carry(ctx context.Context, sig Signals) (Outcome, error) {
+	s.mu.Lock()
+	run, steps := s.disk.claim()
+	s.mu.Unlock()
+	return s.engine.Carry(ctx, NewPlan(s.g, run, steps, nil), sig)
+}
+
+// finish carries the run to its end and returns it.
+func (s *station) finish() *flow.Run {
+	s.t.Helper()
+	outcome, err := s.carry(context.Background(), Signals{})
+	if err != nil || outcome != Ended {
+		s.t.Fatalf("outcome %d, error %v", outcome, err)
+	}
+	return &s.disk.run
+}
+
+func (s *station) step(id string) flow.Step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.disk.rows[id]
+	if !ok {
+		return flow.Step{}
+	}
+	return r.decode()
+}
+
+// states is a line of "node state" for every recorded step, in graph order.
+func (s *station) states() string {
+	var b bytes.Buffer
+	for i := range s.g.nodes {
+		if step := s.step(s.g.nodes[i].ID); step.Path != "" {
+			fmt.Fprintf(&b, "%s %s, ", step.Path, step.State)
+		}
+	}
+	return strings.TrimSuffix(b.String(), ", ")
+}
+
+func (s *station) wantStates(want string) {
+	s.t.Helper()
+	if got := s.states(); got != want {
+		s.t.Errorf("steps:\n got %s\nwant %s", got, want)
+	}
+}
+
+func (s *station) wantEnd(state flow.RunState, code flow.Code) {
+	s.t.Helper()
+	run := &s.disk.run
+	if got := codeOf(run.Error); run.State != state || got != code {
+		s.t.Errorf("the run is %s (%v), want %s %s", run.State, run.Error, state, code)
+	}
+}
+
+func codeOf(e *flow.Error) flow.Code {
+	if e == nil {
+		return ""
+	}
+	return e.Code
+}

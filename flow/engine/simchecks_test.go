@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"fmt"
+
+	"sluice/flow"
+)
+
+// checkStart holds a start to what must be true before it.
+func (w *world) checkStart(a Action) error {
+	n, row := &w.g.nodes[a.Node], w.disk.rows[w.name(a.Node)].step
+	key := fmt.Sprintf("%s in attempt %d, start %d", n.ID, w.disk.attempt, a.In.Attempt)
+	if w.starts[key] {
+		return fmt.Errorf("%s: started twice", key)
+	}
+	w.starts[key] = true
+	if row.State.Ended() {
+		return fmt.Errorf("%s: started although it is recorded as %s", key, row.State)
+	}
+	if a.In.Key != "run_1:"+n.ID {
+		return fmt.Errorf("%s: execution key %s", key, a.In.Key)
+	}
+	if n.Disabled {
+		return fmt.Errorf("%s: started although disabled", key)
+	}
+	for k, e := range n.in {
+		if n.ports[e.toPort].First && !w.plan.nodes[a.Node].edges[k].decided {
+			continue // it has its value and waits for no more
+		}
+		if err := w.checkSource(e); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if n.kind.Class == flow.Inline {
+		return nil
+	}
+	if row.State != flow.StepRunning || row.Attempt != a.In.Attempt {
+		return fmt.Errorf("%s: started while recorded as %s, start %d", key, row.State, row.Attempt)
+	}
+	if len(w.started) >= flow.StepParallel {
+		return fmt.Errorf("%s: a step too many at once", key)
+	}
+	return w.checkAncestors(a.Node, map[int]bool{})
+}
+
+// checkSource: what a node depends on has ended, and with an outside effect it
+// is on disk for good.
+func (w *world) checkSource(e graphEdge) error {
+	from, state := &w.g.nodes[e.from], w.plan.nodes[e.from].step.State
+	if !state.Ended() {
+		return fmt.Errorf("started before %s ended (%s)", from.ID, state)
+	}
+	_, synced := w.disk.ended(from.ID)
+	if from.kind.Class == flow.Outside && (state == flow.StepSucceeded || state == flow.StepFailed) && !synced && w.plan.nodes[e.from].step.Attempt > 0 {
+		return fmt.Errorf("started before the effect of %s was on disk", from.ID)
+	}
+	return nil
+}
+
+// checkAncestors: all that a step with a worker of its own depends on is
+// recorded when it starts.
+func (w *world) checkAncestors(i int, seen map[int]bool) error {
+	n := &w.g.nodes[i]
+	for _, e := range n.in {
+		if seen[e.from] || n.ports[e.toPort].First {
+			continue
+		}
+		seen[e.from] = true
+		if ended, _ := w.disk.ended(w.name(e.from)); !ended {
+			return fmt.Errorf("started before %s was recorded", w.name(e.from))
+		}
+		if w.g.nodes[e.from].Disabled || w.disk.rows[w.name(e.from)].at < 0 {
+			continue // skipped or pinned without waiting for anything
+		}
+		if err := w.checkAncestors(e.from, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWrite holds a write against what is on disk.
+func (w *world) checkWrite(rw *flow.RunWrite, before *flow.Run) error {
+	r := rw.Run
+	passing := before.State.CanBecome(flow.RunRunning) && flow.RunRunning.CanBecome(r.State) && !r.StartedAt.IsZero() // in one write
+	if r.State != before.State && !before.State.CanBecome(r.State) && !passing {
+		return fmt.Errorf("the run moves from %s to %s", before.State, r.State)
+	}
+	if rw.End != r.State.Ended() || rw.End && !rw.Durable || (r.State == flow.RunWaiting) != !rw.WakeAt.IsZero() {
+		return fmt.Errorf("state %s with end %v, durable %v, wake at %s", r.State, rw.End, rw.Durable, rw.WakeAt)
+	}
+	if len(rw.Deliveries) > 0 && !rw.Durable {
+		return fmt.Errorf("deliveries in a write that is not durable")
+	}
+	numbers := map[int64]bool{}
+	number := func(n int64, of string) error {
+		if n <= before.Seq || n > r.Seq || numbers[n] {
+			return fmt.Errorf("%s has event number %d; before %d, now up to %d", of, n, before.Seq, r.Seq)
+		}
+		numbers[n] = true
+		return nil
+	}
+	for i := range rw.Steps {
+		s := &rw.Steps[i]
+		if was := w.disk.rows[s.Path].step.State; was.Ended() {
+			return fmt.Errorf("%s is recorded as %s and written again as %s", s.Path, was, s.State)
+		}
+		if err := number(s.Seq, s.Path); err != nil {
+			return err
+		}
+		if s.OutputSeq != 0 {
+			if err := number(s.OutputSeq, "output of "+s.Path); err != nil {
+				return err
+			}
+		}
+		if err := w.checkStep(s, rw.Durable); err != nil {
+			return err
+		}
+	}
+	if r.State != before.State || r.State == flow.RunWaiting && r.WaitingSince.After(before.WaitingSince) {
+		if err := number(r.RunSeq, "the run"); err != nil {
+			return err
+		}
+	} else if r.RunSeq != before.RunSeq {
+		return fmt.Errorf("the run has a new event number without a new state")
+	}
+	if int64(len(numbers)) != r.Seq-before.Seq {
+		return fmt.Errorf("%d events, numbered from %d to %d", len(numbers), before.Seq+1, r.Seq)
+	}
+	return nil
+}
+
+func (w *world) checkStep(s *flow.Step, durable bool) error {
+	k := w.g.nodes[w.g.index[s.Node]].kind
+	unsaved := s.Saved != nil && string(flow.EncodeJSON(s.Saved)) != string(w.disk.rows[s.Path].saved)
+	effect := s.State == flow.StepSucceeded || s.State == flow.StepFailed || s.State == flow.StepWaiting && unsaved
+	if k.Class == flow.Outside && effect && !durable && s.Attempt > 0 {
+		return fmt.Errorf("%s is %s in a write that is not durable", s.Path, s.State)
+	}
+	if s.State == flow.StepReused && (s.Usage != flow.Usage{} || w.reuse.Forced[s.Node]) {
+		return fmt.Errorf("%s is reused with %+v", s.Path, s.Usage)
+	}
+	if s.State.Ended() && (s.Saved != nil || !s.WaitUntil.IsZero()) {
+		return fmt.Errorf("%s is %s and still waits", s.Path, s.State)
+	}
+	return nil
+}
+
+// checkRecorded compares the run's row with the rows of its steps.
+func (w *world) checkRecorded() error {
+	var usage flow.Usage
+	done := 0
+	for _, r := range w.disk.rows {
+		usage = usage.Add(r.step.Usage)
+		if r.step.State.Ended() {
+			done++
+		}
+	}
+	var spent flow.Usage
+	for _, e := range w.disk.log {
+		for _, r := range e.rows {
+			spent = spent.Add(r.step.Spent)
+		}
+	}
+	if spent != usage {
+		return fmt.Errorf("what was counted is %+v, that of the steps %+v", spent, usage)
+	}
+	run := &w.disk.run
+	if run.Progress.Done != done || run.Progress.Total != w.g.Len() {
+		return fmt.Errorf("progress %+v with %d ended steps of %d", run.Progress, done, w.g.Len())
+	}
+	if run.Usage != usage {
+		return fmt.Errorf("usage %+v, that of the steps %+v", run.Usage, usage)
+	}
+	return nil
+}
+
+// checkEnd holds the ended run to its promises.
+func (w *world) checkEnd() error {
+	run, sent := &w.disk.run, w.disk.deliveries()
+	if err := w.checkRecorded(); err != nil {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	for i := range w.g.nodes {
+		n := &w.g.nodes[i]
+		row, ok := w.disk.rows[n.ID]
+		if ok != row.step.State.Ended() || !ok && run.State == flow.RunSucceeded {
+			return fmt.Errorf("the run is %s and %s is %q", run.State, n.ID, row.step.State)
+		}
+		if row.step.State == flow.StepCanceled && run.State == flow.RunSucceeded {
+			return fmt.Errorf("the run succeeded and %s is canceled", n.ID)
+		}
+		if body, was := sent[n.ID]; was != (n.kind.Collects != "" && row.step.State == flow.StepSucceeded) {
+			return fmt.Errorf("%s is %s and sent %q", n.ID, row.step.State, body)
+		}
+		if v, given := outputsOf(row)["value"]; n.kind.Role == flow.RoleOutput && given && string(flow.EncodeJSON(run.Outputs[flow.NameOf(n.Node)])) != string(flow.EncodeJSON(v)) {
+			return fmt.Errorf("output %s is %v in the run and %v in the step", n.ID, run.Outputs[flow.NameOf(n.Node)], v)
+		}
+	}
+	if err := w.checkJobs(); err != nil {
+		return err
+	}
+	if (run.Error != nil) != (run.State == flow.RunFailed) || run.EndedAt.IsZero() {
+		return fmt.Errorf("the run is %s with error %v, ended at %s", run.State, run.Error, run.EndedAt)
+	}
+	if w.chaos == (chaos{}) && run.Error != nil && run.Error.Code != flow.CodeProviderUnavailable {
+		return fmt.Errorf("the run failed by itself: %v", run.Error)
+	}
+	return nil
+}
+
+// checkAhead: what came with the run was neither started nor written again.
+func (w *world) checkAhead(ahead []flow.Step) error {
+	for i := range ahead {
+		want, row := encodeRow(ahead[i], -1), w.disk.rows[ahead[i].Path]
+		if row.at != -1 || row.step.Attempt != 0 || row.step.State != want.step.State || string(row.outputs) != string(want.outputs) {
+			return fmt.Errorf("%s came with the run as %s and is %+v", ahead[i].Path, ahead[i].State, row.decode())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"sluice/flow"
+	"sluice/flow/flowtest"
+)
+
+// fakeDisk keeps what a run wrote, as a database does: rows as JSON, every
+// write fenced by the run's attempt. A crash of the machine may lose a suffix
+// of the writes that were not durable.
+type fakeDisk struct {
+	first    flow.Run
+	ahead    []flow.Step // written with the run
+	log      []diskWrite
+	synced   int // writes that survive any crash
+	attempt  int64
+	canceled bool
+
+	rows map[string]diskRow // by path, what a reader sees
+	run  flow.Run
+}
+
+type diskWrite struct {
+	run        flow.Run
+	outputs    []byte
+	rows       []diskRow
+	deliveries []flow.NewDelivery
+	wakeAt     time.Time
+	end        bool
+}
+
+// diskRow is a step with its values encoded.
+type diskRow struct {
+	step                          flow.Step
+	input, outputs, saved, failed []byte
+	at                            int // place of its write in the log
+}
+
+func newDisk(run flow.Run, ahead ...flow.Step) *fakeDisk {
+	for i := range ahead {
+		run.Seq++
+		ahead[i].Seq = run.Seq
+	}
+	run.Progress.Done = len(ahead)
+	d := &fakeDisk{first: run, ahead: ahead}
+	d.reset()
+	return d
+}
+
+// reset is what the disk held when the run was accepted.
+func (d *fakeDisk) reset() {
+	d.rows, d.run = map[string]diskRow{}, d.first
+	for _, s := range d.ahead {
+		d.rows[s.Path] = encodeRow(s, -1)
+	}
+}
+
+// claim hands the run to a worker: what it reads, under a new attempt.
+func (d *fakeDisk) claim() (*flow.Run, []flow.Step) {
+	d.attempt++
+	run := d.run
+	run.Attempt, run.CancelRequested = d.attempt, d.canceled
+	if len(d.log) > 0 {
+		run.Outputs = flowtest.Decoded(d.log[len(d.log)-1].outputs).(map[string]any)
+	}
+	steps := make([]flow.Step, 0, len(d.rows))
+	for _, r := range d.rows {
+		steps = append(steps, r.decode())
+	}
+	return &run, steps
+}
+
+// write keeps one write, or refuses it.
+func (d *fakeDisk) write(w *flow.RunWrite) error {
+	if w.Run.Attempt != d.attempt {
+		return flow.ErrFenced
+	}
+	if d.run.State.Ended() {
+		return fmt.Errorf("a write after the end")
+	}
+	e := diskWrite{run: *w.Run, outputs: flow.EncodeJSON(w.Run.Outputs), deliveries: w.Deliveries, wakeAt: w.WakeAt, end: w.End}
+	for i := range w.Steps {
+		e.rows = append(e.rows, encodeRow(w.Steps[i], len(d.log)))
+	}
+	d.log = append(d.log, e)
+	if w.Durable {
+		d.synced = len(d.log)
+	}
+	d.apply(e)
+	return nil
+}
+
+func (d *fakeDisk) apply(e diskWrite) {
+	d.run = e.run
+	for _, r := range e.rows {
+		d.rows[r.step.Path] = r
+	}
+}
+
+// lose forgets writes that were not durable, keeping the first n.
+func (d *fakeDisk) lose(n int) {
+	d.log = d.log[:max(n, d.synced)]
+	d.reset()
+	for _, e := range d.log {
+		d.apply(e)
+	}
+}
+
+// ended tells whether a recorded step is over, and whether for ever.
+func (d *fakeDisk) ended(path string) (is, synced bool) {
+	r, ok := d.rows[path]
+	is = ok && r.step.State.Ended()
+	return is, is && r.at < d.synced
+}
+
+func (d *fakeDisk) wakeAt() time.Time {
+	if len(d.log) == 0 || d.run.State != flow.RunWaiting {
+		return time.Time{}
+	}
+	return d.log[len(d.log)-1].wakeAt
+}
+
+func (d *fakeDisk) deliveries() map[string]string {
+	m := map[string]string{}
+	for _, e := range d.log {
+		for _, delivery := range e.deliveries {
+			m[delivery.Node] += string(delivery.Body) // twice would show
+		}
+	}
+	return m
+}
+
+func encodeRow(s flow.Step, at int) diskRow {
+	r := diskRow{step: s, input: flow.EncodeJSON(s.Input), outputs: flow.EncodeJSON(s.Outputs), saved: flow.EncodeJSON(s.Saved), failed: flow.EncodeJSON(s.Error), at: at}
+	r.step.Input, r.step.Outputs, r.step.Saved, r.step.Error = nil, nil, nil, nil
+	return r
+}
+
+func (r diskRow) decode() flow.Step {
+	s := r.step
+	s.Input, _ = flowtest.Decoded(r.input).(map[string]any)
+	s.Outputs, _ = flowtest.Decoded(r.outputs).(map[string]any)
+	s.Saved = flowtest.Decoded(r.saved)
+	if e, ok := flowtest.Decoded(r.failed).(map[string]any); ok {
+		s.Error = &flow.Error{Code: flow.Code(flow.Text(e["code"])), Message: flow.Text(e["message"]), Node: flow.Text(e["node"]), Retryable: e["retryable"] == true}
+	}
+	return s
+}
+
+func outputsOf(r diskRow) map[string]any {
+	if r.outputs == nil {
+		return nil
+	}
+	m, _ := flowtest.Decoded(r.outputs).(map[string]any)
+	return m
+}

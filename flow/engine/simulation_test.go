@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"sluice/flow"
+	"sluice/flow/document"
+	"sluice/flow/flowtest"
+)
+
+var (
+	simSeeds = flag.Int("seeds", 0, "how many seeds TestSimulation tries (or SLUICE_SEEDS); 0 means 500")
+	simSeed  = flag.Int("seed", -1, "the one seed that TestSimulation plays, with a trace")
+)
+
+// TestSimulation carries random flows out under a seeded scheduler that
+// crashes, hands over, cancels, delays and repeats at will, over a fake disk
+// and a fake clock, and holds every step of it to the promises of a run.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	if *simSeed >= 0 {
+		trace := &tracer{}
+		err := simulate(uint64(*simSeed), trace)
+		t.Logf("%s", trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	var next, failures atomic.Int64
+	seeds := int64(numberOfSeeds())
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := next.Add(1) - 1; seed < seeds && failures.Load() < 5; seed = next.Add(1) - 1 {
+				if err := simulate(uint64(seed), nil); err != nil {
+					failures.Add(1)
+					t.Errorf("seed %d: %v\nreplay: go test ./flow/engine -run 'TestSimulation$' -seed %d", seed, err, seed)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+func numberOfSeeds() int {
+	if *simSeeds > 0 {
+		return *simSeeds
+	}
+	if n, err := strconv.Atoi(os.Getenv("SLUICE_SEEDS")); err == nil {
+		return n
+	}
+	return 500
+}
+
+// chaos is what a seed does to a run: how often out of a thousand actions.
+type chaos struct {
+	crash, machineCrash, handOver, hold, cancel, fullDisk, early int
+	deadline                                                     bool // the run has a short time limit
+	poor                                                         int  // the action from which on nothing that costs may begin; 0: never
+}
+
+// comparable tells whether the run must end as one that nothing happened to.
+func (c chaos) comparable() bool { return c.cancel == 0 && !c.deadline && c.poor == 0 }
+
+func drawChaos(rng *rand.Rand) chaos {
+	some := func(most int) int { return rng.IntN(2) * rng.IntN(most) }
+	c := chaos{crash: some(100), machineCrash: some(100), handOver: some(60), hold: some(60), fullDisk: some(200), early: some(800)}
+	switch rng.IntN(8) {
+	case 0:
+		c.cancel = 1 + rng.IntN(100)
+	case 1:
+		c.deadline = true
+	case 2:
+		c.poor = 1 + rng.IntN(80)
+	}
+	return c
+}
+
+// simulate plays one seed: the run as it is without faults, then with them,
+// and sometimes a rerun of it.
+func simulate(seed uint64, trace *tracer) (err error) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	d := randomDocument(rng)
+	g, err := Compile(d, flowtest.Kinds)
+	if err != nil {
+		return fmt.Errorf("the drawing is not valid: %w\n%s", err, d.Encode())
+	}
+	trace.say("%s", d.Encode())
+	inputs := map[string]any{}
+	for _, in := range d.Inputs(flowtest.Kinds) {
+		inputs[in.Name] = []string{"yes", "no"}[rng.IntN(2)]
+	}
+	calm, err := play(g, inputs, nil, nil, chaos{}, rng, trace)
+	if err != nil {
+		return fmt.Errorf("without faults: %w", err)
+	}
+	c := drawChaos(rng)
+	trace.say("%+v", c)
+	wild, err := play(g, inputs, nil, nil, c, rng, trace)
+	if err != nil {
+		return err
+	}
+	if c.comparable() {
+		if err := sameEnd(g, calm, wild); err != nil {
+			return err
+		}
+	}
+	switch rng.IntN(8) {
+	case 0, 1:
+		return rerun(g, inputs, wild, rng, trace)
+	case 2, 3:
+		return trial(d, inputs, calm, rng, trace)
+	}
+	return nil
+}
+
+// trial runs a part of the document, with some of its nodes pinned to what
+// they gave before, under chaos of its own.
+func trial(d *flow.Document, inputs map[string]any, before *world, rng *rand.Rand, trace *tracer) error {
+	until := ""
+	if n := &d.Nodes[rng.IntN(len(d.Nodes))]; rng.IntN(3) > 0 {
+		until, d = n.ID, document.Upstream(d, n.ID, flowtest.Kinds)
+	}
+	g, err := Compile(d, flowtest.Kinds)
+	if err != nil {
+		return fmt.Errorf("the part up to %q is not valid: %w", until, err)
+	}
+	var pins []flow.Pin
+	for i := range d.Nodes {
+		if outputs := outputsOf(before.disk.rows[d.Nodes[i].ID]); outputs != nil && rng.IntN(4) == 0 {
+			pins = append(pins, flow.Pin{Node: d.Nodes[i].ID, Outputs: outputs})
+		}
+	}
+	ahead := g.StepsAhead(pins, until, before.now)
+	trace.say("trial up to %q with %d pins, %d steps ahead", until, len(pins), len(ahead))
+	calm, err := play(g, inputs, nil, ahead, chaos{}, rng, nil)
+	if err != nil {
+		return fmt.Errorf("trial without faults: %w", err)
+	}
+	c := drawChaos(rng)
+	wild, err := play(g, inputs, nil, ahead, c, rng, trace)
+	if err != nil {
+		return err
+	}
+	if err := wild.checkAhead(ahead); err != nil || !c.comparable() {
+		return err
+	}
+	return sameEnd(g, calm, wild)
+}
+
+// rerun takes over what it may from a run that ended, under chaos of its own.
+func rerun(g *Graph, inputs map[string]any, parent *world, rng *rand.Rand, trace *tracer) error {
+	from := ""
+	if rng.IntN(2) == 0 {
+		from = g.nodes[rng.IntN(len(g.nodes))].ID
+	}
+	_, steps := parent.disk.claim()
+	reuse := NewReuse(g, steps, from)
+	trace.say("rerun from %q", from)
+	calm, err := play(g, inputs, reuse, nil, chaos{}, rng, nil)
+	if err != nil {
+		return fmt.Errorf("rerun without faults: %w", err)
+	}
+	c := drawChaos(rng)
+	wild, err := play(g, inputs, reuse, nil, c, rng, trace)
+	if err != nil || !c.comparable() {
+		return err
+	}
+	return sameEnd(g, calm, wild)
+}
+
+// sameEnd compares two ended runs of the same document and inputs. Of a failed
+// run only its state and reason are the same whatever the order was.
+func sameEnd(g *Graph, calm, wild *world) error {
+	a, b := &calm.disk.run, &wild.disk.run
+	if a.State != b.State {
+		return fmt.Errorf("ended %s, without faults %s", b.State, a.State)
+	}
+	if a.State == flow.RunFailed {
+		if a.Error.Code != b.Error.Code || a.Error.Node != b.Error.Node || a.Error.Message != b.Error.Message {
+			return fmt.Errorf("failed with %+v, without faults %+v", b.Error, a.Error)
+		}
+		return nil
+	}
+	if x, y := flow.EncodeJSON(a.Outputs), flow.EncodeJSON(b.Outputs); string(x) != string(y) {
+		return fmt.Errorf("outputs %s, without faults %s", y, x)
+	}
+	for i := range g.nodes {
+		x, y := calm.disk.rows[g.nodes[i].ID], wild.disk.rows[g.nodes[i].ID]
+		if x.step.State != y.step.State || string(x.outputs) != string(y.outputs) || x.step.InputHash != y.step.InputHash ||
+			string(x.input) != string(y.input) || string(x.failed) != string(y.failed) || x.step.Failures != y.step.Failures {
+			return fmt.Errorf("step %s ended as %+v, without faults %+v", g.nodes[i].ID, y.decode(), x.decode())
+		}
+	}
+	if x, y := calm.disk.deliveries(), wild.disk.deliveries(); fmt.Sprint(x) != fmt.Sprint(y) {
+		return fmt.Errorf("deliveries %v, without faults %v", y, x)
+	}
+	return nil
+}
+
+// carryOut does a node's job, failing as often as its config says.
+func (w *world) carryOut(p *Plan, a Action) (flow.Out, error) {
+	n := &p.g.nodes[a.Node]
+	if w.refused[a.Node] {
+		return flow.Out{}, &flow.Error{Code: flow.CodeBudgetExceeded, Message: "Nothing is left."}
+	}
+	fails, _ := flow.Float(n.Config["fails"])
+	if p.nodes[a.Node].step.Failures < int(fails) {
+		return flow.Out{Usage: flowtest.OneCall}, &flow.Error{Code: flow.CodeProviderUnavailable, Message: "The provider is away.", Retryable: true}
+	}
+	if w.aborted[a.Node] && w.rng.IntN(4) > 0 {
+		return flow.Out{Usage: flowtest.OneCall}, context.Canceled
+	}
+	return n.kind.Run(flowtest.WithClock(w.now), a.In)
+}

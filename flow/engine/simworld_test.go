@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// world is one run being played: its disk, its clock, the worker that has it
+// and perhaps one that had it and does not know yet that it lost it.
+type world struct {
+	g       *Graph
+	reuse   *Reuse
+	rng     *rand.Rand
+	chaos   chaos
+	trace   *tracer
+	disk    *fakeDisk
+	now     time.Time
+	plan    *Plan
+	started []Action // steps on their way
+	aborted map[int]bool
+	starts  map[string]bool // run attempt, step attempt and node of every start
+	actions int
+	stale   *Plan
+	write   *flow.RunWrite // refused by a full disk, to be repeated
+	jobs    map[string]*simJob
+	saving  map[int]bool // started steps that wait for their state to be on disk
+	forgot  map[int]bool // started steps that have let their job go
+	refused map[int]bool // started steps that may not cost what they would
+}
+
+// tracer collects what happened, for a seed that is replayed.
+type tracer struct{ strings.Builder }
+
+func (t *tracer) say(format string, args ...any) {
+	if t != nil {
+		fmt.Fprintf(t, format+"\n", args...)
+	}
+}
+
+// play carries a run out to its end.
+func play(g *Graph, inputs map[string]any, reuse *Reuse, ahead []flow.Step, c chaos, rng *rand.Rand, trace *tracer) (*world, error) {
+	run := flow.Run{ID: "run_1", State: flow.RunQueued, Inputs: inputs, Timeout: 100 * 24 * time.Hour}
+	if c.deadline {
+		run.Timeout = time.Duration(1+rng.IntN(60)) * time.Second
+	}
+	w := &world{g: g, reuse: reuse, rng: rng, chaos: c, trace: trace, disk: newDisk(run, slices.Clone(ahead)...),
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), starts: map[string]bool{}, jobs: map[string]*simJob{}}
+	for most := 500 + 300*g.Len(); !w.disk.run.State.Ended(); w.actions++ {
+		if w.actions > most {
+			return nil, fmt.Errorf("no end after %d actions", most)
+		}
+		if err := w.act(); err != nil {
+			return nil, fmt.Errorf("action %d: %w", w.actions, err)
+		}
+	}
+	return w, w.checkEnd()
+}
+
+func (w *world) happens(often int) bool { return often > 0 && w.rng.IntN(1000) < often }
+
+// act lets one thing happen: a fault, or the next action of the plan.
+func (w *world) act() error {
+	w.now = w.now.Add(time.Duration(w.rng.IntN(3)) * time.Millisecond)
+	if w.plan == nil {
+		w.claim()
+	}
+	if w.actions < 150 && w.fault() {
+		return nil
+	}
+	if w.stale != nil {
+		if err := w.actStale(); err != nil {
+			return err
+		}
+	}
+	a := w.plan.Next(w.now)
+	if w.happens(w.chaos.crash) {
+		w.crash(false) // after the decision, before it is carried out
+		return nil
+	}
+	switch a.Kind {
+	case ActInline:
+		if err := w.checkStart(a); err != nil {
+			return err
+		}
+		out, err := w.carryOut(w.plan, a)
+		w.say("inline %s: %v", w.name(a.Node), err)
+		w.plan.Finish(a.Node, out, err, w.now)
+	case ActStart:
+		if err := w.checkStart(a); err != nil {
+			return err
+		}
+		w.say("start %s", w.name(a.Node))
+		w.started = append(w.started, a)
+		w.refused[a.Node] = w.chaos.poor > 0 && w.actions >= w.chaos.poor && w.costs(a)
+	case ActAbort:
+		return w.abort(a.Nodes)
+	case ActAbandon:
+		return w.abandon(a.Abandoned)
+	case ActRecord:
+		return w.record(a.Write)
+	case ActWait:
+		return w.wait(a.Until)
+	case ActSuspend:
+		w.say("suspend until %s", a.Until.Sub(w.now))
+		w.plan = nil
+		if len(w.started) > 0 {
+			return fmt.Errorf("suspended although %d steps run", len(w.started))
+		}
+	case ActEnd:
+		return fmt.Errorf("the plan says end, the disk says %s", w.disk.run.State)
+	}
+	return nil
+}
+
+// costs tells whether what begins now costs money: a job that is begun does already.
+func (w *world) costs(a Action) bool {
+	kind := w.g.nodes[a.Node].Kind
+	return (kind == "call" || kind == "job") && a.In.State == nil
+}
+
+func (w *world) name(i int) string              { return w.g.nodes[i].ID }
+func (w *world) say(format string, args ...any) { w.trace.say(format, args...) }
+
+// claim hands the run to a fresh worker, when it is due or, as a duplicate
+// wake-up would, before that.
+func (w *world) claim() {
+	if at := w.disk.wakeAt(); at.After(w.now) && !w.happens(w.chaos.early) && !w.disk.canceled {
+		w.now = at
+	}
+	run, steps := w.disk.claim()
+	w.plan = NewPlan(w.g, run, steps, w.reuse)
+	w.started, w.aborted, w.write = nil, map[int]bool{}, nil
+	w.saving, w.forgot, w.refused = map[int]bool{}, map[int]bool{}, map[int]bool{}
+	w.say("claim %d: run %s", run.Attempt, run.State)
+}
+
+func (w *world) fault() bool {
+	switch {
+	case w.happens(w.chaos.crash):
+		w.crash(false)
+	case w.happens(w.chaos.machineCrash):
+		w.crash(true)
+	case w.happens(w.chaos.handOver):
+		w.say("hand over, the old worker goes on")
+		w.stale, w.plan = w.plan, nil
+	case w.happens(w.chaos.cancel):
+		w.say("cancel")
+		w.disk.canceled = true
+		if w.rng.IntN(4) > 0 { // or the signal is lost, and the next worker reads it
+			w.plan.Cancel()
+		}
+	case w.happens(w.chaos.hold):
+		w.say("hold")
+		w.plan.Hold()
+	default:
+		return false
+	}
+	return true
+}
+
+// crash throws everything in memory away; when the machine goes down, writes
+// that were not durable may be lost as well.
+func (w *world) crash(machine bool) {
+	w.say("crash, of the machine: %v", machine)
+	if machine {
+		w.disk.lose(w.disk.synced + w.rng.IntN(len(w.disk.log)-w.disk.synced+1))
+	}
+	w.plan = nil
+}
+
+// actStale moves the worker that lost the run; nothing of it may be written.
+func (w *world) actStale() error {
+	switch a := w.stale.Next(w.now); a.Kind {
+	case ActInline:
+		out, err := w.carryOut(w.stale, a)
+		w.stale.Finish(a.Node, out, err, w.now)
+	case ActRecord:
+		if err := w.disk.write(a.Write); err != flow.ErrFenced {
+			return fmt.Errorf("a stale write was not refused: %v", err)
+		}
+		w.stale = nil
+	case ActStart, ActAbort: // goes on under its own attempt, which nobody listens to
+	default:
+		w.stale = nil
+	}
+	return nil
+}
+
+func (w *world) abort(nodes []int) error {
+	if len(nodes) != len(w.started) {
+		return fmt.Errorf("abort of %v while %d steps run", nodes, len(w.started))
+	}
+	if w.plan.stop.Code == flow.CodeBudgetExceeded && !w.chaos.deadline {
+		return fmt.Errorf("abort of %v, which are paid for", nodes)
+	}
+	for _, i := range nodes {
+		w.say("abort %s", w.name(i))
+		w.aborted[i] = true
+	}
+	return nil
+}
+
+// record writes, or finds the disk full: then the same write must come again.
+func (w *world) record(rw *flow.RunWrite) error {
+	if w.write != nil && w.write != rw {
+		return fmt.Errorf("a write that failed was not repeated as it was")
+	}
+	if w.write = rw; w.happens(w.chaos.fullDisk) {
+		w.say("disk full")
+		if k := w.rng.IntN(max(1, len(w.started))); k < len(w.started) && w.rng.IntN(2) == 0 && w.g.nodes[w.started[k].Node].Kind != "job" {
+			w.end(k) // meanwhile; a state is heard of only when nothing is to be written
+		}
+		return nil
+	}
+	w.write = nil
+	before := w.disk.run
+	if err := w.checkWrite(rw, &before); err != nil {
+		return err
+	}
+	if err := w.disk.write(rw); err != nil {
+		return err
+	}
+	w.say("record %d steps, run %s, seq %d, durable %v", len(rw.Steps), rw.Run.State, rw.Run.Seq, rw.Durable)
+	if err := w.recordJobs(rw); err != nil {
+		return err
+	}
+	if rw.End && w.rng.IntN(2) == 0 {
+		return nil // the worker dies before it hears of it
+	}
+	w.plan.Recorded()
+	clear(w.saving)
+	return w.checkRecorded()
+}
+
+// wait lets time pass or a step finish.
+func (w *world) wait(until time.Time) error {
+	if w.plan.Held() {
+		w.say("hand back")
+		w.plan = nil
+		return nil
+	}
+	if !until.IsZero() && !until.After(w.now) {
+		return fmt.Errorf("waits for %s, which is now", until)
+	}
+	if len(w.saving) > 0 {
+		return fmt.Errorf("waits although %d states are to be saved", len(w.saving))
+	}
+	if len(w.started) == 0 {
+		if until.IsZero() {
+			return fmt.Errorf("waits for nothing")
+		}
+		w.now = until
+		return nil
+	}
+	if pass := time.Duration(w.rng.IntN(40_000)) * time.Millisecond; w.rng.IntN(3) == 0 {
+		w.now = w.now.Add(pass)
+		if !until.IsZero() && w.now.After(until) {
+			return nil // the timer was first
+		}
+	}
+	return w.finish()
+}
+
+// finish ends any one of the started steps, or moves its job.
+func (w *world) finish() error {
+	k := w.rng.IntN(len(w.started))
+	a := w.started[k]
+	if w.saving[a.Node] {
+		return nil // it waits for the disk
+	}
+	if moved, err := w.moveJob(&a); moved || err != nil {
+		w.started[k] = a
+		return err
+	}
+	w.end(k)
+	return nil
+}
+
+// end ends one of the started steps.
+func (w *world) end(k int) {
+	a := w.started[k]
+	w.started = append(w.started[:k:k], w.started[k+1:]...)
+	out, err := w.carryOut(w.plan, a)
+	w.say("finish %s: %v", w.name(a.Node), err)
+	w.plan.Finish(a.Node, out, err, w.now)
+}

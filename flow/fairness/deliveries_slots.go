@@ -1,0 +1,166 @@
+package fairness
+
+import "time"
+
+const (
+	// DeliverySlots is the number of webhook attempts that one instance makes
+	// at once.
+	DeliverySlots = 128
+	// EndpointSlots is the number of concurrent attempts at one endpoint.
+	EndpointSlots = 5
+	// SlowAnswer is the response time above which an endpoint counts as slow.
+	SlowAnswer = 2 * time.Second
+
+	// failingAfter is the number of failures in a row after which an endpoint gets
+	// one attempt at a time.
+	failingAfter = 5
+	// longestEndpointPause bounds the pause between attempts at a failing endpoint,
+	// so that a receiver that recovers is noticed soon.
+	longestEndpointPause = 30 * time.Second
+
+	// A workspace gets at most a quarter of all slots, and at most a sixteenth
+	// for endpoints that are not known to respond quickly. Such endpoints of
+	// all workspaces together get at most half: the other half is reserved for
+	// endpoints that respond.
+	workspaceShare         = 4
+	workspaceUntestedShare = 16
+	untestedShare          = 2
+)
+
+// EndpointPause returns the pause before the next attempt at an endpoint, for
+// any of its messages, after a number of consecutive failures.
+func EndpointPause(failures int64) time.Duration {
+	if failures <= failingAfter {
+		return 0
+	}
+	return min(time.Second<<min(failures-failingAfter-1, 10), longestEndpointPause)
+}
+
+// EndpointLoad describes how an endpoint has responded so far and how many
+// attempts at it are in progress.
+type EndpointLoad struct {
+	WorkspaceID, EndpointID string
+	InFlight                int
+	Failures                int64 // failed attempts since the last success
+	Proven                  bool  // it has succeeded before
+	Slow                    bool  // its last success took longer than SlowAnswer
+	PausedUntil             time.Time
+}
+
+// Trusted reports whether the endpoint is known to respond quickly.
+func (e *EndpointLoad) Trusted() bool { return e.Proven && !e.Slow && e.Failures == 0 }
+
+// slots returns how many attempts the endpoint may have at once.
+func (e *EndpointLoad) slots(now time.Time) int {
+	switch {
+	case now.Before(e.PausedUntil):
+		return 0
+	case e.Failures >= failingAfter:
+		return 1
+	}
+	return EndpointSlots
+}
+
+// DeliveryShares assigns the free slots for webhook attempts. It enforces the
+// limits of endpoints and workspaces, which are exact if it knows all attempts
+// in progress.
+type DeliveryShares struct {
+	now      time.Time
+	capacity int
+	total    slotCount
+	of       map[string]*slotCount // by workspace
+}
+
+type slotCount struct{ all, untested int }
+
+func (c *slotCount) add(e *EndpointLoad, n int) {
+	c.all += n
+	if !e.Trusted() {
+		c.untested += n
+	}
+}
+
+// NewDeliveryShares counts the attempts in progress.
+func NewDeliveryShares(now time.Time, capacity int, inFlight []EndpointLoad) *DeliveryShares {
+	s := &DeliveryShares{now: now, capacity: capacity, of: map[string]*slotCount{}}
+	for i := range inFlight {
+		s.add(&inFlight[i], inFlight[i].InFlight)
+	}
+	return s
+}
+
+func (s *DeliveryShares) add(e *EndpointLoad, n int) {
+	s.total.add(e, n)
+	s.workspace(e.WorkspaceID).add(e, n)
+}
+
+func (s *DeliveryShares) workspace(id string) *slotCount {
+	c := s.of[id]
+	if c == nil {
+		c = &slotCount{}
+		s.of[id] = c
+	}
+	return c
+}
+
+// share returns a fraction of all slots, but at least the slots of one
+// endpoint.
+func (s *DeliveryShares) share(of int) int { return max(s.capacity/of, EndpointSlots) }
+
+// Full reports whether a workspace can get no slot for any endpoint.
+func (s *DeliveryShares) Full(ws string) bool {
+	return s.total.all >= s.capacity || s.workspace(ws).all >= s.share(workspaceShare)
+}
+
+// take assigns a slot to an endpoint if all limits allow it.
+func (s *DeliveryShares) take(e *EndpointLoad) bool {
+	if s.Full(e.WorkspaceID) || e.InFlight >= e.slots(s.now) {
+		return false
+	}
+	if !e.Trusted() && (s.total.untested >= s.share(untestedShare) || s.workspace(e.WorkspaceID).untested >= s.share(workspaceUntestedShare)) {
+		return false
+	}
+	e.InFlight++
+	s.add(e, 1)
+	return true
+}
+
+// Share assigns the free slots to endpoints with waiting messages and returns
+// how many each of them got. It is round-robin over the endpoints of a
+// workspace, in the given order. The next slot goes to the workspace with the
+// fewest attempts in progress, or to the first of several.
+func (s *DeliveryShares) Share(waiting [][]EndpointLoad) map[string]int {
+	got := map[string]int{}
+	lines := make([][]*EndpointLoad, len(waiting))
+	for i := range waiting {
+		for j := range waiting[i] {
+			lines[i] = append(lines[i], &waiting[i][j])
+		}
+	}
+	for {
+		next := s.nextLine(lines)
+		if next < 0 {
+			return got
+		}
+		e := lines[next][0]
+		lines[next] = lines[next][1:]
+		if s.take(e) {
+			got[e.EndpointID]++
+			lines[next] = append(lines[next], e) // round-robin: behind all others
+		}
+	}
+}
+
+// nextLine returns the index of the workspace that gets the next slot, or -1.
+func (s *DeliveryShares) nextLine(lines [][]*EndpointLoad) int {
+	next := -1
+	for i := range lines {
+		if len(lines[i]) == 0 {
+			continue
+		}
+		if next < 0 || s.workspace(lines[i][0].WorkspaceID).all < s.workspace(lines[next][0].WorkspaceID).all {
+			next = i
+		}
+	}
+	return next
+}

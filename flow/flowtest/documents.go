@@ -1,0 +1,45 @@
+package flowtest
+
+import (
+	"encoding/json"
+	"strings"
+
+	"sluice/flow"
+)
+
+// Document writes a document from lines: "id kind {config} {other fields}"
+// for a node, "a.port -> b.port" for an edge.
+func Document(lines string) []byte {
+	nodes, edges := []any{}, []any{}
+	for line := range strings.Lines(lines) {
+		if from, to, isEdge := strings.Cut(line, "->"); isEdge {
+			edges = append(edges, map[string]any{"from": strings.TrimSpace(from), "to": strings.TrimSpace(to)})
+			continue
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, words[1])
+		node := map[string]any{"id": words[0], "kind": words[1]}
+		var config map[string]any
+		values := json.NewDecoder(strings.NewReader(rest))
+		if values.Decode(&config) == nil {
+			node["config"] = config
+			_ = values.Decode(&node) // its other fields, when there are any
+		}
+		nodes = append(nodes, node)
+	}
+	return flow.EncodeJSON(map[string]any{"schema": flow.Schema, "name": "test", "nodes": nodes, "edges": edges})
+}
+
+func Decoded(data []byte) any {
+	if string(data) == "null" {
+		return nil // as most columns are
+	}
+	v, err := flow.DecodeJSON(data)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,215 @@
+package flowtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sluice/flow"
+)
+
+// Kinds are small kinds in every class: enough to build any shape of flow
+// without the real ones.
+var Kinds = flow.NewRegistry(
+	InputKind, OutputKind,
+	WorkKind("note_down", flow.Inline), WorkKind("think", flow.Compute), WorkKind("call", flow.Outside),
+	gateKind("gate", flow.Inline), gateKind("ask", flow.Outside),
+	firstKind("first", flow.Inline), firstKind("race", flow.Compute),
+	hookKind("hook", flow.Outside), hookKind("tell", flow.Inline),
+	templateKind, secretKind, jobKind,
+	flow.Kind{Name: "sticker", Title: "Sticker", Group: "Test", Summary: "Lies on the canvas.", Role: flow.RoleCanvas,
+		Fields: []flow.Field{{Name: "text", Type: flow.FieldArea, Typed: true}}},
+)
+
+var InputKind = flow.Kind{
+	Name: "input", Title: "Input", Group: "Test", Summary: "Takes a value.", Role: flow.RoleInput,
+	Fields: []flow.Field{
+		{Name: "name", Type: flow.FieldText, Typed: true, Required: true}, {Name: "type", Type: flow.FieldKind, Typed: true},
+		{Name: "default", Type: flow.FieldJSON, Typed: true}, {Name: "description", Type: flow.FieldText, Typed: true},
+		{Name: "example", Type: flow.FieldJSON, Typed: true}, {Name: "min", Type: flow.FieldNumber, Typed: true},
+		{Name: "max", Type: flow.FieldNumber, Typed: true}, {Name: "pattern", Type: flow.FieldText, Typed: true},
+		{Name: "enum", Type: flow.FieldList, Typed: true}, {Name: "accept", Type: flow.FieldList, Typed: true},
+	},
+	Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+	Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
+	},
+}
+
+var OutputKind = flow.Kind{
+	Name: "output", Title: "Output", Group: "Test", Summary: "Gives a value.", Role: flow.RoleOutput,
+	Fields:  []flow.Field{{Name: "name", Type: flow.FieldText, Typed: true, Required: true}},
+	Inputs:  []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}},
+	Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+	Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+		return flow.Out{Outputs: map[string]any{"value": in.Ports["value"]}}, nil
+	},
+}
+
+// WorkKind digests what it is given; with pauses it first suspends that often.
+func WorkKind(name string, class flow.Class) flow.Kind {
+	return flow.Kind{
+		Name: name, Title: name, Group: "Test", Summary: "Digests its values.", Class: class,
+		Fields: []flow.Field{
+			{Name: "text", Title: "Text", Type: flow.FieldText, Default: "none"},
+			{Name: "fails", Type: flow.FieldInteger, Typed: true}, {Name: "wait_s", Type: flow.FieldNumber, Typed: true},
+			{Name: "pauses", Type: flow.FieldInteger, Typed: true}, {Name: "pause_s", Type: flow.FieldNumber, Typed: true},
+			{Name: "takes_s", Type: flow.FieldNumber, Typed: true},
+		},
+		Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true}},
+		Outputs: []flow.Port{{Name: "text", Type: flow.TypeText}},
+		Run:     work,
+	}
+}
+
+func work(ctx context.Context, in *flow.In) (flow.Out, error) {
+	if takes, _ := flow.Float(in.Config["takes_s"]); takes > 0 {
+		select {
+		case <-time.After(Seconds(takes)):
+		case <-ctx.Done():
+			return flow.Out{}, ctx.Err()
+		}
+	}
+	done, _ := flow.Float(in.State)
+	if int(done) < in.Int("pauses") {
+		pause, _ := flow.Float(in.Config["pause_s"])
+		return flow.Out{Usage: OneCall, Suspend: &flow.Suspension{Until: clock(ctx).Add(Seconds(pause)), State: flow.Number(int(done) + 1)}}, nil
+	}
+	digest := flow.Hash(flow.EncodeJSON([]any{in.Node, in.Ports["values"], in.Config["text"]}))[:8]
+	return flow.Out{Outputs: map[string]any{"text": in.Node + "-" + digest}, Usage: OneCall}, nil
+}
+
+var OneCall = flow.Usage{InputTokens: 3, OutputTokens: 2, CostNanoUSD: 7}
+
+func Seconds(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
+
+type clockKey struct{}
+
+// WithClock gives kinds the time of a test that has a clock of its own.
+func WithClock(now time.Time) context.Context {
+	return context.WithValue(context.Background(), clockKey{}, now)
+}
+
+func clock(ctx context.Context) time.Time {
+	if t, ok := ctx.Value(clockKey{}).(time.Time); ok {
+		return t
+	}
+	return time.Now()
+}
+
+// gateKind passes its value on through one of two ports.
+func gateKind(name string, class flow.Class) flow.Kind {
+	return flow.Kind{
+		Name: name, Title: name, Group: "Test", Summary: "Chooses a branch.", Class: class,
+		Fields:  []flow.Field{{Name: "take", Type: flow.FieldSelect, Options: []string{"yes", "no", "text"}, Typed: true}},
+		Inputs:  []flow.Port{{Name: "value", Type: flow.TypeAny, Required: true}},
+		Outputs: []flow.Port{{Name: "yes", Type: flow.TypeAny}, {Name: "no", Type: flow.TypeAny}},
+		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+			port := in.Text("take")
+			if port == "text" || port == "" {
+				port = flow.Text(in.Ports["value"])
+			}
+			if port != "yes" {
+				port = "no"
+			}
+			return flow.Out{Outputs: map[string]any{port: in.Ports["value"]}}, nil
+		},
+	}
+}
+
+func firstKind(name string, class flow.Class) flow.Kind {
+	return flow.Kind{
+		Name: name, Title: name, Group: "Test", Summary: "Joins branches.", Class: class,
+		Inputs:  []flow.Port{{Name: "values", Type: flow.TypeAny, List: true, First: true, Required: true}},
+		Outputs: []flow.Port{{Name: "value", Type: flow.TypeAny}},
+		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+			return flow.Out{Outputs: map[string]any{"value": in.Ports["values"].([]any)[0]}}, nil
+		},
+	}
+}
+
+func hookKind(name string, class flow.Class) flow.Kind {
+	return flow.Kind{
+		Name: name, Title: name, Group: "Test", Summary: "Sends outputs.", Class: class, Collects: "outputs",
+		Fields: []flow.Field{
+			{Name: "url", Type: flow.FieldText, Required: true},
+			{Name: "outputs", Type: flow.FieldList, Typed: true},
+		},
+		Outputs: []flow.Port{{Name: "outputs", Type: flow.TypeJSON}},
+		Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+			d := flow.NewDelivery{Node: in.Node, URL: in.Text("url"), Body: flow.EncodeJSON(in.Collected)}
+			return flow.Out{Outputs: map[string]any{"outputs": in.Collected}, Deliveries: []flow.NewDelivery{d}}, nil
+		},
+	}
+}
+
+var templateKind = flow.Kind{
+	Name: "fill", Title: "Fill", Group: "Test", Summary: "Fills a template in.",
+	Fields: []flow.Field{
+		{Name: "template", Title: "Template", Type: flow.FieldArea, Template: true, Required: true},
+		{Name: "size", Type: flow.FieldInteger, Min: new(1.0), Max: new(9.0)},
+		{Name: "tags", Type: flow.FieldList, Template: true}, {Name: "fast", Type: flow.FieldBoolean},
+		{Name: "style", Type: flow.FieldSelect, Options: []string{"plain", "loud"}},
+	},
+	Outputs: []flow.Port{{Name: "text", Type: flow.TypeText}},
+	Check: func(n *flow.Node) []flow.Problem {
+		if s, _ := n.Config["template"].(string); strings.Contains(s, "forbidden") {
+			return []flow.Problem{{Pointer: "/template", Code: "invalid", Detail: "this word is forbidden"}}
+		}
+		return nil
+	},
+	Run: func(_ context.Context, in *flow.In) (flow.Out, error) {
+		return flow.Out{Outputs: map[string]any{"text": in.Text("template")}}, nil
+	},
+}
+
+// secretKind reads a secret and says only how long it is.
+var secretKind = flow.Kind{
+	Name: "unlock", Title: "Unlock", Group: "Test", Summary: "Uses a secret.", Class: flow.Outside,
+	Fields: []flow.Field{
+		{Name: "secret", Type: flow.FieldSecret, Required: true},
+		{Name: "headers", Type: flow.FieldMap, Template: true, Secrets: flow.SecretsByName},
+	},
+	Outputs: []flow.Port{{Name: "text", Type: flow.TypeText}},
+	Run: func(ctx context.Context, in *flow.In) (flow.Out, error) {
+		s, err := in.Secret(ctx, in.Config["secret"], "example.com")
+		return flow.Out{Outputs: map[string]any{"text": fmt.Sprintf("%d characters", len(s))}}, err
+	},
+}
+
+// jobKind has something done elsewhere that it must not forget: its state is
+// the job's name. What happens to jobs is the simulation's part (simjobs_test.go).
+var jobKind = func() flow.Kind {
+	k := WorkKind("job", flow.Outside)
+	k.Fields = append(k.Fields, flow.Field{Name: "forgets", Type: flow.FieldBoolean, Typed: true})
+	k.Run = func(ctx context.Context, in *flow.In) (flow.Out, error) {
+		name, pauses := JobOf(in.State)
+		if pauses < in.Int("pauses") {
+			pause, _ := flow.Float(in.Config["pause_s"])
+			return flow.Out{Usage: OneCall, Suspend: &flow.Suspension{Until: clock(ctx).Add(Seconds(pause)), State: JobState(name, pauses+1)}}, nil
+		}
+		in.State = nil
+		return work(ctx, &flow.In{Node: in.Node, Ports: in.Ports, Config: map[string]any{"text": in.Config["text"]}})
+	}
+	k.Abandon = func(context.Context, *flow.In) error { return nil }
+	return k
+}()
+
+func JobState(name string, pauses int) any {
+	return map[string]any{"job": name, "pauses": flow.Number(pauses)}
+}
+
+func JobOf(state any) (name string, pauses int) {
+	m, _ := state.(map[string]any)
+	n, _ := flow.Float(m["pauses"])
+	return flow.Text(m["job"]), int(n)
+}
+
+// KindsAnd are the test kinds and more.
+func KindsAnd(extra ...flow.Kind) *flow.Registry {
+	for _, k := range Kinds.List() {
+		extra = append(extra, *k)
+	}
+	return flow.NewRegistry(extra...)
+}

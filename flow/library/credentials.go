@@ -1,0 +1,148 @@
+package library
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// Codes of problems with credentials, which CredentialProblems reports.
+const (
+	problemUnbound   = "credential_unbound"    // it may be sent anywhere, and a caller may choose where
+	problemWrongHost = "credential_wrong_host" // it may not be sent where its node sends it
+)
+
+// CheckDraft is Check for the draft of a flow, including CredentialProblems.
+func (l *Library) CheckDraft(ctx context.Context, f *flow.Flow) (*flow.Document, error) {
+	d, problems := document.ParseDocument(f.Draft)
+	if d != nil {
+		problems = flow.MergeProblems(problems, document.Validate(d, l.Kinds))
+		more, err := l.CredentialProblems(ctx, f.WorkspaceID, d)
+		if err != nil {
+			return nil, err
+		}
+		problems = flow.MergeProblems(problems, more)
+	}
+	if err := documentInvalid(problems); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// SetLiveVersion makes an older version live again, unless its credentials no
+// longer allow it to be published.
+func (l *Library) SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error {
+	d, err := l.Document(ctx, ws, flowID, n)
+	if err != nil {
+		return err
+	}
+	problems, err := l.CredentialProblems(ctx, ws, d)
+	if err != nil {
+		return err
+	}
+	if err := documentInvalid(problems); err != nil {
+		return err
+	}
+	return l.Store.SetLiveVersion(ctx, ws, flowID, n, by)
+}
+
+func documentInvalid(problems []flow.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &flow.Error{Code: flow.CodeDocumentInvalid, Message: fmt.Sprintf("The flow document has %s:", flow.Count(len(problems), "problem")), Fields: problems}
+}
+
+// CredentialProblems finds credentials that a published flow may not use: one
+// without hosts whose node sends it where a caller chooses, and one that may
+// not be sent where its node sends it. Credentials that do not exist are not
+// reported.
+func (l *Library) CredentialProblems(ctx context.Context, ws string, d *flow.Document) ([]flow.Problem, error) {
+	known := map[string]*flow.Credential{}
+	var list []flow.Problem
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		k := l.Kinds.For(n)
+		if k == nil || k.Sends == nil || n.Disabled {
+			continue
+		}
+		for _, use := range document.SentCredentials(n, k) {
+			c, err := l.credential(ctx, ws, use.Credential, known)
+			if err != nil {
+				return nil, err
+			}
+			if c == nil {
+				continue
+			}
+			if p := l.credentialProblem(d, n, document.FieldDestination(k, k.Field(use.Field)), c); p != nil {
+				p.Pointer, p.Node = flow.Pointer("nodes", i, "config", use.Field), n.ID
+				list = flow.MergeProblems(list, []flow.Problem{*p})
+			}
+		}
+	}
+	return list, nil
+}
+
+// credential finds a credential and caches it; nil if there is none.
+func (l *Library) credential(ctx context.Context, ws, name string, known map[string]*flow.Credential) (*flow.Credential, error) {
+	if c, ok := known[name]; ok {
+		return c, nil
+	}
+	c, err := l.Store.FindCredential(ctx, ws, name)
+	switch {
+	case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
+		known[name] = nil
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("find credential %q: %w", name, err)
+	}
+	known[name] = &c
+	return &c, nil
+}
+
+func (l *Library) credentialProblem(d *flow.Document, n *flow.Node, to *flow.Destination, c *flow.Credential) *flow.Problem {
+	hosts, open := document.FindDestination(d, n, to)
+	switch {
+	case c.Unbound() && open:
+		return &flow.Problem{Code: problemUnbound, Detail: fmt.Sprintf("the host of this node comes from an edge or a template, and the credential %q may be sent to any host, "+
+			"so anyone who starts a run could have it sent to themselves; enter its hosts under Credentials, or type the host here", c.Name)}
+	case c.Unbound() && l.RefuseUnbound:
+		return &flow.Problem{Code: problemUnbound, Detail: fmt.Sprintf("the credential %q has no hosts, and this server does not send such credentials (SLUICE_UNBOUND_CREDENTIALS); enter its hosts under Credentials, such as %s",
+			c.Name, strings.Join(hosts, ", "))}
+	case len(c.Hosts) > 0 && !open && !coversOne(c.Hosts, hosts):
+		return &flow.Problem{Code: problemWrongHost, Detail: fmt.Sprintf("the credential %q may only be sent to %s, and this node sends it to %s; add the host under Credentials, or choose another credential",
+			c.Name, strings.Join(c.Hosts, ", "), strings.Join(hosts, ", "))}
+	}
+	return nil
+}
+
+// coversOne reports whether a credential may be sent to one of the hosts. A host
+// without a port is reached on the usual ones.
+func coversOne(patterns, hosts []string) bool {
+	for _, host := range hosts {
+		name, port, err := flow.SplitHost(host)
+		if err == nil && (flow.HostAllowed(patterns, flow.JoinHost(name, port)) || port == "" && (flow.HostAllowed(patterns, flow.JoinHost(name, "443")) || flow.HostAllowed(patterns, flow.JoinHost(name, "80")))) {
+			return true
+		}
+	}
+	return false
+}
+
+// liftDraft moves literal secrets out of a draft from before the current rule,
+// and returns the changed flow.
+func (l *Library) liftDraft(ctx context.Context, f *flow.Flow, by string) (*flow.Flow, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil || !document.HasLiteralSecrets(d, l.Kinds) {
+		return f, nil
+	}
+	ops := document.RewriteLiteralSecrets(d, l.Kinds)
+	if _, err := l.EditFlow(ctx, f.WorkspaceID, f.ID, by, document.EditRequest{Base: f.Rev, Tab: "publish", TxID: rand.Text(), Ops: ops}); err != nil {
+		return nil, err
+	}
+	return l.Store.FindFlow(ctx, f.WorkspaceID, f.ID)
+}

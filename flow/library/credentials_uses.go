@@ -1,0 +1,66 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sluice/flow"
+)
+
+// CredentialUse is a node that uses a credential.
+type CredentialUse struct {
+	FlowID, FlowName string
+	Node             string
+	Live             bool // in the version that the API runs; otherwise in the draft
+}
+
+// DocumentStore reads the flows and credentials of a workspace.
+type DocumentStore interface {
+	flow.CredentialStore
+	FlowReader
+}
+
+// FlowReader reads flows and the documents of their versions.
+type FlowReader interface {
+	ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error)
+	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+}
+
+// usesPage is how many flows are read at a time.
+const usesPage = 100
+
+// CredentialUses finds the nodes that use credentials, by credential: those that
+// name one, and those that take the one there is for their provider, which
+// provider tells of a node ("" for none).
+func CredentialUses(ctx context.Context, store DocumentStore, ws string, provider func(n *flow.Node) string) (map[string][]CredentialUse, error) {
+	list, err := store.ListCredentials(ctx, ws)
+	if err != nil {
+		return nil, fmt.Errorf("list the credentials of %s: %w", ws, err)
+	}
+	u := &credentialUses{store: store, list: list, provider: provider, uses: map[string][]CredentialUse{}}
+	err = eachDocument(ctx, store, ws, u.ofDocument)
+	return u.uses, err
+}
+
+type credentialUses struct {
+	store    DocumentStore
+	list     []flow.Credential
+	provider func(n *flow.Node) string
+	uses     map[string][]CredentialUse
+}
+
+func (u *credentialUses) ofDocument(f *flow.Flow, d *flow.Document, live bool) {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		names := flow.CredentialsIn(n.Config)
+		if provider := u.provider(n); provider != "" && !flow.IsSecretRef(n.Config["credential"]) {
+			if name := flow.ChooseCredential(u.list, provider); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			u.uses[name] = append(u.uses[name], CredentialUse{FlowID: f.ID, FlowName: f.Name, Node: n.ID, Live: live})
+		}
+	}
+}

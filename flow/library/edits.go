@@ -1,0 +1,181 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// EditStore keeps the log of a draft.
+type EditStore interface {
+	SaveEdit(ctx context.Context, e document.NewEdit) (saved bool, err error)
+	FindEdit(ctx context.Context, ws, flowID, txID string) (*document.EditTx, error)
+	ListEdits(ctx context.Context, ws, flowID string, afterRev int64, limit int) ([]document.EditTx, error)
+}
+
+const maxMissed = 100 // transactions that are not worth more than loading the draft again
+
+// EditFlow carries out a transaction on the draft. When it returns, the draft
+// is on disk. A draft that has moved on since the base is an *EditsMissed, or
+// CodeEditsGone when what was missed is not known any more.
+func (l *Library) EditFlow(ctx context.Context, ws, flowID, user string, r document.EditRequest) (*document.EditResult, error) {
+	return l.editFlow(ctx, ws, flowID, user, r, func(*document.Edit) {})
+}
+
+// editFlow is EditFlow with hide, which removes secrets from each edit of the
+// logged inverse.
+func (l *Library) editFlow(ctx context.Context, ws, flowID, user string, r document.EditRequest, hide func(*document.Edit)) (*document.EditResult, error) {
+	if err := document.EditsInvalid(r.Problems()); err != nil {
+		return nil, err
+	}
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	if !f.ArchivedAt.IsZero() {
+		return nil, flow.Errorf(flow.CodeNotFound, "There is no such flow.")
+	}
+	if f.Rev != r.Base {
+		return l.overtaken(ctx, f, &r)
+	}
+	if r.Undo != "" {
+		if r.Ops, err = l.inverseOf(ctx, f, r.Undo); err != nil {
+			return nil, err
+		}
+	}
+	out, err := l.editDraft(ctx, f, r.Ops)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Inverse {
+		hide(&out.Inverse[i])
+	}
+	return l.saveEdit(ctx, f, user, &r, out)
+}
+
+func (l *Library) inverseOf(ctx context.Context, f *flow.Flow, txID string) ([]document.Edit, error) {
+	tx, err := l.Store.FindEdit(ctx, f.WorkspaceID, f.ID, txID)
+	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, flow.Errorf(document.CodeEditsGone, "This change is too old to be undone. Load the page again.")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find what is to be undone: %w", err)
+	}
+	return tx.Inverse, nil
+}
+
+// editDraft carries the edits out and moves literal secrets to where they are safe.
+func (l *Library) editDraft(ctx context.Context, f *flow.Flow, ops []document.Edit) (*document.Edited, error) {
+	d, _ := document.ParseDocument(f.Draft)
+	if d == nil || d.Schema != flow.Schema {
+		return nil, flow.Errorf(flow.CodeDocumentInvalid, "The draft of this flow is written in a format that this version of Sluice does not read. Import it again.")
+	}
+	// Always new names: a published version may use the previous ones.
+	names := &secretNamer{library: l, flow: f, title: d.Name}
+	out, lifted, err := document.ApplyAndLift(d, ops, l.Kinds, names.of(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return out, names.keep(ctx, lifted)
+}
+
+func (l *Library) saveEdit(ctx context.Context, f *flow.Flow, user string, r *document.EditRequest, out *document.Edited) (*document.EditResult, error) {
+	d := out.Document
+	result := &document.EditResult{Rev: f.Rev, Ops: []document.Edit{}, Inverse: []document.Edit{}, Skipped: out.Skipped, Problems: []flow.Problem{}, Document: d}
+	draft := d.Canonical()
+	if len(draft) > flow.MaxDocumentBytes {
+		return nil, document.EditsInvalid([]flow.Problem{{Code: "too_large", Detail: "the flow would become larger than " + flow.Size(flow.MaxDocumentBytes)}})
+	}
+	if !bytes.Equal(draft, f.Draft) {
+		tx := document.EditTx{TxID: r.TxID, Tab: r.Tab, UserID: user, Ops: out.Ops, Inverse: out.Inverse, Skipped: out.Skipped}
+		e := document.NewEdit{WorkspaceID: f.WorkspaceID, FlowID: f.ID, Base: r.Base, Name: d.Name, Description: d.Description, Draft: draft, Tx: tx}
+		saved, err := l.Store.SaveEdit(ctx, e)
+		if err != nil {
+			return nil, fmt.Errorf("save an edit of %s: %w", f.ID, err)
+		}
+		if !saved {
+			return l.overtakenNow(ctx, f, r)
+		}
+		result.Rev, result.Ops, result.Inverse = f.Rev+1, out.Ops, out.Inverse
+	}
+	result.Problems = append(result.Problems, document.Validate(d, l.Kinds)...)
+	return result, nil
+}
+
+func (l *Library) overtakenNow(ctx context.Context, f *flow.Flow, r *document.EditRequest) (*document.EditResult, error) {
+	f, err := l.Store.FindFlow(ctx, f.WorkspaceID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	return l.overtaken(ctx, f, r)
+}
+
+// overtaken answers a transaction whose base is not the draft's revision: it
+// was carried out before and its answer got lost, or others came first.
+func (l *Library) overtaken(ctx context.Context, f *flow.Flow, r *document.EditRequest) (*document.EditResult, error) {
+	tx, err := l.Store.FindEdit(ctx, f.WorkspaceID, f.ID, r.TxID)
+	if err == nil {
+		return l.repeated(f, tx), nil
+	}
+	if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
+		return nil, fmt.Errorf("look for the transaction: %w", err)
+	}
+	since, err := l.editsSince(ctx, f, r.Base, maxMissed)
+	if err != nil {
+		return nil, err
+	}
+	if since[len(since)-1].Rev < f.Rev {
+		return nil, editsGone()
+	}
+	return nil, &document.EditsMissed{Since: since}
+}
+
+func (l *Library) repeated(f *flow.Flow, tx *document.EditTx) *document.EditResult {
+	d, _ := document.ParseDocument(f.Draft)
+	result := &document.EditResult{Rev: tx.Rev, Ops: tx.Ops, Skipped: tx.Skipped, Inverse: tx.Inverse, Problems: []flow.Problem{}, Document: d}
+	if d != nil {
+		result.Problems = append(result.Problems, document.Validate(d, l.Kinds)...)
+	}
+	return result
+}
+
+// EditsSince lists up to limit transactions after a revision, oldest first.
+// When the log has a gap there, because it is shortened or the draft was
+// replaced as a whole, that is CodeEditsGone.
+func (l *Library) EditsSince(ctx context.Context, ws, flowID string, rev int64, limit int) ([]document.EditTx, error) {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	if rev == f.Rev {
+		return []document.EditTx{}, nil
+	}
+	return l.editsSince(ctx, f, rev, limit)
+}
+
+// editsSince expects a revision that is not the draft's, and returns at least
+// one transaction.
+func (l *Library) editsSince(ctx context.Context, f *flow.Flow, rev int64, limit int) ([]document.EditTx, error) {
+	list, err := l.Store.ListEdits(ctx, f.WorkspaceID, f.ID, rev, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list the edits of %s: %w", f.ID, err)
+	}
+	for i := range list {
+		if list[i].Rev != rev+int64(i)+1 {
+			return nil, editsGone()
+		}
+	}
+	last := rev + int64(len(list))
+	if len(list) == 0 || last < f.Rev && len(list) < limit {
+		return nil, editsGone()
+	}
+	return list, nil
+}
+
+func editsGone() error {
+	return flow.Errorf(document.CodeEditsGone, "The draft has changed too much elsewhere. Load the page again.")
+}

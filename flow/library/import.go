@@ -1,0 +1,150 @@
+package library
+
+import (
+	"context"
+
+	"sluice/flow"
+)
+
+// ImportSource is a document to import.
+type ImportSource struct {
+	Data   []byte
+	FlowID string // whose draft it replaces; empty makes a new flow
+}
+
+// Imported is a flow that was imported.
+type Imported struct {
+	Flow    *flow.Flow
+	Version flow.Version // that is live now; zero when it was not published
+}
+
+// ImportErrors holds the error of each document of an import, in order; nil for
+// a valid document.
+type ImportErrors []error
+
+// Error returns the first of them.
+func (e ImportErrors) Error() string {
+	for _, err := range e {
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// Unwrap lets errors.Is and errors.As inspect all of them.
+func (e ImportErrors) Unwrap() []error {
+	var list []error
+	for _, err := range e {
+		if err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+// ImportAll imports documents, and publishes them unless publishedBy is empty:
+// all of them in one transaction, or none. Documents that cannot be imported are
+// reported as ImportErrors before anything is written.
+func (l *Library) ImportAll(ctx context.Context, ws string, sources []ImportSource, publishedBy string) ([]Imported, error) {
+	staged := &stagedStore{LibraryStore: l.Store, flows: map[string]*flow.Flow{}, credentials: map[string]flow.Credential{}, versions: map[string]flow.Version{}}
+	into := *l
+	into.Store = staged
+	list, problems, bad := make([]Imported, len(sources)), make(ImportErrors, len(sources)), false
+	for i, from := range sources {
+		f, err := into.Import(ctx, ws, from.FlowID, from.Data)
+		if err == nil && publishedBy != "" {
+			_, _, err = into.Publish(ctx, ws, f.ID, publishedBy)
+		}
+		list[i].Flow, problems[i], bad = f, err, bad || err != nil
+	}
+	if bad {
+		return nil, problems
+	}
+	if err := l.Store.Together(ctx, staged.write); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Version = staged.versions[list[i].Flow.ID]
+	}
+	return list, nil
+}
+
+// stagedStore keeps the writes of an import for later and reads as if they had
+// been made.
+type stagedStore struct {
+	LibraryStore
+	writes      []func(ctx context.Context) error
+	flows       map[string]*flow.Flow
+	credentials map[string]flow.Credential // by name
+	versions    map[string]flow.Version    // that write published, by flow
+}
+
+// write performs the staged writes.
+func (s *stagedStore) write(ctx context.Context) error {
+	for _, write := range s.writes {
+		if err := write(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stagedStore) later(write func(ctx context.Context) error) {
+	s.writes = append(s.writes, write)
+}
+
+// CreateFlow keeps a new flow for later.
+func (s *stagedStore) CreateFlow(_ context.Context, f *flow.Flow) error {
+	s.flows[f.ID] = f
+	s.later(func(ctx context.Context) error { return s.LibraryStore.CreateFlow(ctx, f) })
+	return nil
+}
+
+// UpdateDraft keeps a draft for later.
+func (s *stagedStore) UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error {
+	f, err := s.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return err
+	}
+	f.Name, f.Description, f.Draft = name, description, draft
+	s.flows[flowID] = f
+	s.later(func(ctx context.Context) error {
+		return s.LibraryStore.UpdateDraft(ctx, ws, flowID, name, description, draft)
+	})
+	return nil
+}
+
+// FindFlow finds a flow as it will be after write.
+func (s *stagedStore) FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error) {
+	if f, ok := s.flows[flowID]; ok {
+		found := *f
+		return &found, nil
+	}
+	return s.LibraryStore.FindFlow(ctx, ws, flowID)
+}
+
+// SaveCredential keeps a credential for later.
+func (s *stagedStore) SaveCredential(_ context.Context, c flow.Credential, secret string) error {
+	s.credentials[c.Name] = c
+	s.later(func(ctx context.Context) error { return s.LibraryStore.SaveCredential(ctx, c, secret) })
+	return nil
+}
+
+// FindCredential finds a credential as it will be after write.
+func (s *stagedStore) FindCredential(ctx context.Context, ws, name string) (flow.Credential, error) {
+	if c, ok := s.credentials[name]; ok {
+		return c, nil
+	}
+	return s.LibraryStore.FindCredential(ctx, ws, name)
+}
+
+// PublishFlow keeps a version for later. Its number is not known until write.
+func (s *stagedStore) PublishFlow(_ context.Context, ws, flowID string, document []byte, summary, by string) (flow.Version, bool, error) {
+	s.later(func(ctx context.Context) error {
+		v, _, err := s.LibraryStore.PublishFlow(ctx, ws, flowID, document, summary, by)
+		s.versions[flowID] = v
+		return err
+	})
+	return flow.Version{}, false, nil
+}

@@ -1,0 +1,256 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// Library takes documents in, publishes them and gives them out again.
+type Library struct {
+	Store LibraryStore
+	Kinds *flow.Registry
+	IDs   flow.IDs
+	// RefuseUnbound refuses to publish flows that use a credential without
+	// hosts.
+	RefuseUnbound bool
+}
+
+// LibraryStore is what a Library needs of the database.
+type LibraryStore interface {
+	CreateFlow(ctx context.Context, f *flow.Flow) error
+	UpdateDraft(ctx context.Context, ws, flowID, name, description string, draft []byte) error
+	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
+	FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error)
+	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
+	PublishFlow(ctx context.Context, ws, flowID string, document []byte, summary, by string) (flow.Version, bool, error)
+	SetLiveVersion(ctx context.Context, ws, flowID string, n int64, by string) error
+	FindCredential(ctx context.Context, ws, name string) (flow.Credential, error)
+	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
+	// Together runs the writes that fn makes with its context in one
+	// transaction.
+	Together(ctx context.Context, fn func(ctx context.Context) error) error
+	EditStore
+}
+
+// Check parses and validates a document and reports all problems at once.
+func (l *Library) Check(data []byte) (*flow.Document, error) {
+	d, problems := document.ParseDocument(data)
+	if d != nil {
+		problems = flow.MergeProblems(problems, document.Validate(d, l.Kinds))
+	}
+	if err := documentInvalid(problems); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Import makes a new flow of a document, or with an ID replaces that flow's
+// draft. Literal secrets move to encrypted storage first. Nodes without a
+// position stay where they were in the draft, or get one.
+func (l *Library) Import(ctx context.Context, ws, flowID string, data []byte) (*flow.Flow, error) {
+	d, problems := document.ParseDocument(data)
+	if d == nil {
+		return nil, documentInvalid(problems)
+	}
+	f, err := &flow.Flow{ID: flowID, WorkspaceID: ws}, error(nil)
+	if flowID == "" {
+		f.ID = l.IDs.New(flow.PrefixFlow)
+	} else if f, err = l.Store.FindFlow(ctx, ws, flowID); err != nil {
+		return nil, err
+	}
+	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
+	lifted := document.LiftSecrets(d, l.Kinds, names.of(ctx))
+	if err := documentInvalid(flow.MergeProblems(problems, document.Validate(d, l.Kinds))); err != nil {
+		return nil, err
+	}
+	if err := names.keep(ctx, lifted); err != nil {
+		return nil, err
+	}
+	if was, _ := document.ParseDocument(f.Draft); was != nil {
+		document.KeepPlaces(d, was)
+	}
+	document.PlaceRest(d)
+	f.Name, f.Description, f.Draft = d.Name, d.Description, d.Canonical()
+	if flowID == "" {
+		return f, l.Store.CreateFlow(ctx, f)
+	}
+	return f, l.Store.UpdateDraft(ctx, ws, f.ID, f.Name, f.Description, f.Draft)
+}
+
+// keepSecrets stores the secrets that LiftSecrets moves out, each under its own
+// name. A secret that was moved from the flow under the same name before is
+// replaced.
+func (l *Library) keepSecrets(ctx context.Context, f *flow.Flow, d *flow.Document) error {
+	names := &secretNamer{library: l, flow: f, title: d.Name, again: true}
+	return names.keep(ctx, document.LiftSecrets(d, l.Kinds, names.of(ctx)))
+}
+
+// secretNamer names and stores the credentials that secrets of a flow move to.
+type secretNamer struct {
+	library *Library
+	flow    *flow.Flow
+	title   string // of the flow
+	again   bool   // take over a name that a secret of this flow has already
+	names   map[document.Lifted]string
+	taken   map[string]bool
+	err     error // the first that kept a name from being chosen
+}
+
+// of is the name function of a lifter. Equal secrets of a field share one name.
+func (s *secretNamer) of(ctx context.Context) func(l *document.Lifted) string {
+	s.names, s.taken = map[document.Lifted]string{}, map[string]bool{}
+	return func(l *document.Lifted) string {
+		key := *l
+		key.Host = ""
+		if name, known := s.names[key]; known || s.err != nil {
+			return name
+		}
+		name, err := s.free(ctx, document.CredentialName(s.title, l))
+		s.names[key], s.taken[name], s.err = name, true, err
+		return name
+	}
+}
+
+// keep stores the secrets, one per name. A secret is bound to the host that its
+// node sends it to if that host is fixed.
+func (s *secretNamer) keep(ctx context.Context, list []*document.Lifted) error {
+	kept := map[string]bool{}
+	for _, l := range list {
+		key := *l
+		key.Host = ""
+		name := s.names[key]
+		if s.err != nil || kept[name] {
+			continue
+		}
+		kept[name] = true
+		c := flow.Credential{WorkspaceID: s.flow.WorkspaceID, Name: name, Provider: liftedFrom(s.flow), Overlap: flow.SigningOverlap}
+		if l.Host != "" {
+			c.Hosts = []string{l.Host}
+		}
+		if err := s.library.Store.SaveCredential(ctx, c, l.Secret); err != nil {
+			return fmt.Errorf("store the secret of %s.%s: %w", l.Node, l.Field, err)
+		}
+	}
+	return s.err
+}
+
+// liftedFrom marks a credential as taken out of a flow's document, so that
+// importing the document again replaces it.
+func liftedFrom(f *flow.Flow) string { return flow.LiftedPrefix + f.ID }
+
+// free returns a name that no other credential has.
+func (s *secretNamer) free(ctx context.Context, base string) (string, error) {
+	for i := 1; ; i++ {
+		name := base
+		if i > 1 {
+			name = fmt.Sprintf("%s-%d", base, i)
+		}
+		if s.taken[name] {
+			continue
+		}
+		c, err := s.library.Store.FindCredential(ctx, s.flow.WorkspaceID, name)
+		if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) || err == nil && s.again && c.Provider == liftedFrom(s.flow) {
+			return name, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("look for a free credential name: %w", err)
+		}
+	}
+}
+
+// Publish makes the draft the live version. Nothing changes when it equals the
+// newest version.
+func (l *Library) Publish(ctx context.Context, ws, flowID, by string) (v flow.Version, created bool, err error) {
+	return l.PublishNoted(ctx, ws, flowID, by, "")
+}
+
+// PublishNoted is Publish with what a person says about the version. Without a
+// note, its summary counts what changed.
+func (l *Library) PublishNoted(ctx context.Context, ws, flowID, by, note string) (v flow.Version, created bool, err error) {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return flow.Version{}, false, err
+	}
+	if f, err = l.liftDraft(ctx, f, by); err != nil {
+		return flow.Version{}, false, err
+	}
+	d, err := l.CheckDraft(ctx, f)
+	if err != nil {
+		return flow.Version{}, false, err
+	}
+	if note == "" {
+		note = l.summary(ctx, f, d)
+	}
+	return l.Store.PublishFlow(ctx, ws, flowID, d.Canonical(), note, by)
+}
+
+// summary says what changed since the live version.
+func (l *Library) summary(ctx context.Context, f *flow.Flow, d *flow.Document) string {
+	if f.LiveHash == "" {
+		return "First version: " + flow.Count(len(d.Nodes), "node") + "."
+	}
+	data, err := l.Store.FindDocument(ctx, f.WorkspaceID, f.LiveHash)
+	if err != nil {
+		return ""
+	}
+	old, _ := document.ParseDocument(data)
+	if old == nil {
+		return ""
+	}
+	return changes(old, d)
+}
+
+// changes counts what a newer document adds, removes and changes.
+func changes(old, now *flow.Document) string {
+	var added, removed, changed int
+	for i := range now.Nodes {
+		n := &now.Nodes[i]
+		if before := old.Node(n.ID); before == nil {
+			added++
+		} else if string(flow.EncodeJSON(before)) != string(flow.EncodeJSON(n)) {
+			changed++
+		}
+	}
+	for i := range old.Nodes {
+		if now.Node(old.Nodes[i].ID) == nil {
+			removed++
+		}
+	}
+	return fmt.Sprintf("%s added, %d removed, %d changed.", flow.Count(added, "node"), removed, changed)
+}
+
+// Export gives a document out: the draft, or with a number that version.
+func (l *Library) Export(ctx context.Context, ws, flowID string, version int64) ([]byte, error) {
+	d, err := l.Document(ctx, ws, flowID, version)
+	if err != nil {
+		return nil, err
+	}
+	return d.Encode(), nil
+}
+
+// Document reads the draft of a flow, or with a number that version.
+func (l *Library) Document(ctx context.Context, ws, flowID string, version int64) (*flow.Document, error) {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	data := f.Draft
+	if version != 0 {
+		v, err := l.Store.FindVersion(ctx, ws, flowID, version)
+		if err != nil {
+			return nil, err
+		}
+		if data, err = l.Store.FindDocument(ctx, ws, v.DocumentHash); err != nil {
+			return nil, err
+		}
+	}
+	d, _ := document.ParseDocument(data)
+	if d == nil {
+		return nil, fmt.Errorf("the stored document of %s cannot be read", flowID)
+	}
+	return d, nil
+}

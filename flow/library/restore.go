@@ -1,0 +1,61 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"sluice/flow"
+	"sluice/flow/document"
+)
+
+// Restored says how a version came back to the draft.
+type Restored struct {
+	Changed  bool                 // the draft was not equal to the version already
+	Edit     *document.EditResult // the transaction; nil when the draft was replaced as a whole
+	Replaced bool                 // tabs that show the draft have to load it again
+}
+
+// restoreTries is how often a restore begins anew because others were faster.
+const restoreTries = 5
+
+// RestoreVersion makes the draft equal to a version. It does so by a
+// transaction of the log, so that it can be undone and other tabs follow it.
+// Where edits cannot lead there (too many, or nodes in another order), the
+// draft is replaced, which others hear of as CodeEditsGone.
+func (l *Library) RestoreVersion(ctx context.Context, ws, flowID string, n int64, user, txID string) (*Restored, error) {
+	d, err := l.Document(ctx, ws, flowID, n)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		out, err := l.restore(ctx, ws, flowID, d, user, txID)
+		if err == nil || try == restoreTries || !errors.Is(err, &flow.Error{Code: document.CodeEditsMissed}) {
+			return out, err
+		}
+	}
+}
+
+func (l *Library) restore(ctx context.Context, ws, flowID string, to *flow.Document, user, txID string) (*Restored, error) {
+	f, err := l.Store.FindFlow(ctx, ws, flowID)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.keepSecrets(ctx, f, to); err != nil { // it may be older than a rule that finds them
+		return nil, err
+	}
+	want := to.Canonical()
+	if bytes.Equal(f.Draft, want) {
+		return &Restored{}, nil
+	}
+	if from, _ := document.ParseDocument(f.Draft); from != nil {
+		if ops, ok := document.EditsBetween(from, to); ok {
+			out, err := l.EditFlow(ctx, ws, flowID, user, document.EditRequest{Base: f.Rev, Tab: "versions", TxID: txID, Ops: ops})
+			if err != nil {
+				return nil, err
+			}
+			return &Restored{Changed: true, Edit: out}, nil
+		}
+	}
+	return &Restored{Changed: true, Replaced: true}, l.Store.UpdateDraft(ctx, ws, flowID, to.Name, to.Description, want)
+}

@@ -1,0 +1,49 @@
+package library
+
+import (
+	"bytes"
+	"testing"
+
+	"sluice/flow/document"
+)
+
+func TestRestoreVersion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "i input {\"name\": \"x\"}\n a call {\"text\": \"one\"}\n o output {\"name\": \"y\"}\n i.value -> a.values\n a.text -> o.value")
+	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {
+		t.Fatal(err)
+	}
+	was := bytes.Clone(d.shelf.flows[d.id].Draft)
+	rev := d.shelf.flows[d.id].Rev
+	d.mustEdit(rev, "t1", `[{"op": "set", "node": "a", "field": "text", "value": "two"}, {"op": "remove", "nodes": ["o"]}]`)
+
+	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	if err != nil || !out.Changed || out.Replaced || out.Edit.Rev != rev+2 {
+		t.Fatalf("%v %+v", err, out)
+	}
+	if !bytes.Equal(d.shelf.flows[d.id].Draft, was) {
+		t.Errorf("the draft is not the version:\n%s", d.shelf.flows[d.id].Draft)
+	}
+	if out, err = d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-2"); err != nil || out.Changed {
+		t.Errorf("again: %v %+v", err, out)
+	}
+	if _, err := d.EditFlow(t.Context(), "ws", d.id, "me", document.EditRequest{Base: rev + 2, Tab: "tab", TxID: "t2", Undo: "restore-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(d.shelf.flows[d.id].Draft, was) {
+		t.Error("the restore was not undone")
+	}
+}
+
+func TestRestoreVersionReplaces(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "a call\n b call")
+	if _, _, err := d.Publish(t.Context(), "ws", d.id, "me"); err != nil {
+		t.Fatal(err)
+	}
+	d.shelf.flows[d.id].Draft = mustParse(t, "b call\n a call").Canonical() // no edit puts nodes in another order
+	out, err := d.RestoreVersion(t.Context(), "ws", d.id, 1, "me", "restore-1")
+	if err != nil || !out.Replaced {
+		t.Fatalf("%v %+v", err, out)
+	}
+}

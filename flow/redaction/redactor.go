@@ -1,0 +1,191 @@
+package redaction
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"sluice/flow"
+)
+
+// shortestRedacted is how long a secret must be to be looked for; a shorter one
+// would blank out what only happens to look alike.
+const shortestRedacted = 6
+
+// Redactor takes secrets out of what others sent back: providers echo what they
+// were given, in errors and elsewhere. It is safe for concurrent use.
+type Redactor struct {
+	mu      sync.RWMutex
+	forms   []string // of the secrets, as they may appear
+	replace *strings.Replacer
+}
+
+// New makes a redactor of secrets that are known already.
+func New(secrets ...string) *Redactor {
+	r := &Redactor{}
+	for _, s := range secrets {
+		r.Add(s)
+	}
+	return r
+}
+
+// Add registers a secret in every form in which a service may echo it:
+// unchanged, in JSON, percent-encoded, in hexadecimal and in base64, with and
+// without the scheme of an Authorization header. In base64 it is found at any
+// offset, such as after "Bearer " or a user name.
+func (r *Redactor) Add(secret string) {
+	if len(secret) < shortestRedacted {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range spoken(secret) {
+		for _, form := range secretForms(text) {
+			if len(form) >= shortestRedacted && !slices.Contains(r.forms, form) {
+				r.forms = append(r.forms, form)
+			}
+		}
+	}
+	// The replacer prefers earlier forms where several fit.
+	slices.SortStableFunc(r.forms, func(a, b string) int { return len(b) - len(a) })
+	pairs := make([]string, 0, 2*len(r.forms))
+	for _, form := range r.forms {
+		pairs = append(pairs, form, flow.Redacted)
+	}
+	r.replace = strings.NewReplacer(pairs...)
+}
+
+// spoken returns the texts to look for: the secret, and the part after its
+// scheme. Basic credentials are decoded, because a service may echo the
+// password.
+func spoken(secret string) []string {
+	list := []string{secret}
+	scheme, rest, found := strings.Cut(strings.TrimSpace(secret), " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(scheme) {
+	case "bearer", "token", "apikey", "key", "digest":
+	case "basic":
+		if pair, err := base64.StdEncoding.DecodeString(rest); err == nil {
+			_, password, _ := strings.Cut(string(pair), ":")
+			list = append(list, string(pair), password)
+		}
+	default:
+		found = false
+	}
+	if found {
+		list = append(list, rest)
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return len(s) < shortestRedacted })
+}
+
+// secretForms returns the encodings of a text inside other texts.
+func secretForms(s string) []string {
+	quoted, html := string(flow.EncodeJSON(s)), jsonHTML(s)
+	forms := []string{s, quoted[1 : len(quoted)-1], html, strings.ReplaceAll(html, "/", `\/`), strings.ReplaceAll(quoted[1:len(quoted)-1], "/", `\/`)}
+	for _, escaped := range []string{url.QueryEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), url.PathEscape(s), flow.EscapeURLSecret("", s)} {
+		forms = append(forms, escaped, lowerEscapes(escaped))
+	}
+	digits := hex.EncodeToString([]byte(s))
+	forms = append(forms, digits, strings.ToUpper(digits))
+	return append(append(forms, base64Forms(s)...), base64Cores(s)...)
+}
+
+// jsonHTML returns s as JSON encoders write it that escape for HTML.
+func jsonHTML(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return string(b[1 : len(b)-1])
+}
+
+var percentEscape = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+func lowerEscapes(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	return percentEscape.ReplaceAllStringFunc(s, strings.ToLower)
+}
+
+// base64Forms returns s in the standard and the URL alphabet, with and without
+// padding.
+func base64Forms(s string) []string {
+	standard, forURL := base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s))
+	return []string{standard, forURL, strings.TrimRight(standard, "="), strings.TrimRight(forURL, "=")}
+}
+
+// base64Cores returns the base64 characters that depend only on s, whatever
+// surrounds it: one text for each of the three offsets in a group of three
+// bytes at which s can begin. A character that s shares with its neighbors is
+// not redacted; it reveals at most four bits.
+func base64Cores(s string) (cores []string) {
+	for before := range 3 {
+		text := append(make([]byte, before), s...)
+		from, to := (before*8+5)/6, len(text)*8/6
+		cores = append(cores, base64.RawStdEncoding.EncodeToString(text)[from:to], base64.RawURLEncoding.EncodeToString(text)[from:to])
+	}
+	return cores
+}
+
+// Text is s without the secrets.
+func (r *Redactor) Text(s string) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.replace == nil {
+		return s
+	}
+	return r.replace.Replace(s)
+}
+
+// Held is how many bytes at the end of s may be the beginning of a secret.
+func (r *Redactor) Held(s string) int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	most := 0
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(s)); n > most; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+// Empty tells whether there is nothing to look for.
+func (r *Redactor) Empty() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.replace == nil
+}
+
+// Value is v with the secrets taken out of every text and name in it. v itself
+// is not changed.
+func (r *Redactor) Value(v any) any {
+	if r.Empty() {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.Value(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			out[r.Text(name)] = r.Value(item)
+		}
+		return out
+	}
+	return v
+}
