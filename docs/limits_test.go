@@ -37,7 +37,7 @@ var limits = map[string]string{
 	"Idle time within a transaction (PostgreSQL)":                   "{{span `db/dbconn` `idleInTransaction`}}",
 	"Content of an ended run":                                       "{{found `cmd/sluice/config.go` `SLUICE_RETENTION\" default:\"(\\d+)d`}} days (`SLUICE_RETENTION`), its record {{span `jobs` `tombstoneAge`}}",
 	"A text in a flow":                                              `{{bytes "flow" "MaxTextBytes"}}`,
-	"Nesting of a value":                                            `{{number "flow" "maxValueDepth"}} levels`,
+	"Nesting of a value":                                            `{{number "flow" "MaxValueDepth"}} levels`,
 	"Text in a stream":                                              `{{bytes "jobs" "maxText"}} per step, {{bytes "jobs" "maxRunText"}} per run`,
 
 	"Nodes":                    `{{number "flow" "MaxNodes"}}`,
@@ -58,8 +58,8 @@ var limits = map[string]string{
 	"Time to respond":                     `{{span "jobs" "deliveryTimeout"}}`,
 	"Attempts":                            `{{attempts}} in about {{attemptDays}} days`,
 	"Stored part of a response":           `{{bytes "jobs" "maxLoggedResponse"}}`,
-	"Concurrent attempts of one instance": `{{number "flow" "DeliverySlots"}}`,
-	"Concurrent attempts to one endpoint": `{{number "flow" "EndpointSlots"}}`,
+	"Concurrent attempts of one instance": `{{number "flow/fairness" "DeliverySlots"}}`,
+	"Concurrent attempts to one endpoint": `{{number "flow/fairness" "EndpointSlots"}}`,
 	"Overlap of two secrets":              `{{span "flow" "SigningOverlap"}}, at most {{span "flow" "LongestOverlap"}}`,
 
 	"Connections from other instances":              `{{number "jobs/peers" "maxConnections"}}`,
@@ -88,7 +88,7 @@ var limits = map[string]string{
 	"A password":               `{{number "handlers/passwords" "shortestPassword"}} to {{number "handlers/passwords" "longestPassword"}} characters`,
 	"An export of runs":        `{{number "handlers/console" "maxExport"}} runs`,
 	"A text search in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/console" "firstSearch"}}, ` +
-		`and every later page continues for up to {{span "db" "searchTime"}} or {{number "db" "searchDepth"}} runs. The page says how far it got`,
+		`and every later page continues for up to {{span "db" "searchTime"}} or {{number "db/lists" "SearchDepth"}} runs. The page says how far it got`,
 	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }
 
