@@ -24,7 +24,7 @@ func TestMemberKeysInABrowser(t *testing.T) {
 	p.Click(`[commandfor="remove-` + lin.ID + `"]`)
 	p.Has("dialog[open]", "API keys lin created")
 	p.Has("dialog[open] ul", "Website")
-	hidden := `document.querySelector("dialog[open] .fate > .field").checkVisibility()`
+	hidden := `document.querySelector("dialog[open] .key-choice > .field").checkVisibility()`
 	p.Until("!" + hidden)
 	p.Click(`dialog[open] [value="handover"]`)
 	p.Until(hidden)

@@ -39,7 +39,7 @@ func TestSecretsInBrowser(t *testing.T) {
 			t.Errorf("half a secret was kept: %v, %v", list, err)
 		}
 		w.Keys("second-half")
-		w.Click("#inspector .ins-what")
+		w.Click("#inspector .ins-kind")
 		w.There(webtest.Field("headers") + ` select[name="kept.headers"]`)
 		w.Saved()
 		name, _ := flow.SecretRef(w.Draft(w.ID).Node("call").Config["headers"].(map[string]any)["X-RapidAPI-Key"])
@@ -59,7 +59,7 @@ func TestSecretsInBrowser(t *testing.T) {
 		w := webtest.OpenBench(t, b)
 		w.Choose("call")
 		w.Type(webtest.Field("url")+" input:not([type=hidden])", "https://example.com/x?code="+token)
-		w.Click("#inspector .ins-what")
+		w.Click("#inspector .ins-kind")
 		w.Has(webtest.Field("url")+" .ins-secret-found", "“code” looks like a secret.")
 		w.Shot("inspector-secret")
 		w.Click(webtest.Field("url") + " [data-move-secret]")

@@ -32,7 +32,7 @@ func TestRunInTheBuilder(t *testing.T) {
 	p.Eval(`document.querySelector("#run-form").requestSubmit()`)
 	p.Until(`document.querySelector(".run-bar")?.dataset.state === "succeeded"`)
 	p.Until(`document.querySelector("#node-team").dataset.state === "succeeded" && document.querySelector("#node-ask").dataset.state === "skipped"`)
-	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .said-text").textContent.includes("charged twice")`)
+	p.Until(`document.querySelector("#node-team meter") && document.querySelector("#node-reply .result-text").textContent.includes("charged twice")`)
 	p.Until(`document.querySelector("#node-team .node-badge").textContent.includes("ms")`)
 	p.WantLate()
 
@@ -68,11 +68,11 @@ func TestRunFailsInTheBuilder(t *testing.T) {
 	p := b.RunChromium("/flows/" + id)
 	p.Until(`document.querySelector("#canvas[ready]") !== null`)
 	p.Eval(`document.querySelector("#run-button").click()`)
-	p.Until(`document.querySelector("#node-get .said-text .caret") !== null && document.querySelector("#node-get .said-text").textContent.includes("Thanks for")`)
+	p.Until(`document.querySelector("#node-get .result-text .caret") !== null && document.querySelector("#node-get .result-text").textContent.includes("Thanks for")`)
 	p.Until(`document.querySelector("#node-get").dataset.state === "running" && document.querySelector(".run-bar [data-command=stop]") !== null`)
 	p.Look("run-streams")
 	let <- http.StatusTeapot
-	p.Until(`document.querySelector("#node-get .said-error") !== null && document.querySelector(".run-bar").dataset.state === "failed"`)
+	p.Until(`document.querySelector("#node-get .result-error") !== null && document.querySelector(".run-bar").dataset.state === "failed"`)
 	p.Until(`document.querySelector("#canvas").selection.nodes.has("get") && document.querySelector("#node-data .note.bad") !== null`)
 	p.Until(`document.querySelector("#live").textContent.startsWith("Run failed")`)
 	p.Look("run-failed")

@@ -63,6 +63,6 @@ func TestRunPageInABrowser(t *testing.T) {
 	p.Shot("run-dark")
 	p.Phone()
 	p.Shot("run-phone")
-	p.Click(`.falls a[href$="step=trim"]`)
+	p.Click(`.waterfall a[href$="step=trim"]`)
 	p.Has("#step", "Polite")
 }

@@ -27,7 +27,7 @@ func TestFormInABrowser(t *testing.T) {
 	p.Open("/f/" + every)
 	p.Want(`document.documentElement.scrollWidth`, "375")
 	p.Do(chromedp.Evaluate[chromedp.Void](`const j = document.querySelector("[data-json]"); j.value = '{"a": '; j.dispatchEvent(new Event("change", { bubbles: true }))`))
-	p.Until(`document.querySelector("#in-extra-said")?.textContent.includes("not valid JSON") && !document.querySelector("#ask").checkValidity()`)
+	p.Until(`document.querySelector("#in-extra-error")?.textContent.includes("not valid JSON") && !document.querySelector("#ask").checkValidity()`)
 
 	p.Open("/f/" + id)
 	p.Click(`button[type="submit"]`)

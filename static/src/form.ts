@@ -6,7 +6,7 @@ import { say } from "./say.ts";
 /** showFieldError shows an error below a field, or removes it when text is empty. */
 function showFieldError(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   field.setCustomValidity(text);
-  const id = `${field.id}-said`;
+  const id = `${field.id}-error`;
   let line = document.getElementById(id);
   if (!text) {
     line?.remove();

@@ -685,7 +685,7 @@ func keyFate(one MemberRow, heirs []components.Option, where string) templ.Compo
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(one.Keys) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<fieldset class=\"fate\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<fieldset class=\"key-choice\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

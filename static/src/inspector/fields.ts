@@ -78,7 +78,7 @@ function mark(field: HTMLElement, error: string | undefined): void {
   old?.remove();
   if (!error) { if (old) c?.removeAttribute("aria-invalid"); return; }
   c?.setAttribute("aria-invalid", "true");
-  field.querySelector(":scope > [data-slot=said]")?.before(el("p", { class: "error ins-unread", role: "status" }, icon("circle-alert"), el("span", {}, error)));
+  field.querySelector(":scope > [data-slot=messages]")?.before(el("p", { class: "error ins-unread", role: "status" }, icon("circle-alert"), el("span", {}, error)));
 }
 
 /** shown writes a value that changed elsewhere, such as by undo, into its field. */

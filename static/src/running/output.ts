@@ -47,7 +47,7 @@ function at(node: string): NodeOutput {
 }
 
 const article = (node: string): HTMLElement | undefined => canvas.scene?.elements.get(node);
-const slotOf = (node: string) => article(node)?.querySelector<HTMLElement>("[data-said]");
+const slotOf = (node: string) => article(node)?.querySelector<HTMLElement>("[data-result]");
 const badgeOf = (node: string) => article(node)?.querySelector<HTMLElement>("[data-badge]");
 
 function write(node: string): void { badge(node); body(node); }
@@ -74,10 +74,10 @@ function body(node: string): void {
   output.slot = slot;
   if (!slot) return;
   const parts: HTMLElement[] = [];
-  if (output.text) parts.push(el("div", { class: "said-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
-  else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "said-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
+  if (output.text) parts.push(el("div", { class: "result-text going" }, output.text, el("span", { class: "caret", "aria-hidden": "true" })));
+  else if (n?.error && n.state !== "succeeded") parts.push(el("div", { class: "result-error" }, n.error.Text, n.error.Do && el("small", {}, n.error.Do)));
   else if (n?.preview) parts.push(...preview(n));
-  if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "said-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
+  if (n && (n.tokens || n.cost)) parts.push(el("div", { class: "result-foot" }, el("span", {}, n.tokens ?? ""), el("span", {}, n.cost ?? "")));
   slot.hidden = !parts.length;
   slot.replaceChildren(...parts);
   const going = slot.querySelector(".going");
@@ -86,13 +86,13 @@ function body(node: string): void {
 
 function preview({ preview: p }: StepEvent): HTMLElement[] {
   if (!p) return [];
-  if (p.kind === "scores") return [el("div", { class: "said-scores" }, ...(p.scores ?? []).flatMap((s, i) => score(s.label, s.score, i === 0)))];
+  if (p.kind === "scores") return [el("div", { class: "result-scores" }, ...(p.scores ?? []).flatMap((s, i) => score(s.label, s.score, i === 0)))];
   if (p.kind === "image") {
     const img = el("img", { src: p.file, alt: p.text ?? "", loading: "lazy", draggable: "false" });
-    return [el("div", { class: "said-image" }, img)];
+    return [el("div", { class: "result-image" }, img)];
   }
-  if (p.kind === "file") return [el("div", { class: "said-file" }, icon("file"), p.text)];
-  return p.text ? [el("div", { class: "said-text" }, p.text)] : [];
+  if (p.kind === "file") return [el("div", { class: "result-file" }, icon("file"), p.text)];
+  return p.text ? [el("div", { class: "result-text" }, p.text)] : [];
 }
 
 function score(label: string, value: number, best: boolean): HTMLElement[] {
