@@ -2,12 +2,13 @@
 // Unchanged rows stay in place, and so do focus and selection. When the reader
 // has scrolled, new rows are announced by a button instead of moving the page.
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { fetchPart } from "./builder/requests.ts";
 
 const pause = 2000; // ms between two requests
 
 async function fetchRows(address: string, mark: string): Promise<HTMLElement | undefined> {
-  const answer = await fetch(`${address}&mark=${mark}`, { headers: { "HX-Request": "true", "HX-Request-Type": "partial" } });
-  if (answer.status !== 200) return undefined; // 204: unchanged
+  const answer = await fetchPart(`${address}&mark=${mark}`);
+  if (answer?.status !== 200) return undefined; // 204: unchanged
   const table = document.createElement("table");
   table.innerHTML = await answer.text();
   return table.tBodies[0];

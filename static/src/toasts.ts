@@ -2,6 +2,7 @@
 //   HX-Trigger: {"toast": {"tone": "ok", "text": "Key revoked."}}
 // or renders it into the page. Texts are set as text, never as HTML.
 import { icon } from "./icon.ts";
+import { listen } from "./listen.ts";
 
 export type Tone = "ok" | "bad" | "wait" | "info";
 
@@ -55,13 +56,12 @@ function isTone(tone: unknown): tone is Tone {
   return typeof tone === "string" && tone in stay;
 }
 
-document.addEventListener("toast", (event) => {
-  const { text, tone } = (event as CustomEvent<{ text?: string; tone?: string }>).detail ?? {};
-  if (text) toast(text, isTone(tone) ? tone : "info");
+listen<{ text?: string; tone?: string } | null>(document, "toast", (detail) => {
+  if (detail?.text) toast(detail.text, isTone(detail.tone) ? detail.tone : "info");
 });
 
-document.addEventListener("htmx:error", (event) => {
-  const { error } = (event as CustomEvent<{ error?: unknown }>).detail ?? {};
+listen<{ error?: unknown } | null>(document, "htmx:error", (detail) => {
+  const error = detail?.error;
   // fetch throws a TypeError when there is no response.
   if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
     toast("Can't reach Sluice. Check your connection and try again. What you typed is kept.", "bad");
@@ -69,9 +69,8 @@ document.addEventListener("htmx:error", (event) => {
 });
 
 // Responses of 500 and above are not swapped into the page, see htmx-config.
-document.addEventListener("htmx:response:error", (event) => {
-  const { ctx } = (event as CustomEvent<{ ctx?: { response?: { status?: number } } }>).detail ?? {};
-  if ((ctx?.response?.status ?? 0) >= 500) toast("Something went wrong on the server. Saved work is safe. Try again.", "bad");
+listen<{ ctx?: { response?: { status?: number } } } | null>(document, "htmx:response:error", (detail) => {
+  if ((detail?.ctx?.response?.status ?? 0) >= 500) toast("Something went wrong on the server. Saved work is safe. Try again.", "bad");
 });
 
 for (const element of document.querySelectorAll<HTMLElement>("#toasts > .toast")) {

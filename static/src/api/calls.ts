@@ -1,12 +1,12 @@
 // The latest calls, polled while they are visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { fetchPart } from "../builder/requests.ts";
 import { copied } from "../copy.ts";
 import { toast } from "../toasts.ts";
 
 const interval = 3000; // ms
 const pane = document.getElementById("flow-api")!;
 const list = () => document.getElementById("api-calls");
-const part = { "HX-Request": "true", "HX-Request-Type": "partial" };
 
 /** inView reports whether the pane is visible. */
 export const inView = (): boolean => !document.hidden && pane.checkVisibility({ visibilityProperty: true });
@@ -26,8 +26,8 @@ pane.addEventListener("click", (e) => {
 });
 
 async function command(path: string): Promise<string> {
-  const r = await fetch(path, { headers: part });
-  if (r.ok) return r.text();
+  const r = await fetchPart(path);
+  if (r?.ok) return r.text();
   toast("No command available: the inputs of this call were deleted or are too large.", "wait");
-  throw new Error(`${path}: ${r.status}`);
+  throw new Error(`${path}: ${r?.status}`);
 }

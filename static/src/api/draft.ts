@@ -1,6 +1,7 @@
 // The API pane in the builder. The part that depends on the draft is loaded again
 // after each saved change, as soon as the pane is visible.
 import htmx from "htmx.org/dist/htmx.esm.js";
+import { listen } from "../listen.ts";
 import { inView } from "./calls.ts";
 import { putKey } from "./keys.ts";
 
@@ -45,8 +46,8 @@ async function refresh(): Promise<void> {
 export function begin(builder: Builder): void {
   if (at) return void refresh();
   at = builder;
-  for (const name of ["canvas:acked", "canvas:remote"]) at.canvas.addEventListener(name, change);
-  for (const name of ["flow:live", "flow:published"]) document.addEventListener(name, change);
+  listen(at.canvas, "canvas:acked canvas:remote", change);
+  listen(document, "flow:live flow:published", change);
   document.addEventListener("visibilitychange", () => void refresh());
   if (old()) change();
 }
@@ -70,8 +71,7 @@ pane.addEventListener("submit", (e) => {
   const field = (e.target as Element).querySelector<HTMLInputElement>("[data-tab]");
   if (field) field.value = tab;
 }, true);
-for (const name of ["flow:tried", "api:tried"]) document.addEventListener(name, (e) => {
-  const { run, tab: by } = (e as CustomEvent<{ run: string; tab?: string }>).detail;
+listen<{ run: string; tab?: string }>(document, "flow:tried api:tried", ({ run, tab: by }) => {
   if ((by !== undefined && by !== tab) || run === last) return;
   last = run;
   at?.follow(run, true);

@@ -1,5 +1,6 @@
 // The toolbar above the selection. It is placed when the selection, the view or
 // the nodes have moved, and hidden while nodes are dragged.
+import { listen } from "../listen.ts";
 import { builder, canvas, readonly, isReady } from "./canvas.ts";
 
 const bar = document.getElementById("selection-bar");
@@ -29,8 +30,8 @@ function put(): void {
 function hide(): void { if (bar) bar.hidden = true; }
 
 if (bar) {
-  for (const name of ["canvas:select", "canvas:ops", "canvas:remote", "canvas:moved"]) canvas.addEventListener(name, show);
+  listen(canvas, "canvas:select canvas:ops canvas:remote canvas:moved", show);
   canvas.addEventListener("pointerdown", (e) => { if ((e.target as Element).closest("article")) hide(); });
-  addEventListener("pointerup", () => { show(); });
+  addEventListener("pointerup", show);
   new ResizeObserver(show).observe(builder);
 }

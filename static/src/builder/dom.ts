@@ -1,4 +1,5 @@
 // Helpers to build elements. Texts are set as text, never as HTML.
+import { load, store } from "../canvas/storage.ts";
 import { icon } from "../icon.ts";
 
 type Child = Node | string | undefined | false;
@@ -27,6 +28,8 @@ export function html(text: string): DocumentFragment {
   return t.content;
 }
 
-/** keep and kept store a setting in this browser. */
-export function keep(name: string, value: string): void { try { localStorage.setItem(`builder:${name}`, value); } catch { /* full or forbidden */ } }
-export function kept(name: string): string | null { try { return localStorage.getItem(`builder:${name}`); } catch { return null; } }
+/** keep stores a setting of the builder in this browser; "" removes it. */
+export function keep(name: string, value: string): void { store("localStorage", `builder:${name}`, value); }
+
+/** kept returns a stored setting of the builder, or "". */
+export function kept(name: string): string { return load("localStorage", `builder:${name}`); }

@@ -1,7 +1,9 @@
 // The node kinds that can be added, as the page lists them.
+import { snapPoint } from "../canvas/geometry.ts";
 import { fits, type Edge, type FlowNode, type Attach, type Point, type PortType } from "../canvas/model.ts";
-import { freeName } from "./match.ts";
+import { loadJSON, store } from "../canvas/storage.ts";
 import { canvas } from "./canvas.ts";
+import { freeName } from "./match.ts";
 
 type Named = [name: string, type: PortType];
 /** Kind is a node kind. named: its nodes need a unique name. */
@@ -32,19 +34,17 @@ function suitsEdge(k: Kind, e: Edge): boolean {
 /** place returns the position of a new node beside the port that it is connected to. */
 export function place(at: Point, attach: Attach): Point {
   const dx = attach.port ? (attach.port.side === "out" ? 0 : -width) : -width / 2;
-  return snap({ x: at.x + dx, y: at.y - height / 2 });
+  return snapPoint({ x: at.x + dx, y: at.y - height / 2 });
 }
 
 /** clear returns the position, moved down until it is free. */
 export function clear(at: Point): Point {
   const boxes = [...canvas.scene.boxes.keys()].map((id) => canvas.scene.box(id)!);
   const taken = (p: Point) => boxes.some((b) => p.x < b.x + b.width && p.x + width > b.x && p.y < b.y + b.height && p.y + height > b.y);
-  let p = snap(at);
+  let p = snapPoint(at);
   for (let i = 0; i < 50 && taken(p); i++) p = { x: p.x, y: p.y + 40 };
   return p;
 }
-
-const snap = (p: Point): Point => ({ x: Math.round(p.x / 10) * 10, y: Math.round(p.y / 10) * 10 });
 
 /** add adds a node of a kind and selects it. It returns the ID. */
 export function add(k: Kind, at: Point, attach: Attach = {}): string {
@@ -62,10 +62,9 @@ export function addAtCenter(k: Kind): string {
 // Recently used kinds come first in the floating palette.
 const recentKey = "builder:recent", recentMost = 5;
 
-export function recent(): string[] {
-  try { return JSON.parse(localStorage.getItem(recentKey) ?? "[]"); } catch { return []; }
-}
+/** recent returns the kinds that were added last, the latest first. */
+export function recent(): string[] { return loadJSON<string[]>("localStorage", recentKey) ?? []; }
 
 function remember(kind: string): void {
-  try { localStorage.setItem(recentKey, JSON.stringify([kind, ...recent().filter((k) => k !== kind)].slice(0, recentMost))); } catch { /* full or forbidden */ }
+  store("localStorage", recentKey, JSON.stringify([kind, ...recent().filter((k) => k !== kind)].slice(0, recentMost)));
 }

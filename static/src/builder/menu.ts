@@ -2,6 +2,7 @@
 // commands.
 import type { Edge, FlowNode, Point } from "../canvas/model.ts";
 import { icon } from "../icon.ts";
+import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
 import { command, commands, perform, type Command } from "./commands.ts";
 import { el, keysOf } from "./dom.ts";
@@ -22,8 +23,7 @@ let at: Point | undefined;
 
 command({ name: "insert", title: "Insert a node here", icon: "plus", enabled: () => !canvas.readonly && !!edge && canvas.draft.hasEdge(edge), run: () => canvas.palette(at, { edge }) });
 
-canvas.addEventListener("canvas:menu", (e) => {
-  const asked = (e as CustomEvent<Asked>).detail;
+listen<Asked>(canvas, "canvas:menu", (asked, e) => {
   const nodes = asked.nodes.length > 0 && !asked.edges.length;
   edge = nodes ? undefined : asked.edges[0];
   at = asked.client;

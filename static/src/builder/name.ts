@@ -1,4 +1,5 @@
 // The name of the flow: a field that looks like a heading.
+import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
 
 const field = document.querySelector<HTMLInputElement>("input#flow-name");
@@ -14,4 +15,4 @@ field?.addEventListener("keydown", (e) => {
   if (e.key === "Escape") { field.value = canvas.draft.name; canvas.keys.focus(undefined); }
   if (e.key === "Enter") { e.preventDefault(); field.blur(); }
 });
-for (const name of ["canvas:ops", "canvas:remote", "canvas:history"]) canvas.addEventListener(name, show);
+listen(canvas, "canvas:ops canvas:remote canvas:history", show);

@@ -4,6 +4,7 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import type { Op } from "../canvas/ops.ts";
 import { nodeOf } from "../canvas/model.ts";
+import { listen } from "../listen.ts";
 import { asShown, builder, canvas, flowPath, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { addAtCenter, kindOf } from "./kinds.ts";
@@ -52,8 +53,8 @@ function soon(): void {
   if (seen()) timer = window.setTimeout(() => void refresh(), pause);
 }
 
-for (const name of ["canvas:acked", "canvas:remote"]) canvas.addEventListener(name, soon);
-canvas.addEventListener("canvas:select", () => { if (seen()) mark(); });
+listen(canvas, "canvas:acked canvas:remote", soon);
+listen(canvas, "canvas:select", () => { if (seen()) mark(); });
 
 function mark(): void {
   for (const a of outline().querySelectorAll<HTMLElement>("[data-line]")) a.toggleAttribute("data-selected", canvas.selection.nodes.has(a.dataset.line!));

@@ -1,9 +1,8 @@
 // The palette at the side: search, click to add in the center, or drag.
-import type { Point } from "../canvas/model.ts";
+import type { Edge, Point } from "../canvas/model.ts";
 import { canvas, isReady } from "./canvas.ts";
 import { add, addAtCenter, kindOf, place, suits, type Kind } from "./kinds.ts";
 import { score } from "./match.ts";
-import { edgeKey, type Edge } from "../canvas/model.ts";
 
 const palette = document.getElementById("palette");
 const threshold = 5; // pixels; below it a press is a click
@@ -55,7 +54,7 @@ function press(e: PointerEvent): void {
     ghost.style.transform = `translate(${m.clientX - 40}px,${m.clientY - 14}px)`;
     aim(k, { x: m.clientX, y: m.clientY });
   }, { signal });
-  const end = () => { stop.abort(); ghost?.remove(); ghost = undefined; aimAt(undefined); };
+  const end = () => { stop.abort(); ghost?.remove(); ghost = target = undefined; canvas.edges.aim(undefined); };
   addEventListener("pointerup", (u) => { const edge = target, was = !!ghost; end(); if (was) drop(k, { x: u.clientX, y: u.clientY }, edge); }, { signal });
   addEventListener("pointercancel", end, { signal });
   addEventListener("keydown", (key) => { if (key.key === "Escape" && ghost) { key.preventDefault(); key.stopPropagation(); end(); } }, { signal, capture: true });
@@ -72,16 +71,10 @@ function lift(button: HTMLElement): HTMLElement {
 
 function over(p: Point): boolean { return !!document.elementFromPoint(p.x, p.y)?.closest("flow-canvas"); }
 
+/** aim highlights the edge under the pointer, if a node of the kind can be inserted into it. */
 function aim(k: Kind, p: Point): void {
   const edge = over(p) ? canvas.edges.under(p) : undefined;
-  aimAt(edge && suits(k, { edge }) ? edge : undefined);
-}
-
-function aimAt(edge: Edge | undefined): void {
-  if (edge === target) return;
-  if (target) canvas.edges.element(edgeKey(target))?.removeAttribute("data-target");
-  if (edge) canvas.edges.element(edgeKey(edge))?.setAttribute("data-target", "");
-  target = edge;
+  canvas.edges.aim(target = edge && suits(k, { edge }) ? edge : undefined);
 }
 
 function drop(k: Kind, p: Point, edge: Edge | undefined): void {

@@ -1,4 +1,6 @@
 // The pane beside the canvas and the drawer below it.
+import { track } from "../canvas/gesture.ts";
+import { listen } from "../listen.ts";
 import { builder, canvas, whenReady } from "./canvas.ts";
 import { command } from "./commands.ts";
 import { keep, kept } from "./dom.ts";
@@ -20,8 +22,7 @@ export function sheet(on: boolean): void {
   if (on && small.matches) document.querySelector<HTMLElement>("#pane [role=tab][aria-selected=true]")?.focus({ preventScroll: true });
 }
 
-canvas.addEventListener("canvas:open", (e) => {
-  const { part } = (e as CustomEvent<{ part?: string }>).detail;
+listen<{ part?: string }>(canvas, "canvas:open", ({ part }) => {
   if (part === "label") return;
   showTab("node");
   sheet(true);
@@ -57,10 +58,8 @@ command({ name: "data", title: "Show node data", icon: "braces", run: () => show
 for (const tab of ["problems", "data"]) document.getElementById(`tab-${tab}`)?.addEventListener("click", (e) => { if (e.isTrusted) open(true); });
 
 edge?.addEventListener("pointerdown", (e) => {
-  const from = e.clientY, was = height(), stop = new AbortController(), o = { signal: stop.signal };
-  edge.setPointerCapture(e.pointerId);
-  edge.addEventListener("pointermove", (m) => size(was + from - m.clientY), o);
-  for (const name of ["pointerup", "pointercancel"] as const) edge.addEventListener(name, () => stop.abort(), o);
+  const from = e.clientY, was = height();
+  track(edge, e, (m) => size(was + from - m.clientY));
 });
 edge?.addEventListener("keydown", (e) => {
   const by = { ArrowUp: step, ArrowDown: -step, PageUp: 4 * step, PageDown: -4 * step }[e.key];

@@ -1,5 +1,6 @@
 // The floating palette: adds a node at the pointer, at a port or in an edge.
 import type { Attach, Point } from "../canvas/model.ts";
+import { listen } from "../listen.ts";
 import { choose, type Choice } from "./chooser.ts";
 import { canvas, isReady } from "./canvas.ts";
 import { command } from "./commands.ts";
@@ -8,7 +9,7 @@ import { ranked, score } from "./match.ts";
 
 type Asked = Attach & { position: Point; client?: Point };
 
-canvas.addEventListener("canvas:palette", (e) => pick((e as CustomEvent<Asked>).detail));
+listen<Asked>(canvas, "canvas:palette", pick);
 
 function pick(asked: Asked): void {
   const fitting = kinds.filter((k) => suits(k, asked));

@@ -1,5 +1,6 @@
 // "6 more inputs" shows ports that are neither connected nor required.
 import { asShown, canvas, flowPath } from "./canvas.ts";
+import { fetchPart } from "./requests.ts";
 
 document.addEventListener("click", (e) => {
   const button = (e.target as Element).closest<HTMLElement>("[data-more-ports]");
@@ -7,6 +8,6 @@ document.addEventListener("click", (e) => {
 });
 
 async function all(node: string): Promise<void> {
-  const r = await fetch(asShown(`${flowPath}/face?node=${encodeURIComponent(node)}`), { headers: { "HX-Request": "true" } });
-  if (r.ok) canvas.insides(await r.text());
+  const r = await fetchPart(asShown(`${flowPath}/face?node=${encodeURIComponent(node)}`));
+  if (r?.ok) canvas.insides(await r.text());
 }

@@ -1,10 +1,9 @@
 // The list of problems and the marks on nodes. The response to each edit contains
 // the list.
 import { icon } from "../icon.ts";
+import { listen } from "../listen.ts";
 import { canvas, whenReady } from "./canvas.ts";
 import { el, html } from "./dom.ts";
-
-type Told = { problems?: string };
 
 function show(text: string | undefined): void {
   if (!text) return;
@@ -42,5 +41,5 @@ function paint(article: HTMLElement, problems: string[]): void {
   article.querySelector("header > [data-badge]")?.before(b);
 }
 
-for (const name of ["canvas:acked", "canvas:remote"]) canvas.addEventListener(name, (e) => show((e as CustomEvent<Told>).detail.problems));
+listen<{ problems?: string }>(canvas, "canvas:acked canvas:remote", ({ problems }) => show(problems));
 void whenReady.then(count);

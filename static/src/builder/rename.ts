@@ -1,9 +1,9 @@
 // Renames a node in place.
+import { listen } from "../listen.ts";
 import { canvas } from "./canvas.ts";
 import { el } from "./dom.ts";
 
-canvas.addEventListener("canvas:open", (e) => {
-  const { node, part } = (e as CustomEvent<{ node: string; part?: string }>).detail;
+listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) => {
   if (part === "label" && !canvas.readonly) rename(node);
 });
 

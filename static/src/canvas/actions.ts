@@ -3,7 +3,7 @@ import { align, type Alignment } from "./align.ts";
 import type { Connect } from "./connect.ts";
 import type { Announcer, Committer, Emitter } from "./context.ts";
 import type { Edges } from "./edges.ts";
-import { snap } from "./geometry.ts";
+import { snapPoint } from "./geometry.ts";
 import { nodeOf, type Attach, type Draft, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
 import type { Scene } from "./scene.ts";
@@ -98,8 +98,7 @@ export class Actions {
   /** palette asks the page which node to add: at a position, connected to a port, or inserted into an edge. */
   palette(client: Point | undefined, attach: Attach): void {
     if (this.canvas.readonly) return;
-    const { pointer, view } = this.canvas, at = client ?? pointer.last, p = at ? view.toFlow(at) : view.center();
-    const position = { x: snap(p.x), y: snap(p.y) };
+    const { pointer, view } = this.canvas, at = client ?? pointer.last, position = snapPoint(at ? view.toFlow(at) : view.center());
     this.canvas.emit("canvas:palette", { position, client: at, ...attach });
   }
 

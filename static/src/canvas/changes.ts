@@ -69,10 +69,7 @@ export class Changes {
     for (const id of t.removed) this.discard(id);
     for (const id of t.added) layer.append(swaps.adopt(scene.recover(id)));
     if (t.added.size) swaps.measured([...t.added]);
-    for (const id of t.moved) {
-      scene.place(id, this.canvas.draft.position(id));
-      edges.drawOf(id);
-    }
+    for (const id of t.moved) edges.moveNode(id, this.canvas.draft.position(id));
     if (t.edges) {
       edges.sync();
       this.markConnected();

@@ -2,7 +2,7 @@
 // tabs. Credentials are left out: documents refer to them by name, and a name
 // may mean something else in another workspace.
 import type { Announcer, Committer } from "./context.ts";
-import { snap } from "./geometry.ts";
+import { snapPoint } from "./geometry.ts";
 import { ends, nodeOf, schema, type Draft, type Edge, type FlowNode, type Group, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
 import { count } from "./text.ts";
@@ -44,7 +44,7 @@ export class Clipboard {
     const clip = read(text);
     if (!clip || this.canvas.readonly) return false;
     const left = Math.min(...clip.nodes.map((n) => n.position?.x ?? 0)), top = Math.min(...clip.nodes.map((n) => n.position?.y ?? 0));
-    this.put("Paste", clip, (n) => ({ x: snap((n.position?.x ?? 0) - left + to.x), y: snap((n.position?.y ?? 0) - top + to.y) }), incoming);
+    this.put("Paste", clip, (n) => snapPoint({ x: (n.position?.x ?? 0) - left + to.x, y: (n.position?.y ?? 0) - top + to.y }), incoming);
     return true;
   }
 

@@ -98,14 +98,19 @@ export class Connect {
   }
 
   private refusalOf(c: Connection): string | undefined {
-    const { scene } = this.canvas;
-    const a = scene.port(`${c.source}.${c.sourceHandle}`, "out"), b = scene.port(`${c.target}.${c.targetHandle}`, "in");
+    const [a, b] = this.portsOf(c);
     return a && b ? this.refusalFor(a, b, this.moving) : "This port no longer exists.";
   }
 
   private dropped(c: Connection): void {
+    const [a, b] = this.portsOf(c);
+    this.join(a!, b!, this.moving); // the library reports valid connections only
+  }
+
+  /** portsOf returns the output and the input that the library would connect. */
+  private portsOf(c: Connection): [from: Port | undefined, to: Port | undefined] {
     const { scene } = this.canvas;
-    this.join(scene.port(`${c.source}.${c.sourceHandle}`, "out")!, scene.port(`${c.target}.${c.targetHandle}`, "in")!, this.moving);
+    return [scene.port(`${c.source}.${c.sourceHandle}`, "out"), scene.port(`${c.target}.${c.targetHandle}`, "in")];
   }
 
   /** join connects two ports as one step of the history. */

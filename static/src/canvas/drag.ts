@@ -100,11 +100,8 @@ export class Drag {
 
   private move(items: Items): void {
     if (this.cancelled) return;
-    const shift = this.shift(items), { scene, edges, groups } = this.canvas;
-    for (const [id, item] of items) {
-      scene.place(id, this.locked(id, { x: item.position.x + shift.dx, y: item.position.y + shift.dy }));
-      edges.drawOf(id);
-    }
+    const shift = this.shift(items), { edges, groups } = this.canvas;
+    for (const [id, item] of items) edges.moveNode(id, this.locked(id, { x: item.position.x + shift.dx, y: item.position.y + shift.dy }));
     groups.draw();
     this.aim(items);
     this.canvas.moved();
@@ -128,11 +125,8 @@ export class Drag {
     const [id] = items.keys();
     const alone = items.size === 1 && !this.copying && !this.canvas.draft.edgesOf(id!).length;
     const pointer = this.canvas.pointer.last, edge = alone && pointer ? this.canvas.edges.under(pointer) : undefined;
-    const target = edge && this.insertOps(id!, edge) ? edge : undefined;
-    if (target === this.target) return;
-    if (this.target) this.canvas.edges.element(edgeKey(this.target))?.removeAttribute("data-target");
-    if (target) this.canvas.edges.element(edgeKey(target))?.setAttribute("data-target", "");
-    this.target = target;
+    this.target = edge && this.insertOps(id!, edge) ? edge : undefined;
+    this.canvas.edges.aim(this.target);
   }
 
   /** insertOps returns the operations that insert a node into an edge, or undefined when no ports fit. */
@@ -152,7 +146,7 @@ export class Drag {
   /** cancel moves everything back; the button may still be down. */
   cancel(): void {
     this.cancelled = true;
-    for (const [id, p] of this.from) { this.canvas.scene.place(id, p); this.canvas.edges.drawOf(id); }
+    this.moveBack(this.from);
     this.guides.end();
     this.canvas.groups.draw();
   }
@@ -179,8 +173,11 @@ export class Drag {
     this.canvas.announce.moved(Object.keys(to));
   }
 
+  private moveBack(from: Map<string, Point>): void { for (const [id, p] of from) this.canvas.edges.moveNode(id, p); }
+
+  /** copy leaves the dragged nodes where they were and adds copies where they were dropped. */
   private copy(from: Map<string, Point>, to: Record<string, Point>): void {
-    for (const [id, p] of from) { this.canvas.scene.place(id, p); this.canvas.edges.drawOf(id); }
+    this.moveBack(from);
     this.canvas.clipboard.duplicate([...from.keys()], (id) => to[id] ?? from.get(id)!);
   }
 

@@ -1,7 +1,7 @@
 // Edges as curves: a wide invisible path for the pointer and a thin visible one.
 // A selected or hovered edge shows "+" to insert a node and a grip at each end.
 import type { Box } from "./geometry.ts";
-import { edgeKey, nodeOf, portOf, type Draft, type Edge } from "./model.ts";
+import { edgeKey, nodeOf, portOf, type Draft, type Edge, type Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
 import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
@@ -23,6 +23,7 @@ export interface EdgesContext {
 export class Edges {
   private views = new Map<string, View>();
   private tools = svg("g", { class: "canvas-edge-tools nopan" });
+  private aimed: string | undefined; // the key of the highlighted edge
   private shown: string | undefined; // the key of the edge whose tools are shown
 
   constructor(private canvas: EdgesContext, private layer: SVGElement) {
@@ -57,7 +58,6 @@ export class Edges {
   get(key: string): Edge | undefined { return this.views.get(key)?.edge; }
   element(key: string): SVGElement | undefined { return this.views.get(key)?.group; }
   path(key: string): SVGPathElement | undefined { return this.views.get(key)?.line; }
-  keys(): Iterable<string> { return this.views.keys(); }
   get size(): number { return this.views.size; }
 
   /** name returns the accessible label of an edge. */
@@ -67,7 +67,21 @@ export class Edges {
   }
 
   drawOf(node: string): void { for (const e of this.canvas.draft.edgesOf(node)) this.draw(edgeKey(e)); }
-  drawAll(): void { for (const key of this.views.keys()) this.draw(key); }
+
+  /** moveNode shows a node and its edges at a position. The draft is changed by an operation, once the gesture ends. */
+  moveNode(id: string, p: Point): void {
+    this.canvas.scene.place(id, p);
+    this.drawOf(id);
+  }
+
+  /** aim highlights the edge that a dragged node would be inserted into; undefined highlights none. */
+  aim(edge: Edge | undefined): void {
+    const key = edge && edgeKey(edge);
+    if (key === this.aimed) return;
+    this.element(this.aimed ?? "")?.removeAttribute("data-target");
+    this.element(key ?? "")?.setAttribute("data-target", "");
+    this.aimed = key;
+  }
 
   private draw(key: string): void {
     const v = this.views.get(key);
@@ -144,7 +158,7 @@ export class Edges {
   }
 
   /** under returns the edge at a position of the screen, even behind nodes. */
-  under(client: { x: number; y: number }): Edge | undefined {
+  under(client: Point): Edge | undefined {
     for (const el of document.elementsFromPoint(client.x, client.y)) {
       const key = el.classList.contains("canvas-edge-hit") && el.closest("[data-edge]")?.getAttribute("data-edge");
       if (key) return this.get(key);

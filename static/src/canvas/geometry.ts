@@ -9,7 +9,10 @@ export const grid = 10;
 /** snap returns the nearest multiple of grid. */
 export const snap = (v: number): number => Math.round(v / grid) * grid;
 
-/** enclosing returns the smallest box around all boxes, or undefined when there are none. */
+/** snapPoint returns the nearest point of the grid. */
+export const snapPoint = (p: Point): Point => ({ x: snap(p.x), y: snap(p.y) });
+
+/** enclosing returns the smallest box around all boxes, or undefined for an empty list. */
 export function enclosing(boxes: Box[]): Box | undefined {
   if (!boxes.length) return undefined;
   const x = Math.min(...boxes.map((b) => b.x)), y = Math.min(...boxes.map((b) => b.y));

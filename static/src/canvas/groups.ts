@@ -2,11 +2,13 @@
 // document; the browser remembers it.
 import type { Announcer, Committer, Repaintable } from "./context.ts";
 import type { Edges } from "./edges.ts";
-import { enclosing, snap, type Box } from "./geometry.ts";
+import { enclosing, snapPoint, type Box } from "./geometry.ts";
+import { track } from "./gesture.ts";
 import type { Draft, Group, Point } from "./model.ts";
 import type { Op } from "./ops.ts";
 import type { Scene } from "./scene.ts";
 import type { Selection } from "./select.ts";
+import { loadJSON, store } from "./storage.ts";
 import { count } from "./text.ts";
 import type { Viewport } from "./viewport.ts";
 
@@ -31,9 +33,7 @@ export class Groups {
   private closed: Set<string>;
 
   constructor(private canvas: GroupsContext, private layer: HTMLElement, private key: string) {
-    let kept: string[] = [];
-    try { kept = JSON.parse(localStorage.getItem(key) ?? "[]"); } catch { /* nothing kept */ }
-    this.closed = new Set(kept);
+    this.closed = new Set(loadJSON<string[]>("localStorage", key));
   }
 
   /** folded returns the collapsed group that hides a node. */
@@ -109,7 +109,7 @@ export class Groups {
   /** fold collapses a group, or expands it. */
   fold(id: string): void {
     if (!this.closed.delete(id)) this.closed.add(id);
-    try { localStorage.setItem(this.key, JSON.stringify([...this.closed])); } catch { /* a comfort only */ }
+    store("localStorage", this.key, JSON.stringify([...this.closed]));
     this.sync();
     for (const n of this.canvas.draft.groups.get(id)?.nodes ?? []) this.canvas.edges.drawOf(n);
     this.canvas.swaps.remeasure(this.canvas.draft.groups.get(id)?.nodes ?? []);
@@ -147,26 +147,19 @@ export class Groups {
 
   /** press drags a group by its name. */
   press(e: PointerEvent, id: string): void {
-    const g = this.canvas.draft.groups.get(id), { scene, view, pane } = this.canvas;
+    const { draft, scene, view, pane, edges, selection } = this.canvas, g = draft.groups.get(id);
     if (!g || this.canvas.readonly || e.button) return;
     const start = view.toFlow({ x: e.clientX, y: e.clientY });
-    const from = new Map<string, Point>(g.nodes.filter((n) => scene.boxes.has(n)).map((n) => [n, { ...this.canvas.draft.position(n) }]));
+    const from = new Map<string, Point>(g.nodes.filter((n) => scene.boxes.has(n)).map((n) => [n, { ...draft.position(n) }]));
     let to: Record<string, Point> = {};
-    pane.setPointerCapture(e.pointerId);
-    const move = (m: PointerEvent) => {
-      const now = view.toFlow({ x: m.clientX, y: m.clientY });
+    track(pane, e, (m) => {
+      const now = view.toFlow({ x: m.clientX, y: m.clientY }), by = snapPoint({ x: now.x - start.x, y: now.y - start.y });
       to = {};
-      for (const [n, p] of from) to[n] = { x: p.x + snap(now.x - start.x), y: p.y + snap(now.y - start.y) };
-      for (const [n, p] of Object.entries(to)) { scene.place(n, p); this.canvas.edges.drawOf(n); }
+      for (const [n, p] of from) edges.moveNode(n, (to[n] = { x: p.x + by.x, y: p.y + by.y }));
       this.draw();
-    };
-    const end = () => {
-      pane.removeEventListener("pointermove", move);
-      for (const name of ["pointerup", "pointercancel"]) pane.removeEventListener(name, end);
-      if (!Object.keys(to).length) return this.canvas.selection.set(g.nodes);
+    }, () => {
+      if (!Object.keys(to).length) return selection.set(g.nodes);
       this.canvas.commit("Move group", [{ op: "move", nodes: to }]);
-    };
-    pane.addEventListener("pointermove", move);
-    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, end);
+    });
   }
 }

@@ -2,6 +2,7 @@
 // operations and their inverse, so they survive a reload of the page.
 import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
+import { loadJSON, store } from "./storage.ts";
 
 export type Step = { label: string; redo: Op[]; undo: Op[]; key?: string; txids: string[] };
 
@@ -19,11 +20,8 @@ export class History {
   private undone: Step[] = [];
 
   constructor(private canvas: HistoryContext, private key: string) {
-    try {
-      const kept = JSON.parse(sessionStorage.getItem(key) ?? "");
-      this.done = kept.done;
-      this.undone = kept.undone;
-    } catch { /* a new tab */ }
+    const kept = loadJSON<{ done: Step[]; undone: Step[] }>("sessionStorage", key);
+    if (kept) ({ done: this.done, undone: this.undone } = kept);
   }
 
   /** record adds a step. It is merged into the last one when both have the same key, or with join. */
@@ -96,7 +94,7 @@ export class History {
       done = done.slice(Math.ceil(done.length / 4));
       text = JSON.stringify({ done, undone: this.undone });
     }
-    try { sessionStorage.setItem(this.key, text); } catch { /* full: undo works until the reload */ }
+    store("sessionStorage", this.key, text); // when it is full, undo works until the reload
     this.canvas.emit("canvas:history", this.labels);
   }
 }

@@ -125,8 +125,8 @@ export class Keys {
 
   /** within handles keys on a port or another control inside a node, and reports whether it did. */
   private within(e: KeyboardEvent, el: HTMLElement): boolean {
-    const vertical = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
-    if (vertical && !e.altKey) return this.nextPort(el, vertical);
+    const dir = arrows[e.key];
+    if (dir && !e.altKey) return this.nextPort(el, dir.x + dir.y);
     if ((e.key === "Delete" || e.key === "Backspace") && el.classList.contains(handleClass)) { this.canvas.connect.clear(el); return true; }
     if (e.key !== "Escape" || this.canvas.taps.pending) return false;
     this.focus(el.closest<HTMLElement>("article[data-id]")?.dataset.id);
@@ -187,8 +187,7 @@ export class Keys {
       const p = scene.boxes.get(id)?.position;
       if (!p) continue;
       if (!this.nudged.has(id)) this.nudged.set(id, { x: p.x, y: p.y });
-      scene.place(id, { x: p.x + dir.x * by, y: p.y + dir.y * by });
-      edges.drawOf(id);
+      edges.moveNode(id, { x: p.x + dir.x * by, y: p.y + dir.y * by });
     }
     groups.draw();
     this.canvas.minimap?.paint();

@@ -1,6 +1,7 @@
 // The minimap. All nodes are one path. While the view moves, only the frame of
 // the visible part is moved, without painting; the scale is updated afterwards.
 import { enclosing, type Box } from "./geometry.ts";
+import { track } from "./gesture.ts";
 import type { Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
@@ -77,11 +78,9 @@ export class Minimap {
   private press(e: PointerEvent): void {
     if (e.button) return;
     e.preventDefault();
-    const r = this.element.getBoundingClientRect(), { scale, origin } = this, held = new AbortController();
+    const r = this.element.getBoundingClientRect(), { scale, origin } = this;
     const go = (m: PointerEvent) => this.canvas.view.centerOn({ x: origin.x + (m.clientX - r.left) * scale, y: origin.y + (m.clientY - r.top) * scale });
-    this.element.setPointerCapture(e.pointerId);
-    this.element.addEventListener("pointermove", go, held);
-    for (const name of ["pointerup", "pointercancel"]) this.element.addEventListener(name, () => held.abort(), held);
+    track(this.element, e, go);
     go(e);
   }
 

@@ -116,13 +116,18 @@ export class Draft {
   title(id: string): string { return this.nodes.get(id)?.label || id; }
 
   /** after returns the nodes that depend on this one, directly or not. */
-  after(id: string): Set<string> {
-    const seen = new Set<string>();
-    const queue = [id];
+  after(id: string): Set<string> { return this.reach(id, "from", "to"); }
+
+  /** before returns the nodes that this one depends on, directly or not. */
+  before(id: string): Set<string> { return this.reach(id, "to", "from"); }
+
+  /** reach follows edges from their near to their far end. The start is only included when it is part of a loop. */
+  private reach(id: string, near: "from" | "to", far: "from" | "to"): Set<string> {
+    const seen = new Set<string>(), queue = [id];
     for (let n = queue.pop(); n !== undefined; n = queue.pop())
       for (const e of this.edgesOf(n)) {
-        const to = nodeOf(e.to);
-        if (nodeOf(e.from) === n && !seen.has(to)) { seen.add(to); queue.push(to); }
+        const next = nodeOf(e[far]);
+        if (nodeOf(e[near]) === n && !seen.has(next)) { seen.add(next); queue.push(next); }
       }
     return seen;
   }

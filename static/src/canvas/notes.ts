@@ -4,6 +4,7 @@
 import type { Committer } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import { snap } from "./geometry.ts";
+import { track } from "./gesture.ts";
 import type { Draft, Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import type { Viewport } from "./viewport.ts";
@@ -34,19 +35,16 @@ export class Notes {
   /** press resizes a note with the pointer. */
   press(e: PointerEvent, el: HTMLElement): void {
     const { pane, view, edges, scene } = this.canvas, id = el.dataset.id!, from = view.toFlow({ x: e.clientX, y: e.clientY });
-    const was = scene.box(id)!, held = new AbortController();
+    const was = scene.box(id)!;
     let width = was.width, height = was.height;
-    pane.setPointerCapture(e.pointerId);
-    const move = (m: PointerEvent) => {
+    track(pane, e, (m) => {
       const to = view.toFlow({ x: m.clientX, y: m.clientY });
       width = within(was.width + to.x - from.x, least.width);
       height = within(was.height + to.y - from.y, least.height);
       el.style.width = `${width}px`;
       el.style.minHeight = `${height}px`;
       edges.drawOf(id);
-    };
-    pane.addEventListener("pointermove", move, held);
-    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, () => { held.abort(); this.keep(id, width, height); }, held);
+    }, () => this.keep(id, width, height));
   }
 
   private keep(node: string, width: number, height: number): void {

@@ -35,14 +35,4 @@ export function connectOps(draft: Draft, a: Port, b: Port, moving?: Edge): Op[] 
 }
 
 /** loopNodes returns the nodes that an edge from this port must not touch, because it would close a loop. */
-export function loopNodes(draft: Draft, p: Port): Set<string> {
-  if (p.side === "in") return draft.after(p.node);
-  const before = new Set<string>();
-  const queue = [p.node];
-  for (let n = queue.pop(); n !== undefined; n = queue.pop())
-    for (const e of draft.edgesOf(n)) {
-      const from = e.from.slice(0, e.from.indexOf("."));
-      if (from !== n && !before.has(from)) { before.add(from); queue.push(from); }
-    }
-  return before;
-}
+export const loopNodes = (draft: Draft, p: Port): Set<string> => p.side === "in" ? draft.after(p.node) : draft.before(p.node);

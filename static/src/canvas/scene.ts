@@ -2,7 +2,7 @@
 // what is inside an <article>; the canvas owns only the <article> itself (its
 // position, selection and tab stop).
 import type { Box } from "./geometry.ts";
-import type { Draft, Point, Port, PortType, Side } from "./model.ts";
+import { ends, type Draft, type Point, type Port, type PortType, type Side } from "./model.ts";
 import { adoptUserNodes, flowId, getInternalNodesBounds, handleClass, infiniteExtent, nodeClass, updateNodeInternals, type InternalNodeBase, type NodeBase } from "./xyflow.ts";
 
 /** SceneContext is what the scene needs of the canvas. */
@@ -125,8 +125,8 @@ export class Scene {
   }
 
   port(at: string, side: Side): Port | undefined {
-    const dot = at.indexOf(".");
-    return this.ports.get(at.slice(0, dot))?.find((p) => p.side === side && p.name === at.slice(dot + 1));
+    const [node, name] = ends(at);
+    return this.ports.get(node)?.find((p) => p.side === side && p.name === name);
   }
 
   portElement(p: Port): HTMLElement | null {

@@ -2,6 +2,7 @@
 import type { Announcer, Emitter } from "./context.ts";
 import type { Edges } from "./edges.ts";
 import type { Box } from "./geometry.ts";
+import { track } from "./gesture.ts";
 import { edgeKey, type Draft } from "./model.ts";
 import type { Scene } from "./scene.ts";
 import { count } from "./text.ts";
@@ -92,23 +93,17 @@ export class Selection {
     const kept = new Set(press.ctrlKey || press.metaKey ? this.nodes : []);
     const x0 = press.clientX - r.left, y0 = press.clientY - r.top;
     view.configure({ selecting: true });
-    pane.setPointerCapture(press.pointerId);
-    const move = (e: PointerEvent) => {
+    track(pane, press, (e) => {
       const x1 = e.clientX - r.left, y1 = e.clientY - r.top;
       const b = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
       pane.append(this.box);
       Object.assign(this.box.style, { left: `${b.x}px`, top: `${b.y}px`, width: `${b.width}px`, height: `${b.height}px` });
       const inside = getNodesInside(this.canvas.scene.boxes, b, view.transform, true).map((n) => n.id).filter((id) => !this.canvas.scene.hidden(id));
       this.set([...kept, ...inside]);
-    };
-    const end = () => {
-      pane.removeEventListener("pointermove", move);
-      for (const name of ["pointerup", "pointercancel"]) pane.removeEventListener(name, end);
+    }, () => {
       this.box.remove();
       view.configure();
       this.canvas.announce.say(`${count(this.nodes.size, "node")} selected`);
-    };
-    pane.addEventListener("pointermove", move);
-    for (const name of ["pointerup", "pointercancel"]) pane.addEventListener(name, end);
+    });
   }
 }

@@ -5,7 +5,7 @@ import type { Announce } from "./announce.ts";
 import type { Edges } from "./edges.ts";
 import { edgeKey, nodeOf, portOf, type Draft } from "./model.ts";
 import type { Scene } from "./scene.ts";
-import { duration } from "./text.ts";
+import { duration, isOver } from "./text.ts";
 
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
 export type Step = {
@@ -14,7 +14,6 @@ export type Step = {
   ms?: number; // duration in milliseconds
   items?: Record<string, number>; // by output port
 };
-const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
 
 /** StatusContext is what the status of steps needs of the canvas. */
 export interface StatusContext {
@@ -51,7 +50,7 @@ export class Status {
     if (state) { this.states.set(node, state); el.dataset.state = state; }
     else { this.states.delete(node); delete el.dataset.state; }
     for (const e of this.canvas.draft.edgesOf(node)) this.edge(edgeKey(e), nodeOf(e.from), nodeOf(e.to));
-    if (!ended.has(state)) this.result({ node, state });
+    if (!isOver(state)) this.result({ node, state });
     this.canvas.announce.name(node);
     if (state === "failed") this.canvas.announce.say(`${this.canvas.scene.title(node)} failed`);
   }
@@ -74,7 +73,7 @@ export class Status {
 
   private show(s: Step): void {
     this.paint(s.node, s.state);
-    if (ended.has(s.state)) this.result(s);
+    if (isOver(s.state)) this.result(s);
     this.canvas.announce.name(s.node);
   }
 
@@ -120,8 +119,6 @@ export class Status {
   showSteps(steps: Step[]): void { for (const s of steps) this.show(s); }
 
   forget(node: string): void { if (!this.canvas.draft.nodes.has(node)) { this.states.delete(node); this.results.delete(node); } }
-
-  get running(): boolean { return [...this.states.values()].some((s) => !ended.has(s)); }
 
   end(): void { this.timers.forEach(clearTimeout); }
 }

@@ -7,6 +7,7 @@
 // 422 {detail}. GET ?since=rev: {rev, missed}. A missed transaction is {rev, tab, txid, ops, html?}.
 import type { Announcer, Emitter } from "./context.ts";
 import type { Op } from "./ops.ts";
+import { load, loadJSON, store } from "./storage.ts";
 
 export type Waiting = { txid: string; ops: Op[]; undo: Op[]; left?: boolean }; // left: sent while the page unloaded, so the response is unknown
 export type Remote = { rev: number; tab?: string; txid?: string; ops: Op[]; html?: string; problems?: string };
@@ -38,8 +39,8 @@ export class Sync {
   private stop = new AbortController();
 
   constructor(private canvas: SyncContext, private url: string, public rev: number, private key: string) {
-    this.tab = this.load("tab") ?? crypto.randomUUID();
-    this.store("tab", this.tab);
+    this.tab = load("sessionStorage", `${key}:tab`) || crypto.randomUUID();
+    store("sessionStorage", `${key}:tab`, this.tab);
     const { signal } = this.stop;
     addEventListener("online", () => this.retryNow(), { signal });
     addEventListener("pageshow", () => this.flush(), { signal });
@@ -48,9 +49,7 @@ export class Sync {
 
   /** resume applies and sends changes that a reload interrupted. */
   resume(): void {
-    const text = this.load("queue");
-    if (!text) return;
-    for (const w of JSON.parse(text) as Waiting[]) this.queue.push({ ...w, undo: this.canvas.changes.apply(w.ops) });
+    for (const w of loadJSON<Waiting[]>("sessionStorage", `${this.key}:queue`) ?? []) this.queue.push({ ...w, undo: this.canvas.changes.apply(w.ops) });
     this.flush();
   }
 
@@ -193,18 +192,8 @@ export class Sync {
     navigator.sendBeacon(this.url, new Blob([this.body(all, base)], { type: "application/json" }));
   }
 
-  private persist(): void { this.store("queue", this.queue.length ? JSON.stringify(this.queue) : ""); }
-
-  private store(name: string, text: string): void {
-    try {
-      if (text) sessionStorage.setItem(`${this.key}:${name}`, text);
-      else sessionStorage.removeItem(`${this.key}:${name}`);
-    } catch { /* full: the queue is still in memory */ }
-  }
-
-  private load(name: string): string | null {
-    try { return sessionStorage.getItem(`${this.key}:${name}`); } catch { return null; }
-  }
+  /** persist keeps the queue for a reload; when the storage is full, it is still in memory. */
+  private persist(): void { store("sessionStorage", `${this.key}:queue`, this.queue.length ? JSON.stringify(this.queue) : ""); }
 
   end(): void {
     this.leave();

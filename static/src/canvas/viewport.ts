@@ -4,7 +4,8 @@ import type { Emitter, Repaintable } from "./context.ts";
 import type { Box } from "./geometry.ts";
 import type { Point } from "./model.ts";
 import type { Scene } from "./scene.ts";
-import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform } from "./xyflow.ts";
+import { loadJSON, store } from "./storage.ts";
+import { getViewportForBounds, infiniteExtent, lib, panBy, PanOnScrollMode, pointToRendererPoint, XYPanZoom, type PanZoomInstance, type Transform, type View } from "./xyflow.ts";
 
 const minZoom = 0.1, maxZoom = 2.5;
 const farZoom = 0.45; // below it labels are unreadable, and hiding them makes frames cheaper
@@ -106,16 +107,14 @@ export class Viewport {
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
       const [x, y, zoom] = this.transform;
-      try { localStorage.setItem(this.key, JSON.stringify({ x, y, zoom })); } catch { /* full or forbidden: the view is a comfort only */ }
+      store("localStorage", this.key, JSON.stringify({ x, y, zoom }));
     }, 150);
   }
 
   /** restore shows the remembered view, or fits the whole flow. */
   restore(): void {
-    try {
-      const v = JSON.parse(localStorage.getItem(this.key) ?? "");
-      if (Number.isFinite(v.x + v.y + v.zoom)) return void this.panZoom.setViewport(v);
-    } catch { /* nothing kept */ }
+    const v = loadJSON<View>("localStorage", this.key);
+    if (v && Number.isFinite(v.x + v.y + v.zoom)) return void this.panZoom.setViewport(v);
     this.fit(undefined, 0);
   }
 
@@ -172,8 +171,6 @@ export class Viewport {
     if (this.ending) this.release();
     else this.canvas.pane.removeAttribute("data-held");
   }
-
-  get spaceHeld(): boolean { return this.space; }
 
   private time(ms: number): { duration: number } | undefined {
     return ms && !matchMedia("(prefers-reduced-motion: reduce)").matches ? { duration: ms } : undefined;

@@ -1,22 +1,17 @@
 // Requests for parts of the inspector.
 import { flowPath } from "../builder/canvas.ts";
 import { html } from "../builder/dom.ts";
-import { showError, redirected, reason } from "../builder/errors.ts";
+import { fetchPart, reason, redirected } from "../builder/requests.ts";
+import { toast } from "../toasts.ts";
 
 export const nodePath = (node: string): string => `${flowPath}/node/${encodeURIComponent(node)}`;
 
-/** ask sends a request as htmx would, and shows errors in a toast. */
-export async function ask(path: string, init: RequestInit = {}): Promise<Response | undefined> {
-  try {
-    const r = await fetch(path, { ...init, headers: { "HX-Request": "true", "HX-Request-Type": "partial", ...init.headers } });
-    if (!r.ok && r.status !== 404) refused(r);
-    return r;
-  } catch { return undefined; }
-}
-
-function refused(r: Response): void {
-  const said = redirected(r) ? undefined : reason(r);
-  if (said) showError(said);
+/** ask sends a request as htmx would, and shows errors in a toast. Requests that failed or were aborted return undefined: the inspector is loaded again after the next change. */
+export async function ask(path: string, init?: RequestInit): Promise<Response | undefined> {
+  const r = await fetchPart(path, init);
+  const error = r && !r.ok && r.status !== 404 && !redirected(r) && reason(r);
+  if (error) toast(error, "bad");
+  return r;
 }
 
 /** fragment returns the first element of a response. */

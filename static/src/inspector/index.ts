@@ -3,6 +3,7 @@
 import type { Op } from "../canvas/ops.ts";
 import { asShown, canvas, flowPath, readonly, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
+import { listen } from "../listen.ts";
 import { ask, fragment, nodePath } from "./ask.ts";
 import { send, fieldOf, pane, section, settle, shown } from "./fields.ts";
 import { show } from "./refresh.ts";
@@ -16,8 +17,7 @@ let wished: string | undefined; // a field to focus once its node is shown
 let going: AbortController | undefined;
 let timer = 0;
 
-canvas.addEventListener("canvas:select", (e) => {
-  const { nodes } = (e as CustomEvent<{ nodes: string[] }>).detail;
+listen<{ nodes: string[] }>(canvas, "canvas:select", ({ nodes }) => {
   settle();
   if (nodes.length === selected.length && nodes.every((n, i) => n === selected[i])) return;
   selected = [...nodes];
@@ -52,21 +52,20 @@ function several(): void {
 
 // Changes of the draft.
 
-canvas.addEventListener("canvas:ops", (e) => {
-  for (const op of (e as CustomEvent<{ ops: Op[] }>).detail.ops) {
+listen<{ ops: Op[] }>(canvas, "canvas:ops", ({ ops }) => {
+  for (const op of ops) {
     if (op.op === "set") shown(op.node, `set:${op.field}`, op.value);
     if (op.op === "put") shown(op.node, `put:${op.member}`, op.value);
   }
 });
-for (const name of ["canvas:acked", "canvas:remote", "canvas:refused"]) canvas.addEventListener(name, () => {
+listen(canvas, "canvas:acked canvas:remote canvas:refused", () => {
   clearTimeout(timer);
   timer = window.setTimeout(() => { if (selected.length < 2 && !canvas.sync.waiting) void load(); }, 60); // debounce
 });
 
 // Focusing a field.
 
-canvas.addEventListener("canvas:open", (e) => {
-  const { node, part } = (e as CustomEvent<{ node: string; part?: string }>).detail;
+listen<{ node: string; part?: string }>(canvas, "canvas:open", ({ node, part }) => {
   if (part === "label" && !canvas.readonly) return;
   if (selected[0] !== node || selected.length > 1) { canvas.selection.set([node]); }
   wished = part ?? "";

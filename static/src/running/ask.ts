@@ -1,20 +1,14 @@
-// Requests for parts of a page while running.
-import { showError, redirected, reason } from "../builder/errors.ts";
-
-const part = { "HX-Request": "true", "HX-Request-Type": "partial" };
+// Requests while running a flow.
+import { fetchPart, reason, redirected } from "../builder/requests.ts";
+import { toast } from "../toasts.ts";
 
 /** ask requests a part of a page and shows errors in a toast. A form with errors (422) is returned like a success. */
 export async function ask(path: string, body?: BodyInit): Promise<Response | undefined> {
-  let r: Response;
-  try {
-    r = await fetch(path, { method: body === undefined ? "GET" : "POST", headers: part, body });
-  } catch {
-    showError("Can't reach Sluice. Check your connection and try again. What you typed is kept.");
-    return undefined;
-  }
-  if (redirected(r)) return undefined;
+  const r = await fetchPart(path, { method: body === undefined ? "GET" : "POST", body });
+  if (!r) toast("Can't reach Sluice. Check your connection and try again. What you typed is kept.", "bad");
+  if (!r || redirected(r)) return undefined;
   if (r.ok || r.status === 422) return r;
-  showError(reason(r) ?? usual(r));
+  toast(reason(r) ?? usual(r), "bad");
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 // The run bar above the canvas: state, progress and commands.
 import { html } from "../builder/dom.ts";
-import { isOver, subscribe, publish, formatDuration, type RunEvent } from "./events.ts";
+import { isOver } from "../canvas/text.ts";
+import { subscribe, publish, formatDuration, type RunEvent } from "./events.ts";
 
 const place = document.getElementById("run-bar");
 const tick = 100; // ms between updates of the elapsed time

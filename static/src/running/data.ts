@@ -5,10 +5,12 @@ import { canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { el, html } from "../builder/dom.ts";
 import { showTab } from "../builder/panes.ts";
+import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
+import { listen } from "../listen.ts";
 import { say } from "../say.ts";
 import { ask } from "./ask.ts";
-import { isOver, subscribe, shown, type StepEvent } from "./events.ts";
+import { subscribe, shown, type StepEvent } from "./events.ts";
 
 const place = document.getElementById("node-data")!;
 const tab = document.getElementById("tab-data")!;
@@ -37,7 +39,7 @@ function put(text: string): void {
   htmx.process(place);
 }
 
-canvas.addEventListener("canvas:select", load);
+listen(canvas, "canvas:select", load);
 tab.addEventListener("click", () => void fetchData());
 subscribe<StepEvent[]>("steps", (steps) => { if (steps.some((s) => s.node === chosen() && isOver(s.state))) load(); });
 subscribe("failed", () => showTab("data"));
@@ -84,7 +86,4 @@ function mark(node: string, is: boolean): void {
   article(node)?.querySelector("[data-title]")?.after(sign);
 }
 
-document.addEventListener("flow:pinned", (e) => {
-  const { node, pinned } = (e as CustomEvent<{ node: string; pinned: boolean }>).detail;
-  mark(node, pinned);
-});
+listen<{ node: string; pinned: boolean }>(document, "flow:pinned", ({ node, pinned }) => mark(node, pinned));

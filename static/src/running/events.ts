@@ -1,4 +1,5 @@
 // The events of a run's stream, and which run the page shows.
+import { listen } from "../listen.ts";
 
 /** RunError is an error and how to fix it. */
 export type RunError = { Code: string; Text: string; Do: string; Node: string };
@@ -18,9 +19,6 @@ export type TextEvent = { node: string; text: string; reset?: boolean };
 /** Shown is the run that the page shows. live: it was started here. */
 export type Shown = { id: string; live: boolean; over: boolean; state: string };
 
-const ended = new Set(["succeeded", "reused", "failed", "skipped", "canceled"]);
-export const isOver = (state: string): boolean => ended.has(state);
-
 /** stateLabel returns a state as it is displayed, such as "Succeeded". */
 export const stateLabel = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
 
@@ -30,7 +28,7 @@ export function show(run: Shown | undefined): void { shown = run; }
 /** bus delivers events to the parts of the page: run, steps, text, clear. */
 export const bus = new EventTarget();
 export function publish(name: string, detail?: unknown): void { bus.dispatchEvent(new CustomEvent(name, { detail })); }
-export function subscribe<T>(name: string, act: (detail: T) => void): void { bus.addEventListener(name, (e) => act((e as CustomEvent<T>).detail)); }
+export function subscribe<T>(name: string, act: (detail: T) => void): void { listen<T>(bus, name, act); }
 
 /** formatDuration returns milliseconds as text, less precise the longer they are. */
 export function formatDuration(ms: number): string {

@@ -3,8 +3,9 @@
 // server replaces the content of a node, it is shown again.
 import { canvas, whenReady } from "../builder/canvas.ts";
 import { el } from "../builder/dom.ts";
+import { isOver } from "../canvas/text.ts";
 import { icon } from "../icon.ts";
-import { formatDuration, isOver, stateLabel, subscribe, type StepEvent, type TextEvent } from "./events.ts";
+import { formatDuration, stateLabel, subscribe, type StepEvent, type TextEvent } from "./events.ts";
 
 type NodeOutput = { step?: StepEvent; from: number; text: string; slot?: Element | null };
 const nodes = new Map<string, NodeOutput>();

@@ -3,8 +3,10 @@
 import { builder, canvas, flowId, flowPath, whenReady } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
 import { keep, kept } from "../builder/dom.ts";
+import { load, store } from "../canvas/storage.ts";
+import { isOver } from "../canvas/text.ts";
 import { say } from "../say.ts";
-import { bus, isOver, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type TextEvent } from "./events.ts";
+import { bus, subscribe, show, shown, publish, formatDuration, type RunEvent, type StepEvent, type TextEvent } from "./events.ts";
 
 const key = `run:${flowId}`;
 let source: EventSource | undefined;
@@ -14,7 +16,7 @@ let painted = new Set<string>();
 export function follow(run: string, live: boolean): void {
   leave();
   show({ id: run, live, over: false, state: "queued" });
-  try { sessionStorage.setItem(key, run); } catch { /* forbidden: it is forgotten with the page */ }
+  store("sessionStorage", key, run);
   if (live) say("Run started");
   source = new EventSource(`${flowPath}/runs/${encodeURIComponent(run)}/events`);
   hear<StepEvent[]>("steps", (steps) => { paint(steps); publish("steps", steps); });
@@ -41,7 +43,7 @@ function over(): void {
 export function leave(): void {
   stop();
   show(undefined);
-  try { sessionStorage.removeItem(key); } catch { /* it was never kept */ }
+  store("sessionStorage", key, "");
   if (painted.size) canvas.dispatchEvent(new CustomEvent("canvas:paint", { detail: { steps: [...painted].map((node) => ({ node, state: "" })) } }));
   painted = new Set();
   publish("clear");
@@ -97,7 +99,7 @@ function goTo(node: string): void {
 function last(): string | null {
   const asked = new URLSearchParams(location.search).get("run");
   if (asked || builder.dataset.replay) return asked; // the run shown before has another document
-  try { return sessionStorage.getItem(key); } catch { return null; }
+  return load("sessionStorage", key) || null;
 }
 
 void whenReady.then(() => { const run = last(); if (run) follow(run, false); });

@@ -3,6 +3,8 @@
 import htmx from "htmx.org/dist/htmx.esm.js";
 import { builder, canvas, flowPath, readonly } from "../builder/canvas.ts";
 import { command } from "../builder/commands.ts";
+import { el } from "../builder/dom.ts";
+import { listen } from "../listen.ts";
 
 const quiet = 1200; // ms to debounce the refresh of the button
 
@@ -12,10 +14,7 @@ type Published = { flow: string; version: number; url: string; first: boolean };
 function dialog(): HTMLDialogElement {
   const there = document.getElementById("publish-dialog");
   if (there instanceof HTMLDialogElement) return there;
-  const made = document.createElement("dialog");
-  made.id = "publish-dialog";
-  made.className = "dialog publish";
-  made.setAttribute("aria-label", "Publish");
+  const made = el("dialog", { id: "publish-dialog", class: "dialog publish", "aria-label": "Publish" });
   document.body.append(made);
   return made;
 }
@@ -43,15 +42,12 @@ command({ name: "publish", title: "Publish", hint: "Make the draft the live vers
 command({ name: "versions", title: "Versions", hint: "History of published versions", icon: "history", run: () => location.assign(`${flowPath}/versions`) });
 command({ name: "compare", title: "Compare draft with live", icon: "arrow-right-left", run: () => location.assign(`${flowPath}/compare`) });
 
-canvas.addEventListener("canvas:state", (event) => {
-  if ((event as CustomEvent<{ state: string }>).detail.state === "saved") refreshSoon();
-});
-canvas.addEventListener("canvas:remote", refreshSoon);
+listen<{ state: string }>(canvas, "canvas:state", ({ state }) => { if (state === "saved") refreshSoon(); });
+listen(canvas, "canvas:remote", refreshSoon);
 
 // After the first publish the dialog stays open with the URL to call; later ones
 // show a toast.
-document.addEventListener("flow:published", (event) => {
-  const { first, version } = (event as CustomEvent<Published>).detail;
+listen<Published>(document, "flow:published", ({ first, version }) => {
   builder.dataset.live = String(version);
   if (!first) dialog().close();
 });
