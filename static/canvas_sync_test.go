@@ -21,7 +21,7 @@ func converges(t *testing.T, b context.Context) {
 	q.eval(`c.commit("Delete", [{ op: "remove", nodes: ["plain"] }])`)
 	q.saved()
 	q.want(`[c.draft.position("ticket").x, c.draft.position("tone").x, c.sync.rev]`, `[-100,7,4]`)
-	p.eval(fmt.Sprintf(`c.remote(%s)`, s.line(t, 4))) // the stream skipped one
+	p.eval(fmt.Sprintf(`c.sync.remote(%s)`, s.line(t, 4))) // the stream skipped one
 	p.until(`c.sync.rev === 4`)
 	p.want(`[c.draft.position("answer").x, c.draft.position("tone").x, c.scene.elements.has("plain")]`, `[900,7,false]`)
 	document := `JSON.stringify([c.document(), [...c.querySelectorAll("article")].map((a) => a.id + a.style.transform)])`

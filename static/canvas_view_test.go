@@ -48,9 +48,9 @@ func tellsWhereItLies(t *testing.T, b context.Context) {
 
 	p.eval(`c.view.pan({ x: -3000, y: 0 })`)
 	p.until(`c.querySelector("#node-write").getBoundingClientRect().right < 0`)
-	p.eval(`c.follow("write")`)
+	p.eval(`c.view.reveal("write")`)
 	p.until(`c.querySelector("#node-write").getBoundingClientRect().left >= 0`)
-	p.want(`[c.node("write").kind, c.edgesOf("write").length, c.node("gone") ?? null]`, `["chat",2,null]`)
+	p.want(`[c.draft.nodes.get("write").kind, c.draft.edgesOf("write").length, c.draft.nodes.get("gone") ?? null]`, `["chat",2,null]`)
 }
 
 func replaceBox(js, box string) string { return strings.ReplaceAll(js, "BOX", box) }

@@ -100,6 +100,49 @@ func TestCanvasPartsDoNotKnowTheElement(t *testing.T) {
 	}
 }
 
+var (
+	contextOf = regexp.MustCompile(`(?s)export interface (\w+Context)[^{]*\{(?:\}|\n(.*?)\n\})`)
+	memberOf  = regexp.MustCompile(`(?m)^  (?:readonly )?(\w+)[:(]`)
+	takesPart = regexp.MustCompile(`constructor\(private canvas: (\w+)`)
+)
+
+// TestCanvasPartsTakeWhatTheyUse: a part's constructor takes the context that
+// its own file declares, and the context has no members that the part does not
+// use.
+func TestCanvasPartsTakeWhatTheyUse(t *testing.T) {
+	t.Parallel()
+	parts := 0
+	for name := range imports(t, "../src") {
+		if filepath.Dir(name) != "canvas" || strings.HasSuffix(name, ".test.ts") {
+			continue
+		}
+		file, err := os.ReadFile(filepath.Join("../src", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(file)
+		took := takesPart.FindStringSubmatch(text)
+		if took == nil {
+			continue
+		}
+		parts++
+		declared := contextOf.FindStringSubmatch(text)
+		if declared == nil || declared[1] != took[1] {
+			t.Errorf("%s takes a %s, which it does not declare", name, took[1])
+			continue
+		}
+		rest := strings.Replace(text, declared[0], "", 1)
+		for _, m := range memberOf.FindAllStringSubmatch(declared[2], -1) {
+			if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(rest) {
+				t.Errorf("%s declares %s in %s but does not use it", name, m[1], took[1])
+			}
+		}
+	}
+	if parts < 20 {
+		t.Errorf("found only %d parts of the canvas", parts)
+	}
+}
+
 func TestCycle(t *testing.T) {
 	t.Parallel()
 	if got := cycle(map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {}}); got != nil {

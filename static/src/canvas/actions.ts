@@ -2,20 +2,16 @@
 import { align, type Alignment } from "./align.ts";
 import type { Connect } from "./connect.ts";
 import type { Announcer, Committer, Emitter } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import { snapPoint } from "./geometry.ts";
-import { nodeOf, type Attach, type Draft, type Edge, type Point } from "./model.ts";
+import { nodeOf, type Attach, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import type { Scene } from "./scene.ts";
 import type { Selection } from "./select.ts";
 import { count } from "./text.ts";
 import type { Viewport } from "./viewport.ts";
 
 /** ActionsContext is what the commands need of the canvas. */
-export interface ActionsContext extends Committer, Emitter {
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
+export interface ActionsContext extends Committer, Emitter, HasEdges {
   readonly selection: Selection;
   readonly view: Viewport;
   readonly connect: Connect;

@@ -1,15 +1,12 @@
 // Announcements for screen readers: one polite live region. A later sentence
 // replaces an earlier one, so that holding a key does not queue up fifty.
-import type { Draft } from "./model.ts";
-import type { Scene } from "./scene.ts";
+import type { HasScene } from "./scene.ts";
 import { count } from "./text.ts";
 
 const pause = 120; // milliseconds in which a later sentence replaces an earlier one
 
 /** AnnounceContext is what announcements need of the canvas. */
-export interface AnnounceContext {
-  readonly draft: Draft;
-  readonly scene: Scene;
+export interface AnnounceContext extends HasScene {
   readonly status: { of(node: string): string | undefined; took(node: string): string };
 }
 

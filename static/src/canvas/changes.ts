@@ -4,24 +4,20 @@ import type { Announce } from "./announce.ts";
 import type { Connect } from "./connect.ts";
 import type { CommitOptions, Emitter, Repaintable } from "./context.ts";
 import type { Drag } from "./drag.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import type { Groups } from "./groups.ts";
 import type { History } from "./history.ts";
-import { at, type Attach, type Draft, type FlowNode } from "./model.ts";
+import { at, type Attach, type FlowNode } from "./model.ts";
 import { applyAll, Touched, type Op } from "./ops.ts";
-import type { Scene } from "./scene.ts";
 import type { Selection } from "./select.ts";
 import type { Status } from "./status.ts";
 import type { Swaps } from "./swaps.ts";
 import type { Sync } from "./sync.ts";
 
 /** ChangesContext is what applying changes needs of the canvas. */
-export interface ChangesContext extends Emitter {
+export interface ChangesContext extends Emitter, HasEdges {
   readonly readonly: boolean;
   readonly layer: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
   readonly groups: Groups;
   readonly selection: Selection;
   readonly status: Status;

@@ -1,13 +1,12 @@
 // Connecting ports by dragging, and moving the ends of edges; taps and keys are
 // in taps.ts. Ports that fit are highlighted, and the others explain why not.
 import type { Announcer, Committer, Emitter } from "./context.ts";
-import type { Edges } from "./edges.ts";
-import { at, edgeKey, ends, fits, nodeOf, type Attach, type Draft, type Edge, type Point, type Port } from "./model.ts";
+import type { HasEdges } from "./edges.ts";
+import { at, edgeKey, ends, fits, nodeOf, type Attach, type Edge, type Point, type Port } from "./model.ts";
 import type { Op } from "./ops.ts";
 import { loopNodes, connectOps, refusal } from "./rules.ts";
-import type { Scene } from "./scene.ts";
 import { svg } from "./svg.ts";
-import type { Viewport } from "./viewport.ts";
+import type { HasView } from "./viewport.ts";
 import { ConnectionMode, flowId, getBezierPath, handleClass, lib, pointToRendererPoint, Position, XYHandle, type Connection, type ConnectionState } from "./xyflow.ts";
 
 const radius = 24; // flow units within which a port catches the pointer
@@ -16,13 +15,8 @@ const threshold = 3; // pixels; below it a press is a tap
 type State = ConnectionState & { inProgress: boolean };
 
 /** ConnectContext is what making edges needs of the canvas. */
-export interface ConnectContext extends Committer, Emitter {
-  readonly pane: HTMLElement;
+export interface ConnectContext extends Committer, Emitter, HasEdges, HasView {
   readonly layer: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly view: Viewport;
-  readonly edges: Edges;
   readonly announce: Announcer;
   readonly taps: { readonly pending: Port | undefined; cancel(): boolean };
   palette(client: Point, attach: Attach): void;

@@ -3,14 +3,13 @@
 // A node without edges can be dropped on an edge. Escape cancels.
 import type { Announce } from "./announce.ts";
 import type { Committer, Repaintable } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import { grid } from "./geometry.ts";
 import { Guides } from "./guides.ts";
-import { at, edgeKey, fits, type Draft, type Edge, type Point } from "./model.ts";
+import { at, edgeKey, fits, type Edge, type Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import type { Scene } from "./scene.ts";
 import type { Selection } from "./select.ts";
-import type { Viewport } from "./viewport.ts";
+import type { HasView } from "./viewport.ts";
 import { infiniteExtent, XYDrag } from "./xyflow.ts";
 
 const threshold = 2; // pixels; below it a press is a click
@@ -18,13 +17,8 @@ const threshold = 2; // pixels; below it a press is a click
 type Items = Map<string, { position: Point }>;
 
 /** DragContext is what dragging nodes needs of the canvas. */
-export interface DragContext extends Committer {
-  readonly pane: HTMLElement;
+export interface DragContext extends Committer, HasEdges, HasView {
   readonly layer: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly view: Viewport;
-  readonly edges: Edges;
   readonly selection: Selection;
   readonly announce: Announce;
   readonly minimap: Repaintable | undefined;

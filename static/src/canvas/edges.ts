@@ -1,8 +1,8 @@
 // Edges as curves: a wide invisible path for the pointer and a thin visible one.
 // A selected or hovered edge shows "+" to insert a node and a grip at each end.
 import type { Box } from "./geometry.ts";
-import { edgeKey, nodeOf, portOf, type Draft, type Edge, type Point } from "./model.ts";
-import type { Scene } from "./scene.ts";
+import { edgeKey, nodeOf, portOf, type Edge, type Point } from "./model.ts";
+import type { HasScene } from "./scene.ts";
 import { svg } from "./svg.ts";
 import { ConnectionMode, getBezierPath, getEdgePosition, Position } from "./xyflow.ts";
 
@@ -12,12 +12,15 @@ type Ends = { sourceX: number; sourceY: number; targetX: number; targetY: number
 const gripAt = 22; // flow units from the port, beyond its hit area
 
 /** EdgesContext is what edges need of the canvas. */
-export interface EdgesContext {
+export interface EdgesContext extends HasScene {
   readonly readonly: boolean;
-  readonly draft: Draft;
-  readonly scene: Scene;
   readonly groups: { folded(node: string): string | undefined; box(group: string): Box | undefined };
   readonly selection: { forget(key: string): void };
+}
+
+/** HasEdges is the part of a context for drawing nodes and edges. */
+export interface HasEdges extends HasScene {
+  readonly edges: Edges;
 }
 
 export class Edges {

@@ -15,7 +15,7 @@ import { History } from "./history.ts";
 import { Keys } from "./keys.ts";
 import { Minimap } from "./minimap.ts";
 import type { Box } from "./geometry.ts";
-import { Draft, edgeKey, type Attach, type Edge, type FlowDocument, type FlowNode, type Point } from "./model.ts";
+import { Draft, type Attach, type FlowDocument, type FlowNode, type Point } from "./model.ts";
 import { Notes } from "./notes.ts";
 import type { Op } from "./ops.ts";
 import { Pointer } from "./pointer.ts";
@@ -134,7 +134,7 @@ export class FlowCanvas extends HTMLElement {
       if (this.ownKey(e) && this.clipboard.paste(e.clipboardData?.getData("text/plain") ?? "", this.pasteAt(), this.keys.shift)) e.preventDefault();
     }, { signal });
     this.addEventListener("canvas:paint", (e) => this.status.showSteps((e as CustomEvent<{ steps: Step[] }>).detail.steps), { signal });
-    document.addEventListener("flow:ops", (e) => this.remote((e as CustomEvent).detail), { signal });
+    document.addEventListener("flow:ops", (e) => this.sync.remote((e as CustomEvent<Remote>).detail), { signal });
   }
 
   private ownKey(e: Event): boolean { return !(e.target as Element).closest?.("input, textarea, select, [contenteditable]"); }
@@ -179,9 +179,6 @@ export class FlowCanvas extends HTMLElement {
   /** insides replaces the content of nodes by what the server rendered. Their elements stay. */
   insides(html: string): void { this.swaps.insides(html); }
 
-  /** remote applies a transaction of another tab. */
-  remote(m: Remote): void { this.sync.remote(m); }
-
   /** insert adds a node and connects it to a port, or inserts it into an edge. It returns the ID. */
   insert(node: Omit<FlowNode, "id"> & { id?: string }, attach: Attach = {}): string { return this.changes.insert(node, attach); }
 
@@ -219,16 +216,4 @@ export class FlowCanvas extends HTMLElement {
     const b = this.scene.bounds(nodes), { transform: [x, y, zoom] } = this.view, r = this.pane.getBoundingClientRect();
     return { x: r.x + x + b.x * zoom, y: r.y + y + b.y * zoom, width: b.width * zoom, height: b.height * zoom };
   }
-
-  /** node returns a node of the draft with unsaved changes. */
-  node(id: string): FlowNode | undefined { return this.draft.nodes.get(id); }
-
-  /** edgesOf returns the edges from and to a node, in the order of the draft. */
-  edgesOf(id: string): Edge[] { return this.draft.edgesOf(id); }
-
-  /** follow pans as little as needed to show a whole node; the zoom stays. */
-  follow(id: string): void { this.view.reveal(id); }
-
-  /** edge returns the edge with these ends. */
-  edge(e: Edge): Edge | undefined { return this.edges.get(edgeKey(e)); }
 }

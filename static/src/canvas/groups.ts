@@ -1,27 +1,21 @@
 // Frames around groups of nodes. Whether a group is collapsed is not part of the
 // document; the browser remembers it.
 import type { Announcer, Committer, Repaintable } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import { enclosing, snapPoint, type Box } from "./geometry.ts";
 import { track } from "./gesture.ts";
-import type { Draft, Group, Point } from "./model.ts";
+import type { Group, Point } from "./model.ts";
 import type { Op } from "./ops.ts";
-import type { Scene } from "./scene.ts";
 import type { Selection } from "./select.ts";
 import { loadJSON, store } from "./storage.ts";
 import { count } from "./text.ts";
-import type { Viewport } from "./viewport.ts";
+import type { HasView } from "./viewport.ts";
 
 const margin = 20, head = 32; // flow units around the nodes, and above them for the name
 const foldedSize = { width: 200, height: 48 };
 
 /** GroupsContext is what groups need of the canvas. */
-export interface GroupsContext extends Committer {
-  readonly pane: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
-  readonly view: Viewport;
+export interface GroupsContext extends Committer, HasEdges, HasView {
   readonly selection: Selection;
   readonly announce: Announcer;
   readonly minimap: Repaintable | undefined;

@@ -4,11 +4,10 @@
 import type { Announce } from "./announce.ts";
 import type { Connect } from "./connect.ts";
 import type { Committer, Repaintable } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import { grid, neighbor, type Box } from "./geometry.ts";
 import type { Groups } from "./groups.ts";
-import { nodeOf, type Draft, type Point } from "./model.ts";
-import type { Scene } from "./scene.ts";
+import { nodeOf, type Point } from "./model.ts";
 import type { Selection } from "./select.ts";
 import { chord, shortcuts, type Commands } from "./shortcuts.ts";
 import type { Taps } from "./taps.ts";
@@ -19,14 +18,11 @@ const arrows: Record<string, Point> = { ArrowLeft: { x: -1, y: 0 }, ArrowRight: 
 const leap = 4 * grid; // of one nudge with Shift
 
 /** KeysContext is what the keyboard needs of the canvas. */
-export interface KeysContext extends Commands, Committer, Pick<HTMLElement, "addEventListener"> {
+export interface KeysContext extends Commands, Committer, Pick<HTMLElement, "addEventListener">, HasEdges {
   readonly pane: HTMLElement;
-  readonly layer: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
-  readonly groups: Groups;
   readonly view: Viewport;
+  readonly layer: HTMLElement;
+  readonly groups: Groups;
   readonly selection: Selection;
   readonly connect: Connect;
   readonly taps: Taps;

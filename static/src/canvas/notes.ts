@@ -2,24 +2,17 @@
 // note's config, so that it is saved with the flow. The inspector has the same
 // fields, for use without a pointer.
 import type { Committer } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import { snap } from "./geometry.ts";
 import { track } from "./gesture.ts";
-import type { Draft, Point } from "./model.ts";
-import type { Scene } from "./scene.ts";
-import type { Viewport } from "./viewport.ts";
+import type { Point } from "./model.ts";
+import type { HasView } from "./viewport.ts";
 
 const corner = 16; // pixels at the corner that take a press
 const least = { width: 120, height: 60 }, most = 2000; // flow units
 
 /** NotesContext is what resizing notes needs of the canvas. */
-export interface NotesContext extends Committer {
-  readonly pane: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
-  readonly view: Viewport;
-}
+export interface NotesContext extends Committer, HasEdges, HasView {}
 
 export class Notes {
   constructor(private canvas: NotesContext) {}

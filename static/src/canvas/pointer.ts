@@ -7,20 +7,18 @@ import type { Attach, Point } from "./model.ts";
 import type { Notes } from "./notes.ts";
 import type { Selection } from "./select.ts";
 import type { Taps } from "./taps.ts";
-import type { Viewport } from "./viewport.ts";
+import type { HasView } from "./viewport.ts";
 import { handleClass } from "./xyflow.ts";
 
 const longPress = 500; // milliseconds
 const slack = 8; // pixels a resting finger may move
 
 /** PointerContext is what presses and clicks need of the canvas. */
-export interface PointerContext {
-  readonly pane: HTMLElement;
+export interface PointerContext extends HasView {
   /** selecting reports whether a drag on empty space selects, for touch screens. */
   readonly selecting: boolean;
   readonly edges: Edges;
   readonly groups: Groups;
-  readonly view: Viewport;
   readonly selection: Selection;
   readonly notes: Notes;
   readonly drag: Drag;

@@ -12,6 +12,12 @@ export interface SceneContext {
   readonly selection: { readonly nodes: ReadonlySet<string> };
 }
 
+/** HasScene is the part of a context for reading the flow and finding its nodes on the screen. */
+export interface HasScene {
+  readonly draft: Draft;
+  readonly scene: Scene;
+}
+
 export class Scene {
   /** boxes is the lookup of nodes that the library needs: geometry, selection and port positions. */
   readonly boxes = new Map<string, InternalNodeBase>();

@@ -1,21 +1,15 @@
 // The selected nodes and edges. The selection is not part of the document.
 import type { Announcer, Emitter } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import type { Box } from "./geometry.ts";
 import { track } from "./gesture.ts";
-import { edgeKey, type Draft } from "./model.ts";
-import type { Scene } from "./scene.ts";
+import { edgeKey } from "./model.ts";
 import { count } from "./text.ts";
-import type { Viewport } from "./viewport.ts";
+import type { HasView } from "./viewport.ts";
 import { getNodesInside } from "./xyflow.ts";
 
 /** SelectionContext is what the selection needs of the canvas. */
-export interface SelectionContext extends Emitter {
-  readonly pane: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
-  readonly view: Viewport;
+export interface SelectionContext extends Emitter, HasEdges, HasView {
   readonly announce: Announcer;
   selectionBox(): Box | undefined;
 }

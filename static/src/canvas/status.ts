@@ -2,9 +2,8 @@
 // inside a node (data-step, rendered by the server), from the page, or from a
 // replay. Color is never the only sign: a badge inside the node has the text.
 import type { Announce } from "./announce.ts";
-import type { Edges } from "./edges.ts";
-import { edgeKey, nodeOf, portOf, type Draft } from "./model.ts";
-import type { Scene } from "./scene.ts";
+import type { HasEdges } from "./edges.ts";
+import { edgeKey, nodeOf, portOf } from "./model.ts";
 import { duration, isOver } from "./text.ts";
 
 /** Step is the state of a node in a run: how long it took, and how many items each output has. */
@@ -16,11 +15,8 @@ export type Step = {
 };
 
 /** StatusContext is what the status of steps needs of the canvas. */
-export interface StatusContext {
+export interface StatusContext extends HasEdges {
   readonly layer: HTMLElement;
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
   readonly announce: Announce;
 }
 

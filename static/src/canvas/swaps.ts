@@ -3,17 +3,12 @@
 // measured again.
 import type { Announce } from "./announce.ts";
 import type { Repaintable } from "./context.ts";
-import type { Edges } from "./edges.ts";
+import type { HasEdges } from "./edges.ts";
 import type { Groups } from "./groups.ts";
-import type { Draft } from "./model.ts";
-import type { Scene } from "./scene.ts";
 import type { Status } from "./status.ts";
 
 /** SwapsContext is what taking over rendered nodes needs of the canvas. */
-export interface SwapsContext {
-  readonly draft: Draft;
-  readonly scene: Scene;
-  readonly edges: Edges;
+export interface SwapsContext extends HasEdges {
   readonly groups: Groups;
   readonly status: Status;
   readonly announce: Announce;

@@ -1,15 +1,13 @@
 // Connecting by taps or keys: one port, then another.
 import type { Connect } from "./connect.ts";
 import type { Announcer } from "./context.ts";
-import { at, type Draft, type Port } from "./model.ts";
+import { at, type Port } from "./model.ts";
 import { loopNodes } from "./rules.ts";
-import type { Scene } from "./scene.ts";
+import type { HasScene } from "./scene.ts";
 
 /** TapsContext is what connecting by taps and keys needs of the canvas. */
-export interface TapsContext {
+export interface TapsContext extends HasScene {
   readonly readonly: boolean;
-  readonly draft: Draft;
-  readonly scene: Scene;
   readonly connect: Connect;
   readonly announce: Announcer;
   readonly keys: { order(): string[] };

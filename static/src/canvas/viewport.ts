@@ -25,6 +25,12 @@ export interface ViewportContext extends Emitter {
   moved(): void;
 }
 
+/** HasView is the part of a context for converting positions between the screen and the flow. */
+export interface HasView {
+  readonly pane: HTMLElement;
+  readonly view: Viewport;
+}
+
 export class Viewport {
   transform: Transform = [0, 0, 1];
   readonly panZoom: PanZoomInstance;
