@@ -38,7 +38,7 @@ type app struct {
 	cfg     *Config
 	log     *slog.Logger
 	store   *db.Store
-	lender  lender // of credentials and prices: the store itself, or another's
+	secrets *db.Store // of credentials and prices: the store itself, or another
 	runner  *jobs.Runner
 	library *library.Library
 	server  *conns.Server
@@ -56,24 +56,18 @@ type app struct {
 	instance string // names this process among those that share a database
 }
 
-// lender provides the credentials and prices of a workspace to its flows.
-type lender interface {
-	flow.CredentialStore
-	flow.PriceStore
-}
-
 // startApp opens the store, takes its engine lock, serves, and recovers the
-// runs that a crash interrupted. It returns once the address answers. A nil
-// lender means its own store.
-func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
-	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
+// runs that a crash interrupted. It returns once the address answers. Credentials
+// and prices come from secrets, or from the server's own store if that is nil.
+func startApp(ctx context.Context, cfg *Config, log *slog.Logger, secrets *db.Store) (*app, error) {
+	a := &app{cfg: cfg, log: log, secrets: secrets, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
 	}
 	a.store = store
-	if a.lender == nil {
-		a.lender = store
+	if a.secrets == nil {
+		a.secrets = store
 	}
 	if err := a.start(ctx); err != nil {
 		if a.servers != nil {
@@ -161,7 +155,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.lender), Prices: a.lender,
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: a.secrets,
 		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 )
 
@@ -24,15 +25,7 @@ type auditVerifyCmd struct {
 var errAuditBroken = errors.New("an audit log does not match its chain; see above")
 
 // Run verifies the audit logs. The server may be running.
-func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	if err := cfg.needDatabase(); err != nil {
-		return err
-	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	chains, err := store.VerifyAudit(ctx, c.Workspace)
 	if err != nil {
 		return err

@@ -16,12 +16,7 @@ type backupCmd struct {
 }
 
 // Run writes a backup. The server may be running.
-func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	b, err := store.BackUp(ctx, c.File, version())
 	if err != nil {
 		return err

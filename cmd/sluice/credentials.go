@@ -219,12 +219,7 @@ type credentialTestCmd struct {
 }
 
 // Run sends the secret to the provider and prints the result.
-func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
 		return err
@@ -253,12 +248,7 @@ type credentialListCmd struct {
 }
 
 // Run lists the stored credentials and those from the environment.
-func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListCredentials(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
@@ -365,12 +355,7 @@ type credentialRemoveCmd struct {
 
 // Run removes a credential. Flows that use it would fail, so they are listed
 // first.
-func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err

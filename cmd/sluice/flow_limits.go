@@ -23,12 +23,7 @@ type flowLimitsCmd struct {
 }
 
 // Run sets the limits that are given, keeps the others, and shows all of them.
-func (c flowLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
@@ -83,15 +78,9 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 }
 
 func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
-	orNil := func(n int64) any {
-		if n == 0 {
-			return nil
-		}
-		return n
-	}
 	out := map[string]any{
-		"id": f.ID, "max_running": orNil(f.MaxRunning), "max_queued": orNil(f.MaxQueued),
-		"runs_per_day": orNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
+		"id": f.ID, "max_running": positiveOrNil(f.MaxRunning), "max_queued": positiveOrNil(f.MaxQueued),
+		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
 	}
 	if f.USDPerDay > 0 {
 		out["usd_per_day"] = flow.FormatUSD(f.USDPerDay)

@@ -110,7 +110,7 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 
 // homeStore opens the configured database, if it exists, so that a flow from a
 // file can use its credentials and prices.
-func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, err error) {
+func homeStore(ctx context.Context, cfg *Config) (closing func(), secrets *db.Store, err error) {
 	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
 	}
@@ -137,9 +137,9 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 }
 
 // ownApp starts Sluice in this process on a free local port.
-func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), error) {
+func ownApp(ctx context.Context, cfg Config, secrets *db.Store) (*apiClient, func(), error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
-	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), from)
+	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), secrets)
 	if err != nil {
 		return nil, nil, err
 	}

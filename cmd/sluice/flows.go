@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"sluice/db"
 	"sluice/flow"
@@ -24,15 +23,6 @@ type flowCmd struct {
 	Secret   flowSecretCmd   `cmd:"" help:"Print or rotate the secret that signs a webhook of a flow."`
 	Limits   flowLimitsCmd   `cmd:"" help:"Show or set the limits of a flow."`
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
-}
-
-// openLibrary opens the store with the means to take documents in.
-func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *library.Library, error) {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	return store, cfg.library(store), nil
 }
 
 // library returns a library of flows for commands that work on the database
@@ -53,7 +43,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
 	}
-	store, lib, err := openLibrary(ctx, cfg, s)
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -70,7 +60,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.Publish {
 		by = "cli"
 	}
-	list, err := lib.ImportAll(ctx, flow.DefaultWorkspace, sources, by)
+	list, err := cfg.library(store).ImportAll(ctx, flow.DefaultWorkspace, sources, by)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -136,13 +126,9 @@ type flowPublishCmd struct {
 }
 
 // Run publishes the draft or makes an older version live.
-func (c flowPublishCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, library, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	v, created := flow.Version{Number: c.Version}, false
+func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	library := cfg.library(store)
+	v, created, err := flow.Version{Number: c.Version}, false, error(nil)
 	if c.Version != 0 {
 		err = library.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
 	} else {
@@ -176,13 +162,8 @@ type flowExportCmd struct {
 }
 
 // Run prints the document; secrets are names only.
-func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, library, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	data, err := library.Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
+func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	data, err := cfg.library(store).Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
@@ -195,37 +176,22 @@ type flowListCmd struct {
 }
 
 // Run lists the flows.
-func (c flowListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, _, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	flows, err := allFlows(ctx, store)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		list := []map[string]any{}
-		for _, f := range flows {
-			var version any
-			if f.LiveVersion > 0 {
-				version = f.LiveVersion
-			}
-			list = append(list, map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": version, "updated_at": timeOrNil(f.UpdatedAt)})
-		}
-		return printJSON(s.out, list)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tLIVE\tCHANGED\tNAME")
-	for _, f := range flows {
+	return printList(s.out, c.JSON, flows, flowJSON, "ID\tLIVE\tCHANGED\tNAME", func(f *flow.Flow) string {
 		live := "draft only"
 		if f.LiveVersion > 0 {
 			live = fmt.Sprintf("v%d", f.LiveVersion)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, live, shortTime(f.UpdatedAt), f.Name)
-	}
-	return w.Flush()
+		return fmt.Sprintf("%s\t%s\t%s\t%s", f.ID, live, shortTime(f.UpdatedAt), f.Name)
+	})
+}
+
+func flowJSON(f *flow.Flow) map[string]any {
+	return map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": positiveOrNil(f.LiveVersion), "updated_at": timeOrNil(f.UpdatedAt)}
 }
 
 func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {

@@ -25,12 +25,7 @@ var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run
 
 // Run prints the whsec_ secret that receivers of a webhook node verify with.
 // The secret exists before the first message.
-func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, _, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sluice/db"
@@ -115,12 +114,7 @@ type keyRotateCmd struct {
 }
 
 // Run rotates a key. Callers switch to the new secret while both work.
-func (c keyRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := store.FindKey(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return noSuchKey(c.ID)
@@ -145,30 +139,14 @@ type keyListCmd struct {
 }
 
 // Run lists the keys.
-func (c keyListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		list := []map[string]any{}
-		for i := range keys {
-			list = append(list, keyJSON(&keys[i]))
-		}
-		return printJSON(s.out, list)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS")
-	for i := range keys {
-		k := &keys[i]
-		fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d\n", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, keys, keyJSON, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS", func(k *flow.Key) string {
+		return fmt.Sprintf("%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
+	})
 }
 
 func keyJSON(k *flow.Key) map[string]any {
@@ -214,12 +192,7 @@ type keySecretCmd struct {
 }
 
 // Run prints the webhook secret of the key, which rotation does not change.
-func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	secret, err := store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)
@@ -236,12 +209,7 @@ type keyRevokeCmd struct {
 }
 
 // Run revokes a key. The running server rejects it from the next request on.
-func (c keyRevokeCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)

@@ -82,20 +82,13 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		fmt.Fprintf(s.err, "sluice: only the featured models are listed. %v\n", err)
 	}
-	if c.JSON {
-		out := []map[string]any{}
-		for _, l := range list {
-			out = append(out, map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
-				"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs})
-		}
-		return printJSON(s.out, out)
+	object := func(l *hosted.Listing) map[string]any {
+		return map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
+			"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION")
-	for _, l := range list {
-		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\n", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, object, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *hosted.Listing) string {
+		return fmt.Sprintf("%s/%s\t%s\t%s\t%s", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
+	})
 }
 
 func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"text/tabwriter"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/providers"
 )
@@ -77,29 +77,17 @@ type priceListCmd struct {
 }
 
 // Run lists the prices in dollars.
-func (c priceListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		out := []map[string]any{}
-		for _, p := range list {
-			out = append(out, map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)})
-		}
-		return printJSON(s.out, out)
+	object := func(p *flow.Price) map[string]any {
+		return map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL")
-	for _, p := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL", func(p *flow.Price) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
+	})
 }
 
 func dollars(nano int64) string { return strconv.FormatFloat(float64(nano)/nanoPerUSD, 'f', -1, 64) }
@@ -109,12 +97,7 @@ type priceRemoveCmd struct {
 }
 
 // Run removes a price.
-func (c priceRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	if err := store.RemovePrice(ctx, flow.DefaultWorkspace, c.Model); err != nil {
 		return fmt.Errorf("there is no price for %s; 'sluice price list' lists them", c.Model)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
@@ -18,6 +20,31 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// table prints rows in aligned columns. The cells of the header and of each row are
+// separated by tabs; an empty header is left out.
+func table[T any](w io.Writer, header string, list []T, row func(*T) string) error {
+	columns := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if header != "" {
+		fmt.Fprintln(columns, header)
+	}
+	for i := range list {
+		fmt.Fprintln(columns, row(&list[i]))
+	}
+	return columns.Flush()
+}
+
+// printList prints a list as a table or, for --json, as an array of objects.
+func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, header string, row func(*T) string) error {
+	if !asJSON {
+		return table(w, header, list, row)
+	}
+	objects := make([]O, len(list))
+	for i := range list {
+		objects[i] = object(&list[i])
+	}
+	return printJSON(w, objects)
+}
+
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -28,6 +55,14 @@ func timeOrNil(t time.Time) any {
 		return nil
 	}
 	return t.UTC().Format(flow.TimeForm)
+}
+
+// positiveOrNil returns nil, which is null in JSON, for a number that is not set.
+func positiveOrNil(n int64) any {
+	if n <= 0 {
+		return nil
+	}
+	return n
 }
 
 func shortTime(t time.Time) string {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/providers"
 )
@@ -22,19 +22,12 @@ type providerListCmd struct {
 
 // Run lists the presets.
 func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	if c.JSON {
-		out := []map[string]any{}
-		for _, p := range providers.Presets() {
-			out = append(out, map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(p)})
-		}
-		return printJSON(s.out, out)
+	object := func(p *providers.Preset) map[string]any {
+		return map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(*p)}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTITLE\tENVIRONMENT\tCAN")
-	for _, p := range providers.Presets() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(p), ", "))
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, providers.Presets(), object, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *providers.Preset) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(*p), ", "))
+	})
 }
 
 // abilities returns the node kinds that work with a provider.
@@ -61,12 +54,7 @@ type providerModelsCmd struct {
 }
 
 // Run prints model references as nodes take them: provider/model.
-func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
 		return err
@@ -77,17 +65,10 @@ func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 		return err
 	}
 	found := providers.Search(list, strings.Join(c.Query, " "))
-	if c.JSON {
-		out := []map[string]any{}
-		for _, m := range found {
-			out = append(out, map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner})
-		}
-		return printJSON(s.out, out)
+	object := func(m *providers.Model) map[string]any {
+		return map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner}
 	}
-	for _, m := range found {
-		fmt.Fprintf(s.out, "%s/%s\n", c.Provider, m.ID)
-	}
-	return nil
+	return printList(s.out, c.JSON, found, object, "", func(m *providers.Model) string { return c.Provider + "/" + m.ID })
 }
 
 // list asks a provider for its models, with a credential if there is one.

@@ -29,30 +29,14 @@ type workspaceLimitsListCmd struct {
 const workspacesPage = 500
 
 // Run lists all workspaces.
-func (c workspaceLimitsListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := allStorage(ctx, store)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		out := make([]storageObject, len(list))
-		for i := range list {
-			out[i] = newStorageObject(&list[i])
-		}
-		return printJSON(s.out, out)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTORED\tFLOWS\tRUNS\tNAME")
-	for i := range list {
-		ws := &list[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, newStorageObject, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *flow.WorkspaceStorage) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
+	})
 }
 
 // allStorage returns the storage and quotas of every workspace, ordered by ID.
@@ -74,12 +58,7 @@ type workspaceLimitsShowCmd struct {
 }
 
 // Run shows one workspace.
-func (c workspaceLimitsShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	return showStorage(ctx, store, s, c.Workspace, c.JSON)
 }
 
