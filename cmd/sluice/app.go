@@ -25,12 +25,13 @@ import (
 	"sluice/providers/hosted"
 )
 
-// How long shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
-// finish; then runs return to the queue and connections are closed. The process
+// How long a shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
+// finish; then runs return to the queue and connections are closed. Together with
+// the 1.5 s that aborted steps get, and as much for the last writes, the process
 // ends within 35 s.
 const (
-	drainPatience = 25 * time.Second // for steps, and for requests in the meantime
-	closePatience = 5 * time.Second  // at least, for requests after the steps have stopped
+	drainTimeout = 25 * time.Second // for steps, and for requests in the meantime
+	closeTimeout = 5 * time.Second  // at least, for requests after the steps have stopped
 )
 
 // app is a running Sluice: store, engine and HTTP server, wired together.
@@ -47,13 +48,13 @@ type app struct {
 	servers *localServers
 	metrics *metrics
 	peers   *instances // nil without connections to other instances
-	url     string     // how the outside reaches it
-	local   string     // how this machine reaches it
-	exposed bool       // others than this machine reach it
-	token   string     // lets the command line on this machine in
-	failed  chan error
+	url     string     // base URL for clients: SLUICE_PUBLIC_URL, or local
+	local   string     // base URL for programs on this machine
+	exposed bool       // other machines can connect
+	token   string     // authenticates the command line on this machine; see db.EngineInfo
+	failed  chan error // receives the error of a server that stopped; ends the process
 
-	instance string // names this process among those that share a database
+	instance string // identifies this process among those that share a database
 }
 
 // startApp opens the store, takes its engine lock, serves, and recovers the
@@ -85,7 +86,7 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, secrets *db.St
 func (a *app) start(ctx context.Context) error {
 	listener, err := net.Listen("tcp", a.cfg.Addr)
 	if err != nil {
-		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? SLUICE_ADDR chooses another address", a.cfg.Addr, err)
+		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? Set SLUICE_ADDR to another address", a.cfg.Addr, err)
 	}
 	a.addresses(listener.Addr())
 	if err := a.wire(ctx, listener.Addr()); err != nil {
@@ -214,11 +215,11 @@ func (a *app) leave() {
 // to the queue, and closes. Reads and requests that arrived earlier are
 // answered until the end.
 func (a *app) stop() error {
-	begun := time.Now()
-	drain, cancel := context.WithTimeout(context.Background(), drainPatience)
+	start := time.Now()
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	err := a.runner.Drain(drain)
-	closing, cancel := context.WithTimeout(context.Background(), max(closePatience, drainPatience-time.Since(begun)))
+	closing, cancel := context.WithTimeout(context.Background(), max(closeTimeout, drainTimeout-time.Since(start)))
 	defer cancel()
 	if e := a.server.Shutdown(closing); e != nil {
 		e = a.server.Close()

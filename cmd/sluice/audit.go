@@ -63,6 +63,7 @@ func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
 	return map[string]any{"intact": intact, "workspaces": list}
 }
 
+// stampOrNull returns a time in whole seconds, or nil for the zero time.
 func stampOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil

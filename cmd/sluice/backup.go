@@ -22,13 +22,13 @@ func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *s
 		return err
 	}
 	if len(b.Missing) > 0 {
-		fmt.Fprintf(s.err, "The content of %d files is not on this disk, so the backup has them without it: %v\n", len(b.Missing), b.Missing)
+		fmt.Fprintf(s.err, "The content of %d files is missing on this disk, so the backup holds only their metadata: %v\n", len(b.Missing), b.Missing)
 	}
 	if c.JSON {
 		return printJSON(s.out, b)
 	}
-	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and is whole.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
-	fmt.Fprintf(s.err, "The master key is NOT in it. Keep that apart, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
+	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
+	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
 	return nil
 }
 
@@ -66,8 +66,8 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {
-		fmt.Fprintf(s.out, "What was there before is in %s.\n", r.Aside)
+		fmt.Fprintf(s.out, "The previous data is in %s.\n", r.Aside)
 	}
-	fmt.Fprintf(s.err, "Runs and deliveries that were open then go on when the server starts: what they did after the backup may be done again.\n")
+	fmt.Fprintf(s.err, "Runs and deliveries that were open then continue when the server starts: steps that they completed after the backup may be repeated.\n")
 	return nil
 }

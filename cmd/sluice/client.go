@@ -18,7 +18,7 @@ import (
 // apiClient calls the API of the server on this machine.
 type apiClient struct {
 	base, token string
-	brief       bool // the server ends with this command, and with it what its URLs lead to
+	temporary   bool // the server ends with this command, so its URLs must not be shown
 }
 
 // runObject has the fields of the API's run object that commands show.
@@ -74,11 +74,11 @@ func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (
 	if err := json.Unmarshal(raw, run); err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	whole, err := flow.DecodeJSON(raw)
+	decoded, err := flow.DecodeJSON(raw) // keeps large numbers exact, which runObject would not
 	if err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	run.Outputs, _ = whole.(map[string]any)["outputs"].(map[string]any)
+	run.Outputs, _ = decoded.(map[string]any)["outputs"].(map[string]any)
 	return run, nil
 }
 
@@ -88,20 +88,20 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 	if err != nil {
 		return nil, err
 	}
-	var described struct {
+	var description struct {
 		Inputs struct {
 			Properties map[string]struct {
 				Type string `json:"type"`
 			} `json:"properties"`
 		} `json:"inputs"`
 	}
-	if err := json.Unmarshal(raw, &described); err != nil {
+	if err := json.Unmarshal(raw, &description); err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
+	jsonTypes := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
 	types := map[string]flow.Type{}
-	for name, p := range described.Inputs.Properties {
-		if types[name] = named[p.Type]; types[name] == "" {
+	for name, p := range description.Inputs.Properties {
+		if types[name] = jsonTypes[p.Type]; types[name] == "" {
 			types[name] = flow.TypeJSON
 		}
 	}
@@ -134,7 +134,7 @@ func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server at %s does not answer: %w", c.base, err)
+		return nil, fmt.Errorf("the server at %s does not respond: %w", c.base, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp, nil
@@ -150,13 +150,13 @@ func problem(resp *http.Response) error {
 		Errors []flow.Problem `json:"errors"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p); err != nil || p.Detail == "" {
-		return fmt.Errorf("the server answered %s", resp.Status)
+		return fmt.Errorf("the server responded %s", resp.Status)
 	}
 	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
 
-// events calls told for each step event until the run ends.
-func (c *apiClient) events(ctx context.Context, events string, told func(stepEvent)) error {
+// events calls receive for each step event until the run ends.
+func (c *apiClient) events(ctx context.Context, events string, receive func(stepEvent)) error {
 	resp, err := c.do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (c *apiClient) events(ctx context.Context, events string, told func(stepEve
 			if err := json.Unmarshal([]byte(data), &step); err != nil {
 				return fmt.Errorf("read the event stream: %w", err)
 			}
-			told(step)
+			receive(step)
 		}
 	}
 	return lines.Err()

@@ -46,8 +46,8 @@ func isDefault(text string, value any) bool {
 		return n.UnmarshalText([]byte(text)) == nil && n == v
 	}
 	given := fmt.Sprint(value)
-	whole, err := filepath.Abs(text) // as paths are written once they are read
-	return given == text || err == nil && given == whole
+	absolute, err := filepath.Abs(text) // parsing makes paths absolute
+	return given == text || err == nil && given == absolute
 }
 
 // shown returns the value of a setting with secrets redacted.
@@ -82,7 +82,7 @@ func withoutPassword(text string) string {
 		return "(set, not a URL)"
 	}
 	if u.RawQuery != "" {
-		u.RawQuery = "…" // a password may stand there too
+		u.RawQuery = "…" // it may hold a password too
 	}
 	return u.Redacted()
 }

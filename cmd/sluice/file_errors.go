@@ -30,7 +30,7 @@ func plainError(err error) string {
 	case errors.Is(e.Err, syscall.ENOTDIR):
 		words = "a part of the path " + e.Path + " is not a directory; check the path"
 	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
-		words = "there is no room left for " + e.Path + "; free some space on its disk"
+		words = "there is no space left for " + e.Path + "; free some space on its disk"
 	default:
 		return text
 	}

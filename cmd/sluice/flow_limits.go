@@ -58,7 +58,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 		}
 	}
 	if usd := c.USDPerDay; usd != nil {
-		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // not a number is neither
+		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // also rejects NaN
 			return usageError("--usd-per-day is a number of dollars from 0 to a million")
 		}
 		limits.USDPerDay, given = nano(*usd), true
@@ -117,10 +117,10 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 		usd = flow.FormatUSD(f.USDPerDay)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "Runs at once\t%s\t\n", count(f.MaxRunning))
-	fmt.Fprintf(w, "Runs that wait\t%s\t\n", count(f.MaxQueued))
-	fmt.Fprintf(w, "Runs a UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
-	fmt.Fprintf(w, "Dollars a UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
+	fmt.Fprintf(w, "Concurrent runs\t%s\t\n", count(f.MaxRunning))
+	fmt.Fprintf(w, "Queued runs\t%s\t\n", count(f.MaxQueued))
+	fmt.Fprintf(w, "Runs per UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
+	fmt.Fprintf(w, "Dollars per UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
 	return w.Flush()
 }
 
@@ -136,7 +136,7 @@ func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow
 		return err
 	}
 	if models := flow.Unpriced(d.Charges(nodes.New(nodes.Deps{})), prices); len(models) > 0 {
-		fmt.Fprintf(s.err, "No price is entered for %s: what they cost counts as nothing, so they never use up the dollars a day. Enter prices with 'sluice price set'.\n", strings.Join(models, ", "))
+		fmt.Fprintf(s.err, "There is no price for %s, so their cost counts as zero and never uses up the daily budget. Set prices with 'sluice price set'.\n", strings.Join(models, ", "))
 	}
 	return nil
 }

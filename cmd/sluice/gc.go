@@ -13,10 +13,10 @@ import (
 // measured. A larger live heap gets a fixed budget of garbage, and a large one,
 // as with a thousand streams at once, a quarter of its size.
 const (
-	mostGarbage   = 400 // percent of what is alive
-	leastGarbage  = 25
+	maxPercent    = 400 // GOGC: garbage as a percentage of the live heap
+	minPercent    = 25
 	garbageBudget = 24 << 20 // bytes
-	muchAlive     = 48 << 20 // bytes
+	largeHeap     = 48 << 20 // bytes
 )
 
 // tuneGC adjusts GOGC after each collection, unless the operator has set it.
@@ -24,8 +24,8 @@ func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(mostGarbage)
-	after := &gcTuner{percent: mostGarbage}
+	debug.SetGCPercent(maxPercent)
+	after := &gcTuner{percent: maxPercent}
 	after.arm()
 }
 
@@ -57,8 +57,8 @@ func (g *gcTuner) tune() {
 }
 
 func garbagePercent(live uint64) int {
-	if live > muchAlive {
-		return leastGarbage
+	if live > largeHeap {
+		return minPercent
 	}
-	return int(min(max(garbageBudget*100/max(live, 1), leastGarbage), mostGarbage))
+	return int(min(max(garbageBudget*100/max(live, 1), minPercent), maxPercent))
 }

@@ -15,8 +15,8 @@ const warnEvery = 24 * time.Hour
 // warnOfKeys logs at start and then daily which keys in use expire soon.
 func (a *app) warnOfKeys(ctx context.Context) {
 	for {
-		if err := logKeysEnding(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("keys that expire soon not listed", "error", err)
+		if err := logExpiringKeys(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("cannot list the keys that expire soon", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -26,7 +26,7 @@ func (a *app) warnOfKeys(ctx context.Context) {
 	}
 }
 
-func logKeysEnding(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
+func logExpiringKeys(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
 	keys, err := store.ListKeysEnding(ctx, now, now.Add(flow.KeyWarning))
 	if err != nil {
 		return err

@@ -17,9 +17,9 @@ type localServers struct {
 	off    bool
 }
 
-// firstLook bounds how long a step waits for the first search, which takes up
-// to 300 ms.
-const firstLook = time.Second
+// firstSearchTimeout bounds how long a step waits for the first search, which takes
+// up to 300 ms.
+const firstSearchTimeout = time.Second
 
 // findLocal starts the search, unless it is switched off.
 func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
@@ -41,7 +41,7 @@ func (l *localServers) Found() []providers.LocalServer {
 	}
 	select {
 	case <-l.finder.Looked():
-	case <-time.After(firstLook):
+	case <-time.After(firstSearchTimeout):
 	}
 	return l.finder.Found()
 }

@@ -145,7 +145,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
-	case errors.Is(err, errRunEnded), errors.Is(err, errUnwell):
+	case errors.Is(err, errRunEnded), errors.Is(err, errFoundProblems):
 		return exitError // the details have been printed
 	}
 	var own *flow.Error

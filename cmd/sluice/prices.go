@@ -39,7 +39,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 			continue
 		}
 		if given++; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
-			return usageError("a price is a number of dollars from 0 on")
+			return usageError("a price must be a number of dollars from 0 to a million")
 		}
 	}
 	if given == 0 {
@@ -50,7 +50,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // what is not given stays
+	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // parts without a flag keep their price
 	if err != nil {
 		return err
 	}

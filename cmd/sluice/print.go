@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -63,6 +64,11 @@ func positiveOrNil(n int64) any {
 		return nil
 	}
 	return n
+}
+
+// uncapitalized turns a sentence for pages into the text of an error.
+func uncapitalized(sentence string) string {
+	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }
 
 func shortTime(t time.Time) string {

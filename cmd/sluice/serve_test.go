@@ -13,7 +13,7 @@ func TestElsewhere(t *testing.T) {
 		{Config{}, "from the same directory", ""},
 		{Config{DataDir: "/srv/sluice", DatabaseURL: "postgres://sluice:secret@db/sluice"}, "with the same DATABASE_URL and master key in its environment", ""},
 	} {
-		if from, variables := c.cfg.elsewhere(); from != c.from || variables != c.variables {
+		if from, variables := c.cfg.otherTerminal(); from != c.from || variables != c.variables {
 			t.Errorf("%+v: %q, %q", c.cfg, from, variables)
 		}
 	}

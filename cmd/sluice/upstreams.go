@@ -35,7 +35,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	}
 	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client)), refuseUnbound: cfg.refuseUnbound()}
 	if cfg.ReplicateURL != "" {
-		if err := u.reach.enter(ctx, cfg.ReplicateURL, true); err != nil {
+		if err := u.reach.allow(ctx, cfg.ReplicateURL, true); err != nil {
 			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
 		}
 	}
@@ -44,7 +44,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 		BaseURL: cfg.ReplicateURL, API: client.HTTPClient(own),
 		Files: client.HTTPClient(outbound.ClientOptions{MaxRedirects: outbound.MaxRedirects, MaxBody: fileLimit(cfg)}),
 	}
-	if cfg.ReplicateURL != "" { // its own files may be where nobody else's may
+	if cfg.ReplicateURL != "" { // only the configured platform may serve files from a private address
 		own.MaxBody = fileLimit(cfg)
 		hostConfig.OwnFiles = client.HTTPClient(own)
 	}
@@ -99,7 +99,7 @@ func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	defer cancel()
 	p, known := u.preset(a.Provider)
 	if !known {
-		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
+		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret, so there is no provider to test it with.", a.Name)
 	}
 	if err := admit(a, p); err != nil {
 		return "", err

@@ -84,7 +84,7 @@ func (c userAddCmd) password(s *streams) (string, error) {
 		return "", err
 	}
 	if wrong := passwords.Check(text, c.Email); wrong != "" {
-		return "", errors.New(strings.ToLower(wrong[:1]) + strings.TrimSuffix(wrong[1:], "."))
+		return "", errors.New(uncapitalized(wrong))
 	}
 	return text, nil
 }

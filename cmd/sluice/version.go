@@ -84,6 +84,7 @@ func (c versionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return err
 }
 
+// isDefaultDataDir reports whether dir is ./data, the default of SLUICE_DATA_DIR.
 func isDefaultDataDir(dir string) bool {
 	standard, err := filepath.Abs("./data")
 	return err == nil && dir == standard

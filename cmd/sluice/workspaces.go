@@ -132,7 +132,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		default:
 			own.Set(k, given[k])
 		}
-		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownOf(ws.Own, k), ownOf(own, k)))
+		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownQuotaText(ws.Own, k), ownQuotaText(own, k)))
 	}
 	if err := store.SetQuota(ctx, ws.ID, own); err != nil {
 		return err
@@ -141,8 +141,8 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// ownOf returns the quota that the operator set for a workspace.
-func ownOf(own flow.Storage, k flow.QuotaKind) string {
+// ownQuotaText returns the quota that the operator set for a workspace.
+func ownQuotaText(own flow.Storage, k flow.QuotaKind) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:
 		return "default"
