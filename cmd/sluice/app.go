@@ -34,18 +34,24 @@ const (
 	closeTimeout = 5 * time.Second  // at least, for requests after the steps have stopped
 )
 
-// app is a running Sluice: store, engine and HTTP server, wired together.
+// app is a running Sluice: store, engine and HTTP server, wired together. A process
+// usually has one; "sluice flow run FILE" starts one on a temporary database.
+//
+// Dependencies point in one direction: the HTTP handlers call the Runner and the
+// library, both call the store, and nothing calls back except through functions
+// that wire sets, such as store.RunEnded. Parts therefore stop in the opposite order
+// of their start.
 type app struct {
 	cfg     *Config
 	log     *slog.Logger
 	store   *db.Store
-	secrets *db.Store // of credentials and prices: the store itself, or another
-	runner  *jobs.Runner
-	library *library.Library
-	server  *conns.Server
-	web     *handlers.Server
-	models  *upstreams
-	servers *localServers
+	secrets *db.Store        // has the credentials and prices: usually store
+	runner  *jobs.Runner     // executes runs and webhook deliveries
+	library *library.Library // imports, edits and publishes flows
+	server  *conns.Server    // accepts connections for web
+	web     *handlers.Server // dashboard, API, MCP and forms
+	models  *upstreams       // clients of model providers
+	servers *localServers    // model servers found on this machine
 	metrics *metrics
 	peers   *instances // nil without connections to other instances
 	url     string     // base URL for clients: SLUICE_PUBLIC_URL, or local
@@ -83,6 +89,9 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, secrets *db.St
 	return a, nil
 }
 
+// start listens, wires everything and starts the parts in the order in which they
+// depend on each other. The HTTP server comes before the Runner, so that health checks
+// get a response while a recovery takes long.
 func (a *app) start(ctx context.Context) error {
 	listener, err := net.Listen("tcp", a.cfg.Addr)
 	if err != nil {
@@ -110,6 +119,8 @@ func (a *app) start(ctx context.Context) error {
 	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 
+// addresses sets the URLs of the server. If it listens on all addresses of the
+// machine, local programs use the loopback address.
 func (a *app) addresses(bound net.Addr) {
 	_, port, _ := net.SplitHostPort(bound.String())
 	host, _, _ := net.SplitHostPort(a.cfg.Addr)
@@ -123,7 +134,9 @@ func (a *app) addresses(bound net.Addr) {
 	}
 }
 
-// wire creates all parts and connects them.
+// wire creates all parts and connects them. The engine lock comes before anything
+// that executes runs or listens for other instances: on SQLite it fails if another
+// server uses the data directory, and then nothing has been touched.
 func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
@@ -195,6 +208,8 @@ func exposed(bound net.Addr) bool {
 	return !ok || !tcp.IP.IsLoopback()
 }
 
+// instanceName returns a name that is unique among processes: host, process ID and a
+// random part, since containers may share both.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -204,16 +219,19 @@ func instanceName() string {
 }
 
 // leave reports to load balancers that this instance shuts down, and keeps
-// serving for SLUICE_DRAIN_DELAY so that they can notice.
+// serving for SLUICE_DRAIN_DELAY so that they can notice. Without the delay they
+// would send requests to a closed port, which clients see as errors of a deployment.
 func (a *app) leave() {
 	a.web.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)
 }
 
-// stop drains: it rejects new runs, lets running steps finish, returns the rest
-// to the queue, and closes. Reads and requests that arrived earlier are
-// answered until the end.
+// stop drains and closes. First the Runner lets running steps finish, for at most
+// drainTimeout, and returns the rest of the work to the queue, where another
+// instance or the next start continues it. Meanwhile the HTTP server responds to
+// requests that arrived earlier, such as those waiting for a run; it gets at least
+// closeTimeout after that. The store closes last, because all others write to it.
 func (a *app) stop() error {
 	start := time.Now()
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)

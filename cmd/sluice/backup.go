@@ -10,6 +10,10 @@ import (
 	"sluice/flow"
 )
 
+// backupCmd writes the SQLite database and all files to one file. It copies a
+// snapshot, so it works beside a running server. PostgreSQL has backup tools of its
+// own, which the error for it names. The master key is deliberately left out, so
+// that a stolen backup reveals no secret.
 type backupCmd struct {
 	File string `arg:"" help:"File to write, such as sluice-2026-03-14.backup; it must not exist." type:"path"`
 	JSON bool   `help:"Print what the backup holds as JSON."`
@@ -43,6 +47,9 @@ func (c *Config) keyPlace() string {
 	return "in " + filepath.Join(c.DataDir, db.KeyFile)
 }
 
+// restoreCmd replaces the data by a backup. Nothing is overwritten: the backup is
+// unpacked and verified in a temporary directory first, and an existing database is
+// only moved aside, with --replace.
 type restoreCmd struct {
 	File    string `arg:"" help:"Backup file." type:"existingfile"`
 	Replace bool   `help:"Move an existing database aside instead of failing."`

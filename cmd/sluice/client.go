@@ -15,7 +15,9 @@ import (
 	"sluice/flow"
 )
 
-// apiClient calls the API of the server on this machine.
+// apiClient calls the API of the server on this machine. It authenticates with the
+// token that the server keeps for the command line beside its lock file, so it needs
+// no API key.
 type apiClient struct {
 	base, token string
 	temporary   bool // the server ends with this command, so its URLs must not be shown
@@ -32,11 +34,13 @@ type runObject struct {
 	raw []byte
 }
 
+// stepEvent has the fields that commands show of a step event.
 type stepEvent struct {
 	Path  string `json:"path"`
 	State string `json:"state"`
 }
 
+// start starts a run and returns without waiting for its end.
 func (c *apiClient) start(ctx context.Context, flowID string, given map[string]any) (*runObject, error) {
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
@@ -130,6 +134,8 @@ func (c *apiClient) do(ctx context.Context, method, path, accept string, body []
 	return c.send(req)
 }
 
+// send authenticates and sends a request. It uses no proxy, because the server is on
+// this machine.
 func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
@@ -143,6 +149,8 @@ func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 	return nil, problem(resp)
 }
 
+// problem returns the error that a response describes: an RFC 9457 problem document,
+// or else its status.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`

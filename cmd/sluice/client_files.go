@@ -82,7 +82,7 @@ func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo
 	return req, nil
 }
 
-// download opens the content of a file.
+// download opens the content of a file. The caller closes it.
 func (c *apiClient) download(ctx context.Context, id string) (io.ReadCloser, error) {
 	if !flow.ValidID(flow.PrefixFile, id) {
 		return nil, fmt.Errorf("%q is not the ID of a file", id)

@@ -20,6 +20,9 @@ import (
 	"sluice/providers"
 )
 
+// credentialCmd groups the commands for credentials: named secrets that flows refer
+// to. A credential is for a provider, whose address then limits where it is sent, or
+// plain, with a list of hosts.
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
@@ -28,6 +31,9 @@ type credentialCmd struct {
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
 }
 
+// credentialAddCmd stores a secret. The secret comes from standard input and never
+// from a flag, because other users of a machine can see the arguments of a process
+// and shells keep them in their history.
 type credentialAddCmd struct {
 	Name     string   `required:"" help:"Name that flows use, such as openai."`
 	Provider string   `help:"Provider this secret is for: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for other services." placeholder:"P"`
@@ -66,8 +72,8 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	return store.Audit(ctx, created.WorkspaceID, "cli", "credential.save", created.Name, created.Provider)
 }
 
-// checkOpenFlows refuses a credential without hosts that a published flow would
-// send to a host of its caller's choice.
+// checkOpenFlows rejects a credential without hosts if a published flow would send
+// it to a host of its caller's choice: any caller could then read the secret.
 func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) error {
 	if !c.Unbound() {
 		return nil
@@ -83,6 +89,8 @@ func allowedHosts(hosts []string) string {
 	return " and may be sent to " + strings.Join(hosts, ", ")
 }
 
+// credential returns the credential that the flags describe, with the hosts that it
+// may be sent to.
 func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	if !flow.ValidCredentialName(c.Name) {
 		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
@@ -136,6 +144,8 @@ func checkBound(hosts []string, anyHost bool) error {
 	return nil
 }
 
+// credentialHostsCmd changes the hosts that a plain credential may be sent to. It
+// exists because credentials from before hosts were required have none.
 type credentialHostsCmd struct {
 	Name    string   `arg:"" help:"Name of the credential."`
 	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Replaces the current hosts." placeholder:"HOST"`
@@ -175,6 +185,8 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
 }
 
+// secret reads and checks the secret. Only servers that may work without
+// authentication, such as local ones, can have an empty one.
 func (c credentialAddCmd) secret(s *streams) (string, error) {
 	text, err := readSecret(s)
 	if err != nil {
@@ -207,6 +219,8 @@ func readSecret(s *streams) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
+// credentialTestCmd sends the secret to its provider in a request that costs
+// nothing, such as the list of models.
 type credentialTestCmd struct {
 	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
 }
@@ -236,6 +250,8 @@ func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Sto
 	return nil
 }
 
+// credentialListCmd lists credentials without their secrets. It also tries to decrypt
+// each secret, since that fails if the master key was replaced.
 type credentialListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -322,6 +338,7 @@ func usedBy(uses []library.CredentialUse) string {
 	return orDash(strings.Join(flows, ", "))
 }
 
+// credentialsJSON returns credentials as JSON, with the flows that use each.
 func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, readable map[string]bool) []map[string]any {
 	out := []map[string]any{}
 	for _, k := range list {
@@ -341,6 +358,8 @@ func credentialsJSON(list []flow.Credential, uses map[string][]library.Credentia
 	return out
 }
 
+// credentialRemoveCmd removes a credential. It cannot be undone, since the secret is
+// not stored anywhere else.
 type credentialRemoveCmd struct {
 	Name  string `arg:"" help:"Name of the credential."`
 	Force bool   `help:"Remove it even if flows use it."`

@@ -9,6 +9,10 @@ import (
 	"text/tabwriter"
 )
 
+// doctorCmd shows the effective settings, each with its source, and checks what can
+// go wrong with them, the machine, the database and the data. Every finding comes
+// with advice. The exit code is 1 if anything is wrong, so that scripts can use it;
+// warnings do not count.
 type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -37,6 +41,7 @@ func (f *findings) add(name string, state verdict, advice, format string, args .
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
 
+// worst returns the most severe state among the findings.
 func (f findings) worst() verdict {
 	worst := fine
 	for _, one := range f {

@@ -31,7 +31,9 @@ const (
 	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks.
+// examine runs all checks, in an order in which each relies on those before it: an
+// unreadable directory makes questions about the database pointless, so examine
+// returns early then.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings
 	if err := c.check(); err != nil {
@@ -117,6 +119,7 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	return path, info.Mode().Perm()
 }
 
+// examineKeyFile reports a master key that other users of the machine can read.
 func (c *Config) examineKeyFile(f *findings) {
 	if path, mode := c.sharedKeyFile(); path != "" {
 		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine can read %s (mode %04o). With it and the database they can read every secret.", path, mode)
@@ -191,6 +194,8 @@ func answers(ctx context.Context, base, path string) error {
 	return resp.Body.Close()
 }
 
+// examineServer reports whether a server runs on the data directory and responds. On
+// PostgreSQL that is the instance of this machine.
 func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 	info, running, err := db.ReadEngine(c.DataDir)
 	switch {
@@ -250,6 +255,7 @@ func (f *findings) work(e db.Examination, running bool) {
 	}
 }
 
+// count returns a number with the noun in singular or plural.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

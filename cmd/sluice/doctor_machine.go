@@ -25,7 +25,9 @@ const (
 // readerTimeout bounds the start of a document reader, even on a busy machine.
 const readerTimeout = 30 * time.Second
 
-// examineDirectory reports whether the data directory can hold a database.
+// examineDirectory reports whether the data directory can hold a database. A missing
+// directory is a warning only: it is normal before the first start, but also the sign
+// of a disk that is not mounted.
 func (c *Config) examineDirectory(f *findings) bool {
 	const own = "Change its owner to the user that Sluice runs as, or set SLUICE_DATA_DIR to another directory."
 	info, err := os.Stat(c.DataDir)
@@ -85,6 +87,7 @@ func (f *findings) space(dir string) {
 	f.add("disk", state, advice, "%s free.", flow.Size(free))
 }
 
+// examineSystem reports a limit on open files that is too low for many connections.
 func (c *Config) examineSystem(f *findings) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < fewFiles {

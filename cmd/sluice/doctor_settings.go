@@ -16,7 +16,9 @@ type setting struct {
 	Source string `json:"source"` // default, environment or flag
 }
 
-// settings returns all settings with secrets redacted.
+// settings returns all settings with secrets redacted. It reads the struct tags of
+// Config, so that a new setting appears without a change here. A value that differs
+// from the default and is not in the environment can only come from a flag.
 func (c *Config) settings() []setting {
 	var list []setting
 	v := reflect.ValueOf(*c)

@@ -17,6 +17,11 @@ import (
 // endpoints are the private addresses that requests to providers may reach:
 // local model servers and base URLs that the operator entered. Only this type
 // passes the list to the outbound client.
+//
+// Other private addresses are blocked, because flows would otherwise let their
+// authors send requests into the operator's network (server-side request forgery).
+// Addresses are allowed rather than host names, so that a DNS answer that changes
+// later cannot redirect a request.
 type endpoints struct {
 	client *outbound.Client
 

@@ -12,7 +12,8 @@ import (
 )
 
 // environment returns the providers' secrets in the environment, such as
-// OPENAI_API_KEY, by provider. Config.check has validated their base URLs.
+// OPENAI_API_KEY, by provider. Config.check has validated their base URLs. These are
+// the names that the providers' own tools use, so an existing environment works.
 func environment() map[string]flow.Access {
 	found := map[string]flow.Access{}
 	for _, p := range providers.Presets() {

@@ -8,7 +8,8 @@ import (
 )
 
 // plainError returns the text of an error. Errors about files are reworded to
-// name the file and the fix.
+// name the file and the fix, because those of the operating system, such as "open
+// x: no such file or directory", suggest none.
 func plainError(err error) string {
 	text := err.Error()
 	e, ok := errors.AsType[*fs.PathError](err)

@@ -13,6 +13,9 @@ import (
 	"sluice/nodes"
 )
 
+// flowLimitsCmd shows the limits of a flow and changes those that are given. Limits
+// apply to runs that start later; queued and running ones are unaffected. Budgets are
+// per UTC day because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
 	ID         string   `arg:"" help:"ID of the flow."`
 	MaxRunning *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
@@ -77,6 +80,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, before.Changes(limits))
 }
 
+// limitsJSON returns the limits and today's use as JSON; null means unlimited.
 func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
 	out := map[string]any{
 		"id": f.ID, "max_running": positiveOrNil(f.MaxRunning), "max_queued": positiveOrNil(f.MaxQueued),
@@ -95,6 +99,7 @@ func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
 	return out
 }
 
+// printLimits prints the limits and today's use as a table.
 func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	used := func(unit flow.BudgetUnit) string {
 		i := slices.IndexFunc(budgets, func(b flow.Budget) bool { return b.Unit == unit })

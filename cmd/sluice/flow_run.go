@@ -16,6 +16,10 @@ import (
 	"sluice/flow"
 )
 
+// flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
+// and prints the outputs. Given a file instead of an ID, it publishes the document in
+// a temporary database and runs it there, with the credentials and prices of the
+// configured database. The exit code is 1 unless the run succeeds.
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path." placeholder:"NAME=VALUE"`
@@ -109,7 +113,8 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 }
 
 // homeStore opens the configured database, if it exists, so that a flow from a
-// file can use its credentials and prices.
+// file can use its credentials and prices. The run itself is recorded only in the
+// temporary database.
 func homeStore(ctx context.Context, cfg *Config) (closing func(), secrets *db.Store, err error) {
 	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
@@ -121,6 +126,7 @@ func homeStore(ctx context.Context, cfg *Config) (closing func(), secrets *db.St
 	return func() { _ = store.Close() }, store, nil
 }
 
+// publishInto imports and publishes a document and returns the ID of its flow.
 func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) {
 	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{})
 	if err != nil {
@@ -136,7 +142,8 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 	return f.ID, err
 }
 
-// ownApp starts Sluice in this process on a free local port.
+// ownApp starts Sluice in this process on a free local port. Settings that would
+// conflict with a server, or publish its addresses, are cleared.
 func ownApp(ctx context.Context, cfg Config, secrets *db.Store) (*apiClient, func(), error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
 	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), secrets)
@@ -233,6 +240,7 @@ func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) erro
 	return errRunEnded
 }
 
+// failedAt names the node where a run failed.
 func failedAt(node string) string {
 	if node == "" {
 		return "its end"

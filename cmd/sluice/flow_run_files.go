@@ -90,6 +90,8 @@ func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string
 	return saved, err
 }
 
+// createNew creates a file that does not exist yet: cat.png, then cat-2.png and so on.
+// It returns the name that it found.
 func createNew(dir *os.Root, name string) (f *os.File, numbered string, err error) {
 	if name == "/" {
 		name = "file"

@@ -14,6 +14,8 @@ import (
 	"sluice/nodes"
 )
 
+// flowCmd groups the commands for flows as documents, for keeping flows in a
+// repository and deploying them from CI.
 type flowCmd struct {
 	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
 	Publish  flowPublishCmd  `cmd:"" help:"Publish the draft, or make an older version live."`
@@ -31,6 +33,8 @@ func (c *Config) library(store *db.Store) *library.Library {
 	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
+// flowImportCmd imports documents in one transaction, so that a deployment of several
+// flows is complete or did not happen.
 type flowImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
 	Publish bool     `help:"Publish the flows too."`
@@ -86,6 +90,7 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
+// show prints the ID of each imported flow on a line of its own.
 func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 	results := []map[string]any{}
 	for i, one := range list {
@@ -119,6 +124,8 @@ func readDocument(s *streams, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
 }
 
+// flowPublishCmd makes the draft the live version, or rolls back to an older one.
+// Runs in progress finish on the version that they started with.
 type flowPublishCmd struct {
 	ID      string `arg:"" help:"ID of the flow."`
 	Version int64  `help:"Make this version live again instead of publishing the draft." placeholder:"N"`
@@ -156,6 +163,8 @@ func notFound(err error, sentence string) error {
 	return err
 }
 
+// flowExportCmd prints the document of a flow in canonical form, so that two exports
+// of the same flow are equal byte for byte and differences are readable.
 type flowExportCmd struct {
 	ID      string `arg:"" help:"ID of the flow."`
 	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
@@ -171,6 +180,7 @@ func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, 
 	return err
 }
 
+// flowListCmd lists all flows of the default workspace.
 type flowListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -194,6 +204,7 @@ func flowJSON(f *flow.Flow) map[string]any {
 	return map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": positiveOrNil(f.LiveVersion), "updated_at": timeOrNil(f.UpdatedAt)}
 }
 
+// allFlows reads all flows, page by page.
 func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
 	const page = 200
 	var all []flow.Flow
@@ -206,6 +217,7 @@ func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
 	}
 }
 
+// flowValidateCmd checks documents as publishing would. It needs no database.
 type flowValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
 	JSON  bool     `help:"Print the problems as JSON."`
@@ -248,6 +260,8 @@ func printCheck(s *streams, name string, err error) {
 	}
 }
 
+// problemsOf returns the problems of a document as JSON; a file that cannot be read
+// or parsed has one.
 func problemsOf(err error) []flow.Problem {
 	if err == nil {
 		return []flow.Problem{}

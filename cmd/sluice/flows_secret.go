@@ -13,6 +13,9 @@ import (
 	"sluice/flow/document"
 )
 
+// flowSecretCmd prints or rotates the secret that signs the messages of a webhook
+// node. While both secrets are valid, each message has a signature for either, so
+// receivers can switch at any time.
 type flowSecretCmd struct {
 	ID      string        `arg:"" help:"ID of the flow."`
 	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`

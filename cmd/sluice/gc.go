@@ -29,10 +29,11 @@ func tuneGC() {
 	after.arm()
 }
 
+// gcTuner runs after each garbage collection and adapts GOGC to the live heap.
 type gcTuner struct{ percent int }
 
-// sentinel is unreachable from the start, so its finalizer runs after each
-// collection.
+// sentinel is unreachable as soon as it is allocated, so the next collection runs
+// its finalizer. Go has no other callback after a collection.
 type sentinel struct{ _ [16]byte }
 
 func (g *gcTuner) arm() {
@@ -56,6 +57,7 @@ func (g *gcTuner) tune() {
 	}
 }
 
+// garbagePercent returns the GOGC percentage for a live heap of a number of bytes.
 func garbagePercent(live uint64) int {
 	if live > largeHeap {
 		return minPercent

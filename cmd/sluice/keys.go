@@ -14,6 +14,7 @@ import (
 	"sluice/flow/library"
 )
 
+// keyCmd groups the commands for API keys.
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Create a key and print it; it is shown only once."`
 	List   keyListCmd   `cmd:"" help:"List keys, without their secrets."`
@@ -22,6 +23,8 @@ type keyCmd struct {
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
+// keyCreateCmd creates a key. Only a hash of its secret is stored, so it is printed
+// once.
 type keyCreateCmd struct {
 	Name        string   `required:"" help:"Name of the key: what it is for."`
 	Flow        []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
@@ -107,6 +110,7 @@ func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, te
 	return nil
 }
 
+// keyRotateCmd issues a new secret for a key. The ID, limits and usage stay the same.
 type keyRotateCmd struct {
 	ID      string        `arg:"" help:"ID of the key; see 'key list'."`
 	Overlap time.Duration `default:"24h" help:"How long the old secret keeps working, such as 1h; 0 ends it immediately." placeholder:"24h"`
@@ -130,10 +134,12 @@ func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return nil
 }
 
+// noSuchKey is the error for a key that does not exist.
 func noSuchKey(id string) error {
 	return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
 }
 
+// keyListCmd lists keys with their state and usage.
 type keyListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -149,6 +155,7 @@ func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *
 	})
 }
 
+// keyJSON returns a key as JSON, without its secret.
 func keyJSON(k *flow.Key) map[string]any {
 	return map[string]any{
 		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
@@ -159,6 +166,7 @@ func keyJSON(k *flow.Key) map[string]any {
 	}
 }
 
+// joinScopes returns the scopes of a key, separated by commas.
 func joinScopes(k *flow.Key) string {
 	list := make([]string, len(k.Scopes))
 	for i, sc := range k.Scopes {
@@ -187,6 +195,8 @@ func previousJSON(k *flow.Key) any {
 	return map[string]any{"prefix": p.Prefix, "until": timeOrNil(p.Until), "last_used_at": timeOrNil(p.UsedAt), "last_used_ip": p.UsedIP, "calls": p.Uses}
 }
 
+// keySecretCmd prints the secret with which the webhooks of the key's runs are signed.
+// Reading it is recorded in the audit log.
 type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
@@ -204,6 +214,7 @@ func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "key.secret.read", c.ID, "")
 }
 
+// keyRevokeCmd revokes a key. Runs that it started continue.
 type keyRevokeCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }

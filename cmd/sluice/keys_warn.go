@@ -12,7 +12,8 @@ import (
 // warnEvery is how often keys that expire soon are logged.
 const warnEvery = 24 * time.Hour
 
-// warnOfKeys logs at start and then daily which keys in use expire soon.
+// warnOfKeys logs at start and then daily which keys in use expire soon. An expired
+// key stops the program that uses it, so the log is often the only early warning.
 func (a *app) warnOfKeys(ctx context.Context) {
 	for {
 		if err := logExpiringKeys(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {

@@ -6,6 +6,8 @@ import (
 	"sluice/nodes"
 )
 
+// kindsCmd lists the node kinds. The JSON output is the same declaration from which
+// the editor's forms and docs/nodes.md are generated.
 type kindsCmd struct {
 	JSON bool `help:"Print the full declarations as JSON."`
 }

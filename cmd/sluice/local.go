@@ -10,7 +10,9 @@ import (
 	"sluice/providers"
 )
 
-// localServers finds the model servers on this machine in the background.
+// localServers finds the model servers on this machine in the background, such as
+// Ollama, so that flows can use them without any configuration. Servers that were
+// found become allowed endpoints.
 type localServers struct {
 	finder *providers.Finder
 	stop   context.CancelFunc

@@ -102,6 +102,7 @@ func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
 	return c.RunOn(ctx, cfg, store, s)
 }
 
+// newProgram returns the command line that c declares. Parsing it fills in c.
 func newProgram(c *cli) *command.Command {
 	return command.New("sluice", "Draw a flow of AI models. Call it as an API.", c)
 }

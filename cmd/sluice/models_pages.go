@@ -39,6 +39,8 @@ type modelStore interface {
 	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 }
 
+// newPageModels returns the model lists of the dashboard. Lists of providers are
+// cached, because pages request them at every keystroke of a search.
 func newPageModels(u *upstreams, servers *localServers, store modelStore, directory *hosted.Directory) *pageModels {
 	return &pageModels{u, servers, store, providers.NewModelCache(u.providers), directory}
 }
@@ -70,7 +72,8 @@ func supports(p providers.Preset, task string) bool {
 	return slices.Contains(abilities(p), task)
 }
 
-// groupOf returns a group of the models that match the words.
+// groupOf returns a group of the models that match the search words. A query may
+// repeat the provider, as in openai/gpt, because model references contain it.
 func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) components.ModelGroup {
 	g := components.ModelGroup{Title: title}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
@@ -268,7 +271,8 @@ func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Mod
 	return found, err
 }
 
-// resolveCodes are errors that another model or a credential fixes.
+// resolveCodes maps the errors of the hosting platform that another model or a
+// credential fixes. All others mean that the platform is unavailable.
 var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindAuth:         flow.CodeProviderAuth,
 	providers.KindNotFound:     flow.CodeModelIncompatible,

@@ -11,12 +11,16 @@ import (
 	"sluice/providers"
 )
 
+// priceCmd groups the commands for prices. Providers that report no cost are charged
+// by these, which is what budgets in dollars and the Usage page count.
 type priceCmd struct {
 	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost."`
 	List   priceListCmd   `cmd:"" help:"List prices."`
 	Remove priceRemoveCmd `cmd:"" help:"Remove a price."`
 }
 
+// priceSetCmd sets parts of a model's price and keeps the others. Past runs keep the
+// cost that was recorded when they ran.
 type priceSetCmd struct {
 	Model  string   `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
 	Input  *float64 `help:"Dollars per million input tokens." placeholder:"USD"`
@@ -70,8 +74,10 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
 }
 
+// nano converts dollars to nano-dollars, which are exact for prices per token.
 func nano(usd float64) int64 { return int64(math.Round(usd * nanoPerUSD)) }
 
+// priceListCmd lists the prices of the default workspace.
 type priceListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -90,8 +96,11 @@ func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s
 	})
 }
 
+// dollars returns nano-dollars as text in dollars, with as many decimals as needed.
 func dollars(nano int64) string { return strconv.FormatFloat(float64(nano)/nanoPerUSD, 'f', -1, 64) }
 
+// priceRemoveCmd removes a price. Later runs of the model cost nothing, unless the
+// provider reports a cost.
 type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }

@@ -14,6 +14,8 @@ import (
 	"sluice/flow"
 )
 
+// printJSON prints a value as indented JSON. Characters such as < are not escaped,
+// because the output is for programs and terminals, not for HTML.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -34,7 +36,9 @@ func table[T any](w io.Writer, header string, list []T, row func(*T) string) err
 	return columns.Flush()
 }
 
-// printList prints a list as a table or, for --json, as an array of objects.
+// printList prints a list as a table or, for --json, as an array of objects. An
+// empty list is [] as JSON, and a header without rows as a table, so that scripts
+// need no special case.
 func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, header string, row func(*T) string) error {
 	if !asJSON {
 		return table(w, header, list, row)
@@ -46,11 +50,13 @@ func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, 
 	return printJSON(w, objects)
 }
 
+// isTerminal reports whether w is a terminal, where hints and progress are printed.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// timeOrNil returns a time as the API formats it, or nil for the zero time.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -71,6 +77,7 @@ func uncapitalized(sentence string) string {
 	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
 }
 
+// shortTime returns a time in the local time zone, for tables.
 func shortTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"

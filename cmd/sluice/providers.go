@@ -11,11 +11,14 @@ import (
 	"sluice/providers"
 )
 
+// providerCmd groups the commands for model providers.
 type providerCmd struct {
 	List   providerListCmd   `cmd:"" help:"List the known providers and what they support."`
 	Models providerModelsCmd `cmd:"" help:"List the models of a provider."`
 }
 
+// providerListCmd lists the providers that Sluice knows, with the environment
+// variables that it reads for each.
 type providerListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -47,6 +50,7 @@ func abilities(p providers.Preset) []string {
 	return list
 }
 
+// providerModelsCmd asks a provider for its models.
 type providerModelsCmd struct {
 	Provider string   `arg:"" help:"A provider, or the name of a credential with its own base URL."`
 	Query    []string `arg:"" optional:"" help:"Words that the names must contain."`

@@ -8,10 +8,13 @@ import (
 	"sluice/db"
 )
 
+// secretsCmd groups the commands for the master key.
 type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }
 
+// secretsRotateCmd encrypts all secrets with a new master key. It needs exclusive
+// access, because a running server would store new secrets with the old key.
 type secretsRotateCmd struct {
 	NewKeyFile string `help:"Where to write the new key, or where it already is. Default: it replaces the current key file." placeholder:"FILE" type:"path"`
 	JSON       bool   `help:"Print what was done as JSON."`

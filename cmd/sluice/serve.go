@@ -11,9 +11,12 @@ import (
 	"sluice/flow/document"
 )
 
+// serveCmd starts the server. It is the default command.
 type serveCmd struct{}
 
-// Run starts everything and serves until a signal or a failure.
+// Run starts everything and serves until a signal or a failure. The first SIGINT or
+// SIGTERM starts the shutdown, which takes at most 35 s after SLUICE_DRAIN_DELAY; a
+// second signal ends the process immediately.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
 	log := cfg.logger(s.err)

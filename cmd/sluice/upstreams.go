@@ -14,7 +14,8 @@ import (
 )
 
 // upstreams are the clients of model providers, which the server and the
-// commands share.
+// commands share. All of them send requests through one outbound.Client, which
+// blocks private addresses unless reach allows them.
 type upstreams struct {
 	client    *outbound.Client
 	reach     *endpoints
@@ -56,8 +57,9 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 // store accepts, so that the store reports the error.
 func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
 
-// resolver looks up secrets in the store and the environment. With another URL
-// for the hosting platform its secret is sent only there.
+// resolver looks up secrets in the store first, then in the environment. It is the
+// only way from the name of a credential to its secret. If SLUICE_REPLICATE_URL
+// replaces the hosting platform's URL, its secret is sent only there.
 func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	env := environment()
 	for name, a := range env {
@@ -78,7 +80,9 @@ func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
 	return p, known
 }
 
-// admit returns an error if a secret may not be sent to a host.
+// admit returns an error if a secret may not be sent to the base URL of its
+// credential or, without one, of its provider. Package outbound checks addresses;
+// this check is about which host a secret belongs to.
 func admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {

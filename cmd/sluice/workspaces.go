@@ -11,21 +11,26 @@ import (
 	"sluice/flow"
 )
 
+// workspaceCmd groups the commands for workspaces.
 type workspaceCmd struct {
 	Limits workspaceLimitsCmd `cmd:"" help:"Storage and quotas: list, show, set."`
 }
 
+// workspaceLimitsCmd groups the commands for storage and quotas. Quotas protect a
+// server with open sign-up from a single workspace that fills its disk.
 type workspaceLimitsCmd struct {
 	List workspaceLimitsListCmd `cmd:"" help:"List the storage and the quotas of all workspaces."`
 	Show workspaceLimitsShowCmd `cmd:"" help:"Show the storage and the quotas of a workspace."`
 	Set  workspaceLimitsSetCmd  `cmd:"" help:"Set the quotas of a workspace, instead of the server's defaults."`
 }
 
+// workspaceLimitsListCmd lists the storage of all workspaces.
 type workspaceLimitsListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// workspacesPage is how many workspaces are read at a time.
+// workspacesPage is the number of workspaces per query. A server with open sign-up
+// can have very many.
 const workspacesPage = 500
 
 // Run lists all workspaces.
@@ -52,6 +57,7 @@ func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStora
 	}
 }
 
+// workspaceLimitsShowCmd shows the storage and the quotas of one workspace.
 type workspaceLimitsShowCmd struct {
 	Workspace string `arg:"" help:"ID of the workspace, as its settings show it."`
 	JSON      bool   `help:"Print as JSON."`
@@ -62,6 +68,7 @@ func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *d
 	return showStorage(ctx, store, s, c.Workspace, c.JSON)
 }
 
+// showStorage prints the storage and the quotas of a workspace.
 func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
 	ws, err := store.FindStorage(ctx, id)
 	if err != nil {
@@ -97,6 +104,8 @@ func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
 	return amount(ws.Used.Get(k)) + " of " + limit
 }
 
+// workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
+// use deletes nothing; it only rejects what would use more.
 type workspaceLimitsSetCmd struct {
 	Workspace string     `arg:"" help:"ID of the workspace, as its settings show it."`
 	Bytes     quotaBytes `help:"Bytes it may store: a size such as 5GiB, unlimited, or default for the server's default." placeholder:"SIZE"`
@@ -165,6 +174,7 @@ type storageObject struct {
 	Runs  quotaObject `json:"runs"`
 }
 
+// quotaObject is the use and the limit of one kind of storage as JSON.
 type quotaObject struct {
 	Used    int64  `json:"used"`
 	Limit   *int64 `json:"limit"`
