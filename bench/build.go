@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// build builds the binary with the flags of a release.
+// build builds the binary of the working tree with the flags of a release.
 func build(dir string, profiled bool) (string, error) {
 	binary := filepath.Join(dir, "sluice")
 	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", binary}
@@ -21,8 +21,8 @@ func build(dir string, profiled bool) (string, error) {
 	return binary, command(".", "go", append(args, "sluice/cmd/sluice")...)
 }
 
-// buildCommit builds the binary of a commit in a separate directory; the
-// working tree stays as it is.
+// buildCommit builds the binary of a commit in a separate directory, without
+// touching the working tree.
 func buildCommit(dir, commit string) (string, error) {
 	source, err := os.MkdirTemp(dir, "source-")
 	if err != nil {
@@ -39,6 +39,7 @@ func buildCommit(dir, commit string) (string, error) {
 	return binary, command(source, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/sluice")
 }
 
+// command runs a program in a directory. An error contains its output.
 func command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

@@ -10,56 +10,58 @@ import (
 	"time"
 )
 
-// spent is processor time used up so far. Rates mean little without it where
-// other programs want the same cores.
-type spent struct {
+// cpuTime is the processor time that was used up to a moment. Rates mean little
+// without it if other programs use the same cores. Where there is no /proc, the
+// times stay zero.
+type cpuTime struct {
 	at                    time.Time
 	machine, server, self time.Duration
 	database              time.Duration
 }
 
-// tick is the unit of /proc, the same on every Linux that Go runs on.
+// tick is the unit of times in /proc, the same on every Linux that Go supports.
 const tick = 10 * time.Millisecond
 
-// spent reads the three counters; they stay zero where there is no /proc.
-func (s *server) spent() spent {
-	return spent{at: time.Now(), machine: machineTime(), server: processTime(s.cmd.Process.Pid), self: processTime(os.Getpid())}
+func (s *server) cpuTime() cpuTime {
+	return cpuTime{at: time.Now(), machine: machineTime(), server: processTime(s.cmd.Process.Pid), self: processTime(os.Getpid())}
 }
 
-// processTime is user and system time of a process and its threads.
+// statFields returns the fields of a /proc/PID/stat after the program's name, which
+// may contain spaces: the state, the parent and so on, see proc_pid_stat(5).
+func statFields(path string) []string {
+	stat, _ := os.ReadFile(path)
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return strings.Fields(rest)
+}
+
+// processTime returns the user and system time of a process and its threads.
 func processTime(pid int) time.Duration {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name before may hold anything
-	return ticks(strings.Fields(rest), 11, 12)
+	return ticks(statFields(fmt.Sprintf("/proc/%d/stat", pid)), 11, 12)
 }
 
-// familyTime is the time of a process, of its children, and of children that
+// familyTime returns the time of a process, of its children, and of children that
 // have ended. PostgreSQL has a process for each connection.
 func familyTime(pid int) (sum time.Duration) {
 	parent := strconv.Itoa(pid)
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		stat, _ := os.ReadFile(path)
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 15 {
-			continue // it has ended
-		}
-		if fields[1] == parent || path == "/proc/"+parent+"/stat" {
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range paths {
+		fields := statFields(path) // empty if the process has ended
+		if len(fields) > 1 && (fields[1] == parent || path == "/proc/"+parent+"/stat") {
 			sum += ticks(fields, 11, 12, 13, 14)
 		}
 	}
 	return sum
 }
 
-// machineTime is what all programs used: user, nice, system, interrupts and
-// what the host gave to others.
+// machineTime returns the time of all programs: user, nice, system, interrupts and
+// the time that the hypervisor gave to other machines.
 func machineTime() time.Duration {
 	stat, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(stat), "\n")
 	return ticks(strings.Fields(line), 1, 2, 3, 6, 7, 8)
 }
 
+// ticks returns the sum of fields that are times.
 func ticks(fields []string, which ...int) (sum time.Duration) {
 	for _, i := range which {
 		if i < len(fields) {
@@ -70,10 +72,10 @@ func ticks(fields []string, which ...int) (sum time.Duration) {
 	return sum
 }
 
-// since says what a call cost the server and the callers, and how much of the
-// cores others took meanwhile.
-func (before spent) since(s *server, calls int) string {
-	now := s.spent()
+// since describes the processor time of the server and the callers per call, and
+// the share of the cores that other programs took meanwhile.
+func (before cpuTime) since(s *server, calls int) string {
+	now := s.cpuTime()
 	if now.machine == 0 || calls == 0 {
 		return "processor time unknown"
 	}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
+// object is a JSON object.
 type object = map[string]any
 
-// document writes a flow; edges come in pairs, from and to.
+// document returns a flow document. Edges are given in pairs, from and to.
 func document(name string, nodes []object, edges ...string) []byte {
 	list := []object{}
 	for i := 0; i < len(edges); i += 2 {
@@ -20,6 +21,7 @@ func document(name string, nodes []object, edges ...string) []byte {
 	return data
 }
 
+// node returns a node of a flow document.
 func node(id, kind string, config object) object {
 	return object{"id": id, "kind": kind, "config": config}
 }
@@ -28,13 +30,13 @@ func nameInput() object { return node("name", "input", object{"name": "name", "t
 
 func textOutput() object { return node("out", "output", object{"name": "text"}) }
 
-// greeting is input, template, output.
+// greeting returns the smallest useful flow: input, template, output.
 func greeting() []byte {
 	return document("Greet", []object{nameInput(), node("greet", "template", object{"template": "Hello {{name}}!"}), textOutput()},
 		"name.value", "greet.name", "greet.text", "out.value")
 }
 
-// calling is input, HTTP request, output.
+// calling returns the flow input, HTTP request, output.
 func calling(url string) []byte {
 	call := node("call", "http_request", object{"method": "POST", "url": url, "body": object{"name": "{{name}}"}})
 	call["timeout_s"] = 3600
@@ -42,7 +44,7 @@ func calling(url string) []byte {
 		"name.value", "call.name", "call.body", "out.value")
 }
 
-// chain hands the name through templates one after the other.
+// chain returns a flow that passes the name through templates one after the other.
 func chain(templates int) []byte {
 	nodes, edges := []object{nameInput(), textOutput()}, []string{}
 	from := "name.value"
@@ -55,7 +57,7 @@ func chain(templates int) []byte {
 	return document("Chain", nodes, append(edges, from, "out.value")...)
 }
 
-// fan hands the name to templates beside each other, and the first of them on.
+// fan returns a flow that passes the name to templates in parallel.
 func fan(templates int) []byte {
 	nodes, edges := []object{nameInput(), textOutput(), node("first", "first_of", object{})}, []string{}
 	for i := range templates {

@@ -1,23 +1,32 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	_ "github.com/mattn/go-sqlite3" // the driver that Sluice uses
+
+	"sluice/db/dbtest/pgserver"
 )
 
-// rawDSN is how Sluice opens its writer.
+// The functions of this file measure what the machine can do at best at the moment,
+// without Sluice. Figures are judged beside these, because the speed of virtual
+// machines and their disks changes from one minute to the next.
+
+// rawDSN has the options with which Sluice opens its writer.
 const rawDSN = "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_txlock=immediate&_foreign_keys=1&_stmt_cache_size=128"
 
-// rawCommits measures what the disk gives: callers commit one small row each,
-// synced, and those who wait together share a transaction.
-func (b *bench) rawCommits(callers int, limit time.Duration) (*load, error) {
+// rowText is about as long as the record of a run.
+const rowText = "a row of about the length of a run's record"
+
+// sqliteCommits measures synced commits of one row on SQLite. Callers that wait at
+// the same time share a transaction (group commit).
+func (b *benchmark) sqliteCommits(callers int, limit time.Duration) (*load, error) {
 	dir, err := os.MkdirTemp(b.dir, "raw-")
 	if err != nil {
 		return nil, err
@@ -33,41 +42,16 @@ func (b *bench) rawCommits(callers int, limit time.Duration) (*load, error) {
 		return nil, err
 	}
 	waiting := make(chan chan error, callers)
-	go commitGroups(db, waiting)
 	defer close(waiting)
-	return commitAll(callers, limit, waiting), nil
+	go commitGroups(db, waiting)
+	return repeat(callers, limit, 0, func(int, int) (time.Duration, error) {
+		done := make(chan error, 1)
+		return timed(func() error { waiting <- done; return <-done })
+	}), nil
 }
 
-// commitAll lets every caller commit again and again until the time is over.
-func commitAll(callers int, limit time.Duration, waiting chan<- chan error) *load {
-	l := &load{}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	begun := time.Now()
-	for range callers {
-		all.Go(func() {
-			var times []time.Duration
-			done := make(chan error, 1)
-			for time.Since(begun) < limit {
-				at := time.Now()
-				waiting <- done
-				if err := <-done; err != nil {
-					break
-				}
-				times = append(times, time.Since(at))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			l.times = append(l.times, times...)
-		})
-	}
-	all.Wait()
-	l.took = time.Since(begun)
-	slices.Sort(l.times)
-	return l
-}
-
-// commitGroups inserts a row for everyone who waits, in one transaction.
+// commitGroups inserts a row for every waiting caller in one transaction, until the
+// channel is closed.
 func commitGroups(db *sql.DB, waiting <-chan chan error) {
 	group := []chan error{}
 	for first := range waiting {
@@ -96,35 +80,82 @@ func insert(db *sql.DB, rows int) error {
 	}
 	defer tx.Rollback()
 	for range rows {
-		if _, err := tx.Exec("INSERT INTO rows (body) VALUES (?)", "a row of about the length of what a run says of itself"); err != nil {
+		if _, err := tx.Exec("INSERT INTO rows (body) VALUES (?)", rowText); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
 }
 
-// nothing measures requests that do nothing: what HTTP alone costs server and
-// caller together.
-func nothing(s *server, callers int, limit time.Duration) (*load, error) {
-	live := head("GET", "/livez", "none")
-	return drive(s.addr, callers, limit, 0, func(w *wire, _, _ int) error {
-		status, body, err := w.get(live)
-		if err == nil && status != 200 {
-			err = fmt.Errorf("status %d: %s", status, body)
+// postgresCommits measures synced commits of one row on PostgreSQL, each caller on a
+// connection of its own.
+func (b *benchmark) postgresCommits(callers int, limit time.Duration) (*load, error) {
+	url, err := b.database()
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	conns := make([]*pgx.Conn, callers)
+	for i := range conns {
+		if conns[i], err = pgx.Connect(ctx, url); err != nil {
+			return nil, err
 		}
-		return err
+		defer conns[i].Close(ctx)
+	}
+	if _, err := conns[0].Exec(ctx, "CREATE TABLE rows (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body TEXT NOT NULL)"); err != nil {
+		return nil, err
+	}
+	return repeat(callers, limit, 0, func(i, _ int) (time.Duration, error) {
+		return timed(func() error {
+			_, err := conns[i].Exec(ctx, "INSERT INTO rows (body) VALUES ($1)", rowText)
+			return err
+		})
+	}), nil
+}
+
+// database creates an empty database on a private PostgreSQL server, which the
+// first call starts with its default, durable settings.
+func (b *benchmark) database() (url string, err error) {
+	if b.postgres == nil {
+		// The default of 100 connections is too small for several programs at once.
+		if b.postgres, err = pgserver.Start("max_connections=300", "shared_preload_libraries='pg_stat_statements'", "pg_stat_statements.track=none"); err != nil {
+			return "", err
+		}
+	}
+	b.databases++
+	name := fmt.Sprintf("bench%d", b.databases)
+	ctx := context.Background()
+	conn, err := b.postgres.Connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+name)
+	return b.postgres.URL(name), err
+}
+
+// emptyRequests measures requests without any work: the cost of HTTP at server and
+// callers together.
+func emptyRequests(s *server, callers int, limit time.Duration) (*load, error) {
+	request := head("GET", "/livez", "none")
+	return drive([]string{s.addr}, callers, limit, 0, func(c *httpConn, _, _ int) error {
+		status, body, err := c.get(request)
+		if err != nil || status != 200 {
+			return unexpected(status, body, err)
+		}
+		return nil
 	})
 }
 
-// machineLimit words both limits for a number of callers.
-func (b *bench) machineLimit(s *server, callers int) (string, error) {
-	commits, err := b.rawCommits(callers, 2*time.Second)
+// machineLimit describes both limits for a number of callers.
+func (b *benchmark) machineLimit(s *server, callers int) (string, error) {
+	commits, err := b.sqliteCommits(callers, 2*time.Second)
 	if err != nil {
 		return "", err
 	}
-	idle, err := nothing(s, callers, 2*time.Second)
+	empty, err := emptyRequests(s, callers, 2*time.Second)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(idle.rate())), nil
+	return fmt.Sprintf("%s synced one-row commits/s, grouped; %s GET /livez/s", count(commits.rate()), count(empty.rate())), nil
 }

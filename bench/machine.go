@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// machine says where and when the figures come from.
+// machine describes where and when the figures were measured.
 func machine(dir string) string {
 	return fmt.Sprintf("%s, %d cores, %s, data on %s; %s; Sluice %s; %s. Server and callers share the cores.",
 		cpu(), runtime.NumCPU(), runtime.GOOS+"/"+runtime.GOARCH, filesystem(dir), runtime.Version(), revision(), time.Now().UTC().Format("2006-01-02"))
 }
 
+// cpu returns the name of the processor.
 func cpu() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.SplitSeq(string(info), "\n") {
@@ -22,18 +23,20 @@ func cpu() string {
 			return strings.TrimSpace(value)
 		}
 	}
-	return "an unnamed processor"
+	return "unknown processor"
 }
 
-// filesystem tells the kind, for a disk in memory syncs at once.
+// filesystem returns the type of the file system. It matters because syncing costs
+// nothing on one in memory.
 func filesystem(dir string) string {
 	out, err := exec.Command("stat", "-f", "-c", "%T", dir).Output()
 	if err != nil {
-		return "an unknown file system"
+		return "unknown file system"
 	}
 	return strings.TrimSpace(string(out))
 }
 
+// revision returns the commit of the working tree.
 func revision() string {
 	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

@@ -7,15 +7,23 @@
 //	go run ./bench -rows wait -peers
 //
 // It builds Sluice, starts it with its default settings on SQLite and on a
-// private PostgreSQL server with durable settings, makes flows and keys through
+// private PostgreSQL server with durable settings, creates flows and keys through
 // the command line, and is the caller itself, in a process of its own on the
-// same cores. Every answer is checked. Beside the figures stands what the
-// machine gives at best at that moment, such as synced commits of one row.
-// Because the speed of a machine changes, builds and programs are compared by
-// alternating them; the ratio of each round counts.
+// same cores. Every response is checked. The table also shows what the machine can
+// do at best at that moment, such as synced commits of one row. Because the speed of
+// a machine changes, builds and programs are compared by alternating them; what
+// counts is the ratio in each round.
 //
-// It owns what is measured and how; it knows the API and the command line, and
-// nothing of the packages behind them.
+// This package owns what is measured and how. It uses the API and the command line,
+// and must not know the packages behind them.
+//
+// A row of the table is a function in rows_*.go. The parts that rows share are
+//
+//	server.go   a Sluice process            subject.go  any program that is compared
+//	load.go     concurrent callers          sample.go   one measurement of a subject
+//	conn.go     HTTP at the least cost      cpu.go      processor time from /proc
+//	service.go  services that flows call    limits.go   what the machine can do at best
+//	peers.go    other programs              profile.go  CPU profiles of the server
 package main
 
 import (
@@ -30,48 +38,72 @@ import (
 	"sluice/db/dbtest/pgserver"
 )
 
-// row is one thing that is measured.
+// row is one or more lines of the table.
 type row struct {
 	name    string
-	measure func(*bench) error
+	measure func(*benchmark) error
 }
 
 // rows in the order of the table.
 var rows = []row{
-	{"wait", (*bench).waitRow}, {"http", (*bench).httpRow}, {"burst", (*bench).burstRow},
-	{"nodes", (*bench).nodesRow}, {"queue", (*bench).queueRow}, {"start", (*bench).startRow}, {"stream", (*bench).streamRow},
-	{"idle", (*bench).idleRow}, {"files", (*bench).filesRow}, {"webhooks", (*bench).webhooksRow},
-	{"list", (*bench).listRow},
+	{"wait", (*benchmark).waitRow}, {"http", (*benchmark).httpRow}, {"burst", onServer((*benchmark).burstRow)},
+	{"nodes", onServer((*benchmark).nodesRow)}, {"queue", (*benchmark).queueRow}, {"start", onServer((*benchmark).startRow)},
+	{"stream", onServer((*benchmark).streamRow, "SLUICE_WORKERS=1024")}, // a streaming run occupies a worker
+	{"idle", (*benchmark).idleRow}, {"files", onServer((*benchmark).filesRow, allowLoopback)}, {"webhooks", (*benchmark).webhooksRow},
+	{"list", (*benchmark).listRow},
 }
 
-// parallel is the number of callers where only one number is measured.
+// allowLoopback lets flows call services of this process.
+const allowLoopback = "SLUICE_ALLOW_PRIVATE=127.0.0.0/8"
+
+// onServer returns a row that is measured on a new server. The row fails if the
+// server does not shut down cleanly afterwards.
+func onServer(measure func(*benchmark, *server) error, env ...string) func(*benchmark) error {
+	return func(b *benchmark) error {
+		s, err := b.newServer(env...)
+		if err != nil {
+			return err
+		}
+		defer s.kill()
+		if err := measure(b, s); err != nil {
+			return err
+		}
+		return s.stop()
+	}
+}
+
+// parallel is the number of callers in rows that do not vary it.
 const parallel = 64
 
-// bench is one go at measuring.
-type bench struct {
+// settleTime is the wait before the memory of an idle server is read: the garbage of
+// its start has been returned to the system by then.
+const settleTime = 3 * time.Second
+
+// benchmark is one execution of the program: its options and its results.
+type benchmark struct {
 	binary      string
 	against     string // a binary of another build; "" for none
 	againstName string
 	peers       bool
 	dbos        string // the binary of peers/dbos
 	on          []platform
-	callers     []int // instead of each row's own
-	rounds      int
-	seconds     time.Duration
+	callers     []int         // replaces the numbers of callers of each row
+	rounds      int           // how often compared programs alternate
+	seconds     time.Duration // how long each rate is measured, all rounds together
 	pause       time.Duration // how long the row idle is measured
-	burst       int
-	queued      int
-	streams     int
-	runs        int    // that the row list fills the server with
-	profile     string // where the server's CPU profile goes; "" for none
-	dir         string // in which every row gets a directory of its own
+	burst       int           // starts of the row burst
+	queued      int           // runs of the row queue
+	streams     int           // concurrent responses of the row stream
+	runs        int           // runs that the row list fills the database with
+	profile     string        // file for the server's CPU profile; "" for none
+	dir         string        // temporary directory of all rows
 	postgres    *pgserver.Server
-	databases   int // made on it so far
-	best        string
-	lines       []line
-	rates       [][]string
-	ratios      [][]string
-	errors      int
+	databases   int        // created on postgres so far
+	best        string     // what the machine can do at best
+	lines       []line     // table of single figures
+	rates       [][]string // table of rates
+	ratios      [][]string // table of comparisons
+	errors      int        // incorrect responses of all rows
 }
 
 // line is one line of the table.
@@ -85,19 +117,19 @@ func main() {
 }
 
 func run() (err error) {
-	b := &bench{}
+	b := &benchmark{}
 	chosen := flag.String("rows", "", "rows to measure, separated by commas: "+names())
 	flag.StringVar(&b.binary, "binary", "", "measure this binary instead of building one")
 	against := flag.String("against", "", "compare with another `build` in the rows wait and http: a binary, or a commit that is built first")
 	flag.BoolVar(&b.peers, "peers", false, "measure Node-RED and DBOS beside Sluice in the rows wait and http")
 	on := flag.String("on", "", "where to measure the rows wait, http and idle, separated by commas; default all of sqlite, postgres, postgres3 (3 instances on one database)")
-	callers := flag.String("callers", "", "callers at once in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
+	callers := flag.String("callers", "", "concurrent callers in the rows wait and http, separated by commas; default 1,8,64,512 and 64")
 	flag.IntVar(&b.rounds, "rounds", 5, "how often builds are alternated")
 	flag.DurationVar(&b.seconds, "time", 10*time.Second, "how long each rate is measured, all rounds together")
 	flag.DurationVar(&b.pause, "idle", time.Minute, "how long the row idle is measured on each platform")
 	flag.IntVar(&b.burst, "burst", 20_000, "starts of the row burst")
 	flag.IntVar(&b.queued, "queued", 100_000, "runs of the row queue")
-	flag.IntVar(&b.streams, "streams", 1_000, "answers at once of the row stream")
+	flag.IntVar(&b.streams, "streams", 1_000, "concurrent responses of the row stream")
 	flag.IntVar(&b.runs, "runs", 1_000_000, "runs of the row list")
 	flag.StringVar(&b.profile, "cpuprofile", "", "write a CPU profile of the (first) server while the row wait, http or stream is measured; choose one row, -on and -callers")
 	flag.Parse()
@@ -107,7 +139,7 @@ func run() (err error) {
 	defer os.RemoveAll(b.dir)
 	defer func() {
 		if b.postgres != nil {
-			b.postgres.Stop()
+			b.postgres.Close()
 		}
 	}()
 	if err := b.choose(*on, *callers); err != nil {
@@ -141,18 +173,18 @@ func run() (err error) {
 }
 
 // choose reads the platforms and the numbers of callers.
-func (b *bench) choose(on, callers string) error {
+func (b *benchmark) choose(on, callers string) error {
 	for _, p := range platforms {
 		switch {
 		case on != "" && !slices.Contains(strings.Split(on, ","), p.name):
 		case p.postgres && !pgserver.Installed():
-			fmt.Fprintf(os.Stderr, "PostgreSQL server binaries not found: %s is left out\n", p.name)
+			fmt.Fprintf(os.Stderr, "PostgreSQL server binaries not found: %s is omitted\n", p.name)
 		default:
 			b.on = append(b.on, p)
 		}
 	}
 	if len(b.on) == 0 {
-		return fmt.Errorf("-on %s leaves nothing to measure on", on)
+		return fmt.Errorf("-on %s selects no platform", on)
 	}
 	for word := range strings.FieldsFuncSeq(callers, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(word)
@@ -172,13 +204,13 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
-func (b *bench) add(what, measured, target, limit string) {
+func (b *benchmark) add(what, measured, target, limit string) {
 	b.lines = append(b.lines, line{what, measured, target, limit})
 	fmt.Fprintf(os.Stderr, "  %s: %s\n", what, measured)
 }
 
-// print writes the tables; a wrong answer anywhere is an error.
-func (b *bench) print() error {
+// print writes the tables. It returns an error if any response was incorrect.
+func (b *benchmark) print() error {
 	fmt.Printf("%s\n", machine(b.dir))
 	if b.best != "" {
 		fmt.Println(b.best)
@@ -189,14 +221,14 @@ func (b *bench) print() error {
 	for _, l := range b.lines {
 		lines = append(lines, []string{l.what, l.measured, l.target, l.limit})
 	}
-	table("what | measured | target | the machine in the same minute", lines)
+	table("row | measured | target | the machine in the same minute", lines)
 	if b.errors > 0 {
-		return fmt.Errorf("%d answers were wrong, so the figures mean nothing", b.errors)
+		return fmt.Errorf("%d responses were incorrect, so the figures mean nothing", b.errors)
 	}
 	return nil
 }
 
-// table writes one in Markdown, unless it is empty.
+// table writes a Markdown table, unless it is empty.
 func table(head string, rows [][]string) {
 	if len(rows) == 0 {
 		return

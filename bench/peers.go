@@ -17,7 +17,7 @@ import (
 const peersDir = "bench/peers"
 
 // buildPeers installs and builds the other programs.
-func (b *bench) buildPeers() error {
+func (b *benchmark) buildPeers() error {
 	if err := command(peersDir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
 		return err
 	}
@@ -25,14 +25,14 @@ func (b *bench) buildPeers() error {
 	return command(peersDir, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.dbos, "./dbos")
 }
 
-// peerContenders are the other programs, on what this go measures Sluice on.
-func (b *bench) peerContenders() []contender {
-	list := []contender{{"Node-RED", "", b.nodeRED}}
+// peerCandidates returns the other programs, on the same databases as Sluice.
+func (b *benchmark) peerCandidates() []candidate {
+	list := []candidate{{"Node-RED", "", b.nodeRED}}
 	if slices.ContainsFunc(b.on, func(p platform) bool { return !p.postgres }) {
-		list = append(list, contender{"DBOS, SQLite", "SQLite", func(w workload) (*subject, error) { return b.startDBOS("DBOS, SQLite", "", 0, w) }})
+		list = append(list, candidate{"DBOS, SQLite", "SQLite", func(w workload) (*subject, error) { return b.startDBOS("DBOS, SQLite", "", 0, w) }})
 	}
 	if slices.ContainsFunc(b.on, func(p platform) bool { return p.postgres }) {
-		list = append(list, contender{"DBOS, PostgreSQL", "PostgreSQL", func(w workload) (*subject, error) {
+		list = append(list, candidate{"DBOS, PostgreSQL", "PostgreSQL", func(w workload) (*subject, error) {
 			url, err := b.database()
 			if err != nil {
 				return nil, err
@@ -44,7 +44,7 @@ func (b *bench) peerContenders() []contender {
 }
 
 // startDBOS starts the program in peers/dbos, on a new SQLite file if url is "".
-func (b *bench) startDBOS(name, url string, postmaster int, w workload) (*subject, error) {
+func (b *benchmark) startDBOS(name, url string, postmaster int, w workload) (*subject, error) {
 	if url == "" {
 		dir, err := os.MkdirTemp(b.dir, "dbos-")
 		if err != nil {
@@ -61,7 +61,7 @@ func (b *bench) startDBOS(name, url string, postmaster int, w workload) (*subjec
 		return nil, err
 	}
 	s.postmaster = postmaster
-	s.do = posting(head("POST", "/", "none"), func(name string) []string { return []string{w.want(name)} })
+	s.do = postNames(head("POST", "/", "none"), func(name string) []string { return []string{w.want(name)} })
 	return s, s.await(out, func() string {
 		_, rest, _ := strings.Cut(out.String(), "listening on ")
 		addr, _, _ := strings.Cut(rest, "\n")
@@ -71,7 +71,7 @@ func (b *bench) startDBOS(name, url string, postmaster int, w workload) (*subjec
 
 // nodeRED starts Node-RED with a flow like the workload's: HTTP in, template or
 // HTTP request, HTTP response. It records nothing.
-func (b *bench) nodeRED(w workload) (*subject, error) {
+func (b *benchmark) nodeRED(w workload) (*subject, error) {
 	dir, err := os.MkdirTemp(b.dir, "node-red-")
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (b *bench) nodeRED(w workload) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.do = posting(head("POST", "/run", "none"), func(name string) []string {
+	s.do = postNames(head("POST", "/run", "none"), func(name string) []string {
 		if w.service != "" {
 			return []string{`{"name":"` + name + `"}`} // the answer of the service
 		}
@@ -122,7 +122,7 @@ func nodeREDFlow(w workload) []object {
 		return append(flow, object{"id": "middle", "z": "tab", "type": "template", "field": "payload", "fieldType": "msg", "format": "text", "syntax": "mustache",
 			"template": `{"outputs":{"text":"Hello {{payload.name}}!"}}`, "output": "str", "wires": [][]string{{"out"}}})
 	}
-	// Headers of the service's answer must not become those of this one.
+	// Headers of the service's response must not become those of this one.
 	return append(flow,
 		object{"id": "middle", "z": "tab", "type": "http request", "method": "POST", "ret": "txt", "url": w.service, "persist": true, "wires": [][]string{{"plain"}}},
 		object{"id": "plain", "z": "tab", "type": "change", "rules": []object{{"t": "delete", "p": "headers", "pt": "msg"}}, "wires": [][]string{{"out"}}})
@@ -138,7 +138,7 @@ func nodeProgram() (string, error) {
 	return filepath.Abs(found[0])
 }
 
-// freeAddr is an address on which nothing listens at the moment.
+// freeAddr returns a free address. Another program could take it meanwhile.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -147,7 +147,7 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// startPeer starts a program that ends at the latest with this one.
+// startPeer starts a program that the kernel ends together with this one.
 func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 	out := &output{}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -164,10 +164,10 @@ func startPeer(name string, cmd *exec.Cmd) (*subject, *output, error) {
 	return s, out, nil
 }
 
-// await returns when a peer accepts connections at the address that it has once
-// it is ready.
+// await waits until a peer accepts connections. addr returns its address, or "" while
+// it is not ready.
 func (s *subject) await(out *output, addr func() string) error {
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(20 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(20 * time.Millisecond) {
 		if a := addr(); a != "" {
 			if w, err := dial(a); err == nil {
 				w.close()

@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// profiled is a file that a profiled build has more than a release: the
-// product itself has no door for profilers.
+// profiled is a source file that is added to profiled builds: releases cannot write
+// CPU profiles to a file.
 //
 //go:embed profiled.go.txt
 var profiled []byte
 
-// profileOverlay lets go build see that file in package main of the product.
+// profileOverlay writes an overlay that adds the file to package main of Sluice; see
+// "go help build".
 func profileOverlay(dir string) (string, error) {
 	source := filepath.Join(dir, "profiled.go")
 	if err := os.WriteFile(source, profiled, 0o600); err != nil {
@@ -37,7 +38,7 @@ func profileOverlay(dir string) (string, error) {
 }
 
 // profiling runs f while the server writes its profile.
-func (b *bench) profiling(s *server, f func()) {
+func (b *benchmark) profiling(s *server, f func()) {
 	if b.profile == "" {
 		f()
 		return

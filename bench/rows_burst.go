@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// burst is many starts at once, not waited for.
+// burst starts many runs at once without waiting for their ends.
 type burst struct {
 	*server
 	flowID, key string
 	mu          sync.Mutex
-	last        map[int]string // each caller's newest run
-	accepted    int
+	last        map[int]string // ID of each caller's newest run
+	accepted    int            // runs so far
 }
 
 func newBurst(s *server, document []byte) (*burst, error) {
@@ -24,12 +24,12 @@ func newBurst(s *server, document []byte) (*burst, error) {
 	return &burst{server: s, flowID: id, key: key, last: map[int]string{}}, err
 }
 
-// accept starts so many runs and returns when all are accepted.
+// accept starts a number of runs and returns when all are accepted.
 func (u *burst) accept(callers, runs int) (*load, error) {
-	start := head("POST", "/v1/flow/"+u.flowID+"/run", u.key)
+	request := head("POST", "/v1/flow/"+u.flowID+"/run", u.key)
 	before := u.accepted
-	l, err := drive(u.addr, callers, 0, runs, func(w *wire, caller, n int) error {
-		status, body, err := w.post(start, fmt.Appendf(nil, `{"name":"b%d-%d-%d"}`, before, caller, n))
+	return drive([]string{u.addr}, callers, 0, runs, func(w *httpConn, caller, n int) error {
+		status, body, err := w.post(request, fmt.Appendf(nil, `{"name":"b%d-%d-%d"}`, before, caller, n))
 		if err != nil || status != 202 {
 			return unexpected(status, body, err)
 		}
@@ -44,11 +44,10 @@ func (u *burst) accept(callers, runs int) (*load, error) {
 		u.accepted++
 		return nil
 	})
-	return l, err
 }
 
-// drain waits until all have ended: first for each caller's newest, then until
-// no other is open.
+// drain waits until all runs have ended: first for each caller's newest, then until
+// no other is queued or running.
 func (u *burst) drain() error {
 	w, err := dial(u.addr)
 	if err != nil {
@@ -78,8 +77,8 @@ func (u *burst) drain() error {
 	return nil
 }
 
-// verify pages through all runs and wants as many as were accepted, each with
-// the text that belongs to its name.
+// verify lists all runs. It returns how many are missing, duplicate or have the wrong
+// output.
 func (u *burst) verify() (wrong int, err error) {
 	w, err := dial(u.addr)
 	if err != nil {
@@ -116,12 +115,8 @@ func (u *burst) verify() (wrong int, err error) {
 	}
 }
 
-func (b *bench) burstRow() error {
-	s, err := b.newServer()
-	if err != nil {
-		return err
-	}
-	defer s.kill()
+// burstRow measures how fast runs are accepted and when the last of them has ended.
+func (b *benchmark) burstRow(s *server) error {
 	u, err := newBurst(s, greeting())
 	if err != nil {
 		return err
@@ -130,7 +125,7 @@ func (b *bench) burstRow() error {
 	if err != nil {
 		return err
 	}
-	begun, before := time.Now(), s.spent()
+	start, before := time.Now(), s.cpuTime()
 	l, err := u.accept(parallel, b.burst)
 	if err != nil {
 		return err
@@ -138,7 +133,7 @@ func (b *bench) burstRow() error {
 	if err := u.drain(); err != nil {
 		return err
 	}
-	all := time.Since(begun)
+	all := time.Since(start)
 	limit += "; " + before.since(s, b.burst)
 	wrong, err := u.verify()
 	if err != nil {
@@ -147,19 +142,20 @@ func (b *bench) burstRow() error {
 	b.errors += l.errors + wrong
 	b.add(fmt.Sprintf("burst of %s starts, %d callers, workers on", count(float64(b.burst)), parallel),
 		fmt.Sprintf("%s accepted/s; p50 %s, p99 %s; all ended after %.1f s (%s runs/s); %d errors",
-			count(l.rate()), ms(l.at(.5)), ms(l.at(.99)), all.Seconds(), count(float64(b.burst)/all.Seconds()), l.errors+wrong), "≥ 3,000 accepted/s", limit)
-	return s.stop()
+			count(l.rate()), ms(l.percentile(.5)), ms(l.percentile(.99)), all.Seconds(), count(float64(b.burst)/all.Seconds()), l.errors+wrong), "≥ 3,000 accepted/s", limit)
+	return nil
 }
 
-// queueRow fills the queue behind workers that are all busy.
-func (b *bench) queueRow() error {
+// queueRow fills the queue while all workers are busy. The server is killed at the
+// end: an orderly shutdown would wait for the hanging steps.
+func (b *benchmark) queueRow() error {
 	const workers = 256 // the default
-	service, err := newService(0, true)
+	service, err := newHangingService()
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-	s, err := b.newServer("SLUICE_ALLOW_PRIVATE=127.0.0.0/8")
+	s, err := b.newServer(allowLoopback)
 	if err != nil {
 		return err
 	}
@@ -168,7 +164,7 @@ func (b *bench) queueRow() error {
 	if err != nil {
 		return err
 	}
-	if _, err := flawless(busy.accept(parallel, workers)); err != nil {
+	if _, err := requireCorrect(busy.accept(parallel, workers)); err != nil {
 		return fmt.Errorf("occupy the workers: %w", err)
 	}
 	u, err := newBurst(s, greeting())
@@ -178,8 +174,8 @@ func (b *bench) queueRow() error {
 	return b.fill(s, u)
 }
 
-// fill measures the first and the last tenth of what is queued.
-func (b *bench) fill(s *server, u *burst) error {
+// fill queues runs and measures the first and the last tenth of them.
+func (b *benchmark) fill(s *server, u *burst) error {
 	limit, err := b.machineLimit(s, parallel)
 	if err != nil {
 		return err

@@ -1,64 +1,57 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 )
 
-// fileSize is that of the file that travels, in bytes.
+// fileSize is the size of each transferred file in bytes.
 const fileSize = 100 << 20
 
-// filesRow takes a large file through upload, a flow that fetches another of
-// the same size, and download, and looks at the memory.
-func (b *bench) filesRow() error {
-	stub, stop, err := fileStub()
-	if err != nil {
-		return err
-	}
-	defer stop()
-	s, err := b.newServer("SLUICE_ALLOW_PRIVATE=127.0.0.0/8")
-	if err != nil {
-		return err
-	}
-	defer s.kill()
-	key, err := s.key()
-	if err != nil {
-		return err
-	}
-	id, err := s.publish(document("Files", []object{
-		node("in", "input", object{"name": "given", "type": "file"}), node("fetch", "file", object{"url": stub}),
+// filesRow uploads a large file, lets a flow fetch another of the same size,
+// downloads both and measures the memory of the server. Files must be streamed: a
+// server that buffered one would need its size in memory.
+func (b *benchmark) filesRow(s *server) error {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = io.Copy(w, noise(2))
+	}))
+	defer origin.Close()
+	id, key, err := s.prepare(document("Files", []object{
+		node("in", "input", object{"name": "given", "type": "file"}), node("fetch", "file", object{"url": origin.URL + "/noise.bin"}),
 		node("given", "output", object{"name": "given"}), node("fetched", "output", object{"name": "fetched"}),
 	}, "in.value", "given.value", "fetch.file", "fetched.value"))
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // until what a start needs has been given back
-	idle := s.rss()
-	begun := time.Now()
-	if err := b.carryFile(s, key, id); err != nil {
+	time.Sleep(settleTime)
+	idle, start := s.rss(), time.Now()
+	if err := b.transferFiles(s, key, id); err != nil {
 		return err
 	}
-	b.add("100 MiB uploaded, 100 MiB fetched by a node, both downloaded", fmt.Sprintf("%.0f MiB above idle (%.0f) at most; %.1f s in all", s.peak()-idle, idle, time.Since(begun).Seconds()),
+	b.add("100 MiB uploaded, 100 MiB fetched by a node, both downloaded", fmt.Sprintf("%.0f MiB above idle (%.0f) at most; %.1f s in all", s.peak()-idle, idle, time.Since(start).Seconds()),
 		"≤ 64 MiB above idle", "")
-	return s.stop()
+	return nil
 }
 
-func (b *bench) carryFile(s *server, key, flowID string) error {
-	sent := sha256.New()
+// transferFiles makes the requests of the row and compares the contents.
+func (b *benchmark) transferFiles(s *server, key, flowID string) error {
+	sent, fetched := sha256.New(), sha256.New()
+	_, _ = io.Copy(fetched, noise(2)) // cannot fail
+	body, contentType := multipartBody(sent)
 	var given object
-	if err := ask(http.MethodPost, "http://"+s.addr+"/v1/files", key, "", uploading(sent), &given); err != nil {
+	if err := request(s, "/v1/files", key, contentType, body, &given); err != nil {
 		return err
 	}
-	body, err := json.Marshal(object{"given": object{"file": given["file"]}})
+	inputs, err := json.Marshal(object{"given": object{"file": given["file"]}})
 	if err != nil {
 		return err
 	}
@@ -66,32 +59,28 @@ func (b *bench) carryFile(s *server, key, flowID string) error {
 		Status  string
 		Outputs map[string]struct{ URL string }
 	}
-	if err := ask(http.MethodPost, "http://"+s.addr+"/v1/flow/"+flowID+"/run", key, string(body), nil, &run); err != nil {
+	if err := request(s, "/v1/flow/"+flowID+"/run", key, "application/json", strings.NewReader(string(inputs)), &run); err != nil {
 		return err
 	}
 	if run.Status != "succeeded" {
 		return fmt.Errorf("the run is %s", run.Status)
 	}
+	want := map[string]string{"given": string(sent.Sum(nil)), "fetched": string(fetched.Sum(nil))}
 	for name, file := range run.Outputs {
-		got, err := fetchSum(file.URL)
+		got, err := downloadSum(file.URL)
 		if err != nil {
 			return err
 		}
-		if name == "given" && got != string(sent.Sum(nil)) || name == "fetched" && got != stubSum() {
+		if got != want[name] {
 			b.errors++
 		}
 	}
 	return nil
 }
 
-// upload is a body on its way and its type.
-type upload struct {
-	io.Reader
-	contentType string
-}
-
-// uploading is a multipart body that is made while it is sent.
-func uploading(sum io.Writer) *upload {
+// multipartBody returns a body with a file that is generated while it is sent, and
+// its content type. It writes the file's content to sum as well.
+func multipartBody(sum io.Writer) (body io.Reader, contentType string) {
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
 	go func() {
@@ -104,23 +93,18 @@ func uploading(sum io.Writer) *upload {
 		}
 		w.CloseWithError(err)
 	}()
-	return &upload{r, form.FormDataContentType()}
+	return r, form.FormDataContentType()
 }
 
-func ask(method, url, key, body string, u *upload, into any) error {
-	req, err := http.NewRequest(method, url, nil)
+// request sends a POST request and decodes the response.
+func request(s *server, path, key, contentType string, body io.Reader, into any) error {
+	req, err := http.NewRequest(http.MethodPost, "http://"+s.addr+path, io.NopCloser(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	if u != nil {
-		req.Body = io.NopCloser(u)
-		req.Header.Set("Content-Type", u.contentType)
-	} else {
-		req.Body = io.NopCloser(strings.NewReader(body))
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Prefer", "wait=60")
-	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Prefer", "wait=60")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -128,7 +112,7 @@ func ask(method, url, key, body string, u *upload, into any) error {
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s %s: %s: %s", method, url, resp.Status, data)
+		err = fmt.Errorf("POST %s: %s: %s", path, resp.Status, data)
 	}
 	if err != nil {
 		return err
@@ -136,7 +120,8 @@ func ask(method, url, key, body string, u *upload, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-func fetchSum(url string) (string, error) {
+// downloadSum returns the SHA-256 of the content of a URL.
+func downloadSum(url string) (string, error) {
 	resp, err := http.Get(url)
 	if err != nil {
 		return "", err
@@ -150,27 +135,7 @@ func fetchSum(url string) (string, error) {
 	return string(sum.Sum(nil)), err
 }
 
-// noise is fileSize bytes that cannot be compressed, the same for a seed.
+// noise returns fileSize bytes that cannot be compressed, the same for a seed.
 func noise(seed byte) io.Reader {
 	return io.LimitReader(rand.NewChaCha8([32]byte{seed}), fileSize)
-}
-
-func stubSum() string {
-	sum := sha256.New()
-	_, _ = io.Copy(sum, noise(2)) // neither of the two can fail
-	return string(sum.Sum(nil))
-}
-
-// fileStub serves a large file.
-func fileStub() (url string, stop func(), err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = io.Copy(w, noise(2))
-	})}
-	go func() { _ = server.Serve(listener) }()
-	return "http://" + listener.Addr().String() + "/noise.bin", func() { _ = server.Shutdown(context.Background()) }, nil
 }

@@ -9,12 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// settling is how long a server gets before it counts as idle: until what a
-// start needs has been done.
-const settling = 5 * time.Second
-
 // idleRow measures the CPU time and memory of idle servers.
-func (b *bench) idleRow() error {
+func (b *benchmark) idleRow() error {
 	for _, on := range b.on {
 		if err := b.idle(on); err != nil {
 			return err
@@ -23,31 +19,31 @@ func (b *bench) idleRow() error {
 	return nil
 }
 
-func (b *bench) idle(on platform) error {
+func (b *benchmark) idle(on platform) error {
 	s, err := b.sluice("Sluice", b.binary, on, workload{document: greeting(), want: greeted})
 	if err != nil {
 		return err
 	}
 	defer s.kill()
-	if _, err := flawless(driveAll(s.addrs, parallel, 0, 10*parallel, s.do)); err != nil {
+	if _, err := requireCorrect(drive(s.addrs, parallel, 0, 10*parallel, s.do)); err != nil {
 		return err
 	}
-	time.Sleep(settling)
+	time.Sleep(settleTime + 2*time.Second) // also until the work after the runs is done
 	var statements *statements
 	if on.postgres {
 		if statements, err = b.countStatements(); err != nil {
 			return err
 		}
 	}
-	before := s.spent()
+	before := s.cpuTime()
 	time.Sleep(b.pause)
-	after := s.spent()
+	after := s.cpuTime()
 	share := func(d time.Duration) float64 {
 		return 100 * float64(d) / float64(after.at.Sub(before.at)) / float64(on.instances)
 	}
 	measured, target := fmt.Sprintf("%.2f %% of a core", share(after.server-before.server)), "≤ 0.3 %"
 	if on.postgres {
-		n, err := statements.made()
+		n, err := statements.count()
 		if err != nil {
 			return err
 		}
@@ -62,13 +58,13 @@ func (b *bench) idle(on platform) error {
 	return s.stop()
 }
 
-// statements counts what clients ask the newest database for.
+// statements counts the statements that clients send to the newest database.
 type statements struct{ url string }
 
-func (b *bench) countStatements() (*statements, error) {
+func (b *benchmark) countStatements() (*statements, error) {
 	s := &statements{b.postgres.URL(fmt.Sprintf("bench%d", b.databases))}
-	return s, s.ask(func(ctx context.Context, conn *pgx.Conn) error {
-		// The setting is that of the whole server, so that open sessions count.
+	return s, s.query(func(ctx context.Context, conn *pgx.Conn) error {
+		// The setting applies to the whole server, and so to sessions that are open already.
 		for _, statement := range []string{"CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "ALTER SYSTEM SET pg_stat_statements.track = 'top'",
 			"SELECT pg_reload_conf()", "SELECT pg_sleep(0.5)", "SELECT pg_stat_statements_reset()"} {
 			if _, err := conn.Exec(ctx, statement); err != nil {
@@ -79,16 +75,16 @@ func (b *bench) countStatements() (*statements, error) {
 	})
 }
 
-// made returns the number of statements since the count began, without its own,
-// and names the most frequent ones on standard error.
-func (s *statements) made() (n float64, err error) {
-	return n, s.ask(func(ctx context.Context, conn *pgx.Conn) error {
-		const mine = ` FROM pg_stat_statements WHERE query !~ 'pg_stat_statements' AND query !~ 'pg_sleep'
+// count returns the number of statements since the start, without those of the count
+// itself, and prints the most frequent ones to standard error.
+func (s *statements) count() (n float64, err error) {
+	return n, s.query(func(ctx context.Context, conn *pgx.Conn) error {
+		const others = ` FROM pg_stat_statements WHERE query !~ 'pg_stat_statements' AND query !~ 'pg_sleep'
 			AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())`
-		if err := conn.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8"+mine).Scan(&n); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT coalesce(sum(calls), 0)::float8"+others).Scan(&n); err != nil {
 			return err
 		}
-		rows, err := conn.Query(ctx, "SELECT calls, regexp_replace(left(query, 120), '\\s+', ' ', 'g')"+mine+" ORDER BY calls DESC LIMIT 15")
+		rows, err := conn.Query(ctx, "SELECT calls, regexp_replace(left(query, 120), '\\s+', ' ', 'g')"+others+" ORDER BY calls DESC LIMIT 15")
 		if err != nil {
 			return err
 		}
@@ -105,7 +101,7 @@ func (s *statements) made() (n float64, err error) {
 	})
 }
 
-func (s *statements) ask(f func(context.Context, *pgx.Conn) error) error {
+func (s *statements) query(f func(context.Context, *pgx.Conn) error) error {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, s.url)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	listLimit    = 100 * time.Millisecond // p95 of each
 )
 
-// listRow measures lists of runs on a server that is full of them.
-func (b *bench) listRow() error {
+// listRow measures lists of runs on a server with very many of them.
+func (b *benchmark) listRow() error {
 	for _, on := range b.on {
 		if on.instances > 1 {
 			continue
@@ -39,25 +39,25 @@ func (b *bench) listRow() error {
 	return nil
 }
 
-// filled is a server full of runs, with direct access to its database.
+// filled is a server with many runs, and direct access to its database.
 type filled struct {
 	*server
 	db       *sql.DB
 	postgres bool
-	key      string // secret of an API key
-	cookie   string // of a session
-	ws       string
+	key      string    // secret of an API key
+	cookie   string    // of a dashboard session
+	ws       string    // ID of the workspace
 	end      time.Time // when the newest run was accepted
 }
 
-func (b *bench) lists(on platform) error {
+func (b *benchmark) lists(on platform) error {
 	s, err := b.newFilled(on)
 	if err != nil {
 		return err
 	}
 	defer s.kill()
 	defer s.db.Close()
-	var all []timed
+	var all []measuredList
 	for _, l := range s.lists() {
 		one, err := s.measure(l)
 		if err != nil {
@@ -65,26 +65,26 @@ func (b *bench) lists(on platform) error {
 			b.errors++
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "    %-36s p50 %9s  p95 %9s\n", l.name, ms(one.at(.5)), ms(one.at(.95)))
-		all = append(all, timed{l.name, one})
+		fmt.Fprintf(os.Stderr, "    %-36s p50 %9s  p95 %9s\n", l.name, ms(one.percentile(.5)), ms(one.percentile(.95)))
+		all = append(all, measuredList{l.name, one})
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("no list was right")
+		return fmt.Errorf("no list was correct")
 	}
-	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(b.at(.95), a.at(.95)) })
+	slices.SortFunc(all, func(a, b measuredList) int { return cmp.Compare(b.percentile(.95), a.percentile(.95)) })
 	slow := []string{}
 	for _, t := range all[:min(3, len(all))] {
-		slow = append(slow, fmt.Sprintf("%s p50 %s, p95 %s", t.name, ms(t.at(.5)), ms(t.at(.95))))
+		slow = append(slow, fmt.Sprintf("%s p50 %s, p95 %s", t.name, ms(t.percentile(.5)), ms(t.percentile(.95))))
 	}
 	median := all[len(all)/2]
 	b.add(fmt.Sprintf("%d lists of %s runs over HTTP, %s, one caller", len(all), count(float64(b.runs)), on.title()),
-		fmt.Sprintf("median list p50 %s, p95 %s; slowest: %s", ms(median.at(.5)), ms(median.at(.95)), strings.Join(slow, "; ")),
+		fmt.Sprintf("median list p50 %s, p95 %s; slowest: %s", ms(median.percentile(.5)), ms(median.percentile(.95)), strings.Join(slow, "; ")),
 		"p95 ≤ 100 ms each", fmt.Sprintf("%d of %d within %s", within(all), len(all), ms(listLimit)))
 	return s.stop()
 }
 
 // newFilled starts a server and fills its database.
-func (b *bench) newFilled(on platform) (_ *filled, err error) {
+func (b *benchmark) newFilled(on platform) (_ *filled, err error) {
 	s := &filled{postgres: on.postgres}
 	var env []string
 	if on.postgres {
@@ -103,7 +103,7 @@ func (b *bench) newFilled(on platform) (_ *filled, err error) {
 	if s.db == nil {
 		s.db, err = sql.Open("sqlite3", "file:"+s.dir+"/sluice.db?_journal_mode=WAL&_synchronous=OFF&_busy_timeout=60000&_txlock=immediate")
 	}
-	begun := time.Now()
+	start := time.Now()
 	if err == nil {
 		err = s.fill(b.runs)
 	}
@@ -111,52 +111,54 @@ func (b *bench) newFilled(on platform) (_ *filled, err error) {
 		s.kill()
 		return nil, fmt.Errorf("fill %s: %w", on.title(), err)
 	}
-	fmt.Fprintf(os.Stderr, "  %s: filled with %d runs in %s\n", on.title(), b.runs, time.Since(begun).Round(time.Second))
+	fmt.Fprintf(os.Stderr, "  %s: filled with %d runs in %s\n", on.title(), b.runs, time.Since(start).Round(time.Second))
 	return s, nil
 }
 
-// timed is one list and how long it took.
-type timed struct {
+// measuredList is a list and how long it took.
+type measuredList struct {
 	name string
 	*load
 }
 
-func within(all []timed) (n int) {
+// within counts the lists that are fast enough.
+func within(all []measuredList) (n int) {
 	for _, t := range all {
-		if t.at(.95) <= listLimit {
+		if t.percentile(.95) <= listLimit {
 			n++
 		}
 	}
 	return n
 }
 
-// measure asks for a list again and again, the first time unmeasured.
+// measure requests a list listCalls times, after one request that is not measured.
 func (s *filled) measure(l list) (*load, error) {
 	auth := "Cookie: " + s.cookie
 	if strings.HasPrefix(l.path, "/v1/") {
 		auth = "Authorization: Bearer " + s.key
 	}
 	request := []byte("GET " + l.path + " HTTP/1.1\r\nHost: " + s.addr + "\r\n" + auth + "\r\n")
-	call := func(w *wire, _, _ int) error {
+	call := func(w *httpConn, _, _ int) error {
 		status, body, err := w.get(request)
 		if err != nil || status != http.StatusOK || !bytes.Contains(body, []byte(l.has)) {
 			return fmt.Errorf("status %d, %d bytes without %q: %w", status, len(body), l.has, err)
 		}
 		return nil
 	}
-	if l, err := flawless(drive(s.addr, 1, 0, 1, call)); err != nil {
+	if l, err := requireCorrect(drive([]string{s.addr}, 1, 0, 1, call)); err != nil {
 		return l, err
 	}
-	return flawless(drive(s.addr, 1, 0, listCalls, call))
+	return requireCorrect(drive([]string{s.addr}, 1, 0, listCalls, call))
 }
 
-// list is a list of runs: an address and a text that is in the answer.
+// list is a list of runs: its path and a text that the response must contain.
 type list struct{ name, path, has string }
 
-// runID is the ID that list_fill.sql gives to no run, but that lies among those
-// of a time: a cursor.
+// runID returns an ID that sorts among those of runs created at a time, for use as a
+// cursor. No run has it.
 func runID(at time.Time) string { return "run_" + base32Time(at) + "0000000000000000" }
 
+// base32Time returns the first 10 characters of an ID: milliseconds since 1970.
 func base32Time(at time.Time) string {
 	text := make([]byte, 10)
 	for i, n := len(text)-1, at.UnixMilli(); i >= 0; i, n = i-1, n/32 {
@@ -170,8 +172,8 @@ const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 func listFlow(n int) string { return fmt.Sprintf("flow_0%013d000000000000", n) }
 func listKey(n int) string  { return fmt.Sprintf("key_000000000000000000000000%02d", n) }
 
-// lists are those that people ask for, and such as are hard to find: rare ones,
-// ones that match nothing and pages far down.
+// lists returns lists that users commonly request, and lists that are expensive:
+// filters with few or no matches, and pages far down.
 func (s *filled) lists() []list {
 	day := 24 * time.Hour
 	deep := "&after=" + runID(s.end.Add(-20*day))
@@ -181,9 +183,9 @@ func (s *filled) lists() []list {
 	}
 	none := "No run fits"
 	some := `href="/runs/run_`
-	list := []list{}
+	var all []list
 	page := func(name, query, has string) {
-		list = append(list, one("page: "+name, "/runs?"+query, has))
+		all = append(all, list{"page: " + name, "/runs?" + query, has})
 	}
 	busy, calm, stopped := "&flow="+listFlow(0), "&flow="+listFlow(199), "&flow="+listFlow(155)
 	page("all", "", some)
@@ -236,10 +238,10 @@ func (s *filled) lists() []list {
 	page("text: nowhere in calm flow", calm+"&q=nowhere+to+be+found", "Looked at")
 	page("text: nowhere in old key", "key="+listKey(99)+"&q=nowhere+to+be+found", "Looked at")
 	for name, flow := range map[string]string{"busy": listFlow(0), "calm": listFlow(199), "stopped": listFlow(155)} {
-		list = append(list, one("versions of "+name+" flow", "/flows/"+flow+"/versions", ""), one("api page of "+name+" flow", "/flows/"+flow+"/api", ""))
+		all = append(all, list{"versions of " + name + " flow", "/flows/" + flow + "/versions", ""}, list{"api page of " + name + " flow", "/flows/" + flow + "/api", ""})
 	}
 	api := func(name, flow, query, has string) {
-		list = append(list, one("API: "+name, "/v1/flow/"+flow+"/runs?"+query, has))
+		all = append(all, list{"API: " + name, "/v1/flow/" + flow + "/runs?" + query, has})
 	}
 	run, empty := `"run_id":"run_`, `"runs":[]`
 	since := func(name string, d time.Duration) string {
@@ -255,18 +257,16 @@ func (s *filled) lists() []list {
 	api("busy flow, waiting", listFlow(0), "status=waiting", "")
 	api("busy flow, a day long ago", listFlow(0), since("created_after", 20*day)+since("created_before", 19*day), run)
 	api("stopped flow, last week: none", listFlow(155), since("created_after", 7*day), empty)
-	return list
+	return all
 }
-
-func one(name, path, has string) list { return list{name, path, has} }
 
 // listFill is the statement that inserts a range of runs.
 //
 //go:embed list_fill.sql
 var listFill string
 
-// fillChunk is how many runs one transaction inserts; the server beside it
-// waits so long.
+// fillChunk is the number of runs that one transaction inserts. The server waits
+// for each of them.
 const fillChunk = 50_000
 
 func (s *filled) fill(runs int) (err error) {
@@ -305,7 +305,7 @@ func (s *filled) fill(runs int) (err error) {
 	return err
 }
 
-// statement fits one to the database. Its {{TIME}} is the time that begins an ID.
+// statement adapts SQL to the database. {{TIME}} becomes the first part of an ID.
 func (s *filled) statement(text string) string {
 	parts := make([]string, 10)
 	for i := range parts {
@@ -318,7 +318,7 @@ func (s *filled) statement(text string) string {
 	return text
 }
 
-// Flows and keys are copies of those that the command line made.
+// Flows and keys are copies of those that the command line created.
 const (
 	fillFlow = `INSERT INTO flows (id, workspace_id, name, description, tags, draft, rev, live_version, max_running, max_queued, signing, created_at, updated_at, archived_at)
 SELECT CAST($2 AS TEXT), workspace_id, CAST($3 AS TEXT), description, tags, draft, rev, CAST($4 AS BIGINT), max_running, max_queued, signing, created_at, updated_at, archived_at FROM flows WHERE id = $1`
@@ -350,22 +350,15 @@ func (s *filled) fillFlows(from string) error {
 			}
 		}
 	}
-	for _, i := range append(slices.Collect(numbers(30)), 99) {
+	for i := range 100 {
+		if i >= 30 && i != 99 { // list_fill.sql uses only these
+			continue
+		}
 		if _, err := tx.Exec(s.statement(fillKey), listKey(i), "key "+strconv.Itoa(i)); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
-}
-
-func numbers(n int) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
-		}
-	}
 }
 
 // signIn signs in to the dashboard and returns the session cookie.

@@ -8,20 +8,22 @@ import (
 	"time"
 )
 
+// warmUp is how long a program is driven before it is measured, so that caches are
+// filled and connections open.
 const warmUp = 2 * time.Second
 
-// waiting starts runs of a flow and holds on until they have ended; each has a
-// name of its own and must give the text that belongs to it.
+// waiting returns a call that starts a run of a flow and waits for its end. Each run
+// has a name of its own, and its outputs must contain the text for that name.
 func waiting(flowID, key string, want func(name string) string) call {
-	return posting(head("POST", "/v1/flow/"+flowID+"/run", key, "Prefer: wait=30"), func(name string) []string {
+	return postNames(head("POST", "/v1/flow/"+flowID+"/run", key, "Prefer: wait=30"), func(name string) []string {
 		return []string{`"status":"succeeded"`, want(name)}
 	})
 }
 
-// posting sends a head with a name of its own each time and wants certain texts
-// in the answer.
-func posting(head []byte, want func(name string) []string) call {
-	return func(w *wire, caller, n int) error {
+// postNames returns a call that posts a name, different each time, and requires
+// certain texts in the response.
+func postNames(head []byte, want func(name string) []string) call {
+	return func(w *httpConn, caller, n int) error {
 		name := fmt.Sprintf("c%d-%d", caller, n)
 		status, body, err := w.post(head, []byte(`{"name":"`+name+`"}`))
 		if err != nil || status != 200 {
@@ -38,7 +40,7 @@ func posting(head []byte, want func(name string) []string) call {
 
 func greeted(name string) string { return `"outputs":{"text":"Hello ` + name + `!"}` }
 
-// prepare publishes a flow and makes a key.
+// prepare publishes a flow and creates a key.
 func (s *server) prepare(document []byte) (id, key string, err error) {
 	if id, err = s.publish(document); err == nil {
 		key, err = s.key()
@@ -46,17 +48,17 @@ func (s *server) prepare(document []byte) (id, key string, err error) {
 	return id, key, err
 }
 
-func (b *bench) waitRow() error {
+func (b *benchmark) waitRow() error {
 	return b.rate(workload{
 		title: "input → template → output", document: greeting(), want: greeted, callers: []int{1, 8, 64, 512},
 	})
 }
 
-// serviceTime is how long the called service takes.
+// serviceTime is how long the called service takes to respond.
 const serviceTime = 20 * time.Millisecond
 
-func (b *bench) httpRow() error {
-	service, err := newService(serviceTime, false)
+func (b *benchmark) httpRow() error {
+	service, err := newEchoService(serviceTime)
 	if err != nil {
 		return err
 	}
@@ -64,14 +66,14 @@ func (b *bench) httpRow() error {
 	return b.rate(workload{
 		title: "input → HTTP request of " + ms(serviceTime) + " → output", document: calling(service.url()), service: service.url(),
 		want:    func(name string) string { return `"outputs":{"text":{"name":"` + name + `"}}` },
-		env:     []string{"SLUICE_ALLOW_PRIVATE=127.0.0.0/8"},
+		env:     []string{allowLoopback},
 		callers: []int{64},
 	})
 }
 
 // rate measures a workload with each number of callers on each platform.
-func (b *bench) rate(w workload) error {
-	if err := b.atBest(); err != nil {
+func (b *benchmark) rate(w workload) error {
+	if err := b.measureMachine(); err != nil {
 		return err
 	}
 	if len(b.callers) > 0 {
@@ -79,7 +81,7 @@ func (b *bench) rate(w workload) error {
 	}
 	for _, callers := range w.callers {
 		for _, group := range b.groups() {
-			samples, err := b.contest(group, w, callers)
+			samples, err := b.compare(group, w, callers)
 			if err != nil {
 				return err
 			}
@@ -92,8 +94,8 @@ func (b *bench) rate(w workload) error {
 	return nil
 }
 
-// addRate notes the medians of all rounds.
-func (b *bench) addRate(w workload, callers int, name string, samples []*sample) {
+// addRate adds a row with the medians of all rounds.
+func (b *benchmark) addRate(w workload, callers int, name string, samples []*sample) {
 	of := func(f func(*sample) float64) float64 { return median(samples, f) }
 	duration := func(f func(*sample) time.Duration) string {
 		return ms(time.Duration(of(func(m *sample) float64 { return float64(f(m)) })))
@@ -103,7 +105,7 @@ func (b *bench) addRate(w workload, callers int, name string, samples []*sample)
 		errors += m.errors
 	}
 	b.addRow(&b.rates, w.title, fmt.Sprint(callers), name, count(of(rateOf)),
-		duration(func(m *sample) time.Duration { return m.at(.5) }), duration(func(m *sample) time.Duration { return m.at(.99) }),
+		duration(func(m *sample) time.Duration { return m.percentile(.5) }), duration(func(m *sample) time.Duration { return m.percentile(.99) }),
 		duration(func(m *sample) time.Duration { return m.own }), duration(func(m *sample) time.Duration { return m.database }),
 		duration(func(m *sample) time.Duration { return m.callers }),
 		fmt.Sprintf("%.0f MiB", of(func(m *sample) float64 { return m.memory })),
@@ -112,10 +114,10 @@ func (b *bench) addRate(w workload, callers int, name string, samples []*sample)
 
 func rateOf(m *sample) float64 { return m.rate() }
 
-// addRatios compares each member that this build runs in with those of others
-// that keep their runs in the same database or nowhere.
-func (b *bench) addRatios(w workload, callers int, group []contender, samples [][]*sample) {
-	mine := 1 // of the members are this build
+// addRatios compares each member of this build with other members that store their
+// runs in the same database or nowhere.
+func (b *benchmark) addRatios(w workload, callers int, group []candidate, samples [][]*sample) {
+	mine := 1 // the first so many members are this build
 	if b.peers {
 		mine = len(b.on)
 	}
@@ -125,34 +127,35 @@ func (b *bench) addRatios(w workload, callers int, group []contender, samples []
 				continue
 			}
 			b.addRow(&b.ratios, w.title, fmt.Sprint(callers), group[i].name+" / "+group[j].name, ratio(samples[i], samples[j], rateOf),
-				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.5)) }),
-				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.at(.99)) }),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.percentile(.5)) }),
+				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.percentile(.99)) }),
 				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.own) }),
 				ratio(samples[i], samples[j], func(m *sample) float64 { return float64(m.database) }))
 		}
 	}
 }
 
-func (b *bench) addRow(table *[][]string, cells ...string) {
+// addRow adds a row to a table and prints it as progress.
+func (b *benchmark) addRow(table *[][]string, cells ...string) {
 	*table = append(*table, cells)
 	fmt.Fprintf(os.Stderr, "  %s\n", strings.Join(cells, " | "))
 }
 
-// atBest notes, once, what the machine gives at best: synced commits of one
-// row, alone and grouped.
-func (b *bench) atBest() error {
+// measureMachine measures, once, what the machine can do at best: synced commits of
+// one row, by one caller and by many.
+func (b *benchmark) measureMachine() error {
 	if b.best != "" {
 		return nil
 	}
-	one, err := b.rawCommits(1, time.Second)
+	one, err := b.sqliteCommits(1, time.Second)
 	if err != nil {
 		return err
 	}
-	many, err := b.rawCommits(parallel, time.Second)
+	many, err := b.sqliteCommits(parallel, time.Second)
 	if err != nil {
 		return err
 	}
-	b.best = fmt.Sprintf("Synced commits of one row: SQLite p50 %s alone, %s/s for %d callers in groups", ms(one.at(.5)), count(many.rate()), parallel)
+	b.best = fmt.Sprintf("Synced commits of one row: SQLite p50 %s alone, %s/s for %d callers in groups", ms(one.percentile(.5)), count(many.rate()), parallel)
 	for _, on := range b.on {
 		if !on.postgres {
 			continue
@@ -163,7 +166,7 @@ func (b *bench) atBest() error {
 		if many, err = b.postgresCommits(parallel, time.Second); err != nil {
 			return err
 		}
-		b.best += fmt.Sprintf("; PostgreSQL (fsync and synchronous_commit on) p50 %s alone, %s/s on %d connections", ms(one.at(.5)), count(many.rate()), parallel)
+		b.best += fmt.Sprintf("; PostgreSQL (fsync and synchronous_commit on) p50 %s alone, %s/s on %d connections", ms(one.percentile(.5)), count(many.rate()), parallel)
 		break
 	}
 	b.best += "."

@@ -12,22 +12,24 @@ import (
 )
 
 const (
+	// hungWebhooks is the number of webhooks to the hanging receiver.
 	hungWebhooks = 400
-	// healthyPace is the time between two webhooks to the healthy receiver.
-	healthyPace = 25 * time.Millisecond
+	// healthyInterval is the time between two webhooks to the healthy receiver.
+	healthyInterval = 25 * time.Millisecond
 )
 
-// telling is input, output, webhook.
-func telling(url string) []byte {
+// notifying returns the flow input, output, webhook.
+func notifying(url string) []byte {
 	return document("Tell", []object{nameInput(), textOutput(), node("tell", "webhook", object{"url": url})}, "name.value", "out.value")
 }
 
-// receivers are one that hangs and one that answers, and notes when.
+// receivers are two receivers of webhooks: one never responds, the other records when
+// each message arrived.
 type receivers struct {
 	*httptest.Server
 	mu      sync.Mutex
-	held    int
-	most    int
+	held    int                  // requests without a response now
+	most    int                  // maximum of held
 	arrived map[string]time.Time // by the text in the message
 }
 
@@ -66,36 +68,36 @@ func (r *receivers) holds() bool {
 	return r.held > 0
 }
 
-// times are how long the webhooks took from the start of their run, when all
-// have arrived.
-func (r *receivers) times(begun map[string]time.Time) (list []time.Duration, all bool) {
+// times returns how long the webhooks took from the start of their run, and whether
+// all have arrived.
+func (r *receivers) times(started map[string]time.Time) (list []time.Duration, all bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for text, at := range begun {
+	for text, at := range started {
 		if arrived, ok := r.arrived[text]; ok {
 			list = append(list, arrived.Sub(at))
 		}
 	}
-	return list, len(list) == len(begun)
+	return list, len(list) == len(started)
 }
 
-// webhooksRow sends webhooks to a receiver that answers beside 400 to one that
-// hangs, for longer than an attempt may take, so that attempts time out and
-// begin meanwhile.
-func (b *bench) webhooksRow() error {
+// webhooksRow sends webhooks to a healthy receiver while 400 are due at one that
+// hangs. It lasts longer than the time limit of an attempt, so that attempts time out
+// and start meanwhile. The server is killed at the end.
+func (b *benchmark) webhooksRow() error {
 	r := newReceivers()
 	defer r.Close()
 	defer r.CloseClientConnections()
-	s, err := b.newServer("SLUICE_ALLOW_PRIVATE=127.0.0.0/8")
+	s, err := b.newServer(allowLoopback)
 	if err != nil {
 		return err
 	}
 	defer s.kill()
-	hanging, key, err := s.prepare(telling(r.URL + "/hang"))
+	hanging, key, err := s.prepare(notifying(r.URL + "/hang"))
 	if err != nil {
 		return err
 	}
-	healthy, err := s.publish(telling(r.URL + "/answer"))
+	healthy, err := s.publish(notifying(r.URL + "/answer"))
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (b *bench) webhooksRow() error {
 		return err
 	}
 	defer w.close()
-	begin := func(flowID, name string) error {
+	startRun := func(flowID, name string) error {
 		status, body, err := w.post(head("POST", "/v1/flow/"+flowID+"/run", key), fmt.Appendf(nil, `{"name":%q}`, name))
 		if err != nil || status != 202 {
 			return unexpected(status, body, err)
@@ -112,32 +114,32 @@ func (b *bench) webhooksRow() error {
 		return nil
 	}
 	for i := range hungWebhooks {
-		if err := begin(hanging, fmt.Sprint("hung", i)); err != nil {
+		if err := startRun(hanging, fmt.Sprint("hung", i)); err != nil {
 			return err
 		}
 	}
 	for !r.holds() {
 		time.Sleep(time.Millisecond)
 	}
-	begun := map[string]time.Time{}
-	for until := time.Now().Add(max(2*b.seconds, 16*time.Second)); time.Now().Before(until); time.Sleep(healthyPace) {
-		name := fmt.Sprint("n", len(begun))
-		begun[name] = time.Now()
-		if err := begin(healthy, name); err != nil {
+	started := map[string]time.Time{}
+	for until := time.Now().Add(max(2*b.seconds, 16*time.Second)); time.Now().Before(until); time.Sleep(healthyInterval) {
+		name := fmt.Sprint("n", len(started))
+		started[name] = time.Now()
+		if err := startRun(healthy, name); err != nil {
 			return err
 		}
 	}
 	l := &load{}
 	for late, all := time.Now().Add(time.Minute), false; !all; time.Sleep(time.Millisecond) {
-		if l.times, all = r.times(begun); !all && time.Now().After(late) {
-			l.errors = len(begun) - len(l.times)
+		if l.times, all = r.times(started); !all && time.Now().After(late) {
+			l.errors = len(started) - len(l.times)
 			b.errors += l.errors
 			break
 		}
 	}
 	slices.Sort(l.times)
-	b.add(fmt.Sprintf("webhooks beside a hanging receiver: %d queued to it, one each %s to another", hungWebhooks, ms(healthyPace)),
-		fmt.Sprintf("%d arrived, from the start of their run p50 %s, p95 %s, p99 %s; at most %d held at once; %d errors", len(l.times), ms(l.at(.5)), ms(l.at(.95)), ms(l.at(.99)), r.most, l.errors),
+	b.add(fmt.Sprintf("webhooks beside a hanging receiver: %d queued to it, one each %s to another", hungWebhooks, ms(healthyInterval)),
+		fmt.Sprintf("%d arrived, from the start of their run p50 %s, p95 %s, p99 %s; at most %d held at once; %d errors", len(l.times), ms(l.percentile(.5)), ms(l.percentile(.95)), ms(l.percentile(.99)), r.most, l.errors),
 		"p95 ≤ 2 s, at most 5 held", "")
 	return nil
 }

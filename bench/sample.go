@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// sample is what callers got from a subject in one round, and what it cost.
+// sample is the result of one round with a subject.
 type sample struct {
 	*load
 	own, database, callers time.Duration // processor time per run
 	others                 float64       // share of the cores that other programs took
-	memory                 float64       // most of the largest process, in MiB
+	memory                 float64       // maximum of the largest process, in MiB
 }
 
 // measure lets callers drive a subject for a while.
-func (b *bench) measure(s *subject, callers int, d time.Duration) (_ *sample, err error) {
+func (b *benchmark) measure(s *subject, callers int, d time.Duration) (_ *sample, err error) {
 	m := &sample{}
 	stop := sampleEvery(50*time.Millisecond, func() { m.memory = max(m.memory, s.resident()) })
-	before := s.spent()
+	before := s.cpuTime()
 	profile := s.profile
 	if profile == nil {
 		profile = func(f func()) { f() }
 	}
-	profile(func() { m.load, err = driveAll(s.addrs, callers, d, 0, s.do) })
-	after := s.spent()
+	profile(func() { m.load, err = drive(s.addrs, callers, d, 0, s.do) })
+	after := s.cpuTime()
 	stop()
 	if err != nil {
 		return nil, err
@@ -40,10 +40,10 @@ func (b *bench) measure(s *subject, callers int, d time.Duration) (_ *sample, er
 	return m, nil
 }
 
-// spent is the processor time that a subject, its database and the callers
+// cpuTime returns the processor time that a subject, its database and the callers
 // have used so far.
-func (s *subject) spent() spent {
-	now := spent{at: time.Now(), machine: machineTime(), self: processTime(os.Getpid())}
+func (s *subject) cpuTime() cpuTime {
+	now := cpuTime{at: time.Now(), machine: machineTime(), self: processTime(os.Getpid())}
 	for _, pid := range s.pids {
 		now.server += processTime(pid)
 	}
@@ -53,10 +53,10 @@ func (s *subject) spent() spent {
 	return now
 }
 
-// contest starts the members of a group and measures them alternately, round
-// after round, because the speed of a machine changes while it is measured. The
-// first index of what it returns is the member's.
-func (b *bench) contest(group []contender, w workload, callers int) (_ [][]*sample, err error) {
+// compare starts the members of a group and measures them alternately, round
+// after round, because the speed of a machine changes while it is measured. It
+// returns the samples of each member.
+func (b *benchmark) compare(group []candidate, w workload, callers int) (_ [][]*sample, err error) {
 	subjects := make([]*subject, len(group))
 	defer func() {
 		for _, s := range subjects {
@@ -69,7 +69,7 @@ func (b *bench) contest(group []contender, w workload, callers int) (_ [][]*samp
 		if subjects[i], err = c.start(w); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
-		if _, err = flawless(driveAll(subjects[i].addrs, callers, warmUp, 0, subjects[i].do)); err != nil {
+		if _, err = requireCorrect(drive(subjects[i].addrs, callers, warmUp, 0, subjects[i].do)); err != nil {
 			return nil, fmt.Errorf("%s: warm up: %w", c.name, err)
 		}
 	}
@@ -91,7 +91,7 @@ func (b *bench) contest(group []contender, w workload, callers int) (_ [][]*samp
 			}
 			samples[i] = append(samples[i], m)
 		}
-		slices.Reverse(order) // so that nobody always comes first
+		slices.Reverse(order) // so that no member always comes first
 	}
 	for i, s := range subjects {
 		subjects[i] = nil
@@ -102,7 +102,7 @@ func (b *bench) contest(group []contender, w workload, callers int) (_ [][]*samp
 	return samples, nil
 }
 
-// median returns the middle of what f gives for each sample.
+// median returns the median of f over all samples.
 func median(samples []*sample, f func(*sample) float64) float64 {
 	values := make([]float64, len(samples))
 	for i, m := range samples {
@@ -112,7 +112,7 @@ func median(samples []*sample, f func(*sample) float64) float64 {
 	return values[len(values)/2]
 }
 
-// ratio writes the median of the ratios of each round, and their spread.
+// ratio returns the median of the ratios of each round, with the lowest and highest.
 func ratio(mine, other []*sample, f func(*sample) float64) string {
 	var values []float64
 	for i := range mine {

@@ -27,10 +27,10 @@ type server struct {
 }
 
 // newServer starts a server in a fresh directory with default settings.
-func (b *bench) newServer(env ...string) (*server, error) { return b.serve(b.binary, env...) }
+func (b *benchmark) newServer(env ...string) (*server, error) { return b.serve(b.binary, env...) }
 
 // serve starts a server of any build.
-func (b *bench) serve(binary string, env ...string) (*server, error) {
+func (b *benchmark) serve(binary string, env ...string) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "data-")
 	if err != nil {
 		return nil, err
@@ -48,13 +48,13 @@ func (s *server) start() error {
 	s.out = &output{}
 	s.cmd = exec.Command(s.binary, "serve")
 	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.env, s.out, s.out
-	begun := time.Now()
+	start := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
-	for time.Since(begun) < time.Minute {
+	for time.Since(start) < time.Minute {
 		if s.isReady() {
-			s.ready = time.Since(begun)
+			s.ready = time.Since(start)
 			return nil
 		}
 		time.Sleep(time.Millisecond)
@@ -63,7 +63,7 @@ func (s *server) start() error {
 	return fmt.Errorf("the server was not ready within a minute:\n%s", s.out)
 }
 
-// isReady asks /readyz at the address that the server printed.
+// isReady requests /readyz at the address that the server printed.
 func (s *server) isReady() bool {
 	_, rest, found := strings.Cut(s.out.String(), " is running at http://")
 	addr, _, whole := strings.Cut(rest, "\n")
@@ -80,7 +80,7 @@ func (s *server) isReady() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// stop ends the process in order.
+// stop shuts the server down and waits for its end.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -91,20 +91,21 @@ func (s *server) stop() error {
 	return nil
 }
 
-// kill ends a process whose work is of no more use.
+// kill ends the process immediately. It does nothing after stop.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// rss is the memory of the process in MiB, 0 where it cannot be told.
+// rss returns the resident memory of the process in MiB, 0 where it is unknown.
 func (s *server) rss() float64 { return s.memory("VmRSS:") }
 
-// peak is the most memory the process has had so far, in MiB.
+// peak returns the maximum of rss so far.
 func (s *server) peak() float64 { return s.memory("VmHWM:") }
 
 func (s *server) memory(field string) float64 { return memoryOf(s.cmd.Process.Pid, field) }
 
+// memoryOf returns a field of /proc/PID/status in MiB.
 func memoryOf(pid int, field string) float64 {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -130,20 +131,20 @@ func (s *server) command(stdin []byte, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// publish makes a flow and returns its ID.
+// publish imports and publishes a flow and returns its ID.
 func (s *server) publish(document []byte) (string, error) {
 	return s.command(document, "flow", "import", "--publish", "-")
 }
 
 func (s *server) key() (string, error) { return s.command(nil, "key", "create", "--name", "bench") }
 
-// output keeps what the server prints.
+// output collects what a process prints. It is safe for concurrent use.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write takes output of the process.
+// Write implements io.Writer.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

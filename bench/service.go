@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -10,54 +11,63 @@ import (
 	"time"
 )
 
-// service is the server that flows call, in this process and as cheap as the
-// callers. It answers with the body it was sent, after a while.
-type service struct {
-	net.Listener
-	pause time.Duration
-	hang  bool // begins an answer and never ends it
-}
-
-func newService(pause time.Duration, hang bool) (*service, error) {
+// serveRequests listens on a free port of this machine and calls respond for each
+// request, until that returns an error. Like httpConn it implements as little of
+// HTTP/1.1 as needed, because services run in this process and share the cores with
+// the server that is measured.
+func serveRequests(respond func(conn net.Conn, body []byte) error) (net.Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &service{l, pause, hang}
 	go func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
-				return
+				return // closed
 			}
-			go s.serve(conn)
+			go serveConn(conn, respond)
 		}
 	}()
-	return s, nil
+	return l, nil
 }
 
-func (s *service) url() string { return "http://" + s.Addr().String() + "/" }
-
-func (s *service) serve(conn net.Conn) {
+func serveConn(conn net.Conn, respond func(conn net.Conn, body []byte) error) {
 	defer conn.Close()
-	r := bufio.NewReader(conn)
-	for {
+	for r := bufio.NewReader(conn); ; {
 		body, err := readRequest(r)
-		if err != nil {
-			return
-		}
-		if s.hang {
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nx")
-			_, _ = io.Copy(io.Discard, conn) // until the caller has gone
-			return
-		}
-		time.Sleep(s.pause)
-		if _, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		if err != nil || respond(conn, body) != nil {
 			return
 		}
 	}
 }
 
+// service is a server that flows call.
+type service struct{ net.Listener }
+
+func (s service) url() string { return "http://" + s.Addr().String() + "/" }
+
+// newEchoService responds with the body of the request after a delay.
+func newEchoService(delay time.Duration) (service, error) {
+	l, err := serveRequests(func(conn net.Conn, body []byte) error {
+		time.Sleep(delay)
+		_, err := fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return err
+	})
+	return service{l}, err
+}
+
+// newHangingService starts responses that never end.
+func newHangingService() (service, error) {
+	l, err := serveRequests(func(conn net.Conn, _ []byte) error {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nx")
+		_, err := io.Copy(io.Discard, conn) // until the caller closes the connection
+		return cmp.Or(err, io.EOF)
+	})
+	return service{l}, err
+}
+
+// readRequest reads a request and returns its body.
 func readRequest(r *bufio.Reader) ([]byte, error) {
 	length := 0
 	for {

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// workload is what callers ask for: a flow, and the answer to each name.
+// workload is a flow that callers run, and the expected response for each name.
 type workload struct {
 	title    string
 	document []byte
-	want     func(name string) string
-	env      []string
-	service  string // address that the flow calls; "" for none
-	callers  []int  // how many callers at once, one figure each
+	want     func(name string) string // text that the response must contain
+	env      []string                 // settings of the server
+	service  string                   // address that the flow calls; "" for none
+	callers  []int                    // numbers of concurrent callers, each measured
 }
 
 // platform is a database and the number of Sluice processes on it.
@@ -37,14 +37,14 @@ func (p platform) title() string {
 	return fmt.Sprintf("PostgreSQL, %d instances", p.instances)
 }
 
-// subject is a program that answers a workload: Sluice in one or more
-// processes, or another program.
+// subject is a running program under a workload: Sluice in one or more processes, or
+// another program.
 type subject struct {
 	name       string
 	addrs      []string
 	do         call
 	pids       []int
-	postmaster int // of the PostgreSQL server it uses; 0 for none
+	postmaster int // process ID of its PostgreSQL server; 0 for none
 	profile    func(f func())
 	stop       func() error
 	kill       func()
@@ -52,7 +52,7 @@ type subject struct {
 
 // sluice starts a binary on a platform with an empty database and publishes
 // the workload's flow.
-func (b *bench) sluice(name, binary string, on platform, w workload) (_ *subject, err error) {
+func (b *benchmark) sluice(name, binary string, on platform, w workload) (_ *subject, err error) {
 	s := &subject{name: name}
 	var servers []*server
 	s.kill = func() {
@@ -97,44 +97,44 @@ func (b *bench) sluice(name, binary string, on platform, w workload) (_ *subject
 	return s, nil
 }
 
-// masterKey seals what benchmarks store on PostgreSQL.
+// masterKey encrypts secrets on PostgreSQL, where instances must share one.
 const masterKey = "c2x1aWNlIGJlbmNoIG1hc3RlciBrZXkgMzIgYnl0ZXM="
 
-// contender is what a workload is measured on, alone or beside others.
-type contender struct {
+// candidate starts a subject.
+type candidate struct {
 	name  string
-	base  string // the database it keeps its runs in; "" for none
+	base  string // database in which it stores runs; "" for none
 	start func(w workload) (*subject, error)
 }
 
-// groups returns what is measured. The members of a group run at the same time
-// and are measured alternately; the ratios are those of the first, or of every
-// member of this build, to each of the others.
-func (b *bench) groups() (list [][]contender) {
-	var all []contender
+// groups returns the candidates in groups. The members of a group run at the same time
+// and are measured alternately. Members of this build come first and are compared with
+// each of the others.
+func (b *benchmark) groups() (list [][]candidate) {
+	var all []candidate
 	for _, on := range b.on {
 		base := "SQLite"
 		if on.postgres {
 			base = "PostgreSQL"
 		}
-		mine := contender{"Sluice, " + on.title(), base, func(w workload) (*subject, error) {
+		mine := candidate{"Sluice, " + on.title(), base, func(w workload) (*subject, error) {
 			return b.sluice("Sluice, "+on.title(), b.binary, on, w)
 		}}
 		all = append(all, mine)
-		group := []contender{mine}
+		group := []candidate{mine}
 		if b.against != "" {
 			name := "Sluice " + b.againstName + ", " + on.title()
-			group = append(group, contender{name, base, func(w workload) (*subject, error) { return b.sluice(name, b.against, on, w) }})
+			group = append(group, candidate{name, base, func(w workload) (*subject, error) { return b.sluice(name, b.against, on, w) }})
 		}
 		list = append(list, group)
 	}
 	if b.peers {
-		return [][]contender{append(all, b.peerContenders()...)}
+		return [][]candidate{append(all, b.peerCandidates()...)}
 	}
 	return list
 }
 
-// resident is the memory of the largest process of a subject, in MiB.
+// resident returns the memory of the largest process of a subject in MiB.
 func (s *subject) resident() (most float64) {
 	for _, pid := range s.pids {
 		most = max(most, memoryOf(pid, "VmRSS:"))
@@ -142,9 +142,9 @@ func (s *subject) resident() (most float64) {
 	return most
 }
 
-// againstBuild finds or builds what this build is compared with: a binary, or
-// a commit.
-func (b *bench) againstBuild(what string) (err error) {
+// againstBuild finds or builds the binary that this build is compared with. It is
+// given as a file or as a commit.
+func (b *benchmark) againstBuild(what string) (err error) {
 	if info, err := os.Stat(what); err == nil && info.Mode().IsRegular() {
 		b.against, err = filepath.Abs(what)
 		b.againstName = filepath.Base(what)

@@ -121,7 +121,7 @@ func (f *firstCheck) deliveries() {
 // operator checks that commands report no problems.
 func (f *firstCheck) operator() {
 	f.s.must("audit", "verify")
-	if r := f.s.command("doctor"); strings.Contains(r.out, "damaged") || strings.Contains(r.out, "not there") {
+	if r := f.s.command("doctor"); strings.Contains(r.out, "damaged") || strings.Contains(r.out, "is missing") {
 		f.t.Errorf("doctor:\n%s", r.out)
 	}
 }

@@ -43,8 +43,9 @@ func (f *fleet) stall(i int) {
 	f.awaitStarts(100)
 }
 
-// unreadyPatience bounds how long a server may take to say that its database is
-// away. It should say so within a second; a loaded machine is slower.
+// unreadyPatience bounds how long a server may take to report at /readyz that its
+// database is unavailable. The contract is a second; package db checks that with a
+// fake outage. Here it only tells "soon" from "after the takeover", which takes 20 s.
 const unreadyPatience = 10 * time.Second
 
 // awaitUnready waits until servers that lost their database say so.
@@ -69,8 +70,9 @@ func (f *fleet) unready(i int) bool {
 	return err == nil && a.status == http.StatusServiceUnavailable
 }
 
-// probe reads and starts runs at a server whose database is away. Both must be
-// refused with 503, and before a caller's patience ends.
+// probe reads and starts runs at a server whose database is unavailable. Both must be
+// rejected with 503 while it is: the order is what matters, since the database comes
+// back only after probe returns. The bound only ends a test that hangs.
 func (f *fleet) probe(i int) {
 	f.t.Helper()
 	c, flow := f.load.any[i], f.load.flows["pure"]

@@ -16,7 +16,7 @@ func TestBackup(t *testing.T) {
 	id, key := s.publish(greeting()), s.key()
 	before := s.client(key).succeed(id, object{"name": "Ada"})
 	backup := filepath.Join(t.TempDir(), "sluice.backup")
-	if out := s.must("backup", backup); !strings.Contains(out, "whole") {
+	if out := s.must("backup", backup); !strings.Contains(out, "verified") {
 		t.Errorf("backup printed %q", out)
 	}
 	s.client(key).succeed(id, object{"name": "too late for the backup"})

@@ -52,8 +52,9 @@ type process struct {
 // busy machine, so that only what hangs fails; speed is measured by make bench.
 const patience = 2 * time.Minute
 
-// shutdownLimit bounds the time from SIGTERM to the end of the process, which
-// is 35 s by contract; the rest is for a busy machine.
+// shutdownLimit bounds the time from SIGTERM to the end of the process. The contract
+// is 35 s; TestShutdownTimeouts in cmd/sluice checks that the server's own timeouts
+// add up to that. The wall time here also includes waiting for a busy machine.
 const shutdownLimit = time.Minute
 
 // newServer prepares a server in a directory of its own and starts it. Of the

@@ -108,6 +108,8 @@ func TestShutdownWithHangingStep(t *testing.T) {
 	if code := s.stop(); code != 0 || time.Since(begun) > shutdownLimit {
 		t.Fatalf("the end took %s with exit code %d", time.Since(begun), code)
 	}
+	// The upstream never responded, so the server did not wait for the step's end.
+	waitUntil(t, "the step's call was aborted", func() bool { return up.gone.Load() == 1 })
 	up.letGo()
 	s.start()
 	if r = c.await(r); r.Status != "succeeded" || up.calls.Load() != 2 {

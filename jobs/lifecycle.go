@@ -23,6 +23,10 @@ const (
 	abortTimeout = 1500 * time.Millisecond
 )
 
+// DrainGrace is how long Drain may take after its context has ended: aborted steps
+// stop, then the rest of the runs is handed back.
+const DrainGrace = 2 * abortTimeout
+
 // Start recovers the work of dead workers, then starts workers and background
 // loops. If the store is full or locked, Start returns nil anyway and runs are
 // rejected; recovery is retried until the store can be written to.

@@ -25,7 +25,7 @@ type mirror struct {
 	stop       context.CancelFunc // ends the mirror
 	changes    chan struct{}      // of capacity one; notified when the run was written
 	arrived    chan struct{}      // closed and replaced whenever text arrives or the state changes
-	disconnect context.CancelFunc // ends the current connection; nil if there is none
+	disconnect context.CancelFunc // ends the current connection; nil while disconnected
 	seq        int64              // newest event whose preceding text has arrived
 	idle       bool               // no other instance is known to work on the run
 	stalled    bool               // text did not arrive in time; readers do not wait for it

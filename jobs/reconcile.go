@@ -27,7 +27,7 @@ const (
 // A connection that breaks after a commit loses the answer, so a job can be
 // fetched, or a run handed over, without the process ever learning of it. The
 // reconciler returns such work to the queue. It also ends runs that are past
-// their deadline or were canceled but continue anyway, whoever holds them.
+// their deadline or were canceled but continue anyway, on any instance.
 type reconciler struct {
 	*Runner
 	misses  map[flow.Hold]int // consecutive comparisons that found the hold unaccounted for

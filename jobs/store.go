@@ -36,8 +36,8 @@ type Store interface {
 	// with "" if any run may have been written. It blocks until ctx ends or the
 	// connection is lost.
 	Listen(ctx context.Context, notify func(runID string)) error
-	// FindPeer returns the instance that works on a run, or the zero Peer if there is
-	// none or it accepts no connections.
+	// FindPeer returns the instance that works on a run, or the zero Peer if no
+	// instance does or it accepts no connections.
 	FindPeer(ctx context.Context, runID string) (flow.Peer, error)
 }
 

@@ -45,7 +45,8 @@ type liveRun struct {
 	outputBuffer
 }
 
-// watcher is somebody who waits for changes of a run.
+// watcher waits for changes of a run: an HTTP request, a dashboard page or another
+// instance.
 type watcher struct {
 	run        *liveRun
 	changes    chan struct{} // of capacity one

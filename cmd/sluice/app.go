@@ -25,55 +25,56 @@ import (
 	"sluice/providers/hosted"
 )
 
-// How long shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
-// finish; then runs return to the queue and connections are closed. The process
+// How long a shutdown may take after SLUICE_DRAIN_DELAY. Steps and requests may
+// finish; then runs return to the queue and connections are closed. Together with
+// the 1.5 s that aborted steps get, and as much for the last writes, the process
 // ends within 35 s.
 const (
-	drainPatience = 25 * time.Second // for steps, and for requests in the meantime
-	closePatience = 5 * time.Second  // at least, for requests after the steps have stopped
+	drainTimeout = 25 * time.Second // for steps, and for requests in the meantime
+	closeTimeout = 5 * time.Second  // at least, for requests after the steps have stopped
 )
 
-// app is a running Sluice: store, engine and HTTP server, wired together.
+// app is a running Sluice: store, engine and HTTP server, wired together. A process
+// usually has one; "sluice flow run FILE" starts one on a temporary database.
+//
+// Dependencies point in one direction: the HTTP handlers call the Runner and the
+// library, both call the store, and nothing calls back except through functions
+// that wire sets, such as store.RunEnded. Parts therefore stop in the opposite order
+// of their start.
 type app struct {
 	cfg     *Config
 	log     *slog.Logger
 	store   *db.Store
-	lender  lender // of credentials and prices: the store itself, or another's
-	runner  *jobs.Runner
-	library *library.Library
-	server  *conns.Server
-	web     *handlers.Server
-	models  *upstreams
-	servers *localServers
+	secrets *db.Store        // has the credentials and prices: usually store
+	runner  *jobs.Runner     // executes runs and webhook deliveries
+	library *library.Library // imports, edits and publishes flows
+	server  *conns.Server    // accepts connections for web
+	web     *handlers.Server // dashboard, API, MCP and forms
+	models  *upstreams       // clients of model providers
+	servers *localServers    // model servers found on this machine
 	metrics *metrics
 	peers   *instances // nil without connections to other instances
-	url     string     // how the outside reaches it
-	local   string     // how this machine reaches it
-	exposed bool       // others than this machine reach it
-	token   string     // lets the command line on this machine in
-	failed  chan error
+	url     string     // base URL for clients: SLUICE_PUBLIC_URL, or local
+	local   string     // base URL for programs on this machine
+	exposed bool       // other machines can connect
+	token   string     // authenticates the command line on this machine; see db.EngineInfo
+	failed  chan error // receives the error of a server that stopped; ends the process
 
-	instance string // names this process among those that share a database
-}
-
-// lender provides the credentials and prices of a workspace to its flows.
-type lender interface {
-	flow.CredentialStore
-	flow.PriceStore
+	instance string // identifies this process among those that share a database
 }
 
 // startApp opens the store, takes its engine lock, serves, and recovers the
-// runs that a crash interrupted. It returns once the address answers. A nil
-// lender means its own store.
-func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (*app, error) {
-	a := &app{cfg: cfg, log: log, lender: from, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
+// runs that a crash interrupted. It returns once the address answers. Credentials
+// and prices come from secrets, or from the server's own store if that is nil.
+func startApp(ctx context.Context, cfg *Config, log *slog.Logger, secrets *db.Store) (*app, error) {
+	a := &app{cfg: cfg, log: log, secrets: secrets, instance: instanceName(), token: rand.Text() + rand.Text(), failed: make(chan error, 3)}
 	store, err := cfg.openStore(ctx, log, storeOptions{instance: a.instance})
 	if err != nil {
 		return nil, err
 	}
 	a.store = store
-	if a.lender == nil {
-		a.lender = store
+	if a.secrets == nil {
+		a.secrets = store
 	}
 	if err := a.start(ctx); err != nil {
 		if a.servers != nil {
@@ -88,10 +89,13 @@ func startApp(ctx context.Context, cfg *Config, log *slog.Logger, from lender) (
 	return a, nil
 }
 
+// start listens, wires everything and starts the parts in the order in which they
+// depend on each other. The HTTP server comes before the Runner, so that health checks
+// get a response while a recovery takes long.
 func (a *app) start(ctx context.Context) error {
 	listener, err := net.Listen("tcp", a.cfg.Addr)
 	if err != nil {
-		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? SLUICE_ADDR chooses another address", a.cfg.Addr, err)
+		return fmt.Errorf("%s cannot be listened on: %w. Is another program using it? Set SLUICE_ADDR to another address", a.cfg.Addr, err)
 	}
 	a.addresses(listener.Addr())
 	if err := a.wire(ctx, listener.Addr()); err != nil {
@@ -115,6 +119,8 @@ func (a *app) start(ctx context.Context) error {
 	return a.runner.Start(ctx) // after the server, so that a health check never waits for a recovery
 }
 
+// addresses sets the URLs of the server. If it listens on all addresses of the
+// machine, local programs use the loopback address.
 func (a *app) addresses(bound net.Addr) {
 	_, port, _ := net.SplitHostPort(bound.String())
 	host, _, _ := net.SplitHostPort(a.cfg.Addr)
@@ -128,7 +134,9 @@ func (a *app) addresses(bound net.Addr) {
 	}
 }
 
-// wire creates all parts and connects them.
+// wire creates all parts and connects them. The engine lock comes before anything
+// that executes runs or listens for other instances: on SQLite it fails if another
+// server uses the data directory, and then nothing has been touched.
 func (a *app) wire(ctx context.Context, bound net.Addr) error {
 	var err error
 	if a.models, err = newUpstreams(ctx, a.cfg); err != nil {
@@ -161,7 +169,7 @@ func (a *app) wire(ctx context.Context, bound net.Addr) error {
 		return err
 	}
 	a.runner = jobs.New(jobs.Config{
-		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.lender), Prices: a.lender,
+		Store: a.store, Queue: queue, Kinds: kinds, Secrets: a.models.resolver(a.secrets), Prices: a.secrets,
 		Files: a.store, Links: links,
 		HTTP:     a.models.client.HTTPClient(outbound.ClientOptions{}),
 		Instance: instance, Workers: a.cfg.Workers, Shared: a.store.Pool() != nil,
@@ -200,6 +208,8 @@ func exposed(bound net.Addr) bool {
 	return !ok || !tcp.IP.IsLoopback()
 }
 
+// instanceName returns a name that is unique among processes: host, process ID and a
+// random part, since containers may share both.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -209,22 +219,25 @@ func instanceName() string {
 }
 
 // leave reports to load balancers that this instance shuts down, and keeps
-// serving for SLUICE_DRAIN_DELAY so that they can notice.
+// serving for SLUICE_DRAIN_DELAY so that they can notice. Without the delay they
+// would send requests to a closed port, which clients see as errors of a deployment.
 func (a *app) leave() {
 	a.web.Leave()
 	a.server.Leave()
 	time.Sleep(a.cfg.DrainDelay)
 }
 
-// stop drains: it rejects new runs, lets running steps finish, returns the rest
-// to the queue, and closes. Reads and requests that arrived earlier are
-// answered until the end.
+// stop drains and closes. First the Runner lets running steps finish, for at most
+// drainTimeout, and returns the rest of the work to the queue, where another
+// instance or the next start continues it. Meanwhile the HTTP server responds to
+// requests that arrived earlier, such as those waiting for a run; it gets at least
+// closeTimeout after that. The store closes last, because all others write to it.
 func (a *app) stop() error {
-	begun := time.Now()
-	drain, cancel := context.WithTimeout(context.Background(), drainPatience)
+	start := time.Now()
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	err := a.runner.Drain(drain)
-	closing, cancel := context.WithTimeout(context.Background(), max(closePatience, drainPatience-time.Since(begun)))
+	closing, cancel := context.WithTimeout(context.Background(), max(closeTimeout, drainTimeout-time.Since(start)))
 	defer cancel()
 	if e := a.server.Shutdown(closing); e != nil {
 		e = a.server.Close()

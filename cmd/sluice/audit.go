@@ -7,13 +7,20 @@ import (
 	"io"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 )
 
+// auditCmd groups the commands for audit logs. Each workspace has one: who changed
+// what, and when.
 type auditCmd struct {
 	Verify auditVerifyCmd `cmd:"" help:"Verify that no entry of the audit logs was changed, inserted or deleted since it was written."`
 }
 
+// auditVerifyCmd checks the chains of the audit logs. Each entry has an HMAC over
+// its content and the HMAC before it, so a change, an insertion or a deletion breaks
+// the chain from there on. Entries that the retention deleted are accounted for by
+// an authenticated record of where the chain now starts.
 type auditVerifyCmd struct {
 	Workspace string `help:"ID of one workspace; default is all." placeholder:"ID"`
 	JSON      bool   `help:"Print as JSON."`
@@ -24,15 +31,7 @@ type auditVerifyCmd struct {
 var errAuditBroken = errors.New("an audit log does not match its chain; see above")
 
 // Run verifies the audit logs. The server may be running.
-func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	if err := cfg.needDatabase(); err != nil {
-		return err
-	}
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c auditVerifyCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	chains, err := store.VerifyAudit(ctx, c.Workspace)
 	if err != nil {
 		return err
@@ -55,6 +54,8 @@ func (c auditVerifyCmd) Run(ctx context.Context, cfg *Config, s *streams) error 
 	return err
 }
 
+// auditObject returns the result as JSON: whether all chains are intact, and each
+// chain with its break, or null.
 func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
 	list := make([]map[string]any, 0, len(chains))
 	for _, c := range chains {
@@ -70,6 +71,7 @@ func auditObject(chains []flow.AuditChain, intact bool) map[string]any {
 	return map[string]any{"intact": intact, "workspaces": list}
 }
 
+// stampOrNull returns a time in whole seconds, or nil for the zero time.
 func stampOrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -77,6 +79,8 @@ func stampOrNull(t time.Time) any {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// printChains prints one or two lines for each chain: whether it is intact, and what
+// it cannot prove because entries are older than the chain or were deleted.
 func printChains(w io.Writer, chains []flow.AuditChain) error {
 	for _, c := range chains {
 		line := fmt.Sprintf("%s: intact, %s", c.WorkspaceID, count(c.Entries, "entry", "entries"))

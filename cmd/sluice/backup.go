@@ -10,30 +10,29 @@ import (
 	"sluice/flow"
 )
 
+// backupCmd writes the SQLite database and all files to one file. It copies a
+// snapshot, so it works beside a running server. PostgreSQL has backup tools of its
+// own, which the error for it names. The master key is deliberately left out, so
+// that a stolen backup reveals no secret.
 type backupCmd struct {
 	File string `arg:"" help:"File to write, such as sluice-2026-03-14.backup; it must not exist." type:"path"`
 	JSON bool   `help:"Print what the backup holds as JSON."`
 }
 
 // Run writes a backup. The server may be running.
-func (c backupCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c backupCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	b, err := store.BackUp(ctx, c.File, version())
 	if err != nil {
 		return err
 	}
 	if len(b.Missing) > 0 {
-		fmt.Fprintf(s.err, "The content of %d files is not on this disk, so the backup has them without it: %v\n", len(b.Missing), b.Missing)
+		fmt.Fprintf(s.err, "The content of %d files is missing on this disk, so the backup holds only their metadata: %v\n", len(b.Missing), b.Missing)
 	}
 	if c.JSON {
 		return printJSON(s.out, b)
 	}
-	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and is whole.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
-	fmt.Fprintf(s.err, "The master key is NOT in it. Keep that apart, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
+	fmt.Fprintf(s.out, "%s holds the database and %s (%s). It was read back and verified.\n", c.File, count(int64(b.Files), "file", "files"), flow.Size(b.FileBytes))
+	fmt.Fprintf(s.err, "The master key is NOT in it. Back it up separately, %s: without it no stored secret can be read again.\n", cfg.keyPlace())
 	return nil
 }
 
@@ -48,6 +47,9 @@ func (c *Config) keyPlace() string {
 	return "in " + filepath.Join(c.DataDir, db.KeyFile)
 }
 
+// restoreCmd replaces the data by a backup. Nothing is overwritten: the backup is
+// unpacked and verified in a temporary directory first, and an existing database is
+// only moved aside, with --replace.
 type restoreCmd struct {
 	File    string `arg:"" help:"Backup file." type:"existingfile"`
 	Replace bool   `help:"Move an existing database aside instead of failing."`
@@ -71,8 +73,8 @@ func (c restoreCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	}
 	fmt.Fprintf(s.out, "Restored to %s as it was at %s: the database and %s.\n", cfg.DataDir, r.MadeAt.Format("2006-01-02 15:04:05 UTC"), count(int64(r.Files), "file", "files"))
 	if r.Aside != "" {
-		fmt.Fprintf(s.out, "What was there before is in %s.\n", r.Aside)
+		fmt.Fprintf(s.out, "The previous data is in %s.\n", r.Aside)
 	}
-	fmt.Fprintf(s.err, "Runs and deliveries that were open then go on when the server starts: what they did after the backup may be done again.\n")
+	fmt.Fprintf(s.err, "Runs and deliveries that were open then continue when the server starts: steps that they completed after the backup may be repeated.\n")
 	return nil
 }

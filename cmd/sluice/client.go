@@ -15,10 +15,12 @@ import (
 	"sluice/flow"
 )
 
-// apiClient calls the API of the server on this machine.
+// apiClient calls the API of the server on this machine. It authenticates with the
+// token that the server keeps for the command line beside its lock file, so it needs
+// no API key.
 type apiClient struct {
 	base, token string
-	brief       bool // the server ends with this command, and with it what its URLs lead to
+	temporary   bool // the server ends with this command, so its URLs must not be shown
 }
 
 // runObject has the fields of the API's run object that commands show.
@@ -32,11 +34,13 @@ type runObject struct {
 	raw []byte
 }
 
+// stepEvent has the fields that commands show of a step event.
 type stepEvent struct {
 	Path  string `json:"path"`
 	State string `json:"state"`
 }
 
+// start starts a run and returns without waiting for its end.
 func (c *apiClient) start(ctx context.Context, flowID string, given map[string]any) (*runObject, error) {
 	return c.run(ctx, http.MethodPost, "/v1/flow/"+flowID+"/run", flow.EncodeJSON(given))
 }
@@ -74,11 +78,11 @@ func (c *apiClient) run(ctx context.Context, method, path string, body []byte) (
 	if err := json.Unmarshal(raw, run); err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	whole, err := flow.DecodeJSON(raw)
+	decoded, err := flow.DecodeJSON(raw) // keeps large numbers exact, which runObject would not
 	if err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	run.Outputs, _ = whole.(map[string]any)["outputs"].(map[string]any)
+	run.Outputs, _ = decoded.(map[string]any)["outputs"].(map[string]any)
 	return run, nil
 }
 
@@ -88,20 +92,20 @@ func (c *apiClient) inputTypes(ctx context.Context, flowID string) (map[string]f
 	if err != nil {
 		return nil, err
 	}
-	var described struct {
+	var description struct {
 		Inputs struct {
 			Properties map[string]struct {
 				Type string `json:"type"`
 			} `json:"properties"`
 		} `json:"inputs"`
 	}
-	if err := json.Unmarshal(raw, &described); err != nil {
+	if err := json.Unmarshal(raw, &description); err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	named := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
+	jsonTypes := map[string]flow.Type{"string": flow.TypeText, "number": flow.TypeNumber, "boolean": flow.TypeBoolean, "array": flow.TypeList, "object": flow.TypeFile}
 	types := map[string]flow.Type{}
-	for name, p := range described.Inputs.Properties {
-		if types[name] = named[p.Type]; types[name] == "" {
+	for name, p := range description.Inputs.Properties {
+		if types[name] = jsonTypes[p.Type]; types[name] == "" {
 			types[name] = flow.TypeJSON
 		}
 	}
@@ -130,11 +134,13 @@ func (c *apiClient) do(ctx context.Context, method, path, accept string, body []
 	return c.send(req)
 }
 
+// send authenticates and sends a request. It uses no proxy, because the server is on
+// this machine.
 func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	resp, err := (&http.Client{Transport: &http.Transport{Proxy: nil, ExpectContinueTimeout: time.Second}}).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server at %s does not answer: %w", c.base, err)
+		return nil, fmt.Errorf("the server at %s does not respond: %w", c.base, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp, nil
@@ -143,6 +149,8 @@ func (c *apiClient) send(req *http.Request) (*http.Response, error) {
 	return nil, problem(resp)
 }
 
+// problem returns the error that a response describes: an RFC 9457 problem document,
+// or else its status.
 func problem(resp *http.Response) error {
 	var p struct {
 		Detail string         `json:"detail"`
@@ -150,13 +158,13 @@ func problem(resp *http.Response) error {
 		Errors []flow.Problem `json:"errors"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&p); err != nil || p.Detail == "" {
-		return fmt.Errorf("the server answered %s", resp.Status)
+		return fmt.Errorf("the server responded %s", resp.Status)
 	}
 	return &flow.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
 }
 
-// events calls told for each step event until the run ends.
-func (c *apiClient) events(ctx context.Context, events string, told func(stepEvent)) error {
+// events calls receive for each step event until the run ends.
+func (c *apiClient) events(ctx context.Context, events string, receive func(stepEvent)) error {
 	resp, err := c.do(ctx, http.MethodGet, c.path(events), "text/event-stream", nil)
 	if err != nil {
 		return err
@@ -174,7 +182,7 @@ func (c *apiClient) events(ctx context.Context, events string, told func(stepEve
 			if err := json.Unmarshal([]byte(data), &step); err != nil {
 				return fmt.Errorf("read the event stream: %w", err)
 			}
-			told(step)
+			receive(step)
 		}
 	}
 	return lines.Err()

@@ -36,16 +36,16 @@ func (c *apiClient) upload(ctx context.Context, path string) (map[string]any, er
 	}
 	resp, err := c.send(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not taken: %w", path, err)
+		return nil, fmt.Errorf("%s was rejected: %w", path, err)
 	}
 	defer resp.Body.Close()
-	var made struct {
+	var created struct {
 		File string `json:"file"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&created); err != nil {
 		return nil, errNotSluice(c.base)
 	}
-	return map[string]any{"file": made.File}, nil
+	return map[string]any{"file": created.File}, nil
 }
 
 // uploadRequest returns a multipart request that streams a file. It announces
@@ -66,15 +66,15 @@ func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo
 	if err := form.Close(); err != nil {
 		return nil, err
 	}
-	around := b.Bytes()
-	body := io.MultiReader(bytes.NewReader(around[:head]), f, bytes.NewReader(around[head:]))
+	frame := b.Bytes() // the multipart headers and the closing boundary
+	body := io.MultiReader(bytes.NewReader(frame[:head]), f, bytes.NewReader(frame[head:]))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {
 		return nil, err
 	}
 	req.ContentLength = -1
 	if info.Mode().IsRegular() {
-		req.ContentLength = int64(len(around)) + info.Size()
+		req.ContentLength = int64(len(frame)) + info.Size()
 	}
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	req.Header.Set("Accept", "application/json")
@@ -82,7 +82,7 @@ func uploadRequest(ctx context.Context, url string, f *os.File, info os.FileInfo
 	return req, nil
 }
 
-// download opens the content of a file.
+// download opens the content of a file. The caller closes it.
 func (c *apiClient) download(ctx context.Context, id string) (io.ReadCloser, error) {
 	if !flow.ValidID(flow.PrefixFile, id) {
 		return nil, fmt.Errorf("%q is not the ID of a file", id)

@@ -10,7 +10,8 @@ import (
 // clock skew between instances; releases have no such variable.
 var skewVariable string
 
-// machineNow returns the clock of this process: time.Now except in such tests.
+// machineNow returns the clock of this process: time.Now except in such tests. The
+// store corrects it by the database's clock, on which all instances agree.
 func machineNow() func() time.Time {
 	skew, err := time.ParseDuration(os.Getenv(skewVariable))
 	if skewVariable == "" || err != nil {

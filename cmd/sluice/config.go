@@ -17,7 +17,13 @@ import (
 )
 
 // Config holds the effective settings: flags take precedence over the
-// environment, and both over the defaults.
+// environment, and both over the defaults. docs/configuration.md and the help are
+// generated from the tags; package command explains them. A new setting needs a
+// field here, a check in check unless its type rejects invalid texts, and a use in
+// the wiring (app.go) or the store's settings (store.go).
+//
+// Settings are for what an operator must decide before the server starts. Whatever
+// a person can change later, such as credentials and limits, is in the database.
 type Config struct {
 	Addr           string        `env:"SLUICE_ADDR" default:"127.0.0.1:8080" help:"Address to listen on." placeholder:"HOST:PORT"`
 	DataDir        string        `env:"SLUICE_DATA_DIR" default:"./data" help:"Database, files and master key." placeholder:"DIR" type:"path"`
@@ -51,18 +57,19 @@ type Config struct {
 // maxDrainDelay is longer than any load balancer needs to notice a shutdown.
 const maxDrainDelay = 5 * time.Minute
 
+// logStyle is "text" or "json".
 type logStyle string
 
-// size is a number of bytes that people write as 100MB or 1GiB.
+// size is a number of bytes, written as 100MB (1000 each) or 1GiB (1024 each).
 type size int64
 
 var (
 	sizeForm = regexp.MustCompile(`(?i)^([0-9]{1,12}) ?(?:([kmgt])(i)?)?b?$`)
-	// sizePower is how often a letter multiplies.
+	// sizePower is the power of 1000 or 1024 that a unit prefix stands for.
 	sizePower = map[string]int{"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 )
 
-// maxSize is far beyond any disk and leaves room to calculate.
+// maxSize is far beyond any disk, and sums of a few sizes still fit an int64.
 const maxSize = 1 << 60
 
 // UnmarshalText reads "100MB" (1000 each) or "1GiB" (1024 each).
@@ -111,6 +118,7 @@ func (d *days) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// logger returns a logger that writes to w in the configured format.
 func (c *Config) logger(w io.Writer) *slog.Logger {
 	if c.Log == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
@@ -118,7 +126,8 @@ func (c *Config) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// check finds what cannot work before anything is made.
+// check returns a usage error for settings that cannot work. It runs before the
+// database is opened, so that a mistake creates neither a database nor a key.
 func (c *Config) check() error {
 	if c.Workers < 1 {
 		return usageError("SLUICE_WORKERS is the number of runs worked on at once, so at least 1")
@@ -152,6 +161,7 @@ const (
 	longestSession  = 400 * 24 * time.Hour
 )
 
+// checkSessions checks the lifetimes of dashboard sessions.
 func (c *Config) checkSessions() error {
 	idle, most := time.Duration(c.SessionIdle), time.Duration(c.SessionMax)
 	switch {
@@ -168,6 +178,8 @@ func (c *Config) checkSessions() error {
 // refuseUnbound reports whether credentials without hosts must not be sent.
 func (c *Config) refuseUnbound() bool { return c.Unbound == "refuse" }
 
+// outbound returns the HTTP client for requests to providers and for those that flows
+// make.
 func (c *Config) outbound() (*outbound.Client, error) {
 	private, err := outbound.ParseAllowPrivate(c.AllowPrivate)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestMissingDatabase(t *testing.T) {
 			}
 		})
 	}
-	for command, want := range map[string]string{"flow run " + file + " --input name=Ana": "greeting: Ana", "doctor --addr=127.0.0.1:0": "The first start makes it", "model list": "", "kinds": "", "version": ""} {
+	for command, want := range map[string]string{"flow run " + file + " --input name=Ana": "greeting: Ana", "doctor --addr=127.0.0.1:0": "The first start creates it", "model list": "", "kinds": "", "version": ""} {
 		t.Run(strings.Fields(command)[0]+" needs none", func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "none")

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"golang.org/x/term"
 
@@ -22,6 +20,9 @@ import (
 	"sluice/providers"
 )
 
+// credentialCmd groups the commands for credentials: named secrets that flows refer
+// to. A credential is for a provider, whose address then limits where it is sent, or
+// plain, with a list of hosts.
 type credentialCmd struct {
 	Add    credentialAddCmd    `cmd:"" help:"Store a secret that flows use; it is read from standard input."`
 	Hosts  credentialHostsCmd  `cmd:"" help:"Set the hosts that a credential may be sent to."`
@@ -30,6 +31,9 @@ type credentialCmd struct {
 	Remove credentialRemoveCmd `cmd:"" help:"Remove a credential."`
 }
 
+// credentialAddCmd stores a secret. The secret comes from standard input and never
+// from a flag, because other users of a machine can see the arguments of a process
+// and shells keep them in their history.
 type credentialAddCmd struct {
 	Name     string   `required:"" help:"Name that flows use, such as openai."`
 	Provider string   `help:"Provider this secret is for: openai, anthropic, replicate … 'sluice provider list' lists them. Without it, a plain secret for other services." placeholder:"P"`
@@ -38,14 +42,9 @@ type credentialAddCmd struct {
 	AnyHost  bool     `help:"Let a plain secret be sent to any host. Anyone who can run a flow whose URL is an input could then have it sent to themselves."`
 }
 
-var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-
-// longestSecret is a number of bytes. Service account files have about 3,000.
-const longestSecret = 16 << 10
-
 // Run stores a credential and replaces an existing one of the same name.
 func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	made, err := c.credential()
+	created, err := c.credential()
 	if err != nil {
 		return err
 	}
@@ -58,23 +57,23 @@ func (c credentialAddCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 		return err
 	}
 	defer store.Close()
-	if err := checkOpenFlows(ctx, store, made); err != nil {
+	if err := checkOpenFlows(ctx, store, created); err != nil {
 		return err
 	}
-	_, err = store.FindCredential(ctx, made.WorkspaceID, made.Name)
-	did := "kept"
+	_, err = store.FindCredential(ctx, created.WorkspaceID, created.Name)
+	verb := "stored"
 	if err == nil {
-		did = "replaced"
+		verb = "replaced"
 	}
-	if err := store.SaveCredential(ctx, *made, secret); err != nil {
+	if err := store.SaveCredential(ctx, *created, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is %s%s.\n", made.Name, did, mayGoTo(made.Hosts))
-	return store.Audit(ctx, made.WorkspaceID, "cli", "credential.save", made.Name, made.Provider)
+	fmt.Fprintf(s.out, "%s is %s%s.\n", created.Name, verb, allowedHosts(created.Hosts))
+	return store.Audit(ctx, created.WorkspaceID, "cli", "credential.save", created.Name, created.Provider)
 }
 
-// checkOpenFlows refuses a credential without hosts that a published flow would
-// send to a host of its caller's choice.
+// checkOpenFlows rejects a credential without hosts if a published flow would send
+// it to a host of its caller's choice: any caller could then read the secret.
 func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) error {
 	if !c.Unbound() {
 		return nil
@@ -82,24 +81,27 @@ func checkOpenFlows(ctx context.Context, store *db.Store, c *flow.Credential) er
 	return library.CheckAnyHost(ctx, store, c.WorkspaceID, c.Name, nodes.New(nodes.Deps{}))
 }
 
-func mayGoTo(hosts []string) string {
+// allowedHosts completes a message with the hosts that a credential may be sent to.
+func allowedHosts(hosts []string) string {
 	if len(hosts) == 0 {
 		return "; it can be sent anywhere, use 'sluice credential hosts' to bind it"
 	}
 	return " and may be sent to " + strings.Join(hosts, ", ")
 }
 
+// credential returns the credential that the flags describe, with the hosts that it
+// may be sent to.
 func (c credentialAddCmd) credential() (*flow.Credential, error) {
-	if !credentialName.MatchString(c.Name) {
+	if !flow.ValidCredentialName(c.Name) {
 		return nil, usageError(fmt.Sprintf("%q is not a name for a credential: up to 64 letters, digits, _, . and -", c.Name))
 	}
-	made := &flow.Credential{
+	k := &flow.Credential{
 		WorkspaceID: flow.DefaultWorkspace, Name: c.Name, Provider: c.Provider,
 		BaseURL: strings.TrimRight(c.BaseURL, "/"), Trusted: c.BaseURL != "", Overlap: flow.SigningOverlap,
 	}
 	p, known := providers.FindPreset(c.Provider)
 	var err error
-	if made.Hosts, err = flow.ParseHosts(c.Host); err != nil {
+	if k.Hosts, err = flow.ParseHosts(c.Host); err != nil {
 		return nil, usageError("--host " + err.Error())
 	}
 	if other, taken := providers.FindPreset(c.Name); taken && c.Name != c.Provider {
@@ -115,33 +117,35 @@ func (c credentialAddCmd) credential() (*flow.Credential, error) {
 	case known && p.BaseURL == "" && c.BaseURL == "":
 		return nil, usageError(fmt.Sprintf("%s needs --base-url, such as https://models.example.com/v1", p.Title))
 	case c.Provider == "" && c.BaseURL == "":
-		return made, checkBound(made.Hosts, c.AnyHost)
+		return k, checkBound(k.Hosts, c.AnyHost)
 	case c.BaseURL == "":
-		made.Hosts = append(made.Hosts, p.Hosts...)
-		return made, nil
+		k.Hosts = append(k.Hosts, p.Hosts...)
+		return k, nil
 	}
 	u, err := baseURL(c.BaseURL)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	if host := flow.BoundHost(u); host != "" && !slices.Contains(made.Hosts, host) {
-		made.Hosts = append(made.Hosts, host)
+	if host := flow.BoundHost(u); host != "" && !slices.Contains(k.Hosts, host) {
+		k.Hosts = append(k.Hosts, host)
 	}
-	return made, nil
+	return k, nil
 }
 
 // checkBound returns an error unless a plain secret is either bound to hosts or
 // explicitly allowed to go to any host.
-func checkBound(hosts []string, open bool) error {
+func checkBound(hosts []string, anyHost bool) error {
 	switch {
-	case len(hosts) > 0 && open:
+	case len(hosts) > 0 && anyHost:
 		return usageError("--host and --any-host cannot be used together; choose one")
-	case len(hosts) == 0 && !open:
+	case len(hosts) == 0 && !anyHost:
 		return usageError("the hosts are missing; give --host api.example.com, repeated for several hosts, or --any-host to let the secret be sent anywhere")
 	}
 	return nil
 }
 
+// credentialHostsCmd changes the hosts that a plain credential may be sent to. It
+// exists because credentials from before hosts were required have none.
 type credentialHostsCmd struct {
 	Name    string   `arg:"" help:"Name of the credential."`
 	Host    []string `sep:"none" help:"A host that the secret may be sent to, such as api.example.com, api.example.com:8443 or *.example.com; repeat for several. Replaces the current hosts." placeholder:"HOST"`
@@ -177,29 +181,30 @@ func (c credentialHostsCmd) Run(ctx context.Context, cfg *Config, s *streams) er
 	if err := store.SetCredentialHosts(ctx, k.WorkspaceID, k.Name, hosts); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, mayGoTo(hosts))
+	fmt.Fprintf(s.out, "Changed %s%s.\n", k.Name, allowedHosts(hosts))
 	return store.Audit(ctx, k.WorkspaceID, "cli", "credential.hosts", k.Name, strings.Join(hosts, ", "))
 }
 
+// secret reads and checks the secret. Only servers that may work without
+// authentication, such as local ones, can have an empty one.
 func (c credentialAddCmd) secret(s *streams) (string, error) {
 	text, err := readSecret(s)
 	if err != nil {
 		return "", err
 	}
 	p, _ := providers.FindPreset(c.Provider)
-	switch {
-	case text == "" && !p.Local && c.Provider != "openai_compatible":
+	optional := p.Local || c.Provider == "openai_compatible"
+	if text == "" && !optional {
 		return "", usageError("there is no secret on standard input; pipe it in, as in 'sluice credential add … < key.txt'")
-	case len(text) > longestSecret:
-		return "", usageError(fmt.Sprintf("a secret has at most %d bytes", longestSecret))
-	case strings.ContainsFunc(text, unicode.IsControl):
-		return "", usageError("a secret is one line without control characters")
+	}
+	if problem := flow.CheckSecret(text); text != "" && problem != "" {
+		return "", usageError(uncapitalized(problem))
 	}
 	return text, nil
 }
 
-// readSecret reads one secret from standard input; a terminal is asked without
-// showing what is typed.
+// readSecret reads one secret from standard input. On a terminal it prompts and
+// does not echo what is typed.
 func readSecret(s *streams) (string, error) {
 	if f, ok := s.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(s.err, "Secret: ")
@@ -207,31 +212,28 @@ func readSecret(s *streams) (string, error) {
 		fmt.Fprintln(s.err)
 		return strings.TrimSpace(string(text)), err
 	}
-	text, err := bufio.NewReader(io.LimitReader(s.in, longestSecret+2)).ReadString(0)
+	text, err := bufio.NewReader(io.LimitReader(s.in, flow.MaxSecretBytes+2)).ReadString(0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the secret: %w", err)
 	}
 	return strings.TrimSpace(text), nil
 }
 
+// credentialTestCmd sends the secret to its provider in a request that costs
+// nothing, such as the list of models.
 type credentialTestCmd struct {
 	Name string `arg:"" help:"Name of the credential, or of a provider whose secret is in the environment."`
 }
 
 // Run sends the secret to the provider and prints the result.
-func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialTestCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer models.client.Close()
 	access, err := models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, map[string]any{"credential": c.Name})
-	if _, missing := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // perhaps it is in the environment
+	if _, missing := store.FindCredential(ctx, flow.DefaultWorkspace, c.Name); errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) { // it may be in the environment
 		access, err = models.resolver(store).Access(ctx, flow.DefaultWorkspace, c.Name, nil)
 	}
 	if errors.Is(err, flow.ErrNoAccess) {
@@ -240,25 +242,22 @@ func (c credentialTestCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err != nil {
 		return err
 	}
-	told, err := models.test(ctx, access)
+	result, err := models.test(ctx, access)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(s.out, told)
+	fmt.Fprintln(s.out, result)
 	return nil
 }
 
+// credentialListCmd lists credentials without their secrets. It also tries to decrypt
+// each secret, since that fails if the master key was replaced.
 type credentialListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
 // Run lists the stored credentials and those from the environment.
-func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListCredentials(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
@@ -267,18 +266,18 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err != nil {
 		return err
 	}
-	opens := map[string]bool{}
+	readable := map[string]bool{}
 	for _, k := range list {
 		_, _, err := store.OpenCredential(ctx, flow.DefaultWorkspace, k.Name)
-		opens[k.Name] = err == nil
+		readable[k.Name] = err == nil
 	}
 	if c.JSON {
-		return printJSON(s.out, credentialsJSON(list, uses, opens))
+		return printJSON(s.out, credentialsJSON(list, uses, readable))
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tHOSTS\tCHANGED\tUSED BY")
 	for _, k := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hostsWords(&k), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.Name, orDash(k.Provider), hostsText(&k), shortTime(k.UpdatedAt), usedBy(uses[k.Name]))
 	}
 	env := environment()
 	for _, p := range providers.Presets() {
@@ -289,11 +288,11 @@ func (c credentialListCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return c.warn(ctx, store, s, list, opens)
+	return c.warn(ctx, store, s, list, readable)
 }
 
-// hostsWords returns the hosts of a credential as shown in a table.
-func hostsWords(k *flow.Credential) string {
+// hostsText returns the hosts of a credential as shown in a table.
+func hostsText(k *flow.Credential) string {
 	if k.Unbound() {
 		return "any"
 	}
@@ -301,13 +300,13 @@ func hostsWords(k *flow.Credential) string {
 }
 
 // warn prints, below the table, the credentials that need attention.
-func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, opens map[string]bool) error {
+func (c credentialListCmd) warn(ctx context.Context, store *db.Store, s *streams, list []flow.Credential, readable map[string]bool) error {
 	proposed, err := library.ProposeHosts(ctx, store, flow.DefaultWorkspace, nodes.New(nodes.Deps{}))
 	if err != nil {
 		return err
 	}
 	for _, k := range list {
-		if !opens[k.Name] {
+		if !readable[k.Name] {
 			fmt.Fprintf(s.err, "%s\n", flow.SealedError(k.Name).Message)
 		}
 		if k.Unbound() {
@@ -339,7 +338,8 @@ func usedBy(uses []library.CredentialUse) string {
 	return orDash(strings.Join(flows, ", "))
 }
 
-func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, opens map[string]bool) []map[string]any {
+// credentialsJSON returns credentials as JSON, with the flows that use each.
+func credentialsJSON(list []flow.Credential, uses map[string][]library.CredentialUse, readable map[string]bool) []map[string]any {
 	out := []map[string]any{}
 	for _, k := range list {
 		used := []map[string]any{}
@@ -351,13 +351,15 @@ func credentialsJSON(list []flow.Credential, uses map[string][]library.Credentia
 			hosts = []string{}
 		}
 		out = append(out, map[string]any{
-			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts, "unbound": k.Unbound(), "readable": opens[k.Name],
+			"name": k.Name, "provider": k.Provider, "base_url": k.BaseURL, "hosts": hosts, "unbound": k.Unbound(), "readable": readable[k.Name],
 			"created_at": timeOrNil(k.CreatedAt), "updated_at": timeOrNil(k.UpdatedAt), "used_by": used,
 		})
 	}
 	return out
 }
 
+// credentialRemoveCmd removes a credential. It cannot be undone, since the secret is
+// not stored anywhere else.
 type credentialRemoveCmd struct {
 	Name  string `arg:"" help:"Name of the credential."`
 	Force bool   `help:"Remove it even if flows use it."`
@@ -365,12 +367,7 @@ type credentialRemoveCmd struct {
 
 // Run removes a credential. Flows that use it would fail, so they are listed
 // first.
-func (c credentialRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c credentialRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	uses, err := library.CredentialUses(ctx, store, flow.DefaultWorkspace, nodes.ProviderOf)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	editorview "sluice/views/editor"
 )
 
-// pageProviders implements pages.Providers: credentials and their providers.
+// pageProviders implements console.Providers: credentials and their providers.
 type pageProviders struct {
 	upstreams *upstreams
 	store     library.DocumentStore
@@ -47,12 +47,12 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	other, taken := providers.FindPreset(c.Name)
 	own := preset.Local || known && preset.BaseURL == ""
 	switch {
-	case !credentialName.MatchString(c.Name):
+	case !flow.ValidCredentialName(c.Name):
 		return c, refusal("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	case taken && c.Name != c.Provider:
 		return c, refusal("name", "This is the name of a provider, so a credential of that name is for %s. Choose another name.", other.Title)
 	case c.Provider != "" && !known:
-		return c, refusal("provider", "There is no such provider to choose.")
+		return c, refusal("provider", "There is no such provider.")
 	case !own && c.BaseURL != "":
 		return c, refusal("base_url", "%s has one address.", preset.Title)
 	}
@@ -61,8 +61,8 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 		return c, refusal("hosts", "%s", editorview.Sentence(err.Error()))
 	}
 	c.Hosts = hosts
-	if why := p.CheckSecret(secret); why != "" && !(own && secret == "") {
-		return c, refusal("secret", "%s", why)
+	if problem := flow.CheckSecret(secret); problem != "" && !(own && secret == "") {
+		return c, refusal("secret", "%s", problem)
 	}
 	c.Trusted = c.Trusted && own
 	if !own {
@@ -77,8 +77,8 @@ func (p *pageProviders) Credential(c flow.Credential, secret string) (flow.Crede
 	return c, nil
 }
 
-// CheckSecret returns an error that describes an invalid secret.
-func (p *pageProviders) CheckSecret(secret string) string { return checkSecret(secret) }
+// CheckSecret implements console.Providers.
+func (p *pageProviders) CheckSecret(secret string) string { return flow.CheckSecret(secret) }
 
 // Test checks a credential with its provider.
 func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, error) {
@@ -86,14 +86,14 @@ func (p *pageProviders) Test(ctx context.Context, ws, name string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	told, err := p.upstreams.test(ctx, access)
+	result, err := p.upstreams.test(ctx, access)
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return "", flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "", flow.Errorf(flow.CodeProviderUnavailable, "It did not answer in time. Test it again later.")
 	}
-	return told, err
+	return result, err
 }
 
 // Environment lists the secrets in the environment. Only the default workspace

@@ -3,4 +3,39 @@
 // This package owns the command line, the configuration, the wiring of all
 // other packages and the shutdown. It is the only package that knows all
 // others; it has no rules about flows, runs or keys.
+//
+// # Where to find things
+//
+// A command is a struct in the file of its noun: "sluice key rotate" is
+// keyRotateCmd in keys.go. Its tagged fields declare flags and arguments (see
+// package command), and its method Run or RunOn does the work. To add one, write
+// the struct, add it as a field to the struct of its group, and update docs/cli.md:
+// go test ./cmd/sluice -run TestReference -update.
+//
+//	main.go         parses the command line, runs the command, reports its error
+//	config.go       settings: flags, environment variables and their checks
+//	store.go        opens the database, for commands and for the server
+//	serve.go        the server as a command: start, welcome text, signals
+//	app.go          wiring and shutdown of the server
+//	upstreams.go    clients of model providers; endpoints.go and local.go say
+//	                which private addresses they may reach
+//	*_pages.go      what the dashboard needs from those clients
+//	doctor*.go      checks of settings, machine and database
+//	client*.go      the API client of "sluice flow run"
+//
+// # How commands reach the data
+//
+// Most commands open the database directly and work with or without a running
+// server: SQLite allows other processes beside the one that executes runs, and a
+// file lock keeps it to one. Changes are visible to the server immediately, because
+// it caches nothing that it does not revalidate. Only "flow run" goes through the
+// API of the running server, and starts a server of its own if there is none.
+//
+// # Output
+//
+// Standard output has the result, so that a shell can assign it or pipe it on;
+// hints and warnings go to standard error. With --json the result is one JSON value
+// whose fields are stable. The exit code is 0 for success, 1 for a failure and 2
+// for a usage error, which is reported before anything is changed. Errors are one
+// sentence: the problem and, after a semicolon, the fix.
 package main

@@ -9,6 +9,10 @@ import (
 	"text/tabwriter"
 )
 
+// doctorCmd shows the effective settings, each with its source, and checks what can
+// go wrong with them, the machine, the database and the data. Every finding comes
+// with advice. The exit code is 1 if anything is wrong, so that scripts can use it;
+// warnings do not count.
 type doctorCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
@@ -18,8 +22,8 @@ type verdict string
 
 const (
 	fine   verdict = "ok"
-	notice verdict = "warn" // it works, and should be known
-	wrong  verdict = "bad"  // it does not work, or will not
+	notice verdict = "warn" // it works, but the operator should know
+	wrong  verdict = "bad"  // it does not work, or soon will not
 )
 
 // finding is the result of one check.
@@ -37,6 +41,7 @@ func (f *findings) add(name string, state verdict, advice, format string, args .
 	*f = append(*f, finding{name, state, fmt.Sprintf(format, args...), advice})
 }
 
+// worst returns the most severe state among the findings.
 func (f findings) worst() verdict {
 	worst := fine
 	for _, one := range f {
@@ -47,8 +52,8 @@ func (f findings) worst() verdict {
 	return worst
 }
 
-// errUnwell is returned after all findings have been printed.
-var errUnwell = errors.New("something is wrong; see above")
+// errFoundProblems is returned after all findings have been printed.
+var errFoundProblems = errors.New("something is wrong; see above")
 
 // Run shows settings and findings. It changes nothing, except that opening the
 // database migrates it.
@@ -62,13 +67,13 @@ func (c doctorCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		err = found.print(s.out, settings)
 	}
 	if err == nil && found.worst() == wrong {
-		err = errUnwell
+		err = errFoundProblems
 	}
 	return err
 }
 
 func (f findings) print(out io.Writer, settings []setting) error {
-	fmt.Fprintf(out, "Sluice %s, %s\n\nIn force\n", version(), platform())
+	fmt.Fprintf(out, "Sluice %s, %s\n\nSettings\n", version(), platform())
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, s := range settings {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Name, s.Value, s.Source)
@@ -76,7 +81,7 @@ func (f findings) print(out io.Writer, settings []setting) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nFound\n")
+	fmt.Fprintf(out, "\nFindings\n")
 	w = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, one := range f {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", sign(one.State), one.Name, one.Text)

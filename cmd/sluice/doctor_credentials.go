@@ -35,6 +35,9 @@ func (c *Config) examineCredentials(ctx context.Context, f *findings, store *db.
 	f.literalSecrets(ctx, store)
 }
 
+// literalSecrets reports flows with a secret in their document. The editor moves
+// secrets to credentials when a flow is changed or published, so only documents from
+// before that can have one.
 func (f *findings) literalSecrets(ctx context.Context, store *db.Store) {
 	workspaces, err := store.ListWorkspaceIDs(ctx)
 	var flows []string

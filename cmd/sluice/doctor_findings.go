@@ -22,12 +22,18 @@ import (
 
 // Thresholds of warnings.
 const (
-	largeLog   = 256 << 20       // bytes; SQLite folds it back every 16 MiB
-	muchSkew   = time.Second     // between this clock and the database's
-	soonEnough = 3 * time.Second // for an address to answer
+	// largeLog is the size of SQLite's write-ahead log in bytes that cannot be normal:
+	// a checkpoint runs every 16 MiB.
+	largeLog = 256 << 20
+	// muchSkew is the difference between this machine's clock and the database's.
+	muchSkew = time.Second
+	// probeTimeout bounds a request that checks whether an address responds.
+	probeTimeout = 3 * time.Second
 )
 
-// examine runs all checks.
+// examine runs all checks, in an order in which each relies on those before it: an
+// unreadable directory makes questions about the database pointless, so examine
+// returns early then.
 func (c *Config) examine(ctx context.Context) findings {
 	var f findings
 	if err := c.check(); err != nil {
@@ -63,7 +69,7 @@ func (c *Config) examine(ctx context.Context) findings {
 	if err := bindCredentials(ctx, store, slog.New(slog.DiscardHandler)); err != nil {
 		f.add("credentials", wrong, "", "%v", err)
 	}
-	f.add("master key", fine, "Keep a copy apart from the backups: without it no stored secret can be read.", "It is %s and fits the database.", c.keyPlace())
+	f.add("master key", fine, "Keep a copy separate from the backups: without it no stored secret can be read.", "It is %s and matches the database.", c.keyPlace())
 	e, err := store.Examine(ctx)
 	if err != nil {
 		f.add("database", wrong, "", "%v", err)
@@ -102,7 +108,7 @@ func (f *findings) quotas(ctx context.Context, store *db.Store) {
 // sharedKeyFile returns the path of the master key if its group or others may
 // read or change it, with its mode; "" if it is private or not in a file.
 func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
-	if c.MasterKey != "" || runtime.GOOS == "windows" { // where modes say nothing
+	if c.MasterKey != "" || runtime.GOOS == "windows" { // has no file modes
 		return "", 0
 	}
 	path = cmp.Or(c.MasterKeyFile, filepath.Join(c.DataDir, db.KeyFile))
@@ -113,6 +119,7 @@ func (c *Config) sharedKeyFile() (path string, mode os.FileMode) {
 	return path, info.Mode().Perm()
 }
 
+// examineKeyFile reports a master key that other users of the machine can read.
 func (c *Config) examineKeyFile(f *findings) {
 	if path, mode := c.sharedKeyFile(); path != "" {
 		f.add("master key file", wrong, "chmod 600 "+path, "Other users of this machine can read %s (mode %04o). With it and the database they can read every secret.", path, mode)
@@ -130,32 +137,32 @@ func (c *Config) warnOfKeyFile(log *slog.Logger) {
 func (c *Config) examineAddress(ctx context.Context, f *findings) {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
-		f.add("address", wrong, "Write SLUICE_ADDR as HOST:PORT, such as 127.0.0.1:8080.", "%q is no address to listen on.", c.Addr)
+		f.add("address", wrong, "Write SLUICE_ADDR as HOST:PORT, such as 127.0.0.1:8080.", "%q is not an address to listen on.", c.Addr)
 		return
 	}
 	if _, _, err := net.SplitHostPort(c.MetricsAddr); c.MetricsAddr != "" && err != nil {
-		f.add("metrics", wrong, "Write SLUICE_METRICS_ADDR as HOST:PORT, such as 127.0.0.1:9091.", "%q is no address to listen on.", c.MetricsAddr)
+		f.add("metrics", wrong, "Write SLUICE_METRICS_ADDR as HOST:PORT, such as 127.0.0.1:9091.", "%q is not an address to listen on.", c.MetricsAddr)
 	}
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	switch u, _ := url.Parse(c.PublicURL); {
 	case c.PublicURL == "" && local:
-		f.add("address", fine, "", "Only this machine reaches %s.", c.Addr)
+		f.add("address", fine, "", "Only this machine can reach %s.", c.Addr)
 	case c.PublicURL == "":
-		f.add("address", wrong, "Set SLUICE_PUBLIC_URL to how the outside reaches it, such as https://sluice.example.com.", "It listens for others on %s, and its answers would name an address that they cannot use.", c.Addr)
+		f.add("address", wrong, "Set SLUICE_PUBLIC_URL to the URL that clients use, such as https://sluice.example.com.", "It listens on %s for other machines, but its responses would contain an address that they cannot use.", c.Addr)
 	case u.Scheme != "https" && !strings.HasPrefix(u.Host, "127.") && u.Hostname() != "localhost":
-		f.add("address", wrong, "Put https in front; docs/deploy.md shows how.", "%s is not encrypted: sessions and keys can be read on the way.", c.PublicURL)
+		f.add("address", wrong, "Put an HTTPS proxy in front; docs/deploy.md shows how.", "%s is not encrypted: sessions and keys can be read in transit.", c.PublicURL)
 	default:
-		f.add("address", fine, "", "The outside reaches it at %s.", c.PublicURL)
+		f.add("address", fine, "", "Clients reach it at %s.", c.PublicURL)
 	}
 	if c.PublicURL == "" {
 		return
 	}
 	if strings.HasPrefix(c.PublicURL, "https:") && c.Proxies == "" {
-		f.add("proxy", notice, "Set SLUICE_TRUSTED_PROXIES to the proxy's address.", "What speaks https in front of Sluice is not trusted to say who asks, so all people count as one address.")
+		f.add("proxy", notice, "Set SLUICE_TRUSTED_PROXIES to the proxy's address.", "The HTTPS proxy in front of Sluice is not trusted to report client addresses, so all clients count as one.")
 	}
 	if err := answers(ctx, c.PublicURL, "/livez"); err != nil {
-		f.add("public address", notice, "It may still answer others: some networks do not lead back to themselves.", "%s does not answer from here.", c.PublicURL)
+		f.add("public address", notice, "Clients may still reach it: some networks do not route such requests back.", "%s does not answer from here.", c.PublicURL)
 	}
 }
 
@@ -163,22 +170,22 @@ func (c *Config) examineAddress(ctx context.Context, f *findings) {
 // each address they tried; the last one has the cause.
 func (f *findings) unopened(err error) {
 	if errors.Is(err, db.ErrPooler) {
-		f.add("pooler", wrong, "Let DATABASE_URL lead to PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
-			"DATABASE_URL leads to a connection pooler in transaction or statement mode, which Sluice does not support.")
+		f.add("pooler", wrong, "Point DATABASE_URL at PostgreSQL itself, or set the pooler to session mode (pool_mode = session in PgBouncer).",
+			"DATABASE_URL points at a connection pooler in transaction or statement mode, which Sluice does not support.")
 		return
 	}
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	text, advice := lines[0], ""
 	if len(lines) > 1 {
 		text += " " + strings.TrimSpace(lines[len(lines)-1])
-		advice = "Check DATABASE_URL, and that PostgreSQL runs and lets this machine in."
+		advice = "Check DATABASE_URL, and that PostgreSQL runs and accepts connections from this machine."
 	}
 	f.add("database", wrong, advice, "%s", text)
 }
 
 // answers returns an error unless a URL that needs no key responds.
 func answers(ctx context.Context, base, path string) error {
-	ctx, cancel := context.WithTimeout(ctx, soonEnough)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	resp, err := (&apiClient{base: strings.TrimRight(base, "/")}).do(ctx, "GET", path, "application/json", nil)
 	if err != nil {
@@ -187,13 +194,15 @@ func answers(ctx context.Context, base, path string) error {
 	return resp.Body.Close()
 }
 
+// examineServer reports whether a server runs on the data directory and responds. On
+// PostgreSQL that is the instance of this machine.
 func (c *Config) examineServer(ctx context.Context, f *findings) bool {
 	info, running, err := db.ReadEngine(c.DataDir)
 	switch {
 	case err != nil:
 		f.add("server", wrong, "", "%v", err)
 	case !running:
-		f.add("server", notice, "", "None runs on this data directory.")
+		f.add("server", notice, "", "No server runs on this data directory.")
 	case answers(ctx, info.Addr, "/readyz") != nil:
 		f.add("server", wrong, "See its log.", "Process %d uses the data directory, but %s is not ready.", info.PID, info.Addr)
 	default:
@@ -210,42 +219,43 @@ func (f *findings) database(e db.Examination) {
 		f.add("database", fine, "", "%s, %s, sound.", e.Engine, flow.Size(e.Size))
 	}
 	if e.Pooler {
-		f.add("pooler", fine, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL leads to a connection pooler in session mode.")
+		f.add("pooler", fine, "Its pool must be as large as the pools of all instances together.", "DATABASE_URL points at a connection pooler in session mode.")
 	}
 	if e.Log > largeLog {
-		f.add("write-ahead log", notice, "A reader that never ends, such as another program with the database open, keeps it from being folded back.", "It has grown to %s.", flow.Size(e.Log))
+		f.add("write-ahead log", notice, "A transaction that never ends, such as that of another program with the database open, prevents checkpoints.", "It has grown to %s.", flow.Size(e.Log))
 	}
 	if e.Skew.Abs() > muchSkew {
-		f.add("clock", notice, "Let both follow a time server. Instances go by the database's clock, so runs are not delayed, but times in logs differ.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
+		f.add("clock", notice, "Synchronize both with a time server. Instances use the database's clock, so runs are not delayed, but times in logs differ.", "This machine's clock and the database's are %s apart.", e.Skew.Round(time.Millisecond))
 	}
 	if e.Missing > 0 {
-		f.add("files", wrong, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is not there.", e.Missing, e.Files)
+		f.add("files", wrong, "Restore the directory files from a backup or a snapshot of the disk.", "The content of %d of %d files is missing.", e.Missing, e.Files)
 	} else {
-		f.add("files", fine, "", "%d, all with their content.", e.Files)
+		f.add("files", fine, "", "%d files, all with their content.", e.Files)
 	}
 }
 
 // work reports runs and deliveries in progress and those that need attention.
 func (f *findings) work(e db.Examination, running bool) {
 	if !e.Owned {
-		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "Nobody has an account yet.")
+		f.add("owner", notice, "Open the set-up link that the server prints, or use 'sluice user add'.", "There is no account yet.")
 	}
 	open := e.Open[flow.RunQueued] + e.Open[flow.RunRunning] + e.Open[flow.RunWaiting]
 	state, advice := fine, ""
 	if open > 0 && !running {
-		state, advice = notice, "They go on when the server starts."
+		state, advice = notice, "They continue when the server starts."
 	}
 	f.add("runs", state, advice, "%d queued, %d running, %d waiting.", e.Open[flow.RunQueued], e.Open[flow.RunRunning], e.Open[flow.RunWaiting])
 	state, advice = fine, ""
 	if e.Failed > 0 {
-		state, advice = notice, "The page Deliveries says why, and sends them again."
+		state, advice = notice, "The Deliveries page shows why and can resend them."
 	}
 	f.add("webhooks", state, advice, "%d are being tried, %d failed in the last day.", e.Pending, e.Failed)
 	if e.ExpiringKeys > 0 {
-		f.add("keys", notice, "Roll them: 'sluice key list' shows which.", "%s in use.", count(e.ExpiringKeys, "key that expires within a week is", "keys that expire within a week are"))
+		f.add("keys", notice, "Rotate them; 'sluice key list' shows which.", "%s in use.", count(e.ExpiringKeys, "key that expires within a week is", "keys that expire within a week are"))
 	}
 }
 
+// count returns a number with the noun in singular or plural.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -22,29 +22,31 @@ const (
 	fewFiles    = 4096    // open files; each connection is one
 )
 
-// readerPatience bounds the start of a document reader, even on a busy machine.
-const readerPatience = 30 * time.Second
+// readerTimeout bounds the start of a document reader, even on a busy machine.
+const readerTimeout = 30 * time.Second
 
-// examineDirectory reports whether the data directory can hold a database.
+// examineDirectory reports whether the data directory can hold a database. A missing
+// directory is a warning only: it is normal before the first start, but also the sign
+// of a disk that is not mounted.
 func (c *Config) examineDirectory(f *findings) bool {
-	const own = "Give it to the user that Sluice runs as, or let SLUICE_DATA_DIR name another."
+	const own = "Change its owner to the user that Sluice runs as, or set SLUICE_DATA_DIR to another directory."
 	info, err := os.Stat(c.DataDir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && unix.Access(above(c.DataDir), unix.W_OK|unix.X_OK) != nil:
-		f.add("data directory", wrong, own, "%s is not there, and %s cannot be written to.", c.DataDir, above(c.DataDir))
+	case errors.Is(err, fs.ErrNotExist) && unix.Access(existingParent(c.DataDir), unix.W_OK|unix.X_OK) != nil:
+		f.add("data directory", wrong, own, "%s does not exist, and %s cannot be written to.", c.DataDir, existingParent(c.DataDir))
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		f.add("data directory", notice, "The first start makes it. If there was one, mount its disk or correct SLUICE_DATA_DIR.", "%s is not there.", c.DataDir)
+		f.add("data directory", notice, "The first start creates it. If there was one, mount its disk or correct SLUICE_DATA_DIR.", "%s does not exist.", c.DataDir)
 	case err != nil || !info.IsDir():
-		f.add("data directory", wrong, "Let SLUICE_DATA_DIR name a directory.", "%s is not a directory.", c.DataDir)
+		f.add("data directory", wrong, "Set SLUICE_DATA_DIR to a directory.", "%s is not a directory.", c.DataDir)
 		return false
 	case unix.Access(c.DataDir, unix.R_OK|unix.W_OK|unix.X_OK) != nil:
 		f.add("data directory", wrong, own, "%s cannot be read and written.", c.DataDir)
 		return false
 	case info.Mode().Perm()&0o077 != 0:
-		f.add("data directory", notice, "chmod 700 "+c.DataDir, "Others on this machine may look into %s.", c.DataDir)
+		f.add("data directory", notice, "chmod 700 "+c.DataDir, "Other users of this machine can list %s.", c.DataDir)
 	default:
-		f.add("data directory", fine, "", "%s belongs to its user alone.", c.DataDir)
+		f.add("data directory", fine, "", "%s is accessible only to its owner.", c.DataDir)
 	}
 	f.user(c.DataDir, info)
 	f.space(c.DataDir)
@@ -57,12 +59,12 @@ func (f *findings) user(dir string, info fs.FileInfo) {
 		return
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() {
-		f.add("user", notice, "Run commands as that user: what another makes in the directory, the server may not read.", "%s belongs to user %d, and this is user %d.", dir, s.Uid, os.Geteuid())
+		f.add("user", notice, "Run commands as that user: the server may be unable to read files that another user creates there.", "%s belongs to user %d, and this is user %d.", dir, s.Uid, os.Geteuid())
 	}
 }
 
-// above returns the nearest existing parent directory of a path.
-func above(path string) string {
+// existingParent returns the nearest existing parent directory of a path.
+func existingParent(path string) string {
 	for {
 		path = filepath.Dir(path)
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -80,19 +82,20 @@ func (f *findings) space(dir string) {
 	free := int64(disk.Bavail) * int64(disk.Bsize)
 	state, advice := fine, ""
 	if free < littleSpace {
-		state, advice = wrong, "Make room, or shorten SLUICE_RETENTION: on a full disk new runs are refused with storage_full."
+		state, advice = wrong, "Free some space, or shorten SLUICE_RETENTION: on a full disk new runs are rejected with storage_full."
 	}
-	f.add("disk", state, advice, "%s are free.", flow.Size(free))
+	f.add("disk", state, advice, "%s free.", flow.Size(free))
 }
 
+// examineSystem reports a limit on open files that is too low for many connections.
 func (c *Config) examineSystem(f *findings) {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && limit.Cur < fewFiles {
-		f.add("open files", notice, "ulimit -n 65536, or LimitNOFILE=65536 in the service.", "This process may have %d at once, and each connection is one.", limit.Cur)
+		f.add("open files", notice, "Set ulimit -n 65536, or LimitNOFILE=65536 in the service.", "The limit is %d, and each connection uses one.", limit.Cur)
 	}
 }
 
-// readerAdvice says how to enable each guard of the document reader.
+// readerAdvice explains how to enable each guard of the document reader.
 var readerAdvice = map[string]string{
 	"privileges": "",
 	"files":      "Use Linux 5.13 or newer with Landlock among its security modules (/sys/kernel/security/lsm).",
@@ -101,7 +104,7 @@ var readerAdvice = map[string]string{
 
 // reader reports how the process that reads documents is confined.
 func (f *findings) reader(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, readerPatience)
+	ctx, cancel := context.WithTimeout(ctx, readerTimeout)
 	defer cancel()
 	guards, err := nodes.ReaderGuards(ctx)
 	if err != nil {
@@ -122,18 +125,18 @@ func (f *findings) reader(ctx context.Context) {
 func (c *Config) examinePorts(f *findings) {
 	for _, one := range []struct{ variable, addr string }{{"SLUICE_ADDR", c.Addr}, {"SLUICE_METRICS_ADDR", c.MetricsAddr}, {"SLUICE_PEER_ADDR", c.PeerAddr}} {
 		if _, _, err := net.SplitHostPort(one.addr); err != nil {
-			continue // said already, or not in use
+			continue // reported already, or not configured
 		}
 		listener, err := net.Listen("tcp", one.addr)
 		switch {
 		case err == nil:
 			_ = listener.Close()
 		case errors.Is(err, unix.EADDRINUSE):
-			f.add("port", wrong, "Stop that program, or let "+one.variable+" name another address.", "Another program listens on %s.", one.addr)
+			f.add("port", wrong, "Stop that program, or set "+one.variable+" to another address.", "Another program listens on %s.", one.addr)
 		case errors.Is(err, unix.EACCES):
-			f.add("port", wrong, "Let "+one.variable+" name a port from 1024.", "This user may not listen on %s.", one.addr)
+			f.add("port", wrong, "Set "+one.variable+" to a port from 1024 on.", "This user may not listen on %s.", one.addr)
 		default:
-			f.add("port", wrong, "Let "+one.variable+" name an address of this machine, such as 127.0.0.1:8080.", "%s cannot be listened on.", one.addr)
+			f.add("port", wrong, "Set "+one.variable+" to an address of this machine, such as 127.0.0.1:8080.", "%s cannot be listened on.", one.addr)
 		}
 	}
 }

@@ -16,7 +16,9 @@ type setting struct {
 	Source string `json:"source"` // default, environment or flag
 }
 
-// settings returns all settings with secrets redacted.
+// settings returns all settings with secrets redacted. It reads the struct tags of
+// Config, so that a new setting appears without a change here. A value that differs
+// from the default and is not in the environment can only come from a flag.
 func (c *Config) settings() []setting {
 	var list []setting
 	v := reflect.ValueOf(*c)
@@ -46,8 +48,8 @@ func isDefault(text string, value any) bool {
 		return n.UnmarshalText([]byte(text)) == nil && n == v
 	}
 	given := fmt.Sprint(value)
-	whole, err := filepath.Abs(text) // as paths are written once they are read
-	return given == text || err == nil && given == whole
+	absolute, err := filepath.Abs(text) // parsing makes paths absolute
+	return given == text || err == nil && given == absolute
 }
 
 // shown returns the value of a setting with secrets redacted.
@@ -82,7 +84,7 @@ func withoutPassword(text string) string {
 		return "(set, not a URL)"
 	}
 	if u.RawQuery != "" {
-		u.RawQuery = "…" // a password may stand there too
+		u.RawQuery = "…" // it may hold a password too
 	}
 	return u.Redacted()
 }

@@ -17,32 +17,37 @@ import (
 // endpoints are the private addresses that requests to providers may reach:
 // local model servers and base URLs that the operator entered. Only this type
 // passes the list to the outbound client.
+//
+// Other private addresses are blocked, because flows would otherwise let their
+// authors send requests into the operator's network (server-side request forgery).
+// Addresses are allowed rather than host names, so that a DNS answer that changes
+// later cannot redirect a request.
 type endpoints struct {
 	client *outbound.Client
 
-	mu      sync.Mutex
-	found   []netip.AddrPort
-	entered map[string]entered // by host:port
-	told    []netip.AddrPort
+	mu       sync.Mutex
+	found    []netip.AddrPort    // local servers
+	baseURLs map[string]endpoint // by host:port
+	passed   []netip.AddrPort    // the list that the client has
 }
 
-// entered is the resolved host of a base URL.
-type entered struct {
-	addrs []netip.AddrPort
-	at    time.Time
-	stays bool // it is a setting of the process, not a credential's
+// endpoint is the resolved host of a base URL.
+type endpoint struct {
+	addrs      []netip.AddrPort
+	resolvedAt time.Time
+	permanent  bool // it is a setting of the process, not a credential's
 }
 
 const (
-	// enteredFor is how long a name is taken to stay where it is.
-	enteredFor = 30 * time.Second
-	// forgetAfter is when an address that nobody used is closed again: its
-	// credential may be gone.
-	forgetAfter = 10 * time.Minute
+	// resolveInterval is how long the addresses of a host name are cached.
+	resolveInterval = 30 * time.Second
+	// expireAfter is how long an unused base URL stays allowed. Its credential may
+	// have been removed meanwhile.
+	expireAfter = 10 * time.Minute
 )
 
 func newEndpoints(client *outbound.Client) *endpoints {
-	return &endpoints{client: client, entered: map[string]entered{}}
+	return &endpoints{client: client, baseURLs: map[string]endpoint{}}
 }
 
 // setFound replaces the list of local servers.
@@ -50,15 +55,17 @@ func (e *endpoints) setFound(addrs []netip.AddrPort) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.found = addrs
-	e.tell()
+	e.update()
 }
 
 // trust allows requests to a base URL that the operator entered.
 func (e *endpoints) trust(ctx context.Context, baseURL string) error {
-	return e.enter(ctx, baseURL, false)
+	return e.allow(ctx, baseURL, false)
 }
 
-func (e *endpoints) enter(ctx context.Context, baseURL string, stays bool) error {
+// allow resolves the host of a base URL, unless it did so a moment ago, and allows
+// requests to its addresses. Base URLs that are not permanent expire.
+func (e *endpoints) allow(ctx context.Context, baseURL string, permanent bool) error {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Hostname() == "" {
 		return fmt.Errorf("%q is not the address of a server", baseURL)
@@ -67,11 +74,11 @@ func (e *endpoints) enter(ctx context.Context, baseURL string, stays bool) error
 	if port == "" {
 		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	}
-	place := net.JoinHostPort(u.Hostname(), port)
+	hostPort := net.JoinHostPort(u.Hostname(), port)
 	e.mu.Lock()
-	known := e.entered[place]
+	known := e.baseURLs[hostPort]
 	e.mu.Unlock()
-	if time.Since(known.at) < enteredFor {
+	if time.Since(known.resolvedAt) < resolveInterval {
 		return nil
 	}
 	addrs, err := resolve(ctx, u.Hostname(), port)
@@ -80,9 +87,9 @@ func (e *endpoints) enter(ctx context.Context, baseURL string, stays bool) error
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.entered[place] = entered{addrs, time.Now(), stays || known.stays}
-	maps.DeleteFunc(e.entered, func(_ string, known entered) bool { return !known.stays && time.Since(known.at) > forgetAfter })
-	e.tell()
+	e.baseURLs[hostPort] = endpoint{addrs, time.Now(), permanent || known.permanent}
+	maps.DeleteFunc(e.baseURLs, func(_ string, b endpoint) bool { return !b.permanent && time.Since(b.resolvedAt) > expireAfter })
+	e.update()
 	return nil
 }
 
@@ -99,17 +106,17 @@ func resolve(ctx context.Context, host, port string) ([]netip.AddrPort, error) {
 	return list, err
 }
 
-// tell passes the list to the client if it changed, because that closes idle
+// update passes the list to the client, only if it changed: a new list closes idle
 // connections.
-func (e *endpoints) tell() {
+func (e *endpoints) update() {
 	all := slices.Clone(e.found)
-	for _, place := range slices.Sorted(maps.Keys(e.entered)) {
-		all = append(all, e.entered[place].addrs...)
+	for _, b := range e.baseURLs {
+		all = append(all, b.addrs...)
 	}
 	slices.SortFunc(all, netip.AddrPort.Compare)
 	all = slices.Compact(all)
-	if !slices.Equal(all, e.told) {
-		e.told = all
+	if !slices.Equal(all, e.passed) {
+		e.passed = all
 		e.client.SetEndpoints(all)
 	}
 }

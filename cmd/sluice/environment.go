@@ -12,13 +12,14 @@ import (
 )
 
 // environment returns the providers' secrets in the environment, such as
-// OPENAI_API_KEY, by provider. Config.check has validated their base URLs.
+// OPENAI_API_KEY, by provider. Config.check has validated their base URLs. These are
+// the names that the providers' own tools use, so an existing environment works.
 func environment() map[string]flow.Access {
 	found := map[string]flow.Access{}
 	for _, p := range providers.Presets() {
 		for _, name := range p.EnvVars {
 			if secret := os.Getenv(name); secret != "" {
-				found[p.Name] = elsewhere(flow.Access{Provider: p.Name, Name: name, Secret: secret, Hosts: p.Hosts})
+				found[p.Name] = withBaseURL(flow.Access{Provider: p.Name, Name: name, Secret: secret, Hosts: p.Hosts})
 				break
 			}
 		}
@@ -26,15 +27,15 @@ func environment() map[string]flow.Access {
 	return found
 }
 
-// elsewhere applies a variable such as OPENAI_BASE_URL, which the providers'
-// own SDKs read too. The secret is then sent only to that host.
-func elsewhere(a flow.Access) flow.Access {
+// withBaseURL applies a variable such as OPENAI_BASE_URL, which the providers' own
+// SDKs read too. The secret is then sent only to that host.
+func withBaseURL(a flow.Access) flow.Access {
 	_, base := baseVariable(a.Name)
 	if base == "" {
 		return a
 	}
 	u, err := baseURL(base)
-	if err != nil { // then it is for no host at all, rather than for the usual one
+	if err != nil { // matches no host: the default host must not get the secret
 		a.Hosts = []string{"invalid"}
 		return a
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // plainError returns the text of an error. Errors about files are reworded to
-// name the file and the fix.
+// name the file and the fix, because those of the operating system, such as "open
+// x: no such file or directory", suggest none.
 func plainError(err error) string {
 	text := err.Error()
 	e, ok := errors.AsType[*fs.PathError](err)
@@ -30,7 +31,7 @@ func plainError(err error) string {
 	case errors.Is(e.Err, syscall.ENOTDIR):
 		words = "a part of the path " + e.Path + " is not a directory; check the path"
 	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
-		words = "there is no room left for " + e.Path + "; free some space on its disk"
+		words = "there is no space left for " + e.Path + "; free some space on its disk"
 	default:
 		return text
 	}

@@ -13,6 +13,9 @@ import (
 	"sluice/nodes"
 )
 
+// flowLimitsCmd shows the limits of a flow and changes those that are given. Limits
+// apply to runs that start later; queued and running ones are unaffected. Budgets are
+// per UTC day because all instances must agree on when a day begins.
 type flowLimitsCmd struct {
 	ID         string   `arg:"" help:"ID of the flow."`
 	MaxRunning *int64   `help:"Maximum concurrent runs; further ones are queued. 0 means unlimited, as below." placeholder:"N"`
@@ -23,12 +26,7 @@ type flowLimitsCmd struct {
 }
 
 // Run sets the limits that are given, keeps the others, and shows all of them.
-func (c flowLimitsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowLimitsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")
@@ -63,7 +61,7 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 		}
 	}
 	if usd := c.USDPerDay; usd != nil {
-		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // not a number is neither
+		if !(*usd >= 0 && *usd <= flow.MaxUSD) { // also rejects NaN
 			return usageError("--usd-per-day is a number of dollars from 0 to a million")
 		}
 		limits.USDPerDay, given = nano(*usd), true
@@ -82,16 +80,11 @@ func (c flowLimitsCmd) set(ctx context.Context, store *db.Store, f *flow.Flow) e
 	return store.Audit(ctx, f.WorkspaceID, "cli", "flow.limits", f.ID, before.Changes(limits))
 }
 
+// limitsJSON returns the limits and today's use as JSON; null means unlimited.
 func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
-	orNil := func(n int64) any {
-		if n == 0 {
-			return nil
-		}
-		return n
-	}
 	out := map[string]any{
-		"id": f.ID, "max_running": orNil(f.MaxRunning), "max_queued": orNil(f.MaxQueued),
-		"runs_per_day": orNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
+		"id": f.ID, "max_running": positiveOrNil(f.MaxRunning), "max_queued": positiveOrNil(f.MaxQueued),
+		"runs_per_day": positiveOrNil(f.RunsPerDay), "usd_per_day": nil, "runs_today": nil, "usd_today": nil,
 	}
 	if f.USDPerDay > 0 {
 		out["usd_per_day"] = flow.FormatUSD(f.USDPerDay)
@@ -106,6 +99,7 @@ func limitsJSON(f *flow.Flow, budgets []flow.Budget) map[string]any {
 	return out
 }
 
+// printLimits prints the limits and today's use as a table.
 func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 	used := func(unit flow.BudgetUnit) string {
 		i := slices.IndexFunc(budgets, func(b flow.Budget) bool { return b.Unit == unit })
@@ -128,10 +122,10 @@ func printLimits(s *streams, f *flow.Flow, budgets []flow.Budget) error {
 		usd = flow.FormatUSD(f.USDPerDay)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "Runs at once\t%s\t\n", count(f.MaxRunning))
-	fmt.Fprintf(w, "Runs that wait\t%s\t\n", count(f.MaxQueued))
-	fmt.Fprintf(w, "Runs a UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
-	fmt.Fprintf(w, "Dollars a UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
+	fmt.Fprintf(w, "Concurrent runs\t%s\t\n", count(f.MaxRunning))
+	fmt.Fprintf(w, "Queued runs\t%s\t\n", count(f.MaxQueued))
+	fmt.Fprintf(w, "Runs per UTC day\t%s\t%s\n", count(f.RunsPerDay), used(flow.BudgetRuns))
+	fmt.Fprintf(w, "Dollars per UTC day\t%s\t%s\n", usd, used(flow.BudgetUSD))
 	return w.Flush()
 }
 
@@ -147,7 +141,7 @@ func warnUnpriced(ctx context.Context, store *db.Store, s *streams, f *flow.Flow
 		return err
 	}
 	if models := flow.Unpriced(d.Charges(nodes.New(nodes.Deps{})), prices); len(models) > 0 {
-		fmt.Fprintf(s.err, "No price is entered for %s: what they cost counts as nothing, so they never use up the dollars a day. Enter prices with 'sluice price set'.\n", strings.Join(models, ", "))
+		fmt.Fprintf(s.err, "There is no price for %s, so their cost counts as zero and never uses up the daily budget. Set prices with 'sluice price set'.\n", strings.Join(models, ", "))
 	}
 	return nil
 }

@@ -16,6 +16,10 @@ import (
 	"sluice/flow"
 )
 
+// flowRunCmd runs a flow as an API client would: it starts a run, follows its steps
+// and prints the outputs. Given a file instead of an ID, it publishes the document in
+// a temporary database and runs it there, with the credentials and prices of the
+// configured database. The exit code is 1 unless the run succeeds.
 type flowRunCmd struct {
 	Flow  string   `arg:"" name:"id-or-file" help:"ID of a flow, or a document, which runs in a temporary database."`
 	Input []string `short:"i" sep:"none" help:"Value of an input; for a file, @ and its path." placeholder:"NAME=VALUE"`
@@ -94,23 +98,24 @@ func (c flowRunCmd) openFile(ctx context.Context, cfg *Config, s *streams) (api 
 		remove()
 		return nil, "", nil, fmt.Errorf("%s: %w", c.Flow, err)
 	}
-	home, from, err := homeStore(ctx, cfg)
+	closeHome, secrets, err := homeStore(ctx, cfg)
 	if err != nil {
 		remove()
 		return nil, "", nil, err
 	}
-	api, stop, err := ownApp(ctx, own, from)
+	api, stop, err := ownApp(ctx, own, secrets)
 	if err != nil {
-		home()
+		closeHome()
 		remove()
 		return nil, "", nil, err
 	}
-	return api, flowID, func() { stop(); home(); remove() }, nil
+	return api, flowID, func() { stop(); closeHome(); remove() }, nil
 }
 
 // homeStore opens the configured database, if it exists, so that a flow from a
-// file can use its credentials and prices.
-func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, err error) {
+// file can use its credentials and prices. The run itself is recorded only in the
+// temporary database.
+func homeStore(ctx context.Context, cfg *Config) (closing func(), secrets *db.Store, err error) {
 	if cfg.needDatabase() != nil {
 		return func() {}, nil, nil
 	}
@@ -121,6 +126,7 @@ func homeStore(ctx context.Context, cfg *Config) (closing func(), from lender, e
 	return func() { _ = store.Close() }, store, nil
 }
 
+// publishInto imports and publishes a document and returns the ID of its flow.
 func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) {
 	store, err := cfg.openStore(ctx, slog.New(slog.DiscardHandler), storeOptions{})
 	if err != nil {
@@ -136,14 +142,15 @@ func publishInto(ctx context.Context, cfg *Config, data []byte) (string, error) 
 	return f.ID, err
 }
 
-// ownApp starts Sluice in this process on a free local port.
-func ownApp(ctx context.Context, cfg Config, from lender) (*apiClient, func(), error) {
+// ownApp starts Sluice in this process on a free local port. Settings that would
+// conflict with a server, or publish its addresses, are cleared.
+func ownApp(ctx context.Context, cfg Config, secrets *db.Store) (*apiClient, func(), error) {
 	cfg.Addr, cfg.PublicURL, cfg.MetricsAddr, cfg.PeerAddr = "127.0.0.1:0", "", "", ""
-	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), from)
+	a, err := startApp(ctx, &cfg, slog.New(slog.DiscardHandler), secrets)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &apiClient{base: a.local, token: a.token, brief: true}, func() { _ = a.stop() }, nil
+	return &apiClient{base: a.local, token: a.token, temporary: true}, func() { _ = a.stop() }, nil
 }
 
 // inputs parses --input by the types that the flow declares.
@@ -178,26 +185,28 @@ func (c flowRunCmd) follow(ctx context.Context, api *apiClient, run *runObject, 
 		_, err := api.await(ctx, run.URLs["self"])
 		return err
 	}
-	began := map[string]time.Time{}
+	started := map[string]time.Time{}
 	return api.events(ctx, run.URLs["events"], func(step stepEvent) {
-		if _, seen := began[step.Path]; !seen {
-			began[step.Path] = time.Now()
+		if _, seen := started[step.Path]; !seen {
+			started[step.Path] = time.Now()
 		}
 		if flow.StepState(step.State).Ended() {
-			fmt.Fprintf(s.err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, spent(began[step.Path]))
+			fmt.Fprintf(s.err, "%s %-24s %-10s %s\n", mark(step.State), step.Path, step.State, elapsed(started[step.Path]))
 		} else {
 			fmt.Fprintf(s.err, "… %-24s %s\n", step.Path, step.State)
 		}
 	})
 }
 
-func spent(since time.Time) string {
+// elapsed returns the time since a step started, or "" for less than 1 ms.
+func elapsed(since time.Time) string {
 	if d := time.Since(since); d >= time.Millisecond {
 		return d.Round(time.Millisecond).String()
 	}
 	return ""
 }
 
+// mark returns the symbol for the state that a step ended in.
 func mark(state string) string {
 	switch flow.StepState(state) {
 	case flow.StepSucceeded, flow.StepReused:
@@ -224,14 +233,15 @@ func (c flowRunCmd) show(run *runObject, text func(any) string, s *streams) erro
 		return nil
 	}
 	if run.Error != nil {
-		fmt.Fprintf(s.err, "sluice: the run %s at %s: %s (%s)\n", run.Status, orRun(run.Error.Node), run.Error.Message, run.Error.Code)
+		fmt.Fprintf(s.err, "sluice: the run %s at %s: %s (%s)\n", run.Status, failedAt(run.Error.Node), run.Error.Message, run.Error.Code)
 	} else {
 		fmt.Fprintf(s.err, "sluice: the run was %s\n", run.Status)
 	}
 	return errRunEnded
 }
 
-func orRun(node string) string {
+// failedAt names the node where a run failed.
+func failedAt(node string) string {
 	if node == "" {
 		return "its end"
 	}

@@ -39,7 +39,7 @@ func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (p
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("--output-dir: %w", err)
 	}
-	dir, err := os.OpenRoot(c.Dir) // a name that leads out of it is refused
+	dir, err := os.OpenRoot(c.Dir) // refuses names that lead out of it, such as ../x
 	if err != nil {
 		return nil, fmt.Errorf("--output-dir: %w", err)
 	}
@@ -47,7 +47,7 @@ func (c flowRunCmd) save(ctx context.Context, api *apiClient, run *runObject) (p
 	paths = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(run.Outputs)) {
 		files := filesIn(run.Outputs[name])
-		for _, id := range slices.Sorted(maps.Keys(files)) { // as they were made
+		for _, id := range slices.Sorted(maps.Keys(files)) { // IDs sort by creation time
 			if paths[id] != "" {
 				continue
 			}
@@ -85,11 +85,13 @@ func saveFile(ctx context.Context, api *apiClient, dir *os.Root, id, name string
 	}
 	_, err = io.Copy(f, content)
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = dir.Remove(saved) // half a file would be taken for a whole one
+		_ = dir.Remove(saved) // a partial file would look complete
 	}
 	return saved, err
 }
 
+// createNew creates a file that does not exist yet: cat.png, then cat-2.png and so on.
+// It returns the name that it found.
 func createNew(dir *os.Root, name string) (f *os.File, numbered string, err error) {
 	if name == "/" {
 		name = "file"
@@ -108,11 +110,11 @@ func createNew(dir *os.Root, name string) (f *os.File, numbered string, err erro
 // outputText returns an output on one line. A file is shown with name, type and
 // the path it was saved to, or its URL.
 func outputText(api *apiClient, saved map[string]string) func(any) string {
-	place := func(id string, file map[string]any) string {
+	location := func(id string, file map[string]any) string {
 		switch path := saved[id]; {
 		case path != "":
 			return path
-		case api.brief: // its server ends with this command
+		case api.temporary:
 			return "--output-dir DIR saves it"
 		}
 		return flow.Text(file["url"])
@@ -121,14 +123,14 @@ func outputText(api *apiClient, saved map[string]string) func(any) string {
 		if id, isFile := flow.FileID(v); isFile {
 			file := v.(map[string]any)
 			bytes, _ := flow.Float(file["size"])
-			return fmt.Sprintf("%s (%s, %s): %s", flow.Text(file["name"]), flow.Text(file["mime"]), flow.Size(int64(bytes)), place(id, file))
+			return fmt.Sprintf("%s (%s, %s): %s", flow.Text(file["name"]), flow.Text(file["mime"]), flow.Size(int64(bytes)), location(id, file))
 		}
 		return flow.Text(flow.MapFiles(v, func(id string, file map[string]any) map[string]any {
 			file = maps.Clone(file)
 			if path := saved[id]; path != "" {
 				file["path"] = path
 			}
-			if api.brief {
+			if api.temporary {
 				delete(file, "url")
 			}
 			return file

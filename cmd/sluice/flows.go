@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"sluice/db"
 	"sluice/flow"
@@ -15,6 +14,8 @@ import (
 	"sluice/nodes"
 )
 
+// flowCmd groups the commands for flows as documents, for keeping flows in a
+// repository and deploying them from CI.
 type flowCmd struct {
 	Import   flowImportCmd   `cmd:"" help:"Import flow documents, all of them or none; prints each flow's ID."`
 	Publish  flowPublishCmd  `cmd:"" help:"Publish the draft, or make an older version live."`
@@ -26,21 +27,14 @@ type flowCmd struct {
 	Run      flowRunCmd      `cmd:"" help:"Run a flow, by ID or straight from a file."`
 }
 
-// openLibrary opens the store with the means to take documents in.
-func openLibrary(ctx context.Context, cfg *Config, s *streams) (*db.Store, *library.Library, error) {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	return store, cfg.library(store), nil
-}
-
 // library returns a library of flows for commands that work on the database
 // directly.
 func (c *Config) library(store *db.Store) *library.Library {
 	return &library.Library{Store: store, Kinds: nodes.New(nodes.Deps{}), IDs: store.IDs(), RefuseUnbound: c.refuseUnbound()}
 }
 
+// flowImportCmd imports documents in one transaction, so that a deployment of several
+// flows is complete or did not happen.
 type flowImportCmd struct {
 	Files   []string `arg:"" name:"file" help:"Documents; - reads standard input." `
 	Publish bool     `help:"Publish the flows too."`
@@ -53,7 +47,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.ID != "" && len(c.Files) > 1 {
 		return usageError("--id replaces one flow, so give one file")
 	}
-	store, lib, err := openLibrary(ctx, cfg, s)
+	store, err := openStore(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -70,7 +64,7 @@ func (c flowImportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if c.Publish {
 		by = "cli"
 	}
-	list, err := lib.ImportAll(ctx, flow.DefaultWorkspace, sources, by)
+	list, err := cfg.library(store).ImportAll(ctx, flow.DefaultWorkspace, sources, by)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -96,6 +90,7 @@ func (c flowImportCmd) refused(err error) error {
 	return errors.New(strings.Join(list, "\n"))
 }
 
+// show prints the ID of each imported flow on a line of its own.
 func (c flowImportCmd) show(s *streams, list []library.Imported) error {
 	results := []map[string]any{}
 	for i, one := range list {
@@ -129,6 +124,8 @@ func readDocument(s *streams, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, flow.MaxDocumentBytes+1))
 }
 
+// flowPublishCmd makes the draft the live version, or rolls back to an older one.
+// Runs in progress finish on the version that they started with.
 type flowPublishCmd struct {
 	ID      string `arg:"" help:"ID of the flow."`
 	Version int64  `help:"Make this version live again instead of publishing the draft." placeholder:"N"`
@@ -136,13 +133,9 @@ type flowPublishCmd struct {
 }
 
 // Run publishes the draft or makes an older version live.
-func (c flowPublishCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, library, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	v, created := flow.Version{Number: c.Version}, false
+func (c flowPublishCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	library := cfg.library(store)
+	v, created, err := flow.Version{Number: c.Version}, false, error(nil)
 	if c.Version != 0 {
 		err = library.SetLiveVersion(ctx, flow.DefaultWorkspace, c.ID, c.Version, "cli")
 	} else {
@@ -170,19 +163,16 @@ func notFound(err error, sentence string) error {
 	return err
 }
 
+// flowExportCmd prints the document of a flow in canonical form, so that two exports
+// of the same flow are equal byte for byte and differences are readable.
 type flowExportCmd struct {
 	ID      string `arg:"" help:"ID of the flow."`
 	Version int64  `help:"A published version instead of the draft." placeholder:"N"`
 }
 
 // Run prints the document; secrets are names only.
-func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, library, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	data, err := library.Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
+func (c flowExportCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
+	data, err := cfg.library(store).Export(ctx, flow.DefaultWorkspace, c.ID, c.Version)
 	if err != nil {
 		return notFound(err, "there is no such flow or version; 'sluice flow list' lists the flows")
 	}
@@ -190,44 +180,31 @@ func (c flowExportCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return err
 }
 
+// flowListCmd lists all flows of the default workspace.
 type flowListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
 // Run lists the flows.
-func (c flowListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, _, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	flows, err := allFlows(ctx, store)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		list := []map[string]any{}
-		for _, f := range flows {
-			var version any
-			if f.LiveVersion > 0 {
-				version = f.LiveVersion
-			}
-			list = append(list, map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": version, "updated_at": timeOrNil(f.UpdatedAt)})
-		}
-		return printJSON(s.out, list)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tLIVE\tCHANGED\tNAME")
-	for _, f := range flows {
+	return printList(s.out, c.JSON, flows, flowJSON, "ID\tLIVE\tCHANGED\tNAME", func(f *flow.Flow) string {
 		live := "draft only"
 		if f.LiveVersion > 0 {
 			live = fmt.Sprintf("v%d", f.LiveVersion)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, live, shortTime(f.UpdatedAt), f.Name)
-	}
-	return w.Flush()
+		return fmt.Sprintf("%s\t%s\t%s\t%s", f.ID, live, shortTime(f.UpdatedAt), f.Name)
+	})
 }
 
+func flowJSON(f *flow.Flow) map[string]any {
+	return map[string]any{"id": f.ID, "name": f.Name, "description": f.Description, "version": positiveOrNil(f.LiveVersion), "updated_at": timeOrNil(f.UpdatedAt)}
+}
+
+// allFlows reads all flows, page by page.
 func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
 	const page = 200
 	var all []flow.Flow
@@ -240,6 +217,7 @@ func allFlows(ctx context.Context, store *db.Store) ([]flow.Flow, error) {
 	}
 }
 
+// flowValidateCmd checks documents as publishing would. It needs no database.
 type flowValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Documents; - reads standard input."`
 	JSON  bool     `help:"Print the problems as JSON."`
@@ -282,6 +260,8 @@ func printCheck(s *streams, name string, err error) {
 	}
 }
 
+// problemsOf returns the problems of a document as JSON; a file that cannot be read
+// or parsed has one.
 func problemsOf(err error) []flow.Problem {
 	if err == nil {
 		return []flow.Problem{}

@@ -13,6 +13,9 @@ import (
 	"sluice/flow/document"
 )
 
+// flowSecretCmd prints or rotates the secret that signs the messages of a webhook
+// node. While both secrets are valid, each message has a signature for either, so
+// receivers can switch at any time.
 type flowSecretCmd struct {
 	ID      string        `arg:"" help:"ID of the flow."`
 	Node    string        `help:"ID of the webhook node. Needed if the webhooks of the flow have different secrets." placeholder:"NODE"`
@@ -25,12 +28,7 @@ var errNoWebhook = errors.New("the flow has no webhook node; for webhooks in run
 
 // Run prints the whsec_ secret that receivers of a webhook node verify with.
 // The secret exists before the first message.
-func (c flowSecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, _, err := openLibrary(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c flowSecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	f, err := store.FindFlow(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return notFound(err, "there is no such flow; 'sluice flow list' lists the flows")

@@ -13,10 +13,10 @@ import (
 // measured. A larger live heap gets a fixed budget of garbage, and a large one,
 // as with a thousand streams at once, a quarter of its size.
 const (
-	mostGarbage   = 400 // percent of what is alive
-	leastGarbage  = 25
+	maxPercent    = 400 // GOGC: garbage as a percentage of the live heap
+	minPercent    = 25
 	garbageBudget = 24 << 20 // bytes
-	muchAlive     = 48 << 20 // bytes
+	largeHeap     = 48 << 20 // bytes
 )
 
 // tuneGC adjusts GOGC after each collection, unless the operator has set it.
@@ -24,15 +24,16 @@ func tuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(mostGarbage)
-	after := &gcTuner{percent: mostGarbage}
+	debug.SetGCPercent(maxPercent)
+	after := &gcTuner{percent: maxPercent}
 	after.arm()
 }
 
+// gcTuner runs after each garbage collection and adapts GOGC to the live heap.
 type gcTuner struct{ percent int }
 
-// sentinel is unreachable from the start, so its finalizer runs after each
-// collection.
+// sentinel is unreachable as soon as it is allocated, so the next collection runs
+// its finalizer. Go has no other callback after a collection.
 type sentinel struct{ _ [16]byte }
 
 func (g *gcTuner) arm() {
@@ -56,9 +57,10 @@ func (g *gcTuner) tune() {
 	}
 }
 
+// garbagePercent returns the GOGC percentage for a live heap of a number of bytes.
 func garbagePercent(live uint64) int {
-	if live > muchAlive {
-		return leastGarbage
+	if live > largeHeap {
+		return minPercent
 	}
-	return int(min(max(garbageBudget*100/max(live, 1), leastGarbage), mostGarbage))
+	return int(min(max(garbageBudget*100/max(live, 1), minPercent), maxPercent))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sluice/db"
@@ -15,6 +14,7 @@ import (
 	"sluice/flow/library"
 )
 
+// keyCmd groups the commands for API keys.
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Create a key and print it; it is shown only once."`
 	List   keyListCmd   `cmd:"" help:"List keys, without their secrets."`
@@ -23,6 +23,8 @@ type keyCmd struct {
 	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
+// keyCreateCmd creates a key. Only a hash of its secret is stored, so it is printed
+// once.
 type keyCreateCmd struct {
 	Name        string   `required:"" help:"Name of the key: what it is for."`
 	Flow        []string `help:"A flow the key may call; repeat for several. Default: all flows." placeholder:"ID"`
@@ -108,6 +110,7 @@ func (s *streams) printKey(ctx context.Context, store *db.Store, k *flow.Key, te
 	return nil
 }
 
+// keyRotateCmd issues a new secret for a key. The ID, limits and usage stay the same.
 type keyRotateCmd struct {
 	ID      string        `arg:"" help:"ID of the key; see 'key list'."`
 	Overlap time.Duration `default:"24h" help:"How long the old secret keeps working, such as 1h; 0 ends it immediately." placeholder:"24h"`
@@ -115,12 +118,7 @@ type keyRotateCmd struct {
 }
 
 // Run rotates a key. Callers switch to the new secret while both work.
-func (c keyRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyRotateCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := store.FindKey(ctx, flow.DefaultWorkspace, c.ID)
 	if err != nil {
 		return noSuchKey(c.ID)
@@ -136,41 +134,28 @@ func (c keyRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return nil
 }
 
+// noSuchKey is the error for a key that does not exist.
 func noSuchKey(id string) error {
 	return fmt.Errorf("there is no key %s; 'sluice key list' lists them", id)
 }
 
+// keyListCmd lists keys with their state and usage.
 type keyListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
 // Run lists the keys.
-func (c keyListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	keys, err := store.ListKeys(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		list := []map[string]any{}
-		for i := range keys {
-			list = append(list, keyJSON(&keys[i]))
-		}
-		return printJSON(s.out, list)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS")
-	for i := range keys {
-		k := &keys[i]
-		fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d\n", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, keys, keyJSON, "ID\tKEY\tNAME\tSCOPES\tSTATE\tEXPIRES\tLAST USED\tCALLS", func(k *flow.Key) string {
+		return fmt.Sprintf("%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%d", k.ID, k.Prefix, k.Name, joinScopes(k), keyState(k), shortTime(k.ExpiresAt), shortTime(k.LastUsedAt), k.Uses)
+	})
 }
 
+// keyJSON returns a key as JSON, without its secret.
 func keyJSON(k *flow.Key) map[string]any {
 	return map[string]any{
 		"id": k.ID, "prefix": k.Prefix, "name": k.Name, "scopes": k.Scopes, "flows": k.Flows, "state": k.State(time.Now()),
@@ -181,6 +166,7 @@ func keyJSON(k *flow.Key) map[string]any {
 	}
 }
 
+// joinScopes returns the scopes of a key, separated by commas.
 func joinScopes(k *flow.Key) string {
 	list := make([]string, len(k.Scopes))
 	for i, sc := range k.Scopes {
@@ -209,17 +195,14 @@ func previousJSON(k *flow.Key) any {
 	return map[string]any{"prefix": p.Prefix, "until": timeOrNil(p.Until), "last_used_at": timeOrNil(p.UsedAt), "last_used_ip": p.UsedIP, "calls": p.Uses}
 }
 
+// keySecretCmd prints the secret with which the webhooks of the key's runs are signed.
+// Reading it is recorded in the audit log.
 type keySecretCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
 // Run prints the webhook secret of the key, which rotation does not change.
-func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keySecretCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	secret, err := store.KeyWebhookSecret(ctx, flow.DefaultWorkspace, c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)
@@ -231,17 +214,13 @@ func (c keySecretCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "key.secret.read", c.ID, "")
 }
 
+// keyRevokeCmd revokes a key. Runs that it started continue.
 type keyRevokeCmd struct {
 	ID string `arg:"" help:"ID of the key; see 'key list'."`
 }
 
 // Run revokes a key. The running server rejects it from the next request on.
-func (c keyRevokeCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c keyRevokeCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	k, err := keyring(store).Revoke(ctx, flow.Actor{ID: "cli"}, flow.DefaultWorkspace, c.ID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return noSuchKey(c.ID)

@@ -12,11 +12,12 @@ import (
 // warnEvery is how often keys that expire soon are logged.
 const warnEvery = 24 * time.Hour
 
-// warnOfKeys logs at start and then daily which keys in use expire soon.
+// warnOfKeys logs at start and then daily which keys in use expire soon. An expired
+// key stops the program that uses it, so the log is often the only early warning.
 func (a *app) warnOfKeys(ctx context.Context) {
 	for {
-		if err := logKeysEnding(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("keys that expire soon not listed", "error", err)
+		if err := logExpiringKeys(ctx, a.store, a.log, a.store.Now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("cannot list the keys that expire soon", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -26,7 +27,7 @@ func (a *app) warnOfKeys(ctx context.Context) {
 	}
 }
 
-func logKeysEnding(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
+func logExpiringKeys(ctx context.Context, store *db.Store, log *slog.Logger, now time.Time) error {
 	keys, err := store.ListKeysEnding(ctx, now, now.Add(flow.KeyWarning))
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func TestLogKeysEnding(t *testing.T) {
 	add("lasting", 8*24*time.Hour, 3)
 	add("ended", -time.Hour, 3)
 	var out bytes.Buffer
-	if err := logKeysEnding(t.Context(), store, slog.New(slog.NewTextHandler(&out, nil)), now); err != nil {
+	if err := logExpiringKeys(t.Context(), store, slog.New(slog.NewTextHandler(&out, nil)), now); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 1 || !strings.Contains(lines[0], "name=ending") {

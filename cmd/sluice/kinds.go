@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"text/tabwriter"
 
 	"sluice/nodes"
 )
 
+// kindsCmd lists the node kinds. The JSON output is the same declaration from which
+// the editor's forms and docs/nodes.md are generated.
 type kindsCmd struct {
 	JSON bool `help:"Print the full declarations as JSON."`
 }
@@ -17,14 +16,7 @@ type kindsCmd struct {
 func (c kindsCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	list := nodes.Describe(nodes.New(nodes.Deps{}))
 	if c.JSON {
-		enc := json.NewEncoder(s.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(list)
+		return printJSON(s.out, list)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	for _, k := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Kind, k.Group, k.Summary)
-	}
-	return w.Flush()
+	return table(s.out, "", list, func(k *nodes.KindDescription) string { return k.Kind + "\t" + k.Group + "\t" + k.Summary })
 }

@@ -10,16 +10,18 @@ import (
 	"sluice/providers"
 )
 
-// localServers finds the model servers on this machine in the background.
+// localServers finds the model servers on this machine in the background, such as
+// Ollama, so that flows can use them without any configuration. Servers that were
+// found become allowed endpoints.
 type localServers struct {
 	finder *providers.Finder
 	stop   context.CancelFunc
 	off    bool
 }
 
-// firstLook bounds how long a step waits for the first search, which takes up
-// to 300 ms.
-const firstLook = time.Second
+// firstSearchTimeout bounds how long a step waits for the first search, which takes
+// up to 300 ms.
+const firstSearchTimeout = time.Second
 
 // findLocal starts the search, unless it is switched off.
 func findLocal(u *upstreams, bound net.Addr, off bool) *localServers {
@@ -41,7 +43,7 @@ func (l *localServers) Found() []providers.LocalServer {
 	}
 	select {
 	case <-l.finder.Looked():
-	case <-time.After(firstLook):
+	case <-time.After(firstSearchTimeout):
 	}
 	return l.finder.Found()
 }

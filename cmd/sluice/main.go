@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"sluice/cmd/sluice/command"
+	"sluice/db"
 	"sluice/flow"
 )
 
@@ -50,10 +51,17 @@ type cli struct {
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
-// runner is a command. The flags are already filled in.
-type runner interface {
-	Run(ctx context.Context, cfg *Config, s *streams) error
-}
+// A command implements one of two interfaces, with its flags already filled in.
+// A storeRunner works on an existing database, which execute opens and closes; all
+// others are runners and open what they need themselves.
+type (
+	runner interface {
+		Run(ctx context.Context, cfg *Config, s *streams) error
+	}
+	storeRunner interface {
+		RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error
+	}
+)
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
@@ -77,9 +85,24 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	return report(errs, selected.Target().(runner).Run(ctx, &c.Config, &streams{in: in, out: out, err: errs}))
+	return report(errs, execute(ctx, selected.Target(), &c.Config, &streams{in: in, out: out, err: errs}))
 }
 
+// execute runs a command, on the configured database if it needs one.
+func execute(ctx context.Context, command any, cfg *Config, s *streams) error {
+	c, ok := command.(storeRunner)
+	if !ok {
+		return command.(runner).Run(ctx, cfg, s)
+	}
+	store, err := openStore(ctx, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return c.RunOn(ctx, cfg, store, s)
+}
+
+// newProgram returns the command line that c declares. Parsing it fills in c.
 func newProgram(c *cli) *command.Command {
 	return command.New("sluice", "Draw a flow of AI models. Call it as an API.", c)
 }
@@ -123,7 +146,7 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "sluice: %v\n", err)
 		return exitUsage
-	case errors.Is(err, errRunEnded), errors.Is(err, errUnwell):
+	case errors.Is(err, errRunEnded), errors.Is(err, errFoundProblems):
 		return exitError // the details have been printed
 	}
 	var own *flow.Error

@@ -18,7 +18,8 @@ import (
 	"sluice/jobs"
 )
 
-// metrics are the Prometheus metrics of the process.
+// metrics are the Prometheus metrics of the process. Labels have few values (states
+// and error codes), never IDs: each combination costs memory here and in Prometheus.
 type metrics struct {
 	registry   *prometheus.Registry
 	runs       *prometheus.CounterVec
@@ -28,6 +29,9 @@ type metrics struct {
 	server     *http.Server
 }
 
+// newMetrics registers the metrics. Runs that are open are counted by a query when
+// Prometheus scrapes, so they are right after a restart and the same at every
+// instance; all other metrics are of this process.
 func newMetrics(store *db.Store) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -60,6 +64,7 @@ func newMetrics(store *db.Store) *metrics {
 	return m
 }
 
+// observe counts an event of package jobs.
 func (m *metrics) observe(o jobs.Observation) {
 	switch {
 	case o.Rejected != "":

@@ -5,6 +5,8 @@ import (
 	"fmt"
 )
 
+// migrateCmd migrates the database without starting the server, for deployments that
+// migrate in a step of their own. Opening the store does the same, so it is optional.
 type migrateCmd struct{}
 
 // Run opens the store, which migrates the database.

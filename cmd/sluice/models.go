@@ -14,6 +14,7 @@ import (
 	"sluice/providers/hosted"
 )
 
+// modelCmd groups the commands for models on the hosting platform.
 type modelCmd struct {
 	List    modelListCmd    `cmd:"" help:"List hosted models: the featured ones and, with a credential, search results of the platform."`
 	Show    modelShowCmd    `cmd:"" help:"Show the inputs and outputs of a hosted model, or print it as a node."`
@@ -27,6 +28,7 @@ type host struct {
 	close     func()
 }
 
+// openHost returns the platform's directory of models and the secret for it.
 func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
@@ -40,8 +42,8 @@ func openHost(ctx context.Context, cfg *Config, s *streams) (*host, error) {
 	return &host{directory: hosted.NewDirectory(models.host), secret: secret, close: models.client.Close}, nil
 }
 
-// hostSecret returns the credential that a run would use, or "". The database
-// need not exist.
+// hostSecret returns the secret that a run would use, or "" if there is none or it
+// may not be sent to the platform. The database need not exist.
 func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams) (string, error) {
 	if cfg.needDatabase() != nil {
 		return models.resolver(nil).Environment["replicate"].Secret, nil // resolver has bound it to the platform's host
@@ -61,6 +63,8 @@ func hostSecret(ctx context.Context, cfg *Config, s *streams, models *upstreams)
 	return access.Secret, err
 }
 
+// modelListCmd lists models. Without a credential it can list only the featured
+// models, which are part of the program.
 type modelListCmd struct {
 	Query    []string `arg:"" optional:"" help:"Words that describe the model."`
 	Category string   `help:"Only this category; the list shows their names." placeholder:"C"`
@@ -82,20 +86,13 @@ func (c modelListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	if err != nil {
 		fmt.Fprintf(s.err, "sluice: only the featured models are listed. %v\n", err)
 	}
-	if c.JSON {
-		out := []map[string]any{}
-		for _, l := range list {
-			out = append(out, map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
-				"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs})
-		}
-		return printJSON(s.out, out)
+	object := func(l *hosted.Listing) map[string]any {
+		return map[string]any{"model": l.Owner + "/" + l.Name, "title": l.Title, "description": l.Description,
+			"category": l.Category, "output": l.Output, "official": l.Official, "runs": l.Runs}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION")
-	for _, l := range list {
-		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\n", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, object, "MODEL\tCATEGORY\tOUTPUT\tDESCRIPTION", func(l *hosted.Listing) string {
+		return fmt.Sprintf("%s/%s\t%s\t%s\t%s", l.Owner, l.Name, orDash(l.Category), orDash(l.Output), l.Description)
+	})
 }
 
 func (c modelListCmd) find(ctx context.Context, h *host) (list []hosted.Listing, err error) {
@@ -140,6 +137,8 @@ func inCategory(list []hosted.Listing, category string) []hosted.Listing {
 	return out
 }
 
+// modelShowCmd shows a model's inputs and outputs. With --node it prints a node for a
+// flow document, in which the version is pinned: a new version may have other inputs.
 type modelShowCmd struct {
 	Model string `arg:"" help:"owner/name, owner/name:version, or the address of the model's page."`
 	JSON  bool   `help:"Print as JSON."`
@@ -181,6 +180,7 @@ func modelFields(n *flow.Node) (fields []flow.Field, outputs []flow.Port) {
 	return fields, k.Outputs
 }
 
+// modelJSON returns a model as JSON, with its inputs as fields of a node.
 func modelJSON(m *hosted.Model, n *flow.Node) map[string]any {
 	fields, outputs := modelFields(n)
 	inputs := []map[string]any{}
@@ -207,6 +207,7 @@ func pointee(f *float64) any {
 	return *f
 }
 
+// printModel prints a model and a table of its inputs and outputs.
 func printModel(s *streams, m *hosted.Model, n *flow.Node) error {
 	fmt.Fprintf(s.out, "%s\n%s\nVersion %s\n\n", m.Path(), m.Description, cmp.Or(m.Version, "unknown"))
 	fields, outputs := modelFields(n)
@@ -254,6 +255,8 @@ func oneLine(text string, most int) string {
 	return string(runes[:most]) + "…"
 }
 
+// modelCompareCmd compares two versions of a model by their schemas and marks the
+// changes that break a flow using the old one.
 type modelCompareCmd struct {
 	Model string `arg:"" help:"owner/name."`
 	Old   string `arg:"" help:"The version in use."`
@@ -293,6 +296,7 @@ func (c modelCompareCmd) Run(ctx context.Context, cfg *Config, s *streams) error
 	return nil
 }
 
+// changesJSON returns the differences of two versions as JSON.
 func changesJSON(older, newer *hosted.Model, changes hosted.Changes) map[string]any {
 	list := []map[string]any{}
 	for _, change := range changes.List {

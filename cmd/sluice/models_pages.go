@@ -23,7 +23,8 @@ import (
 // is cached when it arrives and shown the next time.
 const listTime = 6 * time.Second
 
-// pageModels implements pages.Models.
+// pageModels implements editor.Models: the lists of models that nodes can use, and
+// what happens when a node's model is chosen or upgraded.
 type pageModels struct {
 	upstreams *upstreams
 	servers   *localServers
@@ -38,6 +39,8 @@ type modelStore interface {
 	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
 }
 
+// newPageModels returns the model lists of the dashboard. Lists of providers are
+// cached, because pages request them at every keystroke of a search.
 func newPageModels(u *upstreams, servers *localServers, store modelStore, directory *hosted.Directory) *pageModels {
 	return &pageModels{u, servers, store, providers.NewModelCache(u.providers), directory}
 }
@@ -57,19 +60,20 @@ func (m *pageModels) ListModels(ctx context.Context, ws, task, query string) []c
 	}
 	var groups []components.ModelGroup
 	for _, s := range m.servers.Found() {
-		if able(s.Preset, task) {
+		if supports(s.Preset, task) {
 			groups = append(groups, groupOf(s.Preset.Title+", on this machine", s.Preset.Name, s.Models, query, prices))
 		}
 	}
-	return append(groups, m.provided(ctx, ws, task, query, prices)...)
+	return append(groups, m.listReachable(ctx, ws, task, query, prices)...)
 }
 
-// able reports whether a provider supports a task.
-func able(p providers.Preset, task string) bool {
+// supports reports whether a provider supports a task.
+func supports(p providers.Preset, task string) bool {
 	return slices.Contains(abilities(p), task)
 }
 
-// groupOf returns a group of the models that match the words.
+// groupOf returns a group of the models that match the search words. A query may
+// repeat the provider, as in openai/gpt, because model references contain it.
 func groupOf(title, provider string, models []providers.Model, query string, prices map[string]string) components.ModelGroup {
 	g := components.ModelGroup{Title: title}
 	if rest, ok := strings.CutPrefix(query, provider+"/"); ok {
@@ -86,13 +90,13 @@ func groupOf(title, provider string, models []providers.Model, query string, pri
 	return g
 }
 
-// provided lists the models of all reachable providers concurrently.
-func (m *pageModels) provided(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
+// listReachable lists the models of all reachable providers concurrently.
+func (m *pageModels) listReachable(ctx context.Context, ws, task, query string, prices map[string]string) []components.ModelGroup {
 	names := m.reachable(ctx, ws, task)
 	groups := make([]components.ModelGroup, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
-		all.Go(func() { groups[i] = m.ask(ctx, ws, name, query, prices) })
+		all.Go(func() { groups[i] = m.listProvider(ctx, ws, name, query, prices) })
 	}
 	all.Wait()
 	return groups
@@ -102,35 +106,35 @@ func (m *pageModels) provided(ctx context.Context, ws, task, query string, price
 // base URL of their own, in the order of the presets.
 func (m *pageModels) reachable(ctx context.Context, ws, task string) []string {
 	resolver := m.upstreams.resolver(m.store)
-	there := map[string]bool{}
+	found := map[string]bool{}
 	list, _ := m.store.ListCredentials(ctx, ws)
 	var own []string
 	for _, c := range list {
 		p, known := providers.FindPreset(c.Provider)
 		switch {
-		case !known || !able(p, task):
+		case !known || !supports(p, task):
 		case c.BaseURL != "" && c.Name != c.Provider:
 			own = append(own, c.Name)
 		default:
-			there[p.Name] = true
+			found[p.Name] = true
 		}
 	}
 	if ws == flow.DefaultWorkspace {
 		for name := range maps.Keys(resolver.Environment) {
-			there[name] = true
+			found[name] = true
 		}
 	}
 	var names []string
 	for _, p := range providers.Presets() {
-		if there[p.Name] && p.Models && able(p, task) {
+		if found[p.Name] && p.Models && supports(p, task) {
 			names = append(names, p.Name)
 		}
 	}
 	return append(names, own...)
 }
 
-// ask lists the models of one provider. An error is shown beside its name.
-func (m *pageModels) ask(ctx context.Context, ws, name, query string, prices map[string]string) components.ModelGroup {
+// listProvider lists the models of one provider. An error is shown beside its name.
+func (m *pageModels) listProvider(ctx context.Context, ws, name, query string, prices map[string]string) components.ModelGroup {
 	title := name
 	if p, known := providers.FindPreset(name); known {
 		title = p.Title
@@ -169,7 +173,7 @@ func sentenceOf(err error) string {
 		return e.Message
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "The list did not come in time. Open this again in a moment."
+		return "The list did not arrive in time. Try again in a moment."
 	}
 	return "Its models cannot be listed now."
 }
@@ -261,13 +265,14 @@ func (m *pageModels) resolve(ctx context.Context, ws, model string) (*hosted.Mod
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		return nil, flow.Errorf(cmp.Or(resolveCodes[e.Kind], flow.CodeProviderUnavailable), "%s", e.Message)
 	}
-	if err != nil && ctx.Err() == nil { // a name that is none
+	if err != nil && ctx.Err() == nil { // not the name of a model
 		return nil, flow.Errorf(flow.CodeModelIncompatible, "%s", editorview.Sentence(err.Error()))
 	}
 	return found, err
 }
 
-// resolveCodes are errors that another model or a credential fixes.
+// resolveCodes maps the errors of the hosting platform that another model or a
+// credential fixes. All others mean that the platform is unavailable.
 var resolveCodes = map[providers.Kind]flow.Code{
 	providers.KindAuth:         flow.CodeProviderAuth,
 	providers.KindNotFound:     flow.CodeModelIncompatible,
@@ -329,20 +334,20 @@ func (m *pageModels) Providers() (list []components.Option) {
 // for the same values.
 func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []string, anyHost bool) (flow.Credential, error) {
 	refuse := func(field, text string) (flow.Credential, error) {
-		return flow.Credential{}, &flow.Error{Code: flow.CodeInputInvalid, Message: text, Fields: []flow.Problem{{Pointer: field, Code: "invalid", Detail: text}}}
+		return flow.Credential{}, refusal(field, "%s", text)
 	}
 	offered := func(o components.Option) bool { return o.Value == provider }
 	if provider != "" && !slices.ContainsFunc(m.Providers(), offered) {
-		return refuse("provider", "There is no such provider to choose.")
+		return refuse("provider", "There is no such provider.")
 	}
-	if !credentialName.MatchString(name) {
+	if !flow.ValidCredentialName(name) {
 		return refuse("name", "Up to 64 letters, digits, _, . and -; it begins with a letter or a digit.")
 	}
 	if p, taken := providers.FindPreset(name); taken && name != provider {
 		return refuse("name", fmt.Sprintf("This is the name of a provider. Choose %s above, or another name.", p.Title))
 	}
-	if err := checkSecret(secret); err != "" {
-		return refuse("secret", err)
+	if problem := flow.CheckSecret(secret); problem != "" {
+		return refuse("secret", problem)
 	}
 	if provider != "" {
 		hosts = nil // the provider's hosts apply
@@ -353,23 +358,10 @@ func (m *pageModels) NewCredential(ws, name, provider, secret string, hosts []st
 	if provider == "" && !anyHost && len(hosts) == 0 {
 		return refuse("hosts", "Enter the hosts that the secret may be sent to.")
 	}
-	made, err := credentialAddCmd{Name: name, Provider: provider, Host: hosts, AnyHost: anyHost && len(hosts) == 0}.credential()
+	k, err := credentialAddCmd{Name: name, Provider: provider, Host: hosts, AnyHost: anyHost && len(hosts) == 0}.credential()
 	if err != nil {
 		return refuse("provider", editorview.Sentence(err.Error()))
 	}
-	made.WorkspaceID = ws
-	return *made, nil
-}
-
-// checkSecret returns an error that describes an invalid secret.
-func checkSecret(secret string) string {
-	switch {
-	case secret == "":
-		return "Paste the secret here."
-	case len(secret) > longestSecret:
-		return fmt.Sprintf("A secret has at most %d bytes.", longestSecret)
-	case strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "A secret is one line without control characters."
-	}
-	return ""
+	k.WorkspaceID = ws
+	return *k, nil
 }

@@ -93,7 +93,7 @@ func TestPageModels_NewCredential(t *testing.T) {
 		"a provider's name": {"openai", "", "sk-1", "a.example", "name"},
 		"no secret":         {"mine", "openai", "", "", "secret"},
 		"two lines":         {"mine", "openai", "a\nb", "", "secret"},
-		"nobody's":          {"mine", "nobody", "s", "", "provider"},
+		"nobody":            {"mine", "nobody", "s", "", "provider"},
 		"a local one":       {"mine", "ollama", "s", "", "provider"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 	"sluice/jobs/peers"
 )
 
-// instances are the connections to other instances on the same database. A nil
-// *instances has none.
+// instances are the connections to other instances on the same database, through
+// which the text of running steps reaches readers at every instance. A nil
+// *instances has none: readers at other instances then see results but no live text.
 type instances struct {
 	*peers.Peers
 	listener net.Listener
@@ -49,6 +50,7 @@ func (p *instances) follow() func(context.Context, flow.Peer, string, func(flow.
 	return p.Follow
 }
 
+// serve answers other instances in the background; see peers.Peers.Serve.
 func (p *instances) serve(pass peers.StreamFunc, failed chan<- error) {
 	if p != nil {
 		p.Serve(p.listener, pass, func(err error) { failed <- err })

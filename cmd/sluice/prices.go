@@ -5,18 +5,22 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"text/tabwriter"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/providers"
 )
 
+// priceCmd groups the commands for prices. Providers that report no cost are charged
+// by these, which is what budgets in dollars and the Usage page count.
 type priceCmd struct {
 	Set    priceSetCmd    `cmd:"" help:"Set the price of a model. It applies if the provider reports no cost."`
 	List   priceListCmd   `cmd:"" help:"List prices."`
 	Remove priceRemoveCmd `cmd:"" help:"Remove a price."`
 }
 
+// priceSetCmd sets parts of a model's price and keeps the others. Past runs keep the
+// cost that was recorded when they ran.
 type priceSetCmd struct {
 	Model  string   `arg:"" help:"provider/model, such as openai/gpt-x or replicate/owner/name."`
 	Input  *float64 `help:"Dollars per million input tokens." placeholder:"USD"`
@@ -39,7 +43,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 			continue
 		}
 		if given++; *usd < 0 || *usd > 1e6 || math.IsNaN(*usd) {
-			return usageError("a price is a number of dollars from 0 on")
+			return usageError("a price must be a number of dollars from 0 to a million")
 		}
 	}
 	if given == 0 {
@@ -50,7 +54,7 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	defer store.Close()
-	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // what is not given stays
+	p, _, err := store.FindPrice(ctx, flow.DefaultWorkspace, c.Model) // parts without a flag keep their price
 	if err != nil {
 		return err
 	}
@@ -70,51 +74,39 @@ func (c priceSetCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, flow.DefaultWorkspace, "cli", "price.set", c.Model, "")
 }
 
+// nano converts dollars to nano-dollars, which are exact for prices per token.
 func nano(usd float64) int64 { return int64(math.Round(usd * nanoPerUSD)) }
 
+// priceListCmd lists the prices of the default workspace.
 type priceListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
 // Run lists the prices in dollars.
-func (c priceListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c priceListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := store.ListPrices(ctx, flow.DefaultWorkspace)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		out := []map[string]any{}
-		for _, p := range list {
-			out = append(out, map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)})
-		}
-		return printJSON(s.out, out)
+	object := func(p *flow.Price) map[string]any {
+		return map[string]any{"model": p.Model, "input": dollars(p.Input), "output": dollars(p.Output), "second": dollars(p.Second), "call": dollars(p.Call)}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL")
-	for _, p := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, object, "MODEL\tINPUT/M\tOUTPUT/M\tSECOND\tCALL", func(p *flow.Price) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", p.Model, dollars(p.Input), dollars(p.Output), dollars(p.Second), dollars(p.Call))
+	})
 }
 
+// dollars returns nano-dollars as text in dollars, with as many decimals as needed.
 func dollars(nano int64) string { return strconv.FormatFloat(float64(nano)/nanoPerUSD, 'f', -1, 64) }
 
+// priceRemoveCmd removes a price. Later runs of the model cost nothing, unless the
+// provider reports a cost.
 type priceRemoveCmd struct {
 	Model string `arg:"" help:"provider/model."`
 }
 
 // Run removes a price.
-func (c priceRemoveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c priceRemoveCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	if err := store.RemovePrice(ctx, flow.DefaultWorkspace, c.Model); err != nil {
 		return fmt.Errorf("there is no price for %s; 'sluice price list' lists them", c.Model)
 	}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
@@ -11,6 +14,8 @@ import (
 	"sluice/flow"
 )
 
+// printJSON prints a value as indented JSON. Characters such as < are not escaped,
+// because the output is for programs and terminals, not for HTML.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -18,11 +23,40 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// table prints rows in aligned columns. The cells of the header and of each row are
+// separated by tabs; an empty header is left out.
+func table[T any](w io.Writer, header string, list []T, row func(*T) string) error {
+	columns := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if header != "" {
+		fmt.Fprintln(columns, header)
+	}
+	for i := range list {
+		fmt.Fprintln(columns, row(&list[i]))
+	}
+	return columns.Flush()
+}
+
+// printList prints a list as a table or, for --json, as an array of objects. An
+// empty list is [] as JSON, and a header without rows as a table, so that scripts
+// need no special case.
+func printList[T, O any](w io.Writer, asJSON bool, list []T, object func(*T) O, header string, row func(*T) string) error {
+	if !asJSON {
+		return table(w, header, list, row)
+	}
+	objects := make([]O, len(list))
+	for i := range list {
+		objects[i] = object(&list[i])
+	}
+	return printJSON(w, objects)
+}
+
+// isTerminal reports whether w is a terminal, where hints and progress are printed.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// timeOrNil returns a time as the API formats it, or nil for the zero time.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -30,6 +64,20 @@ func timeOrNil(t time.Time) any {
 	return t.UTC().Format(flow.TimeForm)
 }
 
+// positiveOrNil returns nil, which is null in JSON, for a number that is not set.
+func positiveOrNil(n int64) any {
+	if n <= 0 {
+		return nil
+	}
+	return n
+}
+
+// uncapitalized turns a sentence for pages into the text of an error.
+func uncapitalized(sentence string) string {
+	return strings.ToLower(sentence[:1]) + strings.TrimSuffix(sentence[1:], ".")
+}
+
+// shortTime returns a time in the local time zone, for tables.
 func shortTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"

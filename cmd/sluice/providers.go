@@ -5,36 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/providers"
 )
 
+// providerCmd groups the commands for model providers.
 type providerCmd struct {
 	List   providerListCmd   `cmd:"" help:"List the known providers and what they support."`
 	Models providerModelsCmd `cmd:"" help:"List the models of a provider."`
 }
 
+// providerListCmd lists the providers that Sluice knows, with the environment
+// variables that it reads for each.
 type providerListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
 // Run lists the presets.
 func (c providerListCmd) Run(_ context.Context, _ *Config, s *streams) error {
-	if c.JSON {
-		out := []map[string]any{}
-		for _, p := range providers.Presets() {
-			out = append(out, map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(p)})
-		}
-		return printJSON(s.out, out)
+	object := func(p *providers.Preset) map[string]any {
+		return map[string]any{"name": p.Name, "title": p.Title, "base_url": p.BaseURL, "environment": p.EnvVars, "keys_url": p.KeysURL, "local": p.Local, "can": abilities(*p)}
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tTITLE\tENVIRONMENT\tCAN")
-	for _, p := range providers.Presets() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(p), ", "))
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, providers.Presets(), object, "NAME\tTITLE\tENVIRONMENT\tCAN", func(p *providers.Preset) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Name, p.Title, orDash(strings.Join(p.EnvVars, ", ")), strings.Join(abilities(*p), ", "))
+	})
 }
 
 // abilities returns the node kinds that work with a provider.
@@ -54,6 +50,7 @@ func abilities(p providers.Preset) []string {
 	return list
 }
 
+// providerModelsCmd asks a provider for its models.
 type providerModelsCmd struct {
 	Provider string   `arg:"" help:"A provider, or the name of a credential with its own base URL."`
 	Query    []string `arg:"" optional:"" help:"Words that the names must contain."`
@@ -61,12 +58,7 @@ type providerModelsCmd struct {
 }
 
 // Run prints model references as nodes take them: provider/model.
-func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c providerModelsCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	models, err := newUpstreams(ctx, cfg)
 	if err != nil {
 		return err
@@ -77,17 +69,10 @@ func (c providerModelsCmd) Run(ctx context.Context, cfg *Config, s *streams) err
 		return err
 	}
 	found := providers.Search(list, strings.Join(c.Query, " "))
-	if c.JSON {
-		out := []map[string]any{}
-		for _, m := range found {
-			out = append(out, map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner})
-		}
-		return printJSON(s.out, out)
+	object := func(m *providers.Model) map[string]any {
+		return map[string]any{"model": c.Provider + "/" + m.ID, "title": m.Title, "owner": m.Owner}
 	}
-	for _, m := range found {
-		fmt.Fprintf(s.out, "%s/%s\n", c.Provider, m.ID)
-	}
-	return nil
+	return printList(s.out, c.JSON, found, object, "", func(m *providers.Model) string { return c.Provider + "/" + m.ID })
 }
 
 // list asks a provider for its models, with a credential if there is one.

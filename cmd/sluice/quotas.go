@@ -16,7 +16,8 @@ const (
 )
 
 // quotaBytes is an amount of storage as an operator writes it: a size such as
-// 1GiB, or a word that quotaWord reads.
+// 1GiB, or a word that quotaWord reads. The zero value must mean "not given", so
+// "unlimited" is a negative number here; the store uses 0 for it.
 type quotaBytes int64
 
 // quotaCount is a number of flows or runs as an operator writes it.
@@ -78,6 +79,7 @@ func (q quotaCount) String() string {
 	return noQuota[quotaBytes(q)]
 }
 
+// noQuota has the texts of the special values.
 var noQuota = map[quotaBytes]string{quotaUnset: "", quotaUnlimited: "unlimited", quotaDefault: "default"}
 
 // quota returns the server's default quota for workspaces. The default

@@ -7,6 +7,7 @@ import (
 	"sluice/db"
 )
 
+// readyCmd checks whether the server on this data directory accepts requests.
 type readyCmd struct{}
 
 // Run requests /readyz. Container images without curl use it as their health

@@ -8,10 +8,13 @@ import (
 	"sluice/db"
 )
 
+// secretsCmd groups the commands for the master key.
 type secretsCmd struct {
 	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets with a new master key. The server must be stopped."`
 }
 
+// secretsRotateCmd encrypts all secrets with a new master key. It needs exclusive
+// access, because a running server would store new secrets with the old key.
 type secretsRotateCmd struct {
 	NewKeyFile string `help:"Where to write the new key, or where it already is. Default: it replaces the current key file." placeholder:"FILE" type:"path"`
 	JSON       bool   `help:"Print what was done as JSON."`
@@ -27,7 +30,7 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	}
 	r, err := db.RotateMasterKey(ctx, cfg.existing(cfg.logger(s.err)), c.NewKeyFile)
 	if errors.Is(err, db.ErrEngineRunning) {
-		return errors.New("a server is running on this database; stop it first (all of them), since it knows the old key alone")
+		return errors.New("a server is running on this database; stop all servers first, because they have only the old key")
 	}
 	if err != nil {
 		return err
@@ -35,11 +38,11 @@ func (c secretsRotateCmd) Run(ctx context.Context, cfg *Config, s *streams) erro
 	if c.JSON {
 		return printJSON(s.out, map[string]any{"resealed": r.Resealed, "key_file": r.KeyFile, "old_key_file": r.OldFile})
 	}
-	fmt.Fprintf(s.out, "%d secrets are sealed with the new master key in %s.\n", r.Resealed, r.KeyFile)
+	fmt.Fprintf(s.out, "%d secrets are encrypted with the new master key in %s.\n", r.Resealed, r.KeyFile)
 	if r.OldFile == "" {
-		fmt.Fprintln(s.err, "Now give it to the server, as SLUICE_MASTER_KEY_FILE or with its content as SLUICE_MASTER_KEY, and back it up.")
+		fmt.Fprintln(s.err, "Now set SLUICE_MASTER_KEY_FILE of the server to it, or SLUICE_MASTER_KEY to its content, and back it up.")
 	} else {
-		fmt.Fprintf(s.err, "Back it up. The old key is in %s; backups made until now need it. Delete it when the last of them is gone.\n", r.OldFile)
+		fmt.Fprintf(s.err, "Back it up. The old key is in %s; existing backups need it. Delete it together with the last of them.\n", r.OldFile)
 	}
 	return nil
 }

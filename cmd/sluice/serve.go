@@ -11,9 +11,12 @@ import (
 	"sluice/flow/document"
 )
 
+// serveCmd starts the server. It is the default command.
 type serveCmd struct{}
 
-// Run starts everything and serves until a signal or a failure.
+// Run starts everything and serves until a signal or a failure. The first SIGINT or
+// SIGTERM starts the shutdown, which takes at most 35 s after SLUICE_DRAIN_DELAY; a
+// second signal ends the process immediately.
 func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	tuneGC()
 	log := cfg.logger(s.err)
@@ -22,27 +25,27 @@ func (serveCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 		return err
 	}
 	cfg.warnOfKeyFile(log)
-	if err := a.greet(ctx, s.out); err != nil {
+	if err := a.printWelcome(ctx, s.out); err != nil {
 		return errors.Join(err, a.stop())
 	}
-	warning, enough := context.WithCancel(ctx)
-	defer enough()
-	go a.warnOfKeys(warning)
+	serving, stopped := context.WithCancel(ctx)
+	defer stopped()
+	go a.warnOfKeys(serving)
 	select {
 	case <-ctx.Done():
 		a.log.Info("shutting down: running steps may finish, the rest returns to the queue")
 		a.leave()
 	case err = <-a.failed:
 	}
-	if stopped := a.stop(); err == nil {
-		err = stopped
+	if e := a.stop(); err == nil {
+		err = e
 	}
 	return err
 }
 
-// greet prints the address, the set-up link if there is no owner yet and, if
+// printWelcome prints the address, the set-up link if there is no owner yet and, if
 // there are no keys yet, how to call a flow.
-func (a *app) greet(ctx context.Context, w io.Writer) error {
+func (a *app) printWelcome(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "Sluice %s is running at %s\n", version(), a.url)
 	token := flow.NewLinkToken()
 	offered, err := a.store.OfferSetUp(ctx, flow.Hash([]byte(token)))
@@ -63,13 +66,13 @@ func (a *app) greet(ctx context.Context, w io.Writer) error {
 `, strings.TrimRight(a.url, "/"), token)
 	}
 	if !offered || !a.exposed {
-		a.greetCallers(ctx, w)
+		a.printFlows(ctx, w)
 	}
 	return nil
 }
 
-// greetCallers prints how to call a flow if there are no keys yet.
-func (a *app) greetCallers(ctx context.Context, w io.Writer) {
+// printFlows prints how to call a flow if there are no keys yet.
+func (a *app) printFlows(ctx context.Context, w io.Writer) {
 	keys, err := a.store.ListKeys(ctx, flow.DefaultWorkspace)
 	if err != nil || len(keys) > 0 {
 		return
@@ -87,12 +90,13 @@ func (a *app) greetCallers(ctx context.Context, w io.Writer) {
 		}
 	}
 	if first.ID != "" {
-		a.firstCall(w, first)
+		a.printFirstCall(w, first)
 	}
 }
 
-func (a *app) firstCall(w io.Writer, f flow.Flow) {
-	from, where := a.cfg.elsewhere()
+// printFirstCall prints the shell commands that create a key and call a flow.
+func (a *app) printFirstCall(w io.Writer, f flow.Flow) {
+	from, variables := a.cfg.otherTerminal()
 	fmt.Fprintf(w, `
 Make a key in another terminal, %s (it is shown once):
   KEY=$(%s%s key create --name first)
@@ -102,13 +106,13 @@ Call the first flow with it:
     -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -H "Prefer: wait=30" \
     -d '%s'
 
-`, from, where, selfCommand(), a.url, f.ID, a.exampleBody(f))
+`, from, variables, selfCommand(), a.url, f.ID, a.exampleBody(f))
 }
 
-// elsewhere returns where to run a command in another terminal, and the
+// otherTerminal returns where to run a command in another terminal, and the
 // variables to set for it. DATABASE_URL is not repeated because it may hold a
 // password.
-func (c *Config) elsewhere() (from, variables string) {
+func (c *Config) otherTerminal() (from, variables string) {
 	if c.DatabaseURL != "" {
 		return "with the same DATABASE_URL and master key in its environment", ""
 	}

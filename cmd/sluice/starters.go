@@ -15,7 +15,8 @@ import (
 var starterFiles embed.FS
 
 // starterList are the sample flows in the order shown. New workspaces get those
-// marked First, which run without an API key.
+// marked First, which run without an API key. An entry needs a document of the same
+// name in starters/; Needs names what a user must set up before it can run.
 var starterList = []console.Starter{
 	{ID: "route-a-support-ticket", Icon: "tags", First: true},
 	{ID: "summarize-a-text", Icon: "scroll-text", First: true},
@@ -70,6 +71,7 @@ func (a *app) addStarters(ctx context.Context, ws string) (shown string, err err
 	return "", err
 }
 
+// importStarters imports and publishes the sample flows that are marked First.
 func (a *app) importStarters(ctx context.Context, ws string, list []console.Starter) error {
 	for _, s := range list {
 		if !s.First {

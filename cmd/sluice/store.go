@@ -22,8 +22,7 @@ func openStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) 
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{mustExist: true})
 }
 
-// createStore is openStore for commands that create the database if there is
-// none.
+// createStore is openStore for commands that create a missing database.
 func createStore(ctx context.Context, cfg *Config, s *streams) (*db.Store, error) {
 	return cfg.openStore(ctx, cfg.logger(s.err), storeOptions{})
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // upstreams are the clients of model providers, which the server and the
-// commands share.
+// commands share. All of them send requests through one outbound.Client, which
+// blocks private addresses unless reach allows them.
 type upstreams struct {
 	client    *outbound.Client
 	reach     *endpoints
@@ -35,7 +36,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 	}
 	u := &upstreams{client: client, reach: newEndpoints(client), providers: providers.NewClient(providers.Guarded(client)), refuseUnbound: cfg.refuseUnbound()}
 	if cfg.ReplicateURL != "" {
-		if err := u.reach.enter(ctx, cfg.ReplicateURL, true); err != nil {
+		if err := u.reach.allow(ctx, cfg.ReplicateURL, true); err != nil {
 			return nil, usageError(fmt.Sprintf("SLUICE_REPLICATE_URL: %v", err))
 		}
 	}
@@ -44,7 +45,7 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 		BaseURL: cfg.ReplicateURL, API: client.HTTPClient(own),
 		Files: client.HTTPClient(outbound.ClientOptions{MaxRedirects: outbound.MaxRedirects, MaxBody: fileLimit(cfg)}),
 	}
-	if cfg.ReplicateURL != "" { // its own files may be where nobody else's may
+	if cfg.ReplicateURL != "" { // only the configured platform may serve files from a private address
 		own.MaxBody = fileLimit(cfg)
 		hostConfig.OwnFiles = client.HTTPClient(own)
 	}
@@ -56,8 +57,9 @@ func newUpstreams(ctx context.Context, cfg *Config) (*upstreams, error) {
 // store accepts, so that the store reports the error.
 func fileLimit(cfg *Config) int64 { return int64(cfg.MaxFile) + 1 }
 
-// resolver looks up secrets in the store and the environment. With another URL
-// for the hosting platform its secret is sent only there.
+// resolver looks up secrets in the store first, then in the environment. It is the
+// only way from the name of a credential to its secret. If SLUICE_REPLICATE_URL
+// replaces the hosting platform's URL, its secret is sent only there.
 func (u *upstreams) resolver(store flow.CredentialStore) *flow.Resolver {
 	env := environment()
 	for name, a := range env {
@@ -78,7 +80,9 @@ func (u *upstreams) preset(name string) (p providers.Preset, known bool) {
 	return p, known
 }
 
-// admit returns an error if a secret may not be sent to a host.
+// admit returns an error if a secret may not be sent to the base URL of its
+// credential or, without one, of its provider. Package outbound checks addresses;
+// this check is about which host a secret belongs to.
 func admit(a flow.Access, p providers.Preset) error {
 	base := cmp.Or(a.BaseURL, p.BaseURL)
 	if at, err := url.Parse(base); err == nil && (a.Secret == "" || a.May(flow.HostPort(at))) {
@@ -99,7 +103,7 @@ func (u *upstreams) test(ctx context.Context, a flow.Access) (string, error) {
 	defer cancel()
 	p, known := u.preset(a.Provider)
 	if !known {
-		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret: there is nobody to ask about it.", a.Name)
+		return "", flow.Errorf(flow.CodeInputInvalid, "%s is a plain secret, so there is no provider to test it with.", a.Name)
 	}
 	if err := admit(a, p); err != nil {
 		return "", err

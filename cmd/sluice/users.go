@@ -18,10 +18,13 @@ import (
 	"sluice/handlers/passwords"
 )
 
+// userCmd groups the commands for people.
 type userCmd struct {
 	Add userAddCmd `cmd:"" help:"Add a person without the browser, or a person who has an account to another workspace."`
 }
 
+// userAddCmd creates an account, or adds an existing account to a workspace. It is
+// the way in for servers that are set up without a browser.
 type userAddCmd struct {
 	Email         string `required:"" help:"Email address to sign in with."`
 	Name          string `help:"Name of the person; default is the email address." placeholder:"NAME"`
@@ -49,6 +52,7 @@ func (c userAddCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
 	return store.Audit(ctx, c.Workspace, "cli", "member.add", u.Email, c.Role)
 }
 
+// add finds or creates the account and adds it to the workspace.
 func (c userAddCmd) add(ctx context.Context, store *db.Store, s *streams) (*flow.User, error) {
 	u, err := store.FindUserByEmail(ctx, c.Email)
 	if err == nil {
@@ -78,17 +82,19 @@ func (c userAddCmd) addAgain(ctx context.Context, store *db.Store, u *flow.User)
 	return err
 }
 
+// password reads a password and applies the same rules as the sign-up page.
 func (c userAddCmd) password(s *streams) (string, error) {
 	text, err := c.read(s)
 	if err != nil {
 		return "", err
 	}
 	if wrong := passwords.Check(text, c.Email); wrong != "" {
-		return "", errors.New(strings.ToLower(wrong[:1]) + strings.TrimSuffix(wrong[1:], "."))
+		return "", errors.New(uncapitalized(wrong))
 	}
 	return text, nil
 }
 
+// read reads the password from standard input, or prompts for it on a terminal.
 func (c userAddCmd) read(s *streams) (string, error) {
 	if c.PasswordStdin {
 		line, err := bufio.NewReader(io.LimitReader(s.in, 4096)).ReadString('\n')

@@ -68,9 +68,10 @@ func describeBuild(release, revision string, info *debug.BuildInfo) build {
 }
 
 // version returns the version that the log, outbound requests, the dashboard
-// and the API show.
+// and the API show. They must agree, since support questions quote any of them.
 func version() string { return thisBuild().Version }
 
+// versionCmd prints the version.
 type versionCmd struct {
 	JSON bool `help:"Print as JSON, with the commit and whether files were modified."`
 }
@@ -84,6 +85,7 @@ func (c versionCmd) Run(_ context.Context, _ *Config, s *streams) error {
 	return err
 }
 
+// isDefaultDataDir reports whether dir is ./data, the default of SLUICE_DATA_DIR.
 func isDefaultDataDir(dir string) bool {
 	standard, err := filepath.Abs("./data")
 	return err == nil && dir == standard

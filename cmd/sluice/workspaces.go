@@ -11,48 +11,37 @@ import (
 	"sluice/flow"
 )
 
+// workspaceCmd groups the commands for workspaces.
 type workspaceCmd struct {
 	Limits workspaceLimitsCmd `cmd:"" help:"Storage and quotas: list, show, set."`
 }
 
+// workspaceLimitsCmd groups the commands for storage and quotas. Quotas protect a
+// server with open sign-up from a single workspace that fills its disk.
 type workspaceLimitsCmd struct {
 	List workspaceLimitsListCmd `cmd:"" help:"List the storage and the quotas of all workspaces."`
 	Show workspaceLimitsShowCmd `cmd:"" help:"Show the storage and the quotas of a workspace."`
 	Set  workspaceLimitsSetCmd  `cmd:"" help:"Set the quotas of a workspace, instead of the server's defaults."`
 }
 
+// workspaceLimitsListCmd lists the storage of all workspaces.
 type workspaceLimitsListCmd struct {
 	JSON bool `help:"Print as JSON."`
 }
 
-// workspacesPage is how many workspaces are read at a time.
+// workspacesPage is the number of workspaces per query. A server with open sign-up
+// can have very many.
 const workspacesPage = 500
 
 // Run lists all workspaces.
-func (c workspaceLimitsListCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c workspaceLimitsListCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	list, err := allStorage(ctx, store)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		out := make([]storageObject, len(list))
-		for i := range list {
-			out[i] = newStorageObject(&list[i])
-		}
-		return printJSON(s.out, out)
-	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTORED\tFLOWS\tRUNS\tNAME")
-	for i := range list {
-		ws := &list[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
-	}
-	return w.Flush()
+	return printList(s.out, c.JSON, list, newStorageObject, "ID\tSTORED\tFLOWS\tRUNS\tNAME", func(ws *flow.WorkspaceStorage) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", ws.ID, usedOf(ws, flow.QuotaBytes), usedOf(ws, flow.QuotaFlows), usedOf(ws, flow.QuotaRuns), ws.Name)
+	})
 }
 
 // allStorage returns the storage and quotas of every workspace, ordered by ID.
@@ -68,21 +57,18 @@ func allStorage(ctx context.Context, store *db.Store) (all []flow.WorkspaceStora
 	}
 }
 
+// workspaceLimitsShowCmd shows the storage and the quotas of one workspace.
 type workspaceLimitsShowCmd struct {
 	Workspace string `arg:"" help:"ID of the workspace, as its settings show it."`
 	JSON      bool   `help:"Print as JSON."`
 }
 
 // Run shows one workspace.
-func (c workspaceLimitsShowCmd) Run(ctx context.Context, cfg *Config, s *streams) error {
-	store, err := openStore(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func (c workspaceLimitsShowCmd) RunOn(ctx context.Context, cfg *Config, store *db.Store, s *streams) error {
 	return showStorage(ctx, store, s, c.Workspace, c.JSON)
 }
 
+// showStorage prints the storage and the quotas of a workspace.
 func showStorage(ctx context.Context, store *db.Store, s *streams, id string, asJSON bool) error {
 	ws, err := store.FindStorage(ctx, id)
 	if err != nil {
@@ -118,6 +104,8 @@ func usedOf(ws *flow.WorkspaceStorage, k flow.QuotaKind) string {
 	return amount(ws.Used.Get(k)) + " of " + limit
 }
 
+// workspaceLimitsSetCmd changes quotas of one workspace. A quota below the current
+// use deletes nothing; it only rejects what would use more.
 type workspaceLimitsSetCmd struct {
 	Workspace string     `arg:"" help:"ID of the workspace, as its settings show it."`
 	Bytes     quotaBytes `help:"Bytes it may store: a size such as 5GiB, unlimited, or default for the server's default." placeholder:"SIZE"`
@@ -153,7 +141,7 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 		default:
 			own.Set(k, given[k])
 		}
-		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownOf(ws.Own, k), ownOf(own, k)))
+		changes = append(changes, fmt.Sprintf("%s from %s to %s", k, ownQuotaText(ws.Own, k), ownQuotaText(own, k)))
 	}
 	if err := store.SetQuota(ctx, ws.ID, own); err != nil {
 		return err
@@ -162,8 +150,8 @@ func (c workspaceLimitsSetCmd) Run(ctx context.Context, cfg *Config, s *streams)
 	return errors.Join(err, showStorage(ctx, store, s, ws.ID, c.JSON))
 }
 
-// ownOf returns the quota that the operator set for a workspace.
-func ownOf(own flow.Storage, k flow.QuotaKind) string {
+// ownQuotaText returns the quota that the operator set for a workspace.
+func ownQuotaText(own flow.Storage, k flow.QuotaKind) string {
 	switch n := own.Get(k); {
 	case n == flow.DefaultQuota:
 		return "default"
@@ -186,6 +174,7 @@ type storageObject struct {
 	Runs  quotaObject `json:"runs"`
 }
 
+// quotaObject is the use and the limit of one kind of storage as JSON.
 type quotaObject struct {
 	Used    int64  `json:"used"`
 	Limit   *int64 `json:"limit"`

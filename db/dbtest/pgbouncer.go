@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/db"
+	"sluice/db/dbtest/pgserver"
 	"sluice/e2e/need"
 )
 
@@ -56,7 +57,7 @@ default_pool_size = 40
 			t.Fatal(err)
 		}
 	}
-	cred, err := unprivileged(dir)
+	cred, err := pgserver.Unprivileged(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ import (
 	"strings"
 )
 
-// Command is a command or a group of commands.
+// Command is a command or a group of commands. A tree of them mirrors the tree of
+// structs that declares the command line; Parse walks down it word by word.
 type Command struct {
 	Name     string
 	Help     string
@@ -48,7 +49,8 @@ type Command struct {
 	target  reflect.Value
 }
 
-// Flag is a flag or a positional argument.
+// Flag is a flag or a positional argument. Both read values in the same way: a flag
+// is found by its name, an argument by its position.
 type Flag struct {
 	Name     string
 	Help     string

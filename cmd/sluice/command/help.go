@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Layout of the help.
+// Layout of the help, in characters.
 const (
 	indent       = "  "
 	columnGap    = 4
@@ -48,7 +48,7 @@ func (c *Command) WriteHelp(w io.Writer, settingsTitle string, width int) error 
 	return err
 }
 
-// usage returns how the command is called.
+// usage returns the synopsis of the command: its path, required flags and arguments.
 func (c *Command) usage() string {
 	words := []string{c.Path()}
 	if c.Parent != nil {
@@ -67,6 +67,7 @@ func (c *Command) usage() string {
 	return strings.Join(append(words, "[flags]"), " ")
 }
 
+// program returns the root of the tree.
 func (c *Command) program() *Command {
 	for c.Parent != nil {
 		c = c.Parent
@@ -74,6 +75,7 @@ func (c *Command) program() *Command {
 	return c
 }
 
+// helpText collects the lines of a help text that are at most width characters long.
 type helpText struct {
 	b     strings.Builder
 	width int
@@ -98,6 +100,7 @@ func (h *helpText) flags(c *Command) {
 	h.table("Flags:", rows)
 }
 
+// shortPrefix returns "-i, " or as many spaces, so that long names are aligned.
 func shortPrefix(f *Flag) string {
 	if f.Short == "" {
 		return "    "
@@ -105,6 +108,7 @@ func shortPrefix(f *Flag) string {
 	return "-" + f.Short + ", "
 }
 
+// settingRows returns the rows of the settings, each with its environment variable.
 func settingRows(settings []*Flag) [][2]string {
 	var rows [][2]string
 	for _, f := range settings {

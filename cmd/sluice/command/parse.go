@@ -139,6 +139,8 @@ func (c *Command) complete() error {
 	return nil
 }
 
+// complete sets a flag that the command line does not set from its variable or its
+// default. Errors name the variable, since its value is not on the command line.
 func (f *Flag) complete() error {
 	value, fromEnv := os.LookupEnv(f.Env)
 	source := ""

@@ -79,6 +79,7 @@ func (f *Flag) read(target reflect.Value, text string) error {
 	return err
 }
 
+// parse converts a text and stores the result; wanted describes valid texts.
 func parse[T any](to *T, text, wanted string, with func(string) (T, error)) error {
 	v, err := with(text)
 	if err != nil {

@@ -11,26 +11,28 @@ import (
 	"time"
 )
 
-// wire is one keep-alive connection that speaks as much HTTP/1.1 as is needed.
-// The caller shares the cores with the server, so it must cost little.
-type wire struct {
+// httpConn is a keep-alive connection that implements as little of HTTP/1.1 as
+// needed. Package net/http would cost several times more processor time, which the
+// callers take from the server on the same cores.
+type httpConn struct {
 	conn net.Conn
 	r    *bufio.Reader
 	out  []byte
 	body []byte
 }
 
-func dial(addr string) (*wire, error) {
+func dial(addr string) (*httpConn, error) {
 	conn, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, r: bufio.NewReaderSize(conn, 16<<10)}, nil
+	return &httpConn{conn: conn, r: bufio.NewReaderSize(conn, 16<<10)}, nil
 }
 
-func (w *wire) close() { _ = w.conn.Close() }
+func (w *httpConn) close() { _ = w.conn.Close() }
 
-// head is a request up to its Content-Length, made once and sent often.
+// head returns the beginning of a request, up to the value of Content-Length. It is
+// built once and sent many times.
 func head(method, path, key string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer %s\r\n", method, path, key)
@@ -43,8 +45,8 @@ func head(method, path, key string, headers ...string) []byte {
 	return b.Bytes()
 }
 
-// post sends a head with a body; the answer is valid until the next request.
-func (w *wire) post(head, body []byte) (status int, answer []byte, err error) {
+// post sends a request with a body. The response is valid until the next request.
+func (w *httpConn) post(head, body []byte) (status int, response []byte, err error) {
 	w.out = append(w.out[:0], head...)
 	w.out = strconv.AppendInt(w.out, int64(len(body)), 10)
 	w.out = append(w.out, "\r\n\r\n"...)
@@ -53,12 +55,13 @@ func (w *wire) post(head, body []byte) (status int, answer []byte, err error) {
 }
 
 // get sends a request without a body.
-func (w *wire) get(head []byte) (status int, answer []byte, err error) {
+func (w *httpConn) get(head []byte) (status int, response []byte, err error) {
 	w.out = append(append(w.out[:0], head...), "\r\n"...)
 	return w.exchange()
 }
 
-func (w *wire) exchange() (int, []byte, error) {
+// exchange sends what is in w.out and reads the response.
+func (w *httpConn) exchange() (int, []byte, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		return 0, nil, err
 	}
@@ -78,8 +81,8 @@ func (w *wire) exchange() (int, []byte, error) {
 	return status, w.body, err
 }
 
-// header reads up to the empty line; a length below zero means chunks.
-func (w *wire) header() (status, length int, err error) {
+// header reads up to the empty line. A length of -1 means a chunked body.
+func (w *httpConn) header() (status, length int, err error) {
 	line, err := w.r.ReadSlice('\n')
 	if err != nil {
 		return 0, 0, err
@@ -101,7 +104,8 @@ func (w *wire) header() (status, length int, err error) {
 	return 0, 0, err
 }
 
-func (w *wire) chunks() error {
+// chunks reads a chunked body.
+func (w *httpConn) chunks() error {
 	for {
 		line, err := w.r.ReadSlice('\n')
 		if err != nil {
@@ -121,7 +125,7 @@ func (w *wire) chunks() error {
 }
 
 // take appends n bytes to the body.
-func (w *wire) take(n int) error {
+func (w *httpConn) take(n int) error {
 	at := len(w.body)
 	if need := at + n; need > cap(w.body) {
 		w.body = append(make([]byte, 0, 2*need), w.body...)
