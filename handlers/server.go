@@ -17,6 +17,7 @@ import (
 	"sluice/handlers/console"
 	"sluice/handlers/editor"
 	"sluice/handlers/forms"
+	"sluice/handlers/mcp"
 	"sluice/handlers/web"
 )
 
@@ -69,6 +70,7 @@ type Server struct {
 	*web.Edge
 	Site    *web.Site
 	API     *api.Server
+	MCP     *mcp.Server
 	Account *account.Server
 	Console *console.Server
 	Editor  *editor.Server
@@ -91,6 +93,7 @@ func New(cfg Config) *Server {
 		apiConfig.AwaitsOwner = s.Account.AwaitsOwner
 	}
 	s.API = api.New(apiConfig)
+	s.MCP = mcp.New(s.API)
 	s.Console = console.New(s.Site, console.Config{
 		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs,
@@ -132,8 +135,9 @@ func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) { return s.AP
 // store calls it after each commit, of this process or another's.
 func (s *Server) FlowEdited(ws, flowID string, rev int64) { s.Editor.FlowEdited(ws, flowID, rev) }
 
-// Hear receives what other instances broadcast.
-func (s *Server) Hear(topic, text string) {
-	s.API.Hear(topic, text)
+// OnBroadcast handles a message that another instance broadcast. It returns
+// immediately.
+func (s *Server) OnBroadcast(topic, text string) {
+	s.MCP.OnBroadcast(topic, text)
 	s.Editor.Hear(topic, text)
 }

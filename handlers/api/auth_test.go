@@ -37,12 +37,12 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 
 // matrix is the data that the authorization matrix is asked about.
 type matrix struct {
-	*world
+	*env
 	run, delivery, file, foreign, foreignRun, foreignFile string
 }
 
 func setupMatrix(t *testing.T) *matrix {
-	m := &matrix{world: setup(t)}
+	m := &matrix{env: setup(t)}
 	m.server.invalidKeys = 1 << 20 // all come from one address
 	path := m.endedRun(m.echo, `{"ticket": "a"}`)
 	m.run = path[strings.LastIndexByte(path, '/')+1:]

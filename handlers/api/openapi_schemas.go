@@ -47,7 +47,7 @@ var componentNames = map[reflect.Type]string{
 // leaves are types whose JSON their Go kind does not tell.
 var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
-	reflect.TypeFor[maybeStamp]():         {"type": []string{"string", "null"}, "format": "date-time"},
+	reflect.TypeFor[stampOrNull]():        {"type": []string{"string", "null"}, "format": "date-time"},
 	reflect.TypeFor[json.RawMessage]():    {},
 	reflect.TypeFor[flow.RunState]():      {"type": "string", "enum": runStates},
 	reflect.TypeFor[json.Number]():        {"type": "number"},

@@ -52,22 +52,22 @@ func (a access) scopes() []flow.Scope {
 type route struct {
 	method, path string
 	access       access
-	handle       func(*call) error
+	handle       func(*Call) error
 	doc          operation
 }
 
 // call is one request on its way through a handler.
-type call struct {
+type Call struct {
 	echo.Context
 	s   *Server
-	key *flow.Key // who asks; nil on open routes and for who came by a link
+	Key *flow.Key // who asks; nil on open routes and for who came by a link
 
 	arrived time.Time // of a start
 
 	// later is the rest of a long answer. It runs after the route's handler has
 	// returned: the stack that the handler needed would stay as large for as long
 	// as the answer takes, which is 8 KiB for each stream.
-	later func() error
+	deferred func() error
 
 	linkedFile  *flow.File // that a signed link led to
 	linkExpires time.Time
@@ -100,7 +100,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
 		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
 		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
-		{"POST", "/mcp", accessSee, s.serveMCP, docMCP},
+		{"POST", "/mcp", accessSee, func(c *Call) error { return s.MCP(c) }, docMCP},
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 				panic(v)
 			}
 		}()
-		c := &call{Context: ec, s: s}
+		c := &Call{Context: ec, s: s}
 		if err := s.admit(ec.Request().Context(), r); err != nil {
 			return err
 		}
@@ -129,17 +129,21 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
-		if err := r.handle(c); err != nil || c.later == nil {
+		if err := r.handle(c); err != nil || c.deferred == nil {
 			return err
 		}
-		return c.later()
+		return c.deferred()
 	}
 }
 
-func (c *call) flowID() string     { return c.Param("flow_id") }
-func (c *call) runID() string      { return c.Param("run_id") }
-func (c *call) deliveryID() string { return c.Param("delivery_id") }
-func (c *call) fileID() string     { return c.Param("file_id") }
+// Hold counts a request that waits, streams or moves files apart from those that
+// are worked on, until release is called.
+func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
+
+func (c *Call) flowID() string     { return c.Param("flow_id") }
+func (c *Call) runID() string      { return c.Param("run_id") }
+func (c *Call) deliveryID() string { return c.Param("delivery_id") }
+func (c *Call) fileID() string     { return c.Param("file_id") }
 
 // admit closes everything but the health of an exposed server without an owner.
 func (s *Server) admit(ctx context.Context, r *route) error {

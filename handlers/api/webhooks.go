@@ -34,23 +34,23 @@ type keySecret struct {
 }
 
 // showKeySecret is GET webhook-secret: the key's own.
-func (s *Server) showKeySecret(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
+func (s *Server) showKeySecret(c *Call) error {
+	if _, err := c.Wants(TypeJSON); err != nil {
 		return err
 	}
-	if c.key.ID == "" {
+	if c.Key.ID == "" {
 		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
 	}
-	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.key.WorkspaceID, c.key.ID)
+	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.Key.WorkspaceID, c.Key.ID)
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusOK, keySecret{secret})
+	return c.WriteJSON(http.StatusOK, keySecret{secret})
 }
 
 // listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
-func (s *Server) listWebhooks(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
+func (s *Server) listWebhooks(c *Call) error {
+	if _, err := c.Wants(TypeJSON); err != nil {
 		return err
 	}
 	f, err := c.findFlow()
@@ -75,10 +75,10 @@ func (s *Server) listWebhooks(c *call) error {
 		}
 		list.Webhooks = append(list.Webhooks, o)
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
-func (s *Server) newWebhookObject(c *call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
+func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
 		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(flow.ShownURL(w.URL)), Live: w.Live,
 		Credential: textOrNull(w.Credential()), Previous: []secretObject{},

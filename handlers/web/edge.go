@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -123,10 +122,7 @@ func drainBody(w http.ResponseWriter, r *http.Request) {
 // for http and localhost.
 func strictTransport(publicURL string) string {
 	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {
-		return ""
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+	if err != nil || u.Scheme != "https" || IsLoopback(u.Hostname()) {
 		return ""
 	}
 	return "max-age=31536000"

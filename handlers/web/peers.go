@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"sluice/flow"
 )
@@ -22,12 +23,17 @@ func loadedOf(ctx context.Context) *loaded {
 type peer struct{}
 
 func withPeer(r *http.Request) *http.Request {
+	ctx := context.WithValue(r.Context(), peer{}, RemoteIP(r))
+	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
+}
+
+// RemoteIP returns the address of the client, without its port.
+func RemoteIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		host = r.RemoteAddr
+		return r.RemoteAddr
 	}
-	ctx := context.WithValue(r.Context(), peer{}, host)
-	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
+	return host
 }
 
 func peerOf(ctx context.Context) string {
@@ -41,7 +47,8 @@ func (c *Call) IP() string { return peerOf(c.Ctx()) }
 // RateLimitKey maps an address to its rate-limit bucket.
 func RateLimitKey(ip string) string { return flow.RateLimitKey(ip) }
 
-func loopback(host string) bool {
+// IsLoopback reports whether a host name or address is that of this machine.
+func IsLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && a.IsLoopback()
 }

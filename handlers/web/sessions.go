@@ -89,7 +89,7 @@ func (s *Site) Encrypted() bool { return strings.HasPrefix(s.PublicURL, "https:/
 // unsafe tells that cookies cross a network unencrypted.
 func (s *Site) unsafe() bool {
 	u, err := url.Parse(s.PublicURL)
-	return !s.Encrypted() && (s.Exposed || err == nil && !loopback(u.Hostname()))
+	return !s.Encrypted() && (s.Exposed || err == nil && !IsLoopback(u.Hostname()))
 }
 
 // StartSession signs a person in under a fresh token, so that one that was planted
