@@ -48,7 +48,7 @@ var limits = map[string]string{
 	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
 
 	"One file":           "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
-	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linksHold = (\\d+) `}} hours",
+	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
 	"Links in webhooks":  `{{span "flow" "deliveryLinks"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",

@@ -94,5 +94,3 @@ func quality(params string) float64 {
 	}
 	return 1
 }
-
-func joinOr(list []string) string { return strings.Join(list, " or ") }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -56,8 +57,8 @@ func (c *Call) authorize(need access) error {
 
 // mayUse checks the scopes and the flows of the key.
 func (c *Call) mayUse(need access) error {
-	if !hasOne(c.Key, need.scopes()) {
-		return ErrMissingScope(need.scopes()[0])
+	if !slices.ContainsFunc(accessScopes[need], c.Key.Has) {
+		return ErrMissingScope(accessScopes[need][0])
 	}
 	return c.checkFlow()
 }
@@ -76,15 +77,6 @@ func (c *Call) authorizeAgain(need access) error {
 // missingScope names what the key would need.
 func ErrMissingScope(s flow.Scope) error {
 	return flow.Errorf(flow.CodeScopeMissing, "This key lacks the scope %q.", s)
-}
-
-func hasOne(key *flow.Key, scopes []flow.Scope) bool {
-	for _, s := range scopes {
-		if key.Has(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // actingKey is where a request of our own carries whom it acts as.

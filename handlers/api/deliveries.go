@@ -38,9 +38,6 @@ type deliveryList struct {
 
 // listDeliveries is GET deliveries: the webhook log of a flow, newest first.
 func (s *Server) listDeliveries(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
 		return err
@@ -65,9 +62,6 @@ func (s *Server) listDeliveries(c *Call) error {
 // redeliver is POST redeliver: a new series of attempts under the same ID. The
 // path names no flow, so the flow's permission is asked for here.
 func (s *Server) redeliver(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	if !flow.ValidID(flow.PrefixDelivery, c.deliveryID()) {
 		return errNotFound
 	}
@@ -88,7 +82,7 @@ func (s *Server) redeliver(c *Call) error {
 
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
-		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
+		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
 		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {
@@ -101,12 +95,8 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 }
 
 func newAttemptObject(a *flow.DeliveryAttempt) attemptObject {
-	o := attemptObject{
+	return attemptObject{
 		Number: a.Number, StartedAt: stamp(a.StartedAt), LatencyMS: a.Latency.Milliseconds(),
-		Response: a.Response, Error: textOrNull(a.Error),
+		Status: orNull(a.Status), Response: a.Response, Error: orNull(a.Error),
 	}
-	if a.Status != 0 {
-		o.Status = &a.Status
-	}
-	return o
 }

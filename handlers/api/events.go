@@ -15,13 +15,7 @@ import (
 // streamEvents is GET events: what happened after Last-Event-ID, and then what
 // happens, until the run has ended.
 func (s *Server) streamEvents(c *Call) error {
-	if _, err := c.Wants(TypeStream); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = CheckContent(run)
-	}
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,6 @@ func (s *Server) createFile(c *Call) error {
 	if !s.Runner.Accepts() {
 		return ErrDraining()
 	}
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	release, err := c.Hold()
 	if err != nil {
 		return err

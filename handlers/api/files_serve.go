@@ -73,3 +73,28 @@ func (c *Call) fileHeaders(f *flow.File) {
 	h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", int(left/time.Second)))
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
+
+// fileWriter gives the client a minute for each write, however long the file. It
+// drops the errors of http.ServeContent, which serveFile returns as problems.
+type fileWriter struct {
+	http.ResponseWriter
+	refused int // status of the dropped error; 0 for none
+}
+
+// WriteHeader sends the status unless it is an error.
+func (w *fileWriter) WriteHeader(status int) {
+	if status >= 400 {
+		w.refused = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes content, and reports success for the text of a dropped error.
+func (w *fileWriter) Write(p []byte) (int, error) {
+	if w.refused != 0 {
+		return len(p), nil
+	}
+	web.LimitWrite(w.ResponseWriter)
+	return w.ResponseWriter.Write(p)
+}

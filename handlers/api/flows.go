@@ -55,9 +55,6 @@ func (c *Call) findFlow() (*flow.Flow, error) {
 
 // showFlow is GET flow: what it takes and gives.
 func (s *Server) showFlow(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -71,9 +68,6 @@ func (s *Server) showFlow(c *Call) error {
 
 // listFlows is GET flow without an ID: what the key may call, by ID.
 func (s *Server) listFlows(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	q := newQuery(c.Request().URL)
 	after, limit := q.cursor(flow.PrefixFlow), q.limit()
 	if err := q.err(); err != nil {
@@ -123,7 +117,7 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
 		FlowID: f.ID, Name: f.Name, Description: f.Description,
-		Limits: flowLimits{countOrNull(f.MaxRunning), countOrNull(f.MaxQueued), countOrNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
+		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
 	}
 	if f.LiveVersion == 0 {
@@ -147,13 +141,6 @@ func OutputsSchema(outputs []flow.Output) map[string]any {
 		properties[o.Name] = map[string]any{}
 	}
 	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-func countOrNull(n int64) *int64 {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }
 
 func usdOrNull(nano int64) *string {

@@ -53,11 +53,16 @@ type rates struct {
 const maxRates = 20_000
 
 func newRates() *rates {
-	byKey, err := lru.New[string, *rate.Limiter](maxRates)
+	return &rates{newCache[*rate.Limiter](maxRates)}
+}
+
+// newCache returns a cache that drops the least recently used of its values.
+func newCache[V any](size int) *lru.Cache[string, V] {
+	c, err := lru.New[string, V](size)
 	if err != nil {
-		panic("handlers: " + err.Error()) // only for a size below one
+		panic("api: " + err.Error()) // only for a size below one
 	}
-	return &rates{byKey}
+	return c
 }
 
 // bucket is the key's own, set to what the key says now.

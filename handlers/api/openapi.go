@@ -88,10 +88,10 @@ func (d *api) add(r *route, path string) {
 
 func scopeNames(a access) string {
 	names := []string{}
-	for _, s := range a.scopes() {
+	for _, s := range accessScopes[a] {
 		names = append(names, string(s))
 	}
-	return joinOr(names)
+	return strings.Join(names, " or ")
 }
 
 // parameters are those of the path that are still open, and those that the
@@ -276,5 +276,3 @@ func pathOf(route string) string {
 	}
 	return strings.Join(parts, "/")
 }
-
-func hasParam(path string) bool { return strings.Contains(path, "/:") }

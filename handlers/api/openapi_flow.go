@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,9 +12,6 @@ import (
 // showFlowAPI is GET openapi.json of a flow: its own paths and field names, as
 // its live version has them.
 func (s *Server) showFlowAPI(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -51,9 +49,9 @@ func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
 
 // startSchema is the inputs with run_options beside them.
 func startSchema(inputs schema, list []flow.Input) schema {
-	properties := cloneSchema(inputs["properties"].(schema))
+	properties := maps.Clone(inputs["properties"].(schema))
 	properties[flow.ReservedInput] = ref("RunOptions")
-	start := cloneSchema(inputs)
+	start := maps.Clone(inputs)
 	start["properties"] = properties
 	example := map[string]any{}
 	for i := range list {
@@ -73,7 +71,7 @@ func startSchema(inputs schema, list []flow.Input) schema {
 // knownNames gives an object of a run the types of its fields. It may have
 // fewer of them, or none any more.
 func knownNames(of, in schema) schema {
-	s := cloneSchema(in)
+	s := maps.Clone(in)
 	s["properties"] = of["properties"]
 	return s
 }

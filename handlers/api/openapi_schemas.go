@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -59,7 +60,7 @@ var leaves = map[reflect.Type]schema{
 // of describes a type; named ones are added to the components on the way.
 func (s *schemas) of(t reflect.Type) schema {
 	if leaf, ok := leaves[t]; ok {
-		return cloneSchema(leaf)
+		return maps.Clone(leaf)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -125,12 +126,4 @@ func nullable(s schema) schema {
 		}
 	}
 	return s
-}
-
-func cloneSchema(s schema) schema {
-	c := make(schema, len(s)+1)
-	for k, v := range s {
-		c[k] = v
-	}
-	return c
 }

@@ -38,15 +38,7 @@ const (
 )
 
 func newOutlines(store Store, kinds *flow.Registry) *Outlines {
-	cache, err := lru.New[string, *Outline](cachedOutlines)
-	if err != nil {
-		panic("handlers: " + err.Error()) // only for a size below one
-	}
-	names, err := lru.New[string, string](cachedNames)
-	if err != nil {
-		panic("handlers: " + err.Error())
-	}
-	return &Outlines{store, kinds, cache, names}
+	return &Outlines{store, kinds, newCache[*Outline](cachedOutlines), newCache[string](cachedNames)}
 }
 
 // find reads the outline of a stored document.

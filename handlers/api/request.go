@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -32,14 +33,16 @@ func writeBody(c echo.Context, status int, mediaType string, body []byte) error 
 	return nil
 }
 
-// wants refuses a request whose Accept header takes none of what a route can
-// give, and returns the offer it likes best.
-func (c *Call) Wants(offers ...string) (string, error) {
-	best := ChooseType(c.Request().Header.Values("Accept"), offers)
-	if best == "" {
-		return "", flow.Errorf(flow.CodeNotAcceptable, "This path answers with %s, which the Accept header does not take.", joinOr(offers))
+// negotiate chooses the media type of the response from those that the route
+// offers. It does nothing for routes without a choice.
+func (c *Call) negotiate(offers []string) error {
+	if len(offers) == 0 {
+		return nil
 	}
-	return best, nil
+	if c.accepted = ChooseType(c.Request().Header.Values("Accept"), offers); c.accepted == "" {
+		return flow.Errorf(flow.CodeNotAcceptable, "This path answers with %s, which the Accept header does not take.", strings.Join(offers, " or "))
+	}
+	return nil
 }
 
 // header reads a header that may be there at most once.

@@ -29,23 +29,16 @@ const (
 	accessKey               // any scope, for routes about the key itself
 )
 
-// scopes of which a key needs one.
-func (a access) scopes() []flow.Scope {
-	switch a {
-	case accessRun, accessStart:
-		return []flow.Scope{flow.ScopeRun}
-	case accessSee, accessFile:
-		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
-	case accessRead:
-		return []flow.Scope{flow.ScopeRead}
-	case accessManage:
-		return []flow.Scope{flow.ScopeManage}
-	case accessKey:
-		return []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
-	case accessErase:
-		return []flow.Scope{flow.ScopeManage, flow.ScopeRun}
-	}
-	return nil
+// accessScopes lists the scopes of a class; a key needs one of them.
+var accessScopes = map[access][]flow.Scope{
+	accessRun:    {flow.ScopeRun},
+	accessStart:  {flow.ScopeRun},
+	accessSee:    {flow.ScopeRead, flow.ScopeRun},
+	accessFile:   {flow.ScopeRead, flow.ScopeRun},
+	accessRead:   {flow.ScopeRead},
+	accessManage: {flow.ScopeManage},
+	accessKey:    {flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 }
 
 // route is one line of the table: everything that is known about a path.
@@ -60,7 +53,9 @@ type route struct {
 type Call struct {
 	echo.Context
 	s   *Server
-	Key *flow.Key // who asks; nil on open routes and for who came by a link
+	Key *flow.Key // the authenticated key; nil on public routes and for signed links
+
+	accepted string // media type of the response; "" if the route offers no choice
 
 	arrived time.Time // of a start
 
@@ -127,6 +122,9 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		}
 		defer s.gate.leave()
 		if err := c.authorize(r.access); err != nil {
+			return err
+		}
+		if err := c.negotiate(r.doc.offers()); err != nil {
 			return err
 		}
 		if err := r.handle(c); err != nil || c.deferred == nil {

@@ -24,6 +24,15 @@ func (c *Call) findRun() (*flow.Run, error) {
 	return run, err
 }
 
+// findContent is findRun for a route that shows the content of the run.
+func (c *Call) findContent() (*flow.Run, error) {
+	run, err := c.findRun()
+	if err == nil {
+		err = CheckContent(run)
+	}
+	return run, err
+}
+
 func (c *Call) maySee(run *flow.Run) bool {
 	return c.Key.Has(flow.ScopeRead) || run.KeyID == c.Key.ID
 }
@@ -41,9 +50,6 @@ func CheckContent(run *flow.Run) error {
 
 // showRun is GET run: the run object, held until the end with ?wait.
 func (s *Server) showRun(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	run, err := c.findRun()
 	if err != nil {
 		return err
@@ -137,13 +143,7 @@ func noneMatch(h http.Header, tag string) bool {
 
 // showResult is GET result: the bare outputs.
 func (s *Server) showResult(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = CheckContent(run)
-	}
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}
@@ -170,9 +170,6 @@ func ErrNotSucceeded(run *flow.Run) error {
 
 // cancelRun is POST cancel. Canceling a run that has ended changes nothing.
 func (s *Server) cancelRun(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
 		run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)

@@ -90,7 +90,7 @@ func newRunObject(publicURL string, r *flow.Run) runObject {
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
 		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.USD()},
-		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: textOrNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
 	}
 	if !r.Draft {
 		o.Version = &r.Version
@@ -120,14 +120,16 @@ func newErrorObject(e *flow.Error) *errorObject {
 	if e == nil {
 		return nil
 	}
-	return &errorObject{e.Code, textOrNull(e.Message), textOrNull(e.Node), e.Retryable}
+	return &errorObject{e.Code, orNull(e.Message), orNull(e.Node), e.Retryable}
 }
 
-func textOrNull(s string) *string {
-	if s == "" {
+// orNull returns a pointer to v, or nil for the zero value, which is null in JSON.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &s
+	return &v
 }
 
 func orEmpty(m map[string]any) map[string]any {

@@ -25,12 +25,8 @@ type startRequest struct {
 // readStart reads headers and body; everything is refused before anything is
 // stored.
 func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
-	accepted, err := c.Wants(TypeJSON, TypeStream)
-	if err != nil {
-		return req, err
-	}
 	h := c.Request().Header
-	req.stream = accepted == TypeStream
+	req.stream = c.accepted == TypeStream
 	if req.idempotency, err = idempotencyKey(h); err != nil {
 		return req, err
 	}

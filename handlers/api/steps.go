@@ -32,13 +32,7 @@ type stepList struct {
 // listSteps is GET steps: every node of the document, whether its step began
 // or not, and what ran inside of nodes.
 func (s *Server) listSteps(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = CheckContent(run)
-	}
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,6 @@ type keySecret struct {
 
 // showKeySecret is GET webhook-secret: the key's own.
 func (s *Server) showKeySecret(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	if c.Key.ID == "" {
 		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
 	}
@@ -50,9 +47,6 @@ func (s *Server) showKeySecret(c *Call) error {
 
 // listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
 func (s *Server) listWebhooks(c *Call) error {
-	if _, err := c.Wants(TypeJSON); err != nil {
-		return err
-	}
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -80,8 +74,8 @@ func (s *Server) listWebhooks(c *Call) error {
 
 func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
-		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(flow.ShownURL(w.URL)), Live: w.Live,
-		Credential: textOrNull(w.Credential()), Previous: []secretObject{},
+		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,
+		Credential: orNull(w.Credential()), Previous: []secretObject{},
 	}
 	if o.Credential != nil {
 		return o, nil

@@ -88,9 +88,6 @@ func (s *Server) serve(c *api.Call) error {
 	}
 	accept := h.Values("Accept")
 	streams, plain := api.ChooseType(accept, []string{api.TypeStream}) != "", api.ChooseType(accept, []string{api.TypeJSON}) != ""
-	if _, err := c.Wants(api.TypeJSON, api.TypeStream); err != nil {
-		return err
-	}
 	if err := checkProtocol(h); err != nil {
 		return err
 	}
