@@ -42,7 +42,7 @@ func (c *Call) Page(title string, section layout.Section) layout.Page {
 	p := layout.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe(), Version: c.s.Version}
 	if m := c.Member; m != nil {
 		p.Workspace = m.Workspace
-		p.Workspaces, p.NewWorkspace = c.choices()
+		p.Workspaces, p.NewWorkspace = c.workspaceChoices()
 		p.Person = &layout.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
 	return p

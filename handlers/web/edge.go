@@ -39,21 +39,21 @@ type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
 
 	next      http.Handler
-	transport string // the Strict-Transport-Security header; "" for none
+	hsts string // the Strict-Transport-Security header; "" for none
 }
 
 // NewEdge returns the edge before a handler. The public URL decides whether
 // browsers are told to insist on HTTPS.
 func NewEdge(next http.Handler, publicURL string) *Edge {
-	return &Edge{BodyTimeout: bodyTimeout, next: next, transport: strictTransport(publicURL)}
+	return &Edge{BodyTimeout: bodyTimeout, next: next, hsts: hstsHeader(publicURL)}
 }
 
 // ServeHTTP passes the request on.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", RequestID(r))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if e.transport != "" {
-		w.Header().Set("Strict-Transport-Security", e.transport)
+	if e.hsts != "" {
+		w.Header().Set("Strict-Transport-Security", e.hsts)
 	}
 	if r.ContentLength != 0 {
 		limitBody(w, e.BodyTimeout)
@@ -120,7 +120,7 @@ func drainBody(w http.ResponseWriter, r *http.Request) {
 // strictTransport returns the Strict-Transport-Security header for a public
 // URL: one year, without subdomains, which may belong to others. It is empty
 // for http and localhost.
-func strictTransport(publicURL string) string {
+func hstsHeader(publicURL string) string {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Scheme != "https" || IsLoopback(u.Hostname()) {
 		return ""

@@ -81,7 +81,7 @@ func (s *Site) Fail(err error, ec echo.Context) {
 	}
 	status, text := s.publicError(err, c)
 	if c.Request().Header.Get("HX-Request") == "true" {
-		c.failPart(status, text)
+		c.failFragment(status, text)
 		return
 	}
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.After > 0 {
@@ -103,7 +103,7 @@ func (s *Site) Fail(err error, ec echo.Context) {
 }
 
 // failPart leaves the page as it is and says what happened.
-func (c *Call) failPart(status int, text string) {
+func (c *Call) failFragment(status int, text string) {
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("HX-Redirect", "/sign-in")
 	}

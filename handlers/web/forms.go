@@ -17,14 +17,14 @@ func crossOrigin() *http.CrossOriginProtection {
 }
 
 // FormShows tells whether anybody sees the form.
-func FormShows(form *flow.Form, f *flow.Flow) bool {
+func FormVisible(form *flow.Form, f *flow.Flow) bool {
 	return form.On && f.LiveVersion > 0 && f.ArchivedAt.IsZero()
 }
 
 // FormAddress is where a flow's form is; empty when nobody can see it.
 func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
-	if IsNotFound(err) || err == nil && !FormShows(form, f) {
+	if IsNotFound(err) || err == nil && !FormVisible(form, f) {
 		return "", nil
 	}
 	return c.s.FormURL(f.ID), err

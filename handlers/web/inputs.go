@@ -21,7 +21,7 @@ const MaxInputText = 4 << 20
 
 // Inputs is a form of inputs as it came.
 type Inputs struct {
-	Ask    TestRunOptions
+	Options    TestRunOptions
 	Filled bool   // the fields came with it; else those of the parent hold
 	Tab    string // the page that sent it, where it wants to hear of it
 	texts  map[string]string
@@ -30,16 +30,16 @@ type Inputs struct {
 
 	ws      string            // owns the files that come
 	maxFile int64             // bytes of each; zero means the store's own limit
-	Wants   func(string) bool // tells of a file whether it is kept; nil: all are
-	Large   map[string]bool   // inputs whose file had more bytes than that
+	Accepts   func(string) bool // tells of a file whether it is kept; nil: all are
+	TooLarge   map[string]bool   // inputs whose file had more bytes than that
 }
 
 func (c *Call) NewInputs(ws string, maxFile int64) *Inputs {
-	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, Large: map[string]bool{}, ws: ws, maxFile: maxFile}
+	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, TooLarge: map[string]bool{}, ws: ws, maxFile: maxFile}
 }
 
 // Sort finds the inputs among the fields.
-func (t *Inputs) Sort(fields map[string]string) {
+func (t *Inputs) Parse(fields map[string]string) {
 	for name, text := range fields {
 		if input, ok := strings.CutPrefix(name, InputPrefix); ok {
 			t.texts[input] = text
@@ -70,16 +70,16 @@ func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
 
 // keepPart keeps a file, if it is wanted. One that is not is read over.
 func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
-	if t.Wants != nil && !t.Wants(input) {
+	if t.Accepts != nil && !t.Accepts(input) {
 		return nil
 	}
-	content := &Arriving{Part: part}
+	content := &UploadReader{Source: part}
 	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: t.ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: t.maxFile}, content)
-	if content.Broken != nil {
-		return content.Broken
+	if content.Err != nil {
+		return content.Err
 	}
-	if t.Wants != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
-		t.Large[input] = true
+	if t.Accepts != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
+		t.TooLarge[input] = true
 		return nil
 	}
 	if err != nil {
@@ -91,29 +91,29 @@ func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
 
 // Arriving is a file on its way from the request into the store. That it broke
 // off is the sender's doing, and never the end of a shorter file.
-type Arriving struct {
-	Part   io.Reader
-	Broken error
+type UploadReader struct {
+	Source   io.Reader
+	Err error
 }
 
 // Read gives the next piece.
-func (a *Arriving) Read(p []byte) (int, error) {
-	n, err := a.Part.Read(p)
+func (a *UploadReader) Read(p []byte) (int, error) {
+	n, err := a.Source.Read(p)
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	a.Broken = err
+	a.Err = err
 	if _, large := errors.AsType[*http.MaxBytesError](err); !large { // which has words of its own
-		a.Broken = ErrFileBroken
+		a.Err = ErrUploadIncomplete
 	}
-	return n, a.Broken
+	return n, a.Err
 }
 
-var ErrFileBroken = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
+var ErrUploadIncomplete = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
 
 // Given is what was typed, as the inputs of a start. A field left empty is left
 // out, except a text that need not be there: it is meant to be empty.
-func (t *Inputs) Given(inputs []flow.Input) map[string]any {
+func (t *Inputs) Values(inputs []flow.Input) map[string]any {
 	given := map[string]any{}
 	for i := range inputs {
 		if v, ok := t.value(&inputs[i]); ok {

@@ -11,11 +11,11 @@ import (
 )
 
 // loaded is the session that a request came with, by the hash of its token.
-type loaded struct{ token string }
+type requestSession struct{ token string }
 
 // loadedOf is nil outside of requests.
-func loadedOf(ctx context.Context) *loaded {
-	l, _ := ctx.Value(loaded{}).(*loaded)
+func requestSessionOf(ctx context.Context) *requestSession {
+	l, _ := ctx.Value(requestSession{}).(*requestSession)
 	return l
 }
 
@@ -24,7 +24,7 @@ type peer struct{}
 
 func withPeer(r *http.Request) *http.Request {
 	ctx := context.WithValue(r.Context(), peer{}, RemoteIP(r))
-	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
+	return r.WithContext(context.WithValue(ctx, requestSession{}, &requestSession{}))
 }
 
 // RemoteIP returns the address of the client, without its port.

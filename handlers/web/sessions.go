@@ -18,7 +18,7 @@ import (
 
 // sessionTouch is the shortest interval between records of the use of a
 // session, because each write goes to disk.
-const sessionTouch = time.Minute
+const sessionTouchInterval = time.Minute
 
 // What a session holds.
 const (
@@ -38,7 +38,7 @@ func init() { gob.Register([]layout.Toast{}) }
 // write at every request, so the keeper holds ours.
 func (s *Site) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = sessionKeeper{s.Store, s.Now, s.SessionIdle, s.SessionMax}
+	m.Store = sessionStore{s.Store, s.Now, s.SessionIdle, s.SessionMax}
 	m.HashTokenInStore = true
 	m.Lifetime = s.SessionMax
 	m.Cookie.SameSite, m.Cookie.HttpOnly, m.Cookie.Path = http.SameSiteLaxMode, true, "/"
@@ -112,7 +112,7 @@ func (c *Call) StartSession(userID, ws string) error {
 		return err
 	}
 	m.Put(c.Ctx(), SessionRole, string(c.Member.Role))
-	c.KeepWorkspace()
+	c.RememberWorkspace()
 	return nil
 }
 
@@ -191,14 +191,14 @@ func (c *Call) switchWorkspace(user string) error {
 }
 
 // sessionKeeper keeps the manager's sessions in our store.
-type sessionKeeper struct {
+type sessionStore struct {
 	store     *db.Store
 	now       func() time.Time
 	idle, max time.Duration // how long a session lasts: without use, and in total
 }
 
 // until is when a session that is used now ends.
-func (k sessionKeeper) until(began time.Time) time.Time {
+func (k sessionStore) expiry(began time.Time) time.Time {
 	idle, end := k.now().Add(k.idle), began.Add(k.max)
 	if end.Before(idle) {
 		return end
@@ -208,34 +208,34 @@ func (k sessionKeeper) until(began time.Time) time.Time {
 
 // over reports whether a session has ended. The stored expiry was computed at
 // the last use, possibly with longer settings than the current ones.
-func (k sessionKeeper) over(one *flow.Session) bool {
+func (k sessionStore) expired(one *flow.Session) bool {
 	now := k.now()
 	return one.UserID != "" && (!now.Before(one.SeenAt.Add(k.idle)) || !now.Before(one.SignedInAt.Add(k.max)))
 }
 
 // FindCtx returns the data of a session that is not over, and notes its use.
-func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+func (k sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	one, err := k.store.FindSession(ctx, token)
-	if one == nil || err != nil || k.over(one) {
+	if one == nil || err != nil || k.expired(one) {
 		return nil, false, err
 	}
-	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouch {
-		if err := k.store.TouchSession(ctx, token, peerOf(ctx), now, k.until(one.SignedInAt)); err != nil {
+	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouchInterval {
+		if err := k.store.TouchSession(ctx, token, peerOf(ctx), now, k.expiry(one.SignedInAt)); err != nil {
 			return nil, false, fmt.Errorf("note the use of a session: %w", err)
 		}
 	}
-	if l := loadedOf(ctx); l != nil {
+	if l := requestSessionOf(ctx); l != nil {
 		l.token = token
 	}
 	return one.Data, true, nil
 }
 
 // anonymousLife is how long what a stranger was told is kept for the next page.
-const anonymousLife = 10 * time.Minute
+const anonymousLifetime = 10 * time.Minute
 
 // CommitCtx stores a session beside whose it is, so that a person's sessions
 // can be listed and ended.
-func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
+func (k sessionStore) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
 	_, values, err := scs.GobCodec{}.Decode(data)
 	if err != nil {
 		return fmt.Errorf("read a session: %w", err)
@@ -244,41 +244,41 @@ func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte,
 	began, _ := values[sessionBegan].(int64)
 	one := &flow.Session{
 		TokenHash: token, ID: text(sessionID), UserID: text(SessionUser), IP: text(sessionIP), Agent: text(sessionAgent),
-		SignedInAt: time.UnixMicro(began), SeenAt: k.now(), ExpiresAt: k.until(time.UnixMicro(began)), Data: data,
+		SignedInAt: time.UnixMicro(began), SeenAt: k.now(), ExpiresAt: k.expiry(time.UnixMicro(began)), Data: data,
 	}
 	if one.UserID == "" {
-		one.ExpiresAt = k.now().Add(anonymousLife)
+		one.ExpiresAt = k.now().Add(anonymousLifetime)
 	}
-	if l := loadedOf(ctx); l != nil && l.token == token {
+	if l := requestSessionOf(ctx); l != nil && l.token == token {
 		return k.store.KeepSession(ctx, one)
 	}
 	return k.store.SaveSession(ctx, one)
 }
 
 // DeleteCtx ends a session.
-func (k sessionKeeper) DeleteCtx(ctx context.Context, token string) error {
+func (k sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return k.store.DropSession(ctx, token)
 }
 
 // Find, Commit and Delete are what the manager asks of a store without
 // contexts; it uses those above.
-func (k sessionKeeper) Find(token string) ([]byte, bool, error) {
+func (k sessionStore) Find(token string) ([]byte, bool, error) {
 	return k.FindCtx(context.Background(), token)
 }
 
 // Commit is CommitCtx without a context.
-func (k sessionKeeper) Commit(token string, data []byte, expiry time.Time) error {
+func (k sessionStore) Commit(token string, data []byte, expiry time.Time) error {
 	return k.CommitCtx(context.Background(), token, data, expiry)
 }
 
 // Delete is DeleteCtx without a context.
-func (k sessionKeeper) Delete(token string) error { return k.DeleteCtx(context.Background(), token) }
+func (k sessionStore) Delete(token string) error { return k.DeleteCtx(context.Background(), token) }
 
 // How the stream of a builder page is kept.
 const (
 	Heartbeat   = 15 * time.Second // proxies cut what is silent for longer
-	MemberCheck = time.Minute      // how long a stream may outlive a right, when nothing is sent
-	NewsKept    = 32               // events that a slow reader may be behind
+	MemberCheckInterval = time.Minute      // how long a stream may outlive a right, when nothing is sent
+	EventBuffer    = 32               // events that a slow reader may be behind
 )
 
 // CheckSession looks at the stored session. The request has its own in its context,
@@ -295,7 +295,7 @@ func (c *Call) CheckSession() error {
 }
 
 // programs are those that act in nobody's name.
-var programs = map[string]string{"cli": "the command line", "sluice": "Sluice"}
+var programActors = map[string]string{"cli": "the command line", "sluice": "Sluice"}
 
 // UserNames tells who a user ID is, asking once for each.
 func (c *Call) UserNames() func(id string) string {
@@ -304,7 +304,7 @@ func (c *Call) UserNames() func(id string) string {
 		if name, ok := known[id]; ok {
 			return name
 		}
-		name := programs[id]
+		name := programActors[id]
 		if m, err := c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), id); err == nil {
 			name = m.Name
 		}

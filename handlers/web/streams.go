@@ -58,7 +58,7 @@ func (c *Call) CountStream(client string, handle func() error) error {
 
 // RunPace is the shortest time between two looks at a run and between two
 // pieces of text: ten pictures a second are as many as anybody sees.
-const RunPace = 100 * time.Millisecond
+const RunReadInterval = 100 * time.Millisecond
 
 // CheckMember ends the stream of somebody who was signed out or is no member
 // any more.

@@ -47,7 +47,7 @@ func ShownBody(body []byte) (text string, cut bool) {
 // Lengths of what people write about themselves. An e-mail address is at most
 // 254 bytes (RFC 5321).
 const (
-	longestName = 80
+	maxName = 80
 )
 
 // CheckName tells in a sentence what is wrong with a name of something.
@@ -55,7 +55,7 @@ func CheckName(name, what string) string {
 	if name == "" {
 		return "Give " + what + " a name."
 	}
-	return flow.CheckName(name, longestName)
+	return flow.CheckName(name, maxName)
 }
 
 // Trimmed is a field of the form without the spaces around it.

@@ -17,7 +17,7 @@ const (
 )
 
 // TryName hides what was tried: people type passwords into the wrong field.
-func TryName(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
+func AttemptKey(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
 
 // RetryAfter tells programs what the page tells people.
 func (c *Call) RetryAfter(wait time.Duration) {

@@ -8,7 +8,7 @@ import (
 )
 
 // choices are the workspaces that the person may work in.
-func (c *Call) choices() (list []layout.WorkspaceChoice, mayFound bool) {
+func (c *Call) workspaceChoices() (list []layout.WorkspaceChoice, mayFound bool) {
 	all, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
 	if err != nil {
 		if c.Ctx().Err() == nil { // otherwise no client is left to read the page
@@ -25,7 +25,7 @@ func (c *Call) choices() (list []layout.WorkspaceChoice, mayFound bool) {
 }
 
 // KnownLife is how long a browser stays known after its last sign-in.
-const KnownLife = 180 * 24 * time.Hour
+const BrowserMemory = 180 * 24 * time.Hour
 
 // WorkspaceCookie keeps the workspace that this browser was in last, for the
 // next sign-in. It opens nothing: only a member gets in.
@@ -37,12 +37,12 @@ func (s *Site) WorkspaceCookie() string {
 }
 
 // KeepWorkspace remembers where the person works now.
-func (c *Call) KeepWorkspace() {
+func (c *Call) RememberWorkspace() {
 	if c.WorkspaceID() == "" {
 		return
 	}
 	c.SetCookie(&http.Cookie{
-		Name: c.s.WorkspaceCookie(), Value: c.WorkspaceID(), Path: "/", MaxAge: int(KnownLife.Seconds()),
+		Name: c.s.WorkspaceCookie(), Value: c.WorkspaceID(), Path: "/", MaxAge: int(BrowserMemory.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure,
 	})
 }
