@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -38,7 +37,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // the answer has begun; cutting it short is all that is left
 	}
-	if gone(err, c.Request()) {
+	if web.IsClientGone(err, c.Request()) {
 		_ = c.NoContent(web.StatusClientGone)
 		return
 	}
@@ -57,16 +56,6 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 }
 
-// errGone is returned for a write to a client that is gone.
-var ErrGone = errors.New("the caller is gone")
-
-// gone reports whether an error only means that the client is gone, which
-// cancels the work for it.
-func gone(err error, r *http.Request) bool {
-	_, ours := errors.AsType[*flow.Error](err)
-	return errors.Is(err, ErrGone) || r.Context().Err() != nil && (!ours || errors.Is(err, context.Canceled))
-}
-
 // PublicError returns what the client may know of an error, and logs an internal
 // one with its details.
 func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
@@ -82,7 +71,7 @@ func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
 		return notFound(r.URL.Path) // the store's message would reveal the kind of object
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
-	case gone(err, r):
+	case web.IsClientGone(err, r):
 		s.Log.Debug("caller went away", "request_id", id, "error", err)
 	default:
 		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)

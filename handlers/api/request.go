@@ -28,7 +28,7 @@ func writeBody(c echo.Context, status int, mediaType string, body []byte) error 
 	h.Set("Content-Type", mediaType)
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(body); err != nil {
-		return fmt.Errorf("%w: %w", ErrGone, err)
+		return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 	}
 	return nil
 }

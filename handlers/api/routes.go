@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/web"
 )
 
 // access is what a request must show. The zero value is no class at all, so a
@@ -103,13 +101,7 @@ func (s *Server) table() []route {
 // an error here, where the answer can still be a problem.
 func (s *Server) serve(r *route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
-		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				err = fmt.Errorf("panic in %s %s: %v\n%s", r.method, r.path, v, debug.Stack())
-			} else if v != nil {
-				panic(v)
-			}
-		}()
+		defer web.RecoverPanic(r.method+" "+r.path, &err)
 		c := &Call{Context: ec, s: s}
 		if err := s.admit(ec.Request().Context(), r); err != nil {
 			return err

@@ -72,7 +72,7 @@ func (w *responseWriter) send(text string) error {
 		err = w.FlushError()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", api.ErrGone, err)
+		return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 	}
 	return nil
 }

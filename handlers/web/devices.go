@@ -2,8 +2,9 @@ package web
 
 import "strings"
 
-// deviceSigns are looked for in order: browsers name others' for the sake of
-// old pages, so that the most particular comes first.
+// deviceToken is a part of a User-Agent header and the name it stands for. The
+// first match wins: browsers also name others for compatibility (Edge names
+// Chrome and Safari), so the most specific token comes first.
 type deviceToken struct{ token, name string }
 
 var (
@@ -17,7 +18,8 @@ var (
 	}
 )
 
-// DeviceName says in plain words what a browser calls itself.
+// DeviceName describes a User-Agent header for the list of sessions, as in "Firefox
+// on Windows".
 func DeviceName(agent string) string {
 	browser, system := firstToken(agent, browserTokens), firstToken(agent, systemTokens)
 	switch {
