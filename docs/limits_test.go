@@ -11,7 +11,7 @@ import (
 // second, in which every number comes from the code: `bytes`, `span` and
 // `number` format a constant of a package, `found` a match in a file.
 var limits = map[string]string{
-	"Body of a JSON request":          `{{bytes "handlers/api" "maxBody"}}`,
+	"Body of a JSON request":          `{{bytes "handlers/api" "MaxBody"}}`,
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
@@ -48,7 +48,7 @@ var limits = map[string]string{
 	"Concurrent runs, queued runs, runs per day, dollars per day": "Off unless you set them: *Limits* in the flow's menu, or `sluice flow limits ID`",
 
 	"One file":           "{{found `cmd/sluice/config.go` `SLUICE_MAX_FILE\" default:\"(\\d+)MiB`}} MiB (`SLUICE_MAX_FILE`)",
-	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linksHold = (\\d+) `}} hours",
+	"Links in responses": "1 to {{found `handlers/api/files_links.go` `linkLifetime = (\\d+) `}} hours",
 	"Links in webhooks":  `{{span "flow" "deliveryLinks"}}`,
 
 	"Bytes stored":                "unlimited (`SLUICE_QUOTA_BYTES`); {{found `flow/quotas.go` `Bytes: (\\d+) << 30`}} GiB with open sign-up",
@@ -68,8 +68,8 @@ var limits = map[string]string{
 
 	"Requests with an invalid key":  `{{number "handlers/api" "invalidKeysPerMinute"}} per minute from one address`,
 	"Overlap when a key is rotated": `{{span "flow" "MaxOverlap"}} at most`,
-	"Tools that MCP lists":          `{{number "handlers/api" "maxTools"}}`,
-	"An MCP call":                   `{{span "handlers/api" "maxCall"}}`,
+	"Tools that MCP lists":          `{{number "handlers/mcp" "maxTools"}}`,
+	"An MCP call":                   `{{span "handlers/mcp" "maxCall"}}`,
 
 	"Built-in model: text":     `{{number "providers/builtin" "MaxText"}} characters; {{number "providers/builtin" "MaxBatch"}} for all texts of one step`,
 	"`classify`: labels":       `{{number "nodes" "maxLabels"}}`,

@@ -1,7 +1,11 @@
-// Package handlers assembles the rooms of the HTTP edge into one server: the
-// API for programs and the dashboard for people. The API knows no sessions and
-// the dashboard no keys, so that neither can stand in for the other. It decides
-// nothing about flows and runs.
+// Package handlers assembles the packages beneath it into one HTTP server: the
+// API for programs (api, mcp) and the dashboard for people (account, console,
+// editor, forms). The API accepts keys and no cookies; the dashboard accepts
+// session cookies and no keys, so that a stolen one is useless for the other.
+//
+// New wires them together and splits requests by path: /v1, /mcp, /livez and
+// /readyz go to the API, all others to the dashboard. Package web holds what the
+// dashboard packages share. Rules about flows and runs are in package flow.
 package handlers
 
 import (
@@ -9,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/account"
@@ -16,19 +21,9 @@ import (
 	"sluice/handlers/console"
 	"sluice/handlers/editor"
 	"sluice/handlers/forms"
+	"sluice/handlers/mcp"
 	"sluice/handlers/web"
 )
-
-// Store is what the rooms read and change. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	web.Store
-	api.Store
-	account.Store
-	console.Store
-	editor.Store
-	forms.Store
-}
 
 // Runner starts, follows and ends runs.
 type Runner interface {
@@ -36,18 +31,11 @@ type Runner interface {
 	editor.Runner
 }
 
-// Files keeps uploads.
-type Files interface {
-	flow.FileStore
-	api.Files
-}
-
-// Config says what the server stands on. Store, Files, Links, Runner, Kinds,
-// Library, Models and Providers are required.
+// Config configures the server. Store, Links, Runner, Kinds, Library, Models and
+// Providers are required.
 type Config struct {
-	Store     Store
-	Files     Files
-	Links     *flow.FileLinks // signs links to files for clients without a key
+	Store     *db.Store
+	Links     *flow.FileLinks // signs download links, which need no key
 	Runner    Runner
 	Kinds     *flow.Registry
 	Library   *library.Library
@@ -56,36 +44,38 @@ type Config struct {
 	Starters  []console.Starter
 
 	PublicURL string // scheme and host that clients reach; never taken from the Host header
-	Version   string // of the program; "" hides it
-	// LocalToken lets the command line on the same machine in: a request
-	// bearing it acts as a key of the default workspace with every scope.
+	Version   string // of Sluice; "" hides it
+	// LocalToken authenticates the command line on the same machine. It acts as a
+	// key of the default workspace with every scope.
 	LocalToken string
 
-	// Exposed tells that other machines reach the server: then nothing but set-up
-	// is served before there is an owner.
+	// Exposed reports that other machines can reach the server. Then only the
+	// setup page is served until there is an owner.
 	Exposed bool
-	SignUp  bool // anybody may create an account with a workspace of their own
+	SignUp  bool // whether anyone may create an account with a workspace
 
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
 
-	// Welcome gives a workspace its first flows, unless it had some, and returns
-	// the one to show first; "" when there is none.
+	// Welcome adds sample flows to a workspace that never had a flow, and returns
+	// the one to show first, or "".
 	Welcome func(ctx context.Context, ws string) (flowID string, err error)
 
-	MaxInFlight int   // API requests worked on at once; default 4096
+	MaxInFlight int   // API requests handled at once; default 4096
 	MaxHeld     int   // API requests that wait or stream at once; default 8192
-	MaxFile     int64 // bytes of an uploaded file; zero means the rooms' defaults
+	MaxFile     int64 // bytes of an uploaded file; 0 means the default of each package
 
 	Log *slog.Logger     // default discards
 	Now func() time.Time // default time.Now
 }
 
-// Server is the HTTP server's handler. Drain ends what waits, Close ends it.
+// Server is the handler of the HTTP server. Call Drain to end requests that wait or
+// stream, and Close at the end.
 type Server struct {
 	*web.Edge
 	Site    *web.Site
 	API     *api.Server
+	MCP     *mcp.Server
 	Account *account.Server
 	Console *console.Server
 	Editor  *editor.Server
@@ -101,35 +91,36 @@ func New(cfg Config) *Server {
 	})
 	s.Account = account.New(s.Site, account.Config{Store: cfg.Store, Welcome: cfg.Welcome})
 	apiConfig := api.Config{
-		Store: cfg.Store, Files: cfg.Files, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {
 		apiConfig.AwaitsOwner = s.Account.AwaitsOwner
 	}
 	s.API = api.New(apiConfig)
+	s.MCP = mcp.New(s.API)
 	s.Console = console.New(s.Site, console.Config{
 		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
-		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Files, MaxFile: cfg.MaxFile, Models: cfg.Models,
+		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Store, MaxFile: cfg.MaxFile, Models: cfg.Models,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Store: cfg.Store, Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})
-	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
-		s.Site.Mount(room.Routes())
+	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
+		s.Site.Mount(pages.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
 	return s
 }
 
-// Leave makes /readyz report that this process shuts down. Everything else is
-// served as before.
+// Leave makes /readyz report that this process is shutting down, so that load
+// balancers stop sending requests. All other requests are still served.
 func (s *Server) Leave() { s.API.Leave() }
 
-// Drain ends event streams and answers held requests with what there is. It may
-// be called more than once.
+// Drain ends event streams and answers requests that wait for a run with the run
+// as it is. It may be called more than once.
 func (s *Server) Drain() {
 	s.Site.Drain()
 	s.API.Drain()
@@ -141,16 +132,17 @@ func (s *Server) Close() error {
 	return s.API.Close()
 }
 
-// RunEnded returns the type and the data of the webhook message about a run
-// that has ended.
+// RunEnded returns the type and the data of the webhook message for a run that
+// has ended.
 func (s *Server) RunEnded(run *flow.Run) (typ string, data []byte) { return s.API.RunEnded(run) }
 
-// FlowEdited notifies the pages that show a flow that its draft has changed. The
-// store calls it after each commit, of this process or another's.
+// FlowEdited notifies open editors of a flow that its draft has a new revision. The
+// store calls it after each commit, by this process or another.
 func (s *Server) FlowEdited(ws, flowID string, rev int64) { s.Editor.FlowEdited(ws, flowID, rev) }
 
-// Hear receives what other instances broadcast.
-func (s *Server) Hear(topic, text string) {
-	s.API.Hear(topic, text)
+// OnBroadcast handles a message that another instance broadcast. It returns
+// immediately.
+func (s *Server) OnBroadcast(topic, text string) {
+	s.MCP.OnBroadcast(topic, text)
 	s.Editor.Hear(topic, text)
 }

@@ -86,7 +86,7 @@ func (c *call) countLink(token string) error {
 	if token == "" {
 		return nil
 	}
-	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.TryName("link", web.RateLimitKey(c.IP())), Free: freeLinks})
+	wait, err := c.s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("link", web.RateLimitKey(c.IP())), Free: freeLinks})
 	if err != nil || wait == 0 {
 		return err
 	}

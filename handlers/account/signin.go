@@ -125,7 +125,7 @@ func (c *call) tries(email string, u *flow.User) (account, address flow.Try) {
 	if u != nil && c.knowsBrowser(u) {
 		who, from, where = "known account", "known address", where+" "+email
 	}
-	return flow.Try{Name: web.TryName(who, email), Free: web.FreeTriesPerAccount}, flow.Try{Name: web.TryName(from, where), Free: web.FreeTriesPerAddress}
+	return flow.Try{Name: web.AttemptKey(who, email), Free: web.FreeTriesPerAccount}, flow.Try{Name: web.AttemptKey(from, where), Free: web.FreeTriesPerAddress}
 }
 
 // auditRefused tells every workspace of a person that somebody failed to sign

@@ -23,7 +23,7 @@ func knownMark(u *flow.User) string { return flow.Hash([]byte("known|" + u.ID + 
 // knowBrowser marks the browser as one of the person's.
 func (c *call) knowBrowser(u *flow.User) {
 	c.SetCookie(&http.Cookie{
-		Name: c.s.knownCookie(), Value: knownMark(u), Path: "/", MaxAge: int(web.KnownLife.Seconds()),
+		Name: c.s.knownCookie(), Value: knownMark(u), Path: "/", MaxAge: int(web.BrowserMemory.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure,
 	})
 }

@@ -45,7 +45,7 @@ func (s *Server) signUp(c *call) error {
 	})
 	status := http.StatusUnprocessableEntity
 	if len(f.Errors) == 0 {
-		wait, err := s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.TryName("sign-up", web.RateLimitKey(c.IP())), Free: freeSignUps})
+		wait, err := s.Store.TakeTry(c.Ctx(), flow.Try{Name: web.AttemptKey("sign-up", web.RateLimitKey(c.IP())), Free: freeSignUps})
 		if err != nil {
 			return err
 		}

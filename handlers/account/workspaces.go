@@ -85,7 +85,7 @@ func (c *call) enter(ws string) error {
 		return err
 	}
 	m.Put(c.Ctx(), web.SessionRole, string(c.Member.Role))
-	c.KeepWorkspace()
+	c.RememberWorkspace()
 	return nil
 }
 

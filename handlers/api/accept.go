@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	typeJSON    = "application/json"
-	typeStream  = "text/event-stream"
+	TypeJSON    = "application/json"
+	TypeStream  = "text/event-stream"
 	typeProblem = "application/problem+json"
 	typeForm    = "multipart/form-data"
 	typeBytes   = "application/octet-stream"
@@ -16,7 +16,7 @@ const (
 // chooseType returns the offer that the Accept header likes best, or "" when
 // it takes none. Among equals the one that was named most exactly wins, then
 // the one named first, then the order of the offers.
-func chooseType(accept []string, offers []string) string {
+func ChooseType(accept []string, offers []string) string {
 	if len(accept) == 0 {
 		return offers[0]
 	}
@@ -94,5 +94,3 @@ func quality(params string) float64 {
 	}
 	return 1
 }
-
-func joinOr(list []string) string { return strings.Join(list, " or ") }

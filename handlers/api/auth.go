@@ -6,9 +6,9 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"sluice/flow"
@@ -23,7 +23,7 @@ var localKey = flow.Key{
 }
 
 // authorize finds out who asks and whether they may: key, rate, scope, flow.
-func (c *call) authorize(need access) error {
+func (c *Call) authorize(need access) error {
 	r := c.Request()
 	if keyInURL(r.URL) {
 		return flow.Errorf(flow.CodeKeyInURL, "A key does not belong in a URL, where logs keep it. Send it as a header: Authorization: Bearer. Replace this key, as it may have been seen.")
@@ -39,53 +39,44 @@ func (c *call) authorize(need access) error {
 	}
 	key, err := c.s.findKeyWith(r, find)
 	if err != nil && need == accessStart {
-		key, err = c.s.findKey(r)
+		key, err = c.s.FindKey(r)
 	}
 	if err != nil {
 		return c.refuseKey(err)
 	}
-	c.key = key
+	c.Key = key
 	if err := c.limitRate(); err != nil {
 		return err
 	}
-	c.s.uses.add(key, remoteIP(r), c.s.Now())
-	if err := c.mayUse(need); err == nil || !c.key.Recent {
+	c.s.uses.add(key, web.RemoteIP(r), c.s.Now())
+	if err := c.mayUse(need); err == nil || !c.Key.Recent {
 		return err
 	}
 	return c.authorizeAgain(need)
 }
 
 // mayUse checks the scopes and the flows of the key.
-func (c *call) mayUse(need access) error {
-	if !hasOne(c.key, need.scopes()) {
-		return missingScope(need.scopes()[0])
+func (c *Call) mayUse(need access) error {
+	if !slices.ContainsFunc(accessScopes[need], c.Key.Has) {
+		return ErrMissingScope(accessScopes[need][0])
 	}
 	return c.checkFlow()
 }
 
 // authorizeAgain replaces a remembered key with the present one, and checks
 // that one.
-func (c *call) authorizeAgain(need access) error {
-	key, err := c.s.findKey(c.Request())
+func (c *Call) authorizeAgain(need access) error {
+	key, err := c.s.FindKey(c.Request())
 	if err != nil {
 		return c.refuseKey(err)
 	}
-	c.key = key
+	c.Key = key
 	return c.mayUse(need)
 }
 
 // missingScope names what the key would need.
-func missingScope(s flow.Scope) error {
+func ErrMissingScope(s flow.Scope) error {
 	return flow.Errorf(flow.CodeScopeMissing, "This key lacks the scope %q.", s)
-}
-
-func hasOne(key *flow.Key, scopes []flow.Scope) bool {
-	for _, s := range scopes {
-		if key.Has(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // actingKey is where a request of our own carries whom it acts as.
@@ -99,7 +90,7 @@ func (s *Server) ServeAs(key *flow.Key, w http.ResponseWriter, r *http.Request) 
 }
 
 // findKey reads the Authorization header. Cookies count for nothing here.
-func (s *Server) findKey(r *http.Request) (*flow.Key, error) {
+func (s *Server) FindKey(r *http.Request) (*flow.Key, error) {
 	return s.findKeyWith(r, s.Store.FindKeyByHash)
 }
 
@@ -147,7 +138,7 @@ func bearer(h http.Header) (string, error) {
 
 // checkFlow holds the flow of the path against the key's list. Whether a flow
 // that may be called exists is found out by whoever reads it.
-func (c *call) checkFlow() error {
+func (c *Call) checkFlow() error {
 	id := c.flowID()
 	if id == "" {
 		return nil
@@ -160,11 +151,11 @@ func (c *call) checkFlow() error {
 
 // allow tells apart a flow of the own workspace, which may be named, from
 // those of others, which may not.
-func (c *call) allow(flowID string) error {
-	if c.key.Allows(flowID) {
+func (c *Call) allow(flowID string) error {
+	if c.Key.Allows(flowID) {
 		return nil
 	}
-	if _, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, flowID); err != nil {
+	if _, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, flowID); err != nil {
 		return err
 	}
 	return flow.Errorf(flow.CodeFlowNotAllowed, "This key may not call this flow.")
@@ -181,12 +172,4 @@ func keyInURL(u *url.URL) bool {
 		plain = u.RawQuery
 	}
 	return q.Has("key") || q.Has("api_key") || q.Has("access_token") || strings.Contains(plain, "slu_") || web.ContainsKey(u.Path)
-}
-
-func remoteIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -37,12 +37,12 @@ func TestEveryRouteDeclaresItsAccess(t *testing.T) {
 
 // matrix is the data that the authorization matrix is asked about.
 type matrix struct {
-	*world
+	*env
 	run, delivery, file, foreign, foreignRun, foreignFile string
 }
 
 func setupMatrix(t *testing.T) *matrix {
-	m := &matrix{world: setup(t)}
+	m := &matrix{env: setup(t)}
 	m.server.invalidKeys = 1 << 20 // all come from one address
 	path := m.endedRun(m.echo, `{"ticket": "a"}`)
 	m.run = path[strings.LastIndexByte(path, '/')+1:]
@@ -155,7 +155,7 @@ func TestScopes(t *testing.T) {
 			req := m.request(r)
 			req.key = m.addKey(flow.Key{Scopes: []flow.Scope{scope}})
 			a := m.send(req)
-			may := slices.Contains(r.access.scopes(), scope)
+			may := slices.Contains(accessScopes[r.access], scope)
 			if (a.status == 403) == may || !may && r.method != "HEAD" && a.body["code"] != "scope_missing" {
 				t.Errorf("%s %s with scope %s: %d %v", r.method, r.path, scope, a.status, a.body["code"])
 			}

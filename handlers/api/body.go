@@ -13,11 +13,11 @@ import (
 )
 
 // maxBody is how large a JSON body may be.
-const maxBody = 1 << 20
+const MaxBody = 1 << 20
 
 // readObject reads the body as one strict JSON object and returns the raw
 // bytes too. With optional, no body at all is an empty object.
-func (c *call) readObject(optional bool) (object map[string]any, raw []byte, err error) {
+func (c *Call) ReadObject(optional bool) (object map[string]any, raw []byte, err error) {
 	r := c.Request()
 	if r.ContentLength == 0 && optional {
 		return map[string]any{}, nil, nil
@@ -44,11 +44,11 @@ func checkMediaType(h http.Header) error {
 	if len(values) != 1 {
 		return refuse
 	}
-	if values[0] == typeJSON { // nearly every caller; spares the parser
+	if values[0] == TypeJSON { // nearly every caller; spares the parser
 		return nil
 	}
 	media, params, err := mime.ParseMediaType(values[0])
-	if err != nil || media != typeJSON {
+	if err != nil || media != TypeJSON {
 		return refuse
 	}
 	for name, value := range params {
@@ -61,15 +61,15 @@ func checkMediaType(h http.Header) error {
 
 // readBody reads at most maxBody bytes. Memory is taken as bytes arrive, not
 // as Content-Length promises them.
-func (c *call) readBody() ([]byte, error) {
+func (c *Call) readBody() ([]byte, error) {
 	r := c.Request()
 	tooLarge := flow.Errorf(flow.CodeBodyTooLarge, "The body is larger than 1 MiB.")
-	if r.ContentLength > maxBody {
+	if r.ContentLength > MaxBody {
 		return nil, tooLarge
 	}
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
-	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
+	_, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, MaxBody))
 	if err == nil {
 		web.ClearReadDeadline(c.Response()) // not before: what is left of a body is read to its end after the answer
 	}

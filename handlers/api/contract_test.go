@@ -115,7 +115,7 @@ func (c *contract) check(t testing.TB, method, path string, a *reply) {
 			t.Errorf("%s %s %s: header %s is not described", method, template, status, name)
 		}
 	}
-	if len(a.raw) == 0 || media == typeStream || method == "HEAD" {
+	if len(a.raw) == 0 || media == TypeStream || method == "HEAD" {
 		return
 	}
 	if dig(response, "content", "*/*") != nil {

@@ -16,8 +16,8 @@ type deliveryObject struct {
 	URL        string             `json:"url"`
 	Status     flow.DeliveryState `json:"status"`
 	CreatedAt  stamp              `json:"created_at"`
-	NextAt     maybeStamp         `json:"next_attempt_at"`
-	EndedAt    maybeStamp         `json:"ended_at"`
+	NextAt     stampOrNull        `json:"next_attempt_at"`
+	EndedAt    stampOrNull        `json:"ended_at"`
 	Body       json.RawMessage    `json:"body" doc:"What is sent; null once erased. Links to files hold here as in every answer, in the message itself for a week."`
 	Attempts   []attemptObject    `json:"attempts"`
 }
@@ -37,11 +37,8 @@ type deliveryList struct {
 }
 
 // listDeliveries is GET deliveries: the webhook log of a flow, newest first.
-func (s *Server) listDeliveries(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
-	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+func (s *Server) listDeliveries(c *Call) error {
+	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	if _, err := s.Store.FindFlow(ctx, ws, c.flowID()); err != nil {
 		return err
 	}
@@ -54,24 +51,21 @@ func (s *Server) listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	records, next := page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
+	records, next := Page(records, limit, func(d *flow.DeliveryRecord) string { return d.Position })
 	list := deliveryList{Deliveries: make([]deliveryObject, 0, len(records)), NextCursor: next}
 	for i := range records {
 		list.Deliveries = append(list.Deliveries, s.newDeliveryObject(&records[i]))
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
 // redeliver is POST redeliver: a new series of attempts under the same ID. The
 // path names no flow, so the flow's permission is asked for here.
-func (s *Server) redeliver(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) redeliver(c *Call) error {
 	if !flow.ValidID(flow.PrefixDelivery, c.deliveryID()) {
 		return errNotFound
 	}
-	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	flowID, err := s.Store.DeliveryFlow(ctx, ws, c.deliveryID())
 	if err == nil {
 		err = c.allow(flowID)
@@ -83,16 +77,16 @@ func (s *Server) redeliver(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
+	return c.WriteJSON(http.StatusAccepted, s.newDeliveryObject(&flow.DeliveryRecord{Delivery: *d}))
 }
 
 func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 	o := deliveryObject{
-		DeliveryID: d.ID, FlowID: d.FlowID, RunID: textOrNull(d.RunID), Node: textOrNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
-		CreatedAt: stamp(d.CreatedAt), NextAt: maybeStamp(d.NextAt), EndedAt: maybeStamp(d.EndedAt), Attempts: []attemptObject{},
+		DeliveryID: d.ID, FlowID: d.FlowID, RunID: orNull(d.RunID), Node: orNull(d.Node), URL: flow.ShownURL(d.URL), Status: d.State,
+		CreatedAt: stamp(d.CreatedAt), NextAt: stampOrNull(d.NextAt), EndedAt: stampOrNull(d.EndedAt), Attempts: []attemptObject{},
 	}
 	if json.Valid(d.Body) {
-		o.Body = s.Links.Body(&d.Delivery, s.linksUntil())
+		o.Body = s.Links.Body(&d.Delivery, s.LinksExpire())
 	}
 	for i := range d.Attempts {
 		o.Attempts = append(o.Attempts, newAttemptObject(&d.Attempts[i]))
@@ -101,12 +95,8 @@ func (s *Server) newDeliveryObject(d *flow.DeliveryRecord) deliveryObject {
 }
 
 func newAttemptObject(a *flow.DeliveryAttempt) attemptObject {
-	o := attemptObject{
+	return attemptObject{
 		Number: a.Number, StartedAt: stamp(a.StartedAt), LatencyMS: a.Latency.Milliseconds(),
-		Response: a.Response, Error: textOrNull(a.Error),
+		Status: orNull(a.Status), Response: a.Response, Error: orNull(a.Error),
 	}
-	if a.Status != 0 {
-		o.Status = &a.Status
-	}
-	return o
 }

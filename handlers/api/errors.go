@@ -1,10 +1,11 @@
 package api
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -32,19 +33,18 @@ func (e runError) Unwrap() error { return e.told }
 // leaves here as a problem. What is not a flow.Error is logged and stays
 // private.
 func (s *Server) fail(err error, c echo.Context) {
-	id := c.Response().Header().Get("X-Request-Id")
-	e := s.publicError(err, id, c.Request())
+	e := s.PublicError(err, c)
 	if c.Response().Committed {
 		return // the answer has begun; cutting it short is all that is left
 	}
-	if gone(err, c.Request()) {
+	if web.IsClientGone(err, c.Request()) {
 		_ = c.NoContent(web.StatusClientGone)
 		return
 	}
 	p := problem{
 		Type: s.PublicURL + "/docs/errors#" + string(e.Code), Title: problemKinds[e.Code].title,
 		Status: problemKinds[e.Code].status, Detail: e.Message, Instance: instance(c.Request()),
-		Code: e.Code, RequestID: id, Errors: problemFields(e.Fields), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
+		Code: e.Code, RequestID: requestID(c), Errors: problemFields(e.Fields), Budget: newBudgetObject(e.Budget, s.Now()), Quota: newQuotaObject(e.Quota),
 	}
 	if r, ok := errors.AsType[runError](err); ok {
 		p.Error = r.run
@@ -52,34 +52,26 @@ func (s *Server) fail(err error, c echo.Context) {
 	h := c.Response().Header()
 	problemHeaders(h, e)
 	if err := writeBody(c, p.Status, typeProblem, flow.EncodeJSON(p)); err != nil {
-		s.Log.Debug("answer not taken", "request_id", id, "error", err)
+		s.Log.Debug("answer not taken", "request_id", requestID(c), "error", err)
 	}
 }
 
-// errGone is returned for a write to a client that is gone.
-var errGone = errors.New("the caller is gone")
-
-// gone reports whether an error only means that the client is gone, which
-// cancels the work for it.
-func gone(err error, r *http.Request) bool {
-	_, ours := errors.AsType[*flow.Error](err)
-	return errors.Is(err, errGone) || r.Context().Err() != nil && (!ours || errors.Is(err, context.Canceled))
-}
-
-// publicError is what the caller may know of an error.
-func (s *Server) publicError(err error, id string, r *http.Request) *flow.Error {
+// PublicError returns what the client may know of an error, and logs an internal
+// one with its details.
+func (s *Server) PublicError(err error, c echo.Context) *flow.Error {
+	r, id := c.Request(), requestID(c)
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return routerError(router, r)
 	}
 	e, ok := errors.AsType[*flow.Error](err)
 	switch {
-	case ok && e == errLink:
+	case ok && e == errInvalidLink:
 		return e
 	case ok && e.Code == flow.CodeNotFound:
 		return notFound(r.URL.Path) // the store's message would reveal the kind of object
 	case ok && e.Code != flow.CodeInternal && problemKinds[e.Code].status != 0:
 		return e
-	case gone(err, r):
+	case web.IsClientGone(err, r):
 		s.Log.Debug("caller went away", "request_id", id, "error", err)
 	default:
 		s.Log.Error("request failed", "request_id", id, "method", r.Method, "path", instance(r), "error", err)
@@ -118,13 +110,17 @@ func routerError(err *echo.HTTPError, r *http.Request) *flow.Error {
 	return flow.Errorf(code, "%s.", problemKinds[code].title)
 }
 
-// problemHeaders adds what a status asks for beside the body.
+func requestID(c echo.Context) string { return c.Response().Header().Get("X-Request-Id") }
+
+// RetryAfter returns how long a client should wait before it sends a refused
+// request again; 0 means that waiting does not help.
+func RetryAfter(e *flow.Error) time.Duration {
+	return cmp.Or(max(e.After, 0), problemKinds[e.Code].after)
+}
+
+// problemHeaders adds the headers that belong to a status.
 func problemHeaders(h http.Header, e *flow.Error) {
-	after := problemKinds[e.Code].after
-	if e.After > 0 {
-		after = e.After
-	}
-	if after > 0 {
+	if after := RetryAfter(e); after > 0 {
 		h.Set("Retry-After", web.Seconds(after))
 	}
 	switch e.Code {

@@ -96,10 +96,10 @@ func TestPanicsAreProblems(t *testing.T) {
 	w := setup(t)
 	for i := range w.server.routes {
 		if r := &w.server.routes[i]; r.path == "/v1/flow" {
-			r.handle = func(*call) error { panic("secret of the house") }
+			r.handle = func(*Call) error { panic("secret of the house") }
 		}
 		if r := &w.server.routes[i]; r.path == "/v1/flow/:flow_id" {
-			r.handle = func(*call) error { return errors.New("sql: SELECT secret") }
+			r.handle = func(*Call) error { return errors.New("sql: SELECT secret") }
 		}
 	}
 	for _, path := range []string{"/v1/flow", "/v1/flow/" + w.echo} {

@@ -14,14 +14,8 @@ import (
 
 // streamEvents is GET events: what happened after Last-Event-ID, and then what
 // happens, until the run has ended.
-func (s *Server) streamEvents(c *call) error {
-	if _, err := c.wants(typeStream); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = contentOf(run)
-	}
+func (s *Server) streamEvents(c *Call) error {
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}
@@ -33,32 +27,32 @@ func (s *Server) streamEvents(c *call) error {
 		// An EventSource that reconnects after the end stops only at this.
 		return c.NoContent(http.StatusNoContent)
 	}
-	c.later = func() error { return c.stream(run, after) }
+	c.deferred = func() error { return c.stream(run, after) }
 	return nil
 }
 
 // eventStream is one answer of Server-Sent Events.
 type eventStream struct {
-	*call
+	*Call
 	out     *web.Stream
 	run     *flow.Run
 	outputs []flow.Output
 	watch   flow.Watch
-	looks   *pacer // at the store
-	texts   *pacer
-	last    int64            // number of the newest event sent
-	steps   map[string]known // by path, those that are running
-	missed  bool             // the last look failed; another one is due
+	reads   *Pacer // at the store
+	texts   *Pacer
+	last    int64                  // number of the newest event sent
+	steps   map[string]runningStep // by path, those that are running
+	retry   bool                   // the last look failed; another one is due
 }
 
 // stream answers with the events of a run.
-func (c *call) stream(run *flow.Run, after int64) error {
-	release, err := c.s.gate.hold()
+func (c *Call) stream(run *flow.Run, after int64) error {
+	release, err := c.Hold()
 	if err != nil {
 		return err
 	}
 	defer release()
-	out, err := c.s.outlines.find(c.Request().Context(), run.WorkspaceID, run.DocumentHash)
+	out, err := c.s.Outlines.Find(c.Request().Context(), run.WorkspaceID, run.DocumentHash)
 	if err != nil {
 		return err
 	}
@@ -66,8 +60,8 @@ func (c *call) stream(run *flow.Run, after int64) error {
 	watch := c.s.Runner.WatchText(run.ID)
 	defer watch.Stop()
 	e := &eventStream{
-		call: c, run: run, outputs: out.outputs, last: after, steps: map[string]known{},
-		watch: watch, looks: newPacer(watch.Changes), texts: newPacer(watch.Texts),
+		Call: c, run: run, outputs: out.Outputs, last: after, steps: map[string]runningStep{},
+		watch: watch, reads: NewPacer(watch.Changes), texts: NewPacer(watch.Texts),
 	}
 	e.out = web.StartStream(c.Response())
 	if err := e.follow(); !errors.Is(err, web.ErrStreamDone) {
@@ -82,11 +76,11 @@ func (c *call) stream(run *flow.Run, after int64) error {
 // be read more often than anybody can see; text has a pace of its own and does
 // not wait for a look.
 func (e *eventStream) follow() error {
-	ping, stop := conns.NewTicker(e.Request().Context(), e.s.ping)
+	ping, stop := conns.NewTicker(e.Request().Context(), e.s.PingInterval)
 	defer stop()
-	defer e.looks.over.Stop()
-	defer e.texts.over.Stop()
-	err := e.look()
+	defer e.reads.Resumed.Stop()
+	defer e.texts.Resumed.Stop()
+	err := e.read()
 	for err == nil {
 		err = e.next(ping)
 	}
@@ -96,17 +90,17 @@ func (e *eventStream) follow() error {
 // next waits for what comes first and answers it.
 func (e *eventStream) next(ping <-chan time.Time) error {
 	select {
-	case <-e.looks.open:
-		return e.look()
-	case <-e.texts.open:
+	case <-e.reads.Ready:
+		return e.read()
+	case <-e.texts.Ready:
 		return e.sendText()
-	case <-e.looks.over.C:
-		e.looks.resume()
-		if e.missed {
-			return e.look()
+	case <-e.reads.Resumed.C:
+		e.reads.Resume()
+		if e.retry {
+			return e.read()
 		}
-	case <-e.texts.over.C:
-		e.texts.resume()
+	case <-e.texts.Resumed.C:
+		e.texts.Resume()
 	case <-ping:
 		e.out.AddComment("ping")
 		if err := e.out.Flush(); err != nil {
@@ -115,7 +109,7 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 		if e.s.Runner.Draining() {
 			return web.ErrStreamDone
 		}
-		return e.look()
+		return e.read()
 	case <-e.s.drained:
 		return web.ErrStreamDone
 	case <-e.Request().Context().Done():
@@ -126,34 +120,34 @@ func (e *eventStream) next(ping <-chan time.Time) error {
 
 // look sends what the store says is new, to a caller who may still see it. While
 // the database is away nothing is sent, and the next look comes soon.
-func (e *eventStream) look() error {
-	err := e.allowed()
+func (e *eventStream) read() error {
+	err := e.checkKey()
 	if err == nil {
 		var ended bool
-		if ended, err = e.sendNews(e.Request().Context()); err == nil && ended {
+		if ended, err = e.sendNew(e.Request().Context()); err == nil && ended {
 			err = web.ErrStreamDone
 		}
 	}
-	if e.missed = flow.IsUnavailable(err); e.missed {
-		e.looks.pause(max(e.s.pace, web.RetryPause))
+	if e.retry = flow.IsUnavailable(err); e.retry {
+		e.reads.Pause(max(e.s.ReadInterval, web.RetryPause))
 		return nil
 	}
-	e.looks.pause(e.s.pace)
+	e.reads.Pause(e.s.ReadInterval)
 	return err
 }
 
 // allowed ends the stream if the key does not hold any more: one that was
 // revoked stops at once.
-func (e *eventStream) allowed() error {
-	_, err := e.s.findKey(e.Request())
+func (e *eventStream) checkKey() error {
+	_, err := e.s.FindKey(e.Request())
 	return stillAllowed(err)
 }
 
 // allowedText is allowed for text, for which a look that another stream made a
 // moment ago is enough.
-func (e *eventStream) allowedText() error {
+func (e *eventStream) checkKeyForText() error {
 	_, err := e.s.findKeyWith(e.Request(), func(ctx context.Context, hash string) (*flow.Key, error) {
-		return e.s.streamKeys.find(ctx, hash, e.s.recheck)
+		return e.s.streamKeys.find(ctx, hash, e.s.keyMaxAge)
 	})
 	return stillAllowed(err)
 }
@@ -170,7 +164,7 @@ func stillAllowed(err error) error {
 // A step written between the first two is left for the next look: its number is
 // beyond that of the run as it was read. Text comes last because a step that
 // has ended says nothing more: what it said is sent before its end.
-func (e *eventStream) sendNews(ctx context.Context) (ended bool, err error) {
+func (e *eventStream) sendNew(ctx context.Context) (ended bool, err error) {
 	run, err := e.s.Store.FindRun(ctx, e.run.WorkspaceID, e.run.FlowID, e.run.ID)
 	if err != nil {
 		return false, err

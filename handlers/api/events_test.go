@@ -26,7 +26,7 @@ type stream struct {
 	comment int
 }
 
-func (w *world) stream(r request) *stream {
+func (w *env) stream(r request) *stream {
 	w.t.Helper()
 	r.headers = append([]string{"Accept", "text/event-stream"}, r.headers...)
 	resp := w.open(r)
@@ -155,7 +155,7 @@ func TestStreamOutputs(t *testing.T) {
 func TestStreamPings(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.ping = time.Millisecond
+	w.server.PingInterval = time.Millisecond
 	s := w.stream(request{method: "GET", path: w.heldRun("never") + "/events"})
 	for s.comment < 3 {
 		if _, ok := s.next(); !ok {
@@ -166,14 +166,14 @@ func TestStreamPings(t *testing.T) {
 
 func TestStreamEndsAtShutdown(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*world){
-		"Drain":           func(w *world) { w.server.Drain() },
-		"draining runner": func(w *world) { w.runner.draining.Store(true) },
+	for name, end := range map[string]func(*env){
+		"Drain":           func(w *env) { w.server.Drain() },
+		"draining runner": func(w *env) { w.runner.draining.Store(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
-			w.server.ping = 5 * time.Millisecond
+			w.server.PingInterval = 5 * time.Millisecond
 			s := w.stream(request{method: "GET", path: w.heldRun("never") + "/events"})
 			s.next()
 			end(w)

@@ -17,28 +17,28 @@ type deltaEvent struct {
 }
 
 // pacer lets pokes through, with a pause after each.
-type pacer struct {
-	open  <-chan struct{} // the pokes, except during a pause
-	pokes <-chan struct{}
-	over  *time.Timer
+type Pacer struct {
+	Ready   <-chan struct{} // the pokes, except during a pause
+	all     <-chan struct{}
+	Resumed *time.Timer
 }
 
-func newPacer(pokes <-chan struct{}) *pacer {
-	p := &pacer{open: pokes, pokes: pokes, over: time.NewTimer(time.Hour)}
-	p.over.Stop()
+func NewPacer(pokes <-chan struct{}) *Pacer {
+	p := &Pacer{Ready: pokes, all: pokes, Resumed: time.NewTimer(time.Hour)}
+	p.Resumed.Stop()
 	return p
 }
 
-func (p *pacer) pause(d time.Duration) {
-	p.open = nil
-	p.over.Reset(d)
+func (p *Pacer) Pause(d time.Duration) {
+	p.Ready = nil
+	p.Resumed.Reset(d)
 }
 
-func (p *pacer) resume() { p.open = p.pokes }
+func (p *Pacer) Resume() { p.Ready = p.all }
 
 // known is what a stream knows of a step that has begun: text of other attempts
 // is not sent, so that it comes after the event of the step's begin.
-type known struct {
+type runningStep struct {
 	attempt int
 	running bool
 }
@@ -48,14 +48,14 @@ func (e *eventStream) learn(steps []flow.Step) {
 	for i := range steps {
 		s := &steps[i]
 		if running := s.State == flow.StepRunning; running || s.Seq > e.last {
-			e.steps[s.Path] = known{s.Attempt, running}
+			e.steps[s.Path] = runningStep{s.Attempt, running}
 		}
 	}
 }
 
 // forget drops the steps that are not running: all their text was sent.
 func (e *eventStream) forget() {
-	maps.DeleteFunc(e.steps, func(_ string, k known) bool { return !k.running })
+	maps.DeleteFunc(e.steps, func(_ string, k runningStep) bool { return !k.running })
 }
 
 // readText takes the text that may be sent; early tells that there is more, of
@@ -84,21 +84,21 @@ func (e *eventStream) writeText(deltas []flow.Delta, running bool) {
 // is gathered.
 func (e *eventStream) sendText() error {
 	// No key is revoked while the database is away.
-	if err := e.allowedText(); err != nil && !flow.IsUnavailable(err) {
+	if err := e.checkKeyForText(); err != nil && !flow.IsUnavailable(err) {
 		return err
 	}
 	deltas, early := e.readText()
 	if len(deltas) == 0 && !early {
 		return nil // the last look has sent it
 	}
-	e.texts.pause(e.s.breath)
+	e.texts.Pause(e.s.textInterval)
 	if e.writeText(deltas, true); e.out.Pending() {
 		if err := e.out.Flush(); err != nil {
 			return err
 		}
 	}
 	if early {
-		return e.look()
+		return e.read()
 	}
 	return nil
 }

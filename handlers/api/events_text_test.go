@@ -48,7 +48,7 @@ func delta(text, more string) string {
 }
 
 // speaking starts a run that says what the voice of the same name says.
-func (w *world) speaking(voice string) (s *stream, say chan string, path string) {
+func (w *env) speaking(voice string) (s *stream, say chan string, path string) {
 	w.t.Helper()
 	s = w.stream(request{method: "POST", path: "/v1/flow/" + w.addFlow("default", speakDocument) + "/run", body: `{"voice": "` + voice + `"}`})
 	return s, w.gates.voice(voice), s.resp.Header.Get("Location")
@@ -64,7 +64,7 @@ func wantBefore(t *testing.T, got []string, want ...string) {
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.breath = 0
+	w.server.textInterval = 0
 	s, say, _ := w.speaking("v")
 	say <- "Hel"
 	wantBefore(t, s.until(delta("Hel", "")), begun1)
@@ -122,7 +122,7 @@ func TestDeltasOfANewAttempt(t *testing.T) {
 func TestDeltasDoNotWaitForALook(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.pace, w.server.breath = time.Hour, 0
+	w.server.ReadInterval, w.server.textInterval = time.Hour, 0
 	s, say, path := w.speaking("v")
 	// An early reader may have looked before the step began; its first text makes
 	// it look again.
@@ -139,7 +139,7 @@ func TestDeltasDoNotWaitForALook(t *testing.T) {
 	w.post(path+"/cancel", "").want(t, http.StatusOK)
 }
 
-func (w *world) askedForKeys() int {
+func (w *env) askedForKeys() int {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	return len(w.store.asked)
@@ -148,7 +148,7 @@ func (w *world) askedForKeys() int {
 func TestDeltasAreGathered(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.breath = time.Hour // but the end does not wait
+	w.server.textInterval = time.Hour // but the end does not wait
 	s, say, _ := w.speaking("v")
 	say <- "one"
 	s.until(delta("one", ""))
@@ -185,7 +185,7 @@ func TestDeltasStopWithTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
-			w.server.pace, w.server.breath, w.server.recheck = time.Hour, 0, 0
+			w.server.ReadInterval, w.server.textInterval, w.server.keyMaxAge = time.Hour, 0, 0
 			s, say, _ := w.speaking("v")
 			say <- "one"
 			s.until(delta("one", ""))

@@ -30,14 +30,11 @@ type fileObject struct {
 }
 
 // createFile is POST files.
-func (s *Server) createFile(c *call) error {
+func (s *Server) createFile(c *Call) error {
 	if !s.Runner.Accepts() {
-		return draining()
+		return ErrDraining()
 	}
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
-	release, err := s.gate.hold()
+	release, err := c.Hold()
 	if err != nil {
 		return err
 	}
@@ -47,9 +44,9 @@ func (s *Server) createFile(c *call) error {
 		return err
 	}
 	c.Response().Header().Set("Location", filePath(f.ID))
-	return c.writeJSON(http.StatusCreated, fileObject{
+	return c.WriteJSON(http.StatusCreated, fileObject{
 		File: f.ID, Name: f.Name, MIME: f.MIME, Size: f.Size, CreatedAt: stamp(f.CreatedAt),
-		URL: s.Links.URL(f.WorkspaceID, f.ID, s.linksUntil()),
+		URL: s.Links.URL(f.WorkspaceID, f.ID, s.LinksExpire()),
 	})
 }
 
@@ -57,7 +54,7 @@ func filePath(id string) string { return "/v1/files/" + id }
 
 // findFile reads the file of the path as far as the key may use it. What it
 // may not use is missing.
-func (c *call) findFile(key *flow.Key) (*flow.File, error) {
+func (c *Call) findFile(key *flow.Key) (*flow.File, error) {
 	if !flow.ValidID(flow.PrefixFile, c.fileID()) {
 		return nil, errNotFound
 	}
@@ -78,8 +75,8 @@ func (c *call) findFile(key *flow.Key) (*flow.File, error) {
 
 // eraseFile is DELETE file: for a key that manages, or for the one that
 // uploaded it. A key that manages needs no other scope to find it.
-func (s *Server) eraseFile(c *call) error {
-	key := *c.key
+func (s *Server) eraseFile(c *Call) error {
+	key := *c.Key
 	if key.Has(flow.ScopeManage) {
 		key.Scopes = append(key.Scopes[:len(key.Scopes):len(key.Scopes)], flow.ScopeRead)
 	}
@@ -88,7 +85,7 @@ func (s *Server) eraseFile(c *call) error {
 		return err
 	}
 	if own := f.KeyID != "" && f.KeyID == key.ID; !own && !key.Has(flow.ScopeManage) {
-		return missingScope(flow.ScopeManage)
+		return ErrMissingScope(flow.ScopeManage)
 	}
 	if err := s.Files.EraseFile(c.Request().Context(), f.WorkspaceID, f.ID); err != nil {
 		return err

@@ -82,7 +82,7 @@ func TestAnswersLinkToFiles(t *testing.T) {
 
 // checkLinkTimes wants links, and with them answers, to stay equal until the
 // hour is over, and to hold for one hour at least and two at most.
-func checkLinkTimes(t *testing.T, w *world, now *time.Time, run string) {
+func checkLinkTimes(t *testing.T, w *env, now *time.Time, run string) {
 	t.Helper()
 	a := w.get(run)
 	tag, link := a.header.Get("ETag"), local(t, linkIn(t, a, "outputs.picture"))
@@ -127,7 +127,7 @@ func TestWebhooksLinkToFiles(t *testing.T) {
 	a.body = a.body["deliveries"].([]any)[0].(map[string]any)
 	link := local(t, linkIn(t, a, "body.picture"))
 	w.send(request{method: "GET", path: link, key: "-"}).want(t, 200)
-	now := time.Now().Add(linksHold) // a key that saw the log and was revoked since must not have it for a week
+	now := time.Now().Add(linkLifetime) // a key that saw the log and was revoked since must not have it for a week
 	w.now = func() time.Time { return now }
 	w.send(request{method: "GET", path: link, key: "-"}).want(t, 404)
 

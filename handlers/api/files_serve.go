@@ -12,15 +12,15 @@ import (
 
 // showFile is GET and HEAD file: its content, to a key that may use it or to
 // whoever has a link.
-func (s *Server) showFile(c *call) error {
+func (s *Server) showFile(c *Call) error {
 	f := c.linkedFile
 	if f == nil {
 		var err error
-		if f, err = c.findFile(c.key); err != nil {
+		if f, err = c.findFile(c.Key); err != nil {
 			return err
 		}
 	}
-	release, err := s.gate.hold()
+	release, err := c.Hold()
 	if err != nil {
 		return err
 	}
@@ -34,9 +34,9 @@ func (s *Server) showFile(c *call) error {
 }
 
 // serveFile answers with the content or, as was asked, a part of it.
-func (c *call) serveFile(f *flow.File, content io.ReadSeeker) error {
+func (c *Call) serveFile(f *flow.File, content io.ReadSeeker) error {
 	c.fileHeaders(f)
-	w := &steadyWriter{ResponseWriter: c.Response()}
+	w := &fileWriter{ResponseWriter: c.Response()}
 	web.LimitWrite(w)
 	http.ServeContent(w, c.Request(), "", f.CreatedAt, content)
 	if w.refused == 0 {
@@ -56,7 +56,7 @@ func (c *call) serveFile(f *flow.File, content io.ReadSeeker) error {
 
 // fileHeaders make sure that a browser takes a file for nothing but what it is
 // and runs nothing in it, wherever it came from.
-func (c *call) fileHeaders(f *flow.File) {
+func (c *Call) fileHeaders(f *flow.File) {
 	h := c.Response().Header()
 	h.Set("Content-Type", f.ContentType())
 	h.Set("Content-Disposition", f.Disposition())
@@ -69,7 +69,32 @@ func (c *call) fileHeaders(f *flow.File) {
 	}
 	// A link is made to be put into a page, on whatever site; a copy must not
 	// outlive it.
-	left := min(c.linkExpires.Sub(c.s.Now()), linksHold/2)
+	left := min(c.linkExpires.Sub(c.s.Now()), linkLifetime/2)
 	h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", int(left/time.Second)))
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+}
+
+// fileWriter gives the client a minute for each write, however long the file. It
+// drops the errors of http.ServeContent, which serveFile returns as problems.
+type fileWriter struct {
+	http.ResponseWriter
+	refused int // status of the dropped error; 0 for none
+}
+
+// WriteHeader sends the status unless it is an error.
+func (w *fileWriter) WriteHeader(status int) {
+	if status >= 400 {
+		w.refused = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes content, and reports success for the text of a dropped error.
+func (w *fileWriter) Write(p []byte) (int, error) {
+	if w.refused != 0 {
+		return len(p), nil
+	}
+	web.LimitWrite(w.ResponseWriter)
+	return w.ResponseWriter.Write(p)
 }

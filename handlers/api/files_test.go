@@ -47,14 +47,14 @@ func form(parts ...formPart) (body, contentType string) {
 }
 
 // upload sends one file.
-func (w *world) upload(key, name, mediaType string, data []byte) *reply {
+func (w *env) upload(key, name, mediaType string, data []byte) *reply {
 	w.t.Helper()
 	body, contentType := form(formPart{"file", name, mediaType, data})
 	return w.send(request{method: "POST", path: "/v1/files", key: key, body: body, headers: []string{"Content-Type", contentType}})
 }
 
 // uploaded is the ID of a file that the test's own key uploaded.
-func (w *world) uploaded(name, mediaType string, data []byte) string {
+func (w *env) uploaded(name, mediaType string, data []byte) string {
 	w.t.Helper()
 	a := w.upload("", name, mediaType, data)
 	a.want(w.t, 201)

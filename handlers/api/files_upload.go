@@ -16,16 +16,16 @@ import (
 )
 
 // filePart is the one part that an upload has.
-const filePart = "file"
+const fileField = "file"
 
 // formRoom is what the boundaries and headers of a form may take beside the
 // file.
-const formRoom = 64 << 10
+const formOverhead = 64 << 10
 
 // upload is a file on its way from the request into the store. It is read as
 // it is kept, so it is never whole in memory.
 type upload struct {
-	c     *call
+	c     *Call
 	body  io.Reader
 	parts *multipart.Reader
 	part  *multipart.Part
@@ -33,7 +33,7 @@ type upload struct {
 }
 
 // receiveFile reads the file of a request into the store.
-func (c *call) receiveFile() (*flow.File, error) {
+func (c *Call) receiveFile() (*flow.File, error) {
 	u, err := c.newUpload()
 	if err != nil {
 		return nil, err
@@ -43,16 +43,16 @@ func (c *call) receiveFile() (*flow.File, error) {
 
 // newUpload reads as far as the file begins. What is wrong with the form is
 // told before anything is kept.
-func (c *call) newUpload() (*upload, error) {
+func (c *Call) newUpload() (*upload, error) {
 	boundary, err := formBoundary(c.Request().Header)
 	if err != nil {
 		return nil, err
 	}
-	u, most := &upload{c: c}, c.s.MaxFile+formRoom
+	u, most := &upload{c: c}, c.s.MaxFile+formOverhead
 	if c.Request().ContentLength > most {
 		return nil, u.tooLarge()
 	}
-	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.arrival), most)
+	u.body = http.MaxBytesReader(c.Response().Writer, slowbody.New(c.Response(), c.Request().Body, c.s.bodyTimeout), most)
 	u.parts = multipart.NewReader(u.body, boundary)
 	u.part, err = u.parts.NextPart()
 	switch {
@@ -83,7 +83,7 @@ func formBoundary(h http.Header) (string, error) {
 
 func checkPart(p *multipart.Part) error {
 	switch {
-	case p.FormName() != filePart:
+	case p.FormName() != fileField:
 		return invalid([]flow.Problem{{Pointer: flow.Pointer(p.FormName()), Code: "unknown", Detail: "this path takes one part, \"file\", and nothing else"}})
 	case p.FileName() == "":
 		return invalidFile("wrong_type", "the part \"file\" is a text and not a file; give it a file name. With curl: -F file=@cat.png")
@@ -92,14 +92,14 @@ func checkPart(p *multipart.Part) error {
 }
 
 func invalidFile(code, detail string) error {
-	return invalid([]flow.Problem{{Pointer: flow.Pointer(filePart), Code: code, Detail: detail}})
+	return invalid([]flow.Problem{{Pointer: flow.Pointer(fileField), Code: code, Detail: detail}})
 }
 
 // save hands the file to the store, which decides what of its name and type can
 // be believed.
 func (u *upload) save(ctx context.Context) (*flow.File, error) {
 	f, err := u.c.s.Files.SaveFile(ctx, flow.NewFile{
-		WorkspaceID: u.c.key.WorkspaceID, KeyID: u.c.key.ID, MaxSize: u.c.s.MaxFile,
+		WorkspaceID: u.c.Key.WorkspaceID, KeyID: u.c.Key.ID, MaxSize: u.c.s.MaxFile,
 		Name: u.part.FileName(), MIME: u.part.Header.Get("Content-Type"),
 	}, u)
 	if err != nil && u.err != nil {
@@ -131,7 +131,7 @@ func (u *upload) Read(p []byte) (int, error) {
 func (u *upload) end() error {
 	next, err := u.parts.NextPart()
 	switch {
-	case err == nil && next.FormName() == filePart:
+	case err == nil && next.FormName() == fileField:
 		return invalidFile("duplicate", "the form has more than one file; upload them one by one")
 	case err == nil:
 		return checkPart(next)

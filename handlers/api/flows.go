@@ -45,8 +45,8 @@ type flowList struct {
 
 // findFlow reads the flow of the path. An archived one is not there any more;
 // its runs are.
-func (c *call) findFlow() (*flow.Flow, error) {
-	f, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+func (c *Call) findFlow() (*flow.Flow, error) {
+	f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if err == nil && !f.ArchivedAt.IsZero() {
 		return nil, errNotFound
 	}
@@ -54,10 +54,7 @@ func (c *call) findFlow() (*flow.Flow, error) {
 }
 
 // showFlow is GET flow: what it takes and gives.
-func (s *Server) showFlow(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) showFlow(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -66,24 +63,21 @@ func (s *Server) showFlow(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusOK, o)
+	return c.WriteJSON(http.StatusOK, o)
 }
 
 // listFlows is GET flow without an ID: what the key may call, by ID.
-func (s *Server) listFlows(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) listFlows(c *Call) error {
 	q := newQuery(c.Request().URL)
 	after, limit := q.cursor(flow.PrefixFlow), q.limit()
 	if err := q.err(); err != nil {
 		return err
 	}
-	flows, err := c.readFlows(after, limit+1)
+	flows, err := c.ReadFlows(after, limit+1)
 	if err != nil {
 		return err
 	}
-	flows, next := page(flows, limit, func(f *flow.Flow) string { return f.ID })
+	flows, next := Page(flows, limit, func(f *flow.Flow) string { return f.ID })
 	list := flowList{Flows: make([]flowObject, 0, len(flows)), NextCursor: next}
 	for i := range flows {
 		o, err := s.newFlowObject(c.Request().Context(), &flows[i])
@@ -92,22 +86,22 @@ func (s *Server) listFlows(c *call) error {
 		}
 		list.Flows = append(list.Flows, o)
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
 // readFlows reads those that the key may call: all, or one by one those of its
 // list.
-func (c *call) readFlows(after string, limit int) ([]flow.Flow, error) {
+func (c *Call) ReadFlows(after string, limit int) ([]flow.Flow, error) {
 	ctx, store := c.Request().Context(), c.s.Store
-	if len(c.key.Flows) == 0 {
-		return store.ListFlows(ctx, c.key.WorkspaceID, after, limit)
+	if len(c.Key.Flows) == 0 {
+		return store.ListFlows(ctx, c.Key.WorkspaceID, after, limit)
 	}
 	var list []flow.Flow
-	for _, id := range slices.Sorted(slices.Values(c.key.Flows)) {
+	for _, id := range slices.Sorted(slices.Values(c.Key.Flows)) {
 		if id <= after || len(list) == limit {
 			continue
 		}
-		f, err := store.FindFlow(ctx, c.key.WorkspaceID, id)
+		f, err := store.FindFlow(ctx, c.Key.WorkspaceID, id)
 		switch {
 		case errors.Is(err, &flow.Error{Code: flow.CodeNotFound}):
 		case err != nil:
@@ -123,37 +117,30 @@ func (s *Server) newFlowObject(ctx context.Context, f *flow.Flow) (flowObject, e
 	self := s.PublicURL + "/v1/flow/" + f.ID
 	o := flowObject{
 		FlowID: f.ID, Name: f.Name, Description: f.Description,
-		Limits: flowLimits{countOrNull(f.MaxRunning), countOrNull(f.MaxQueued), countOrNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), maxBody},
+		Limits: flowLimits{orNull(f.MaxRunning), orNull(f.MaxQueued), orNull(f.RunsPerDay), usdOrNull(f.USDPerDay), int64(flow.RunTimeout.Seconds()), MaxBody},
 		URLs:   flowURLs{self, self + "/run", self + "/runs", self + "/openapi.json", s.PublicURL + "/flows/" + f.ID},
 	}
 	if f.LiveVersion == 0 {
 		return o, nil
 	}
-	out, err := s.outlines.find(ctx, f.WorkspaceID, f.LiveHash)
+	out, err := s.Outlines.Find(ctx, f.WorkspaceID, f.LiveHash)
 	if err != nil {
 		return o, err
 	}
 	// The published document speaks, not the draft that may say other things.
-	o.Name, o.Description, o.Version = out.name, out.description, &f.LiveVersion
-	o.Inputs, o.Outputs = inputsSchema(out.inputs), outputsSchema(out.outputs)
+	o.Name, o.Description, o.Version = out.Name, out.Description, &f.LiveVersion
+	o.Inputs, o.Outputs = InputsSchema(out.Inputs), OutputsSchema(out.Outputs)
 	return o, nil
 }
 
 // outputsSchema describes the result. What an output holds is decided by the
 // flow, and one that was skipped is absent.
-func outputsSchema(outputs []flow.Output) map[string]any {
+func OutputsSchema(outputs []flow.Output) map[string]any {
 	properties := map[string]any{}
 	for _, o := range outputs {
 		properties[o.Name] = map[string]any{}
 	}
 	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-func countOrNull(n int64) *int64 {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }
 
 func usdOrNull(nano int64) *string {

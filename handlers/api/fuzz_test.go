@@ -16,7 +16,7 @@ import (
 
 // serve hands a request to the server without a network between, so that what
 // a client library would not send can be tried too.
-func (w *world) serve(r *http.Request) *reply {
+func (w *env) serve(r *http.Request) *reply {
 	rec := httptest.NewRecorder()
 	w.edge.ServeHTTP(rec, r)
 	return &reply{status: rec.Code, header: rec.Header(), raw: rec.Body.Bytes()}

@@ -14,7 +14,7 @@ import (
 )
 
 // sendRaw writes a request on a connection of its own.
-func (w *world) sendRaw(r request) *net.TCPConn {
+func (w *env) sendRaw(r request) *net.TCPConn {
 	w.t.Helper()
 	var b bytes.Buffer
 	c, err := net.Dial("tcp", w.http.Listener.Addr().String())

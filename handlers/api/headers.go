@@ -14,7 +14,7 @@ const maxWait = 60 * time.Second
 
 // idempotencyKey reads the header of that name; empty when it is absent.
 func idempotencyKey(h http.Header) (string, error) {
-	v, present, err := header(h, "Idempotency-Key")
+	v, present, err := SingleHeader(h, "Idempotency-Key")
 	if err != nil || !present {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func preferWait(h http.Header) (time.Duration, error) {
 
 // lastEventID reads after which event a stream goes on; 0 is the beginning.
 func lastEventID(h http.Header) (int64, error) {
-	v, present, err := header(h, "Last-Event-ID")
+	v, present, err := SingleHeader(h, "Last-Event-ID")
 	if err != nil || !present || v == "" {
 		return 0, err
 	}

@@ -53,11 +53,16 @@ type rates struct {
 const maxRates = 20_000
 
 func newRates() *rates {
-	byKey, err := lru.New[string, *rate.Limiter](maxRates)
+	return &rates{newCache[*rate.Limiter](maxRates)}
+}
+
+// newCache returns a cache that drops the least recently used of its values.
+func newCache[V any](size int) *lru.Cache[string, V] {
+	c, err := lru.New[string, V](size)
 	if err != nil {
-		panic("handlers: " + err.Error()) // only for a size below one
+		panic("api: " + err.Error()) // only for a size below one
 	}
-	return &rates{byKey}
+	return c
 }
 
 // bucket is the key's own, set to what the key says now.
@@ -92,7 +97,7 @@ func (r *rates) take(key *flow.Key, now time.Time) *flow.Rate {
 // takeRate takes one request from a per-minute limit, usually the key's. It
 // asks the database for the limit over all instances only if this instance's
 // own count allows the request, which keeps floods away from the database.
-func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
+func (c *Call) takeRate(of *rates, key *flow.Key) *flow.Rate {
 	here := of.take(key, c.s.Now())
 	if !here.OK {
 		return here
@@ -109,16 +114,16 @@ func (c *call) takeRate(of *rates, key *flow.Key) *flow.Rate {
 
 // limitRate counts a request and says what is left, in the fields of
 // draft-ietf-httpapi-ratelimit-headers.
-func (c *call) limitRate() error {
-	if c.key.RPM <= 0 {
+func (c *Call) limitRate() error {
+	if c.Key.RPM <= 0 {
 		return nil
 	}
-	r := c.takeRate(c.s.rates, c.key)
-	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
+	r := c.takeRate(c.s.rates, c.Key)
+	addLimit(c.Response().Header(), fmt.Sprintf(`"requests";q=%d;w=60`, c.Key.RPM), fmt.Sprintf(`"requests";r=%d;t=%d`, r.Left, int(math.Ceil(r.Full.Seconds()))))
 	if r.OK {
 		return nil
 	}
-	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.key.RPM), Retryable: true, After: r.Wait}
+	return &flow.Error{Code: flow.CodeRateLimited, Message: fmt.Sprintf("This key may make %d requests a minute.", c.Key.RPM), Retryable: true, After: r.Wait}
 }
 
 // invalidKeysPerMinute is how many requests with an invalid key an address may
@@ -130,11 +135,11 @@ const invalidKeysPerMinute = 60
 // returns either that there were too many, or what is wrong with the key. The
 // key is looked up first, so that valid keys work however many invalid ones the
 // same address has sent.
-func (c *call) refuseKey(err error) error {
+func (c *Call) refuseKey(err error) error {
 	if !errors.Is(err, &flow.Error{Code: flow.CodeKeyInvalid}) {
 		return err
 	}
-	address := &flow.Key{ID: "invalid:" + flow.RateLimitKey(remoteIP(c.Request())), RPM: c.s.invalidKeys}
+	address := &flow.Key{ID: "invalid:" + flow.RateLimitKey(web.RemoteIP(c.Request())), RPM: c.s.invalidKeys}
 	r := c.takeRate(c.s.refusals, address)
 	if r.OK {
 		return err
@@ -156,13 +161,13 @@ func addLimit(h http.Header, policy, limit string) {
 // limitRuns says in the same fields why a start was refused for its number of
 // runs. How long a queue may get is the operator's; the quota shown is what is
 // to be had now, which is none.
-func (c *call) limitRuns(err error) error {
+func (c *Call) limitRuns(err error) error {
 	e := flow.AsError(err)
-	after := max(e.After, problemKinds[e.Code].after)
+	after := RetryAfter(e)
 	h := c.Response().Header()
 	switch e.Code {
 	case flow.CodeConcurrencyLimited:
-		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.key.Concurrency), `"runs";r=0;t=`+web.Seconds(after))
+		addLimit(h, fmt.Sprintf(`"runs";q=%d;qu="concurrent-requests"`, c.Key.Concurrency), `"runs";r=0;t=`+web.Seconds(after))
 	case flow.CodeQueueFull:
 		addLimit(h, `"queue";q=0;qu="concurrent-requests"`, `"queue";r=0;t=`+web.Seconds(after))
 	case flow.CodeBudgetExceeded:

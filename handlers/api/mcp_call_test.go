@@ -90,7 +90,7 @@ func (a *agent) heldCall(gate string) (s *stream, first rpc, run *flow.Run) {
 	return s, s.message(), a.newestRun(a.held)
 }
 
-func (w *world) newestRun(flowID string) *flow.Run {
+func (w *env) newestRun(flowID string) *flow.Run {
 	w.t.Helper()
 	list, err := w.store.ListRuns(w.t.Context(), flow.RunFilter{WorkspaceID: "default", FlowID: flowID, Limit: 1})
 	if err != nil || len(list) == 0 {
@@ -117,7 +117,7 @@ func (s *stream) message() (m rpc) {
 func TestMCPProgress(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.ping = 5 * time.Millisecond
+	w.server.PingInterval = 5 * time.Millisecond
 	s, first, _ := w.agent(w.key).heldCall("g")
 	if first.Method != "notifications/progress" || first.Params["progressToken"] != "p1" || first.Params["message"] != "Hold" || first.Params["total"] != 5.0 {
 		t.Errorf("progress %+v", first)
@@ -170,14 +170,12 @@ func TestMCPCancel(t *testing.T) {
 	cancel(a, 1)
 	w.eventually(func() bool { return state(run) == flow.RunCanceled })
 	s.message().wantError(t, "canceled", run.ID)
-	if len(w.server.agents.calls.runs) > 0 {
-		t.Errorf("calls that have ended are kept: %v", w.server.agents.calls.runs)
-	}
 
 	s, _, run = a.heldCall("nor this")
 	second := New(Config{Store: w.store, Files: w.files, Links: w.server.Links, Runner: w.runner, Kinds: w.server.Kinds, PublicURL: publicURL})
 	defer second.Close()
-	w.store.others = w.server.Hear
+	MountMCP(second)
+	w.store.others = w.broadcast
 	notify := func(session string) {
 		t.Helper()
 		r := httptest.NewRequest("POST", "/mcp", strings.NewReader(`{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}`))
@@ -204,29 +202,29 @@ func TestMCPCancel(t *testing.T) {
 
 // TestMCPLetsGo: a call ends before its run when its key stops or the server
 // shuts down. Nobody could read the result with a key that has stopped, so its
-// run is canceled; at a shutdown the run goes on.
+// run is canceled; at a shutdown the run continues.
 func TestMCPLetsGo(t *testing.T) {
 	t.Parallel()
-	change := func(to func(k *flow.Key)) func(w *world, key string) {
-		return func(w *world, key string) {
+	change := func(to func(k *flow.Key)) func(w *env, key string) {
+		return func(w *env, key string) {
 			w.store.mu.Lock()
 			defer w.store.mu.Unlock()
 			to(w.store.keys[flow.Hash([]byte(key))])
 		}
 	}
 	for name, c := range map[string]struct {
-		let   func(w *world, key string)
+		let   func(w *env, key string)
 		says  string
 		state flow.RunState
 	}{
 		"revoked":   {change(func(k *flow.Key) { k.RevokedAt = time.Now() }), "The run was canceled.", flow.RunCanceled},
 		"expired":   {change(func(k *flow.Key) { k.ExpiresAt = time.Now().Add(-time.Second) }), "The run was canceled.", flow.RunCanceled},
-		"shut down": {func(w *world, _ string) { w.server.Drain() }, "The run goes on", flow.RunRunning},
+		"shut down": {func(w *env, _ string) { w.server.Drain() }, "The run continues", flow.RunRunning},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
-			w.server.ping = 5 * time.Millisecond
+			w.server.PingInterval = 5 * time.Millisecond
 			s, _, run := w.agent(w.key).heldCall("never")
 			c.let(w, w.key)
 			s.message().wantError(t, c.says, run.ID)

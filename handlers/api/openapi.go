@@ -12,7 +12,7 @@ import (
 )
 
 // showAPI is GET openapi.json.
-func (s *Server) showAPI(c *call) error { return c.writeBody(http.StatusOK, s.api) }
+func (s *Server) showAPI(c *Call) error { return c.writeBody(http.StatusOK, s.api) }
 
 // apiDocument describes the whole API.
 func (s *Server) apiDocument() []byte {
@@ -72,7 +72,7 @@ func (d *api) add(r *route, path string) {
 		op["parameters"] = params
 	}
 	if r.doc.body != "" {
-		op["requestBody"] = schema{"required": !r.doc.optionalBody, "content": schema{cmp.Or(r.doc.bodyType, typeJSON): schema{"schema": ref(r.doc.body)}}}
+		op["requestBody"] = schema{"required": !r.doc.optionalBody, "content": schema{cmp.Or(r.doc.bodyType, TypeJSON): schema{"schema": ref(r.doc.body)}}}
 	}
 	switch r.access {
 	case accessOpen:
@@ -88,10 +88,10 @@ func (d *api) add(r *route, path string) {
 
 func scopeNames(a access) string {
 	names := []string{}
-	for _, s := range a.scopes() {
+	for _, s := range accessScopes[a] {
 		names = append(names, string(s))
 	}
-	return joinOr(names)
+	return strings.Join(names, " or ")
 }
 
 // parameters are those of the path that are still open, and those that the
@@ -150,7 +150,7 @@ func (d *api) streamSchema(a *answer) schema {
 		data = schema{"anyOf": []schema{d.of(runType), d.of(stepEventType), d.of(outputEventType), d.of(deltaEventType)}}
 	}
 	data["description"] = "The data of one event."
-	return schema{"type": "string", "contentMediaType": typeJSON, "contentSchema": data}
+	return schema{"type": "string", "contentMediaType": TypeJSON, "contentSchema": data}
 }
 
 func (d *api) response(r *route, a *answer) schema {
@@ -161,14 +161,14 @@ func (d *api) response(r *route, a *answer) schema {
 	content := schema{}
 	switch {
 	case a.json != nil:
-		content[typeJSON] = schema{"schema": d.of(a.json)}
+		content[TypeJSON] = schema{"schema": d.of(a.json)}
 	case a.schema != "":
-		content[typeJSON] = schema{"schema": ref(a.schema)}
+		content[TypeJSON] = schema{"schema": ref(a.schema)}
 	case a.binary:
 		content["*/*"] = schema{"schema": schema{"type": "string", "format": "binary"}}
 	}
 	if a.stream {
-		content[typeStream] = schema{"schema": d.streamSchema(a), "example": cmp.Or(a.example, runStreamExample)}
+		content[TypeStream] = schema{"schema": d.streamSchema(a), "example": cmp.Or(a.example, runStreamExample)}
 	}
 	response := schema{"description": a.text, "headers": headerRefs(headers)}
 	if len(content) > 0 {
@@ -219,7 +219,7 @@ func (d *api) webhook(id, summary, text string, body schema) {
 			header("webhook-timestamp", "Seconds since 1970 at which this attempt was made."),
 			header("webhook-signature", "v1, and the base64 HMAC-SHA256 over id.timestamp.body, as in Standard Webhooks."),
 		},
-		"requestBody": schema{"required": true, "content": schema{typeJSON: schema{"schema": body}}},
+		"requestBody": schema{"required": true, "content": schema{TypeJSON: schema{"schema": body}}},
 		"responses":   schema{"2XX": schema{"description": "Received. Anything else is tried again."}},
 	}}
 }
@@ -276,5 +276,3 @@ func pathOf(route string) string {
 	}
 	return strings.Join(parts, "/")
 }
-
-func hasParam(path string) bool { return strings.Contains(path, "/:") }

@@ -28,7 +28,7 @@ func fileValueSchema() schema {
 
 // inputsSchema describes the inputs of a flow, and for those that are files
 // how to give one.
-func inputsSchema(inputs []flow.Input) schema {
+func InputsSchema(inputs []flow.Input) schema {
 	s := schema(flow.InputsSchema(inputs))
 	properties := s["properties"].(schema)
 	for i := range inputs {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,10 +11,7 @@ import (
 
 // showFlowAPI is GET openapi.json of a flow: its own paths and field names, as
 // its live version has them.
-func (s *Server) showFlowAPI(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) showFlowAPI(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -21,18 +19,18 @@ func (s *Server) showFlowAPI(c *call) error {
 	if f.LiveVersion == 0 {
 		return flow.Errorf(flow.CodeNotPublished, "This flow has no published version, so there is nothing to call yet.")
 	}
-	out, err := s.outlines.find(c.Request().Context(), f.WorkspaceID, f.LiveHash)
+	out, err := s.Outlines.Find(c.Request().Context(), f.WorkspaceID, f.LiveHash)
 	if err != nil {
 		return err
 	}
 	return c.writeBody(http.StatusOK, s.flowDocument(f, out))
 }
 
-func (s *Server) flowDocument(f *flow.Flow, out *outline) []byte {
-	d := newAPI(s, out.name, out.description, strconv.FormatInt(f.LiveVersion, 10))
-	inputs, outputs := inputsSchema(out.inputs), schema(outputsSchema(out.outputs))
+func (s *Server) flowDocument(f *flow.Flow, out *Outline) []byte {
+	d := newAPI(s, out.Name, out.Description, strconv.FormatInt(f.LiveVersion, 10))
+	inputs, outputs := InputsSchema(out.Inputs), schema(OutputsSchema(out.Outputs))
 	d.components["Inputs"], d.components["Outputs"] = inputs, outputs
-	d.components["StartRun"] = startSchema(inputs, out.inputs)
+	d.components["StartRun"] = startSchema(inputs, out.Inputs)
 	run := d.components["Run"].(schema)["properties"].(schema)
 	run["inputs"] = knownNames(inputs, run["inputs"].(schema))
 	run["outputs"] = knownNames(outputs, run["outputs"].(schema))
@@ -40,7 +38,7 @@ func (s *Server) flowDocument(f *flow.Flow, out *outline) []byte {
 		switch r := &s.routes[i]; {
 		case strings.Contains(r.path, ":flow_id"):
 			d.add(r, strings.Replace(pathOf(r.path), "{flow_id}", f.ID, 1))
-		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.inputs):
+		case strings.HasPrefix(r.path, "/v1/files") && takesFiles(out.Inputs):
 			d.add(r, pathOf(r.path)) // without them there is nothing to give
 		}
 	}
@@ -51,9 +49,9 @@ func (s *Server) flowDocument(f *flow.Flow, out *outline) []byte {
 
 // startSchema is the inputs with run_options beside them.
 func startSchema(inputs schema, list []flow.Input) schema {
-	properties := cloneSchema(inputs["properties"].(schema))
+	properties := maps.Clone(inputs["properties"].(schema))
 	properties[flow.ReservedInput] = ref("RunOptions")
-	start := cloneSchema(inputs)
+	start := maps.Clone(inputs)
 	start["properties"] = properties
 	example := map[string]any{}
 	for i := range list {
@@ -73,7 +71,7 @@ func startSchema(inputs schema, list []flow.Input) schema {
 // knownNames gives an object of a run the types of its fields. It may have
 // fewer of them, or none any more.
 func knownNames(of, in schema) schema {
-	s := cloneSchema(in)
+	s := maps.Clone(in)
 	s["properties"] = of["properties"]
 	return s
 }

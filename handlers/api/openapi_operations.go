@@ -1,8 +1,9 @@
 package api
 
 import (
-	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 
 	"sluice/flow"
 )
@@ -18,6 +19,19 @@ type operation struct {
 	optionalBody           bool
 	answers                []answer
 	problems               []flow.Code // beside those that every route of its access class has
+}
+
+// offers returns the media types that a response can have, JSON first. It is empty
+// for routes without a body, and for files, whose type is not negotiable.
+func (o *operation) offers() (types []string) {
+	isJSON := func(a answer) bool { return a.json != nil || a.schema != "" }
+	if slices.ContainsFunc(o.answers, isJSON) {
+		types = append(types, TypeJSON)
+	}
+	if slices.ContainsFunc(o.answers, func(a answer) bool { return a.stream }) {
+		types = append(types, TypeStream)
+	}
+	return types
 }
 
 // answer is one way in which a request succeeds.
@@ -193,10 +207,10 @@ func accessProblems(r *route) []flow.Code {
 		flow.CodeKeyInURL, flow.CodeKeyMissing, flow.CodeKeyInvalid, flow.CodeKeyExpired, flow.CodeKeyRevoked,
 		flow.CodeScopeMissing, flow.CodeRateLimited, flow.CodeInternal, flow.CodeOverloaded, flow.CodeUnavailable,
 	}
-	if r.method != http.MethodDelete && r.access != accessFile { // those give no body, or whatever a file is
+	if len(r.doc.offers()) > 0 {
 		codes = append(codes, flow.CodeNotAcceptable)
 	}
-	if hasParam(r.path) {
+	if strings.Contains(r.path, "/:") {
 		codes = append(codes, flow.CodeNotFound, flow.CodeFlowNotAllowed)
 	}
 	return codes

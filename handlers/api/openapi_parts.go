@@ -84,8 +84,8 @@ func bodySchemas() schema {
 			"examples": []any{schema{"from": "write"}},
 		},
 		"Upload": schema{
-			"type": "object", "additionalProperties": false, "required": []string{filePart},
-			"properties": schema{filePart: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
+			"type": "object", "additionalProperties": false, "required": []string{fileField},
+			"properties": schema{fileField: schema{"type": "string", "format": "binary", "description": "The content, with a file name."}},
 		},
 		"Outputs": schema{"type": "object", "description": "Values by output name; a skipped output is absent. A file is an object with its ID as file, its name, mime and size, and the url where it can be fetched.", "additionalProperties": true, "examples": []any{schema{"answer": "It will arrive tomorrow."}}},
 		"RPCMessage": schema{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -47,7 +48,7 @@ var componentNames = map[reflect.Type]string{
 // leaves are types whose JSON their Go kind does not tell.
 var leaves = map[reflect.Type]schema{
 	reflect.TypeFor[stamp]():              {"type": "string", "format": "date-time"},
-	reflect.TypeFor[maybeStamp]():         {"type": []string{"string", "null"}, "format": "date-time"},
+	reflect.TypeFor[stampOrNull]():        {"type": []string{"string", "null"}, "format": "date-time"},
 	reflect.TypeFor[json.RawMessage]():    {},
 	reflect.TypeFor[flow.RunState]():      {"type": "string", "enum": runStates},
 	reflect.TypeFor[json.Number]():        {"type": "number"},
@@ -59,7 +60,7 @@ var leaves = map[reflect.Type]schema{
 // of describes a type; named ones are added to the components on the way.
 func (s *schemas) of(t reflect.Type) schema {
 	if leaf, ok := leaves[t]; ok {
-		return cloneSchema(leaf)
+		return maps.Clone(leaf)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -125,12 +126,4 @@ func nullable(s schema) schema {
 		}
 	}
 	return s
-}
-
-func cloneSchema(s schema) schema {
-	c := make(schema, len(s)+1)
-	for k, v := range s {
-		c[k] = v
-	}
-	return c
 }

@@ -46,7 +46,7 @@ func TestOutageIsUnavailable(t *testing.T) {
 func TestStreamSurvivesOutage(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	w.server.ping = 5 * time.Millisecond
+	w.server.PingInterval = 5 * time.Millisecond
 	s := w.stream(request{method: "GET", path: w.heldRun("g") + "/events"})
 	for {
 		e, ok := s.next()

@@ -13,22 +13,22 @@ import (
 
 // outline is what the API tells of a document: what goes in, what comes out,
 // and which nodes take part in a run.
-type outline struct {
-	name, description string
-	inputs            []flow.Input
-	outputs           []flow.Output
-	nodes             []outlineNode     // in the order in which they can run
-	labels            map[string]string // of nodes, for people
+type Outline struct {
+	Name, Description string
+	Inputs            []flow.Input
+	Outputs           []flow.Output
+	Nodes             []outlineNode     // in the order in which they can run
+	Labels            map[string]string // of nodes, for people
 }
 
 type outlineNode struct{ id, kind string }
 
 // outlines keeps outlines of documents by their hash. Documents never change,
 // so neither do these.
-type outlines struct {
+type Outlines struct {
 	store Store
 	kinds *flow.Registry
-	cache *lru.Cache[string, *outline]
+	cache *lru.Cache[string, *Outline]
 	names *lru.Cache[string, string] // of the documents, many more than fit in the cache
 }
 
@@ -37,20 +37,12 @@ const (
 	cachedNames    = 16 << 10
 )
 
-func newOutlines(store Store, kinds *flow.Registry) *outlines {
-	cache, err := lru.New[string, *outline](cachedOutlines)
-	if err != nil {
-		panic("handlers: " + err.Error()) // only for a size below one
-	}
-	names, err := lru.New[string, string](cachedNames)
-	if err != nil {
-		panic("handlers: " + err.Error())
-	}
-	return &outlines{store, kinds, cache, names}
+func newOutlines(store Store, kinds *flow.Registry) *Outlines {
+	return &Outlines{store, kinds, newCache[*Outline](cachedOutlines), newCache[string](cachedNames)}
 }
 
 // find reads the outline of a stored document.
-func (o *outlines) find(ctx context.Context, ws, hash string) (*outline, error) {
+func (o *Outlines) Find(ctx context.Context, ws, hash string) (*Outline, error) {
 	key := ws + "/" + hash
 	if found, ok := o.cache.Get(key); ok {
 		return found, nil
@@ -68,27 +60,27 @@ func (o *outlines) find(ctx context.Context, ws, hash string) (*outline, error) 
 }
 
 // name is what a stored document is called.
-func (o *outlines) name(ctx context.Context, ws, hash string) (string, error) {
+func (o *Outlines) Name(ctx context.Context, ws, hash string) (string, error) {
 	key := ws + "/" + hash
 	if name, ok := o.names.Get(key); ok {
 		return name, nil
 	}
-	out, err := o.find(ctx, ws, hash)
+	out, err := o.Find(ctx, ws, hash)
 	if err != nil {
 		return "", err
 	}
-	o.names.Add(key, out.name)
-	return out.name, nil
+	o.names.Add(key, out.Name)
+	return out.Name, nil
 }
 
 // read outlines a document. One that cannot run, such as a draft or one whose
 // kinds this build lacks, keeps the order of its nodes.
-func (o *outlines) read(data []byte) (*outline, error) {
+func (o *Outlines) read(data []byte) (*Outline, error) {
 	d, problems := document.ParseDocument(data)
 	if d == nil {
 		return nil, fmt.Errorf("not a document: %v", problems)
 	}
-	out := &outline{name: d.Name, description: d.Description, inputs: d.Inputs(o.kinds), outputs: d.Outputs(o.kinds), labels: map[string]string{}}
+	out := &Outline{Name: d.Name, Description: d.Description, Inputs: d.Inputs(o.kinds), Outputs: d.Outputs(o.kinds), Labels: map[string]string{}}
 	ids := make([]string, 0, len(d.Nodes))
 	if g, err := engine.Compile(d, o.kinds); err == nil {
 		ids = g.NodeIDs()
@@ -101,14 +93,14 @@ func (o *outlines) read(data []byte) (*outline, error) {
 	}
 	for _, id := range ids {
 		n := d.Node(id)
-		out.nodes = append(out.nodes, outlineNode{id, n.Kind})
-		out.labels[id] = o.label(n)
+		out.Nodes = append(out.Nodes, outlineNode{id, n.Kind})
+		out.Labels[id] = o.label(n)
 	}
 	return out, nil
 }
 
 // label is what whoever drew a node calls it, else what its kind is called.
-func (o *outlines) label(n *flow.Node) string {
+func (o *Outlines) label(n *flow.Node) string {
 	if n.Label != "" {
 		return n.Label
 	}

@@ -111,7 +111,7 @@ func (q *query) cursor(prefix string) string {
 	if !ok {
 		return ""
 	}
-	id, ok := openCursor(s, prefix)
+	id, ok := DecodeCursor(s, prefix)
 	if !ok {
 		q.problem("cursor", "invalid", "wanted the next_cursor of an earlier answer")
 	}
@@ -119,7 +119,7 @@ func (q *query) cursor(prefix string) string {
 }
 
 // openCursor is the ID in a cursor.
-func openCursor(s, prefix string) (id string, ok bool) {
+func DecodeCursor(s, prefix string) (id string, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || !flow.ValidID(prefix, string(data)) {
 		return "", false
@@ -138,7 +138,7 @@ func newCursor(id string) *string {
 
 // page cuts off the one element that was read in excess and says where the
 // next page begins.
-func page[T any](list []T, limit int, id func(*T) string) ([]T, *string) {
+func Page[T any](list []T, limit int, id func(*T) string) ([]T, *string) {
 	if len(list) <= limit {
 		return list, nil
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,10 +12,10 @@ import (
 )
 
 // writeJSON answers with a value.
-func (c *call) writeJSON(status int, v any) error { return c.writeBody(status, flow.EncodeJSON(v)) }
+func (c *Call) WriteJSON(status int, v any) error { return c.writeBody(status, flow.EncodeJSON(v)) }
 
 // writeBody answers with JSON that is already encoded.
-func (c *call) writeBody(status int, body []byte) error {
+func (c *Call) writeBody(status int, body []byte) error {
 	if h := c.Response().Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
@@ -27,23 +28,25 @@ func writeBody(c echo.Context, status int, mediaType string, body []byte) error 
 	h.Set("Content-Type", mediaType)
 	c.Response().WriteHeader(status)
 	if _, err := c.Response().Write(body); err != nil {
-		return fmt.Errorf("%w: %w", errGone, err)
+		return fmt.Errorf("%w: %w", web.ErrClientGone, err)
 	}
 	return nil
 }
 
-// wants refuses a request whose Accept header takes none of what a route can
-// give, and returns the offer it likes best.
-func (c *call) wants(offers ...string) (string, error) {
-	best := chooseType(c.Request().Header.Values("Accept"), offers)
-	if best == "" {
-		return "", flow.Errorf(flow.CodeNotAcceptable, "This path answers with %s, which the Accept header does not take.", joinOr(offers))
+// negotiate chooses the media type of the response from those that the route
+// offers. It does nothing for routes without a choice.
+func (c *Call) negotiate(offers []string) error {
+	if len(offers) == 0 {
+		return nil
 	}
-	return best, nil
+	if c.accepted = ChooseType(c.Request().Header.Values("Accept"), offers); c.accepted == "" {
+		return flow.Errorf(flow.CodeNotAcceptable, "This path answers with %s, which the Accept header does not take.", strings.Join(offers, " or "))
+	}
+	return nil
 }
 
 // header reads a header that may be there at most once.
-func header(h http.Header, name string) (value string, present bool, err error) {
+func SingleHeader(h http.Header, name string) (value string, present bool, err error) {
 	values := h.Values(name)
 	if len(values) > 1 {
 		return "", true, flow.Errorf(flow.CodeInvalidHeader, "%s is there more than once.", name)

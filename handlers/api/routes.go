@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/web"
 )
 
 // access is what a request must show. The zero value is no class at all, so a
@@ -29,45 +27,40 @@ const (
 	accessKey               // any scope, for routes about the key itself
 )
 
-// scopes of which a key needs one.
-func (a access) scopes() []flow.Scope {
-	switch a {
-	case accessRun, accessStart:
-		return []flow.Scope{flow.ScopeRun}
-	case accessSee, accessFile:
-		return []flow.Scope{flow.ScopeRead, flow.ScopeRun}
-	case accessRead:
-		return []flow.Scope{flow.ScopeRead}
-	case accessManage:
-		return []flow.Scope{flow.ScopeManage}
-	case accessKey:
-		return []flow.Scope{flow.ScopeRun, flow.ScopeRead, flow.ScopeManage}
-	case accessErase:
-		return []flow.Scope{flow.ScopeManage, flow.ScopeRun}
-	}
-	return nil
+// accessScopes lists the scopes of a class; a key needs one of them.
+var accessScopes = map[access][]flow.Scope{
+	accessRun:    {flow.ScopeRun},
+	accessStart:  {flow.ScopeRun},
+	accessSee:    {flow.ScopeRead, flow.ScopeRun},
+	accessFile:   {flow.ScopeRead, flow.ScopeRun},
+	accessRead:   {flow.ScopeRead},
+	accessManage: {flow.ScopeManage},
+	accessKey:    {flow.ScopeRun, flow.ScopeRead, flow.ScopeManage},
+	accessErase:  {flow.ScopeManage, flow.ScopeRun},
 }
 
 // route is one line of the table: everything that is known about a path.
 type route struct {
 	method, path string
 	access       access
-	handle       func(*call) error
+	handle       func(*Call) error
 	doc          operation
 }
 
 // call is one request on its way through a handler.
-type call struct {
+type Call struct {
 	echo.Context
 	s   *Server
-	key *flow.Key // who asks; nil on open routes and for who came by a link
+	Key *flow.Key // the authenticated key; nil on public routes and for signed links
+
+	accepted string // media type of the response; "" if the route offers no choice
 
 	arrived time.Time // of a start
 
 	// later is the rest of a long answer. It runs after the route's handler has
 	// returned: the stack that the handler needed would stay as large for as long
 	// as the answer takes, which is 8 KiB for each stream.
-	later func() error
+	deferred func() error
 
 	linkedFile  *flow.File // that a signed link led to
 	linkExpires time.Time
@@ -100,7 +93,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/files/:file_id", accessFile, s.showFile, docShowFile},
 		{"HEAD", "/v1/files/:file_id", accessFile, s.showFile, docProbeFile},
 		{"DELETE", "/v1/files/:file_id", accessErase, s.eraseFile, docEraseFile},
-		{"POST", "/mcp", accessSee, s.serveMCP, docMCP},
+		{"POST", "/mcp", accessSee, func(c *Call) error { return s.MCP(c) }, docMCP},
 	}
 }
 
@@ -108,14 +101,8 @@ func (s *Server) table() []route {
 // an error here, where the answer can still be a problem.
 func (s *Server) serve(r *route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
-		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				err = fmt.Errorf("panic in %s %s: %v\n%s", r.method, r.path, v, debug.Stack())
-			} else if v != nil {
-				panic(v)
-			}
-		}()
-		c := &call{Context: ec, s: s}
+		defer web.RecoverPanic(r.method+" "+r.path, &err)
+		c := &Call{Context: ec, s: s}
 		if err := s.admit(ec.Request().Context(), r); err != nil {
 			return err
 		}
@@ -129,17 +116,24 @@ func (s *Server) serve(r *route) echo.HandlerFunc {
 		if err := c.authorize(r.access); err != nil {
 			return err
 		}
-		if err := r.handle(c); err != nil || c.later == nil {
+		if err := c.negotiate(r.doc.offers()); err != nil {
 			return err
 		}
-		return c.later()
+		if err := r.handle(c); err != nil || c.deferred == nil {
+			return err
+		}
+		return c.deferred()
 	}
 }
 
-func (c *call) flowID() string     { return c.Param("flow_id") }
-func (c *call) runID() string      { return c.Param("run_id") }
-func (c *call) deliveryID() string { return c.Param("delivery_id") }
-func (c *call) fileID() string     { return c.Param("file_id") }
+// Hold counts a request that waits, streams or moves files apart from those that
+// are worked on, until release is called.
+func (c *Call) Hold() (release func(), err error) { return c.s.gate.hold() }
+
+func (c *Call) flowID() string     { return c.Param("flow_id") }
+func (c *Call) runID() string      { return c.Param("run_id") }
+func (c *Call) deliveryID() string { return c.Param("delivery_id") }
+func (c *Call) fileID() string     { return c.Param("file_id") }
 
 // admit closes everything but the health of an exposed server without an owner.
 func (s *Server) admit(ctx context.Context, r *route) error {

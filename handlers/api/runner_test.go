@@ -19,14 +19,14 @@ type runner struct {
 	ids      flow.IDs
 	draining atomic.Bool
 	shared   bool // others work on what it takes
-	carried  sync.WaitGroup
+	running  sync.WaitGroup
 	reads    atomic.Int64 // of text
 
 	mu       sync.Mutex
 	keys     map[string]idempotent // by workspace and Idempotency-Key
 	cancels  map[string]context.CancelFunc
 	watchers map[string][]*watcher
-	said     map[string]map[string]flow.Delta // what steps said so far, by run and path
+	output   map[string]map[string]flow.Delta // what steps said so far, by run and path
 	starts   []flow.Start                     // as they came
 	refuse   error                            // what the next starts are refused with
 }
@@ -36,7 +36,7 @@ type idempotent struct{ fingerprint, runID string }
 func newRunner(store *memory, kinds *flow.Registry) *runner {
 	return &runner{
 		store: store, kinds: kinds, ids: flow.NewIDs(), keys: map[string]idempotent{},
-		cancels: map[string]context.CancelFunc{}, watchers: map[string][]*watcher{}, said: map[string]map[string]flow.Delta{},
+		cancels: map[string]context.CancelFunc{}, watchers: map[string][]*watcher{}, output: map[string]map[string]flow.Delta{},
 	}
 }
 
@@ -140,7 +140,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 		run.KeyID = s.Key.ID
 	}
 	r.store.write(flow.RunWrite{Run: &run})
-	r.carry(s, g, run)
+	r.execute(s, g, run)
 	now, err := r.AwaitRun(ctx, run.WorkspaceID, run.FlowID, run.ID, s.Wait)
 	if s.Wait == 0 {
 		now = &run
@@ -149,7 +149,7 @@ func (r *runner) accept(ctx context.Context, s flow.Start, run flow.Run, given m
 }
 
 // carry lets the engine work on the run until it ends.
-func (r *runner) carry(s flow.Start, g *engine.Graph, run flow.Run) {
+func (r *runner) execute(s flow.Start, g *engine.Graph, run flow.Run) {
 	canceled, cancel := context.WithCancel(context.Background())
 	r.mu.Lock()
 	if s.IdempotencyKey != "" {
@@ -158,7 +158,7 @@ func (r *runner) carry(s flow.Start, g *engine.Graph, run flow.Run) {
 	r.cancels[run.ID] = cancel
 	r.mu.Unlock()
 	e := &engine.Engine{Journal: r, Emit: r.emit, Now: time.Now, Report: func(error) {}}
-	r.carried.Go(func() {
+	r.running.Go(func() {
 		if _, err := e.Carry(context.Background(), engine.NewPlan(g, &run, nil, nil), engine.Signals{Cancel: canceled.Done()}); err != nil {
 			panic(err)
 		}
@@ -174,15 +174,15 @@ func (r *runner) WriteRun(_ context.Context, w flow.RunWrite) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w.End {
-		delete(r.said, w.Run.ID)
+		delete(r.output, w.Run.ID)
 	}
 	for _, watcher := range r.watchers[w.Run.ID] {
-		poke(watcher.changes)
+		notify(watcher.changes)
 	}
 	return nil
 }
 
-func poke(c chan struct{}) {
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -218,25 +218,25 @@ func (r *runner) AwaitRun(ctx context.Context, ws, flowID, runID string, limit t
 // watcher is told every text as it comes, and who comes late all that was said.
 type watcher struct {
 	changes, texts chan struct{}
-	news           []flow.Delta // guarded by the runner
+	pending        []flow.Delta // guarded by the runner
 }
 
 // emit is the engine's voice of steps.
 func (r *runner) emit(runID, path string, attempt int, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.said[runID] == nil {
-		r.said[runID] = map[string]flow.Delta{}
+	if r.output[runID] == nil {
+		r.output[runID] = map[string]flow.Delta{}
 	}
 	d := flow.Delta{Path: path, Attempt: attempt, Text: text}
-	all := r.said[runID][path]
+	all := r.output[runID][path]
 	if d.Reset = all.Attempt != 0 && all.Attempt != attempt; d.Reset {
 		all.Text = ""
 	}
-	r.said[runID][path] = flow.Delta{Path: path, Attempt: attempt, Text: all.Text + text, Reset: true}
+	r.output[runID][path] = flow.Delta{Path: path, Attempt: attempt, Text: all.Text + text, Reset: true}
 	for _, w := range r.watchers[runID] {
-		w.news = append(w.news, d)
-		poke(w.texts)
+		w.pending = append(w.pending, d)
+		notify(w.texts)
 	}
 }
 
@@ -247,9 +247,9 @@ func (r *runner) WatchText(runID string) flow.Watch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watchers[runID] = append(r.watchers[runID], w)
-	for _, d := range r.said[runID] {
-		w.news = append(w.news, d)
-		poke(w.texts)
+	for _, d := range r.output[runID] {
+		w.pending = append(w.pending, d)
+		notify(w.texts)
 	}
 	return flow.Watch{Changes: w.changes, Texts: w.texts, Read: func(ready func(string, int) bool) []flow.Delta { return r.readTexts(w, ready) }, Sync: func(context.Context, *flow.Run, []flow.Step) {}, Stop: func() { r.leave(runID, w) }}
 }
@@ -259,14 +259,14 @@ func (r *runner) readTexts(w *watcher, ready func(path string, attempt int) bool
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var later []flow.Delta
-	for _, d := range w.news {
+	for _, d := range w.pending {
 		if ready(d.Path, d.Attempt) {
 			list = append(list, d)
 		} else {
 			later = append(later, d)
 		}
 	}
-	w.news = later
+	w.pending = later
 	return list
 }
 
@@ -283,7 +283,7 @@ func (r *runner) stop() {
 		cancel()
 	}
 	r.mu.Unlock()
-	r.carried.Wait()
+	r.running.Wait()
 }
 
 func (r *runner) lastStart() flow.Start {

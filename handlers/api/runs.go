@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,23 +13,32 @@ import (
 
 // findRun reads the run of the path as far as the key may see it: with scope
 // read any of the flow, with scope run alone only what it started itself.
-func (c *call) findRun() (*flow.Run, error) {
+func (c *Call) findRun() (*flow.Run, error) {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return nil, errNotFound
 	}
-	run, err := c.s.Store.FindRun(c.Request().Context(), c.key.WorkspaceID, c.flowID(), c.runID())
-	if err == nil && !c.sees(run) {
+	run, err := c.s.Store.FindRun(c.Request().Context(), c.Key.WorkspaceID, c.flowID(), c.runID())
+	if err == nil && !c.maySee(run) {
 		return nil, errNotFound
 	}
 	return run, err
 }
 
-func (c *call) sees(run *flow.Run) bool {
-	return c.key.Has(flow.ScopeRead) || run.KeyID == c.key.ID
+// findContent is findRun for a route that shows the content of the run.
+func (c *Call) findContent() (*flow.Run, error) {
+	run, err := c.findRun()
+	if err == nil {
+		err = CheckContent(run)
+	}
+	return run, err
+}
+
+func (c *Call) maySee(run *flow.Run) bool {
+	return c.Key.Has(flow.ScopeRead) || run.KeyID == c.Key.ID
 }
 
 // contentOf refuses what an erased run can no longer show.
-func contentOf(run *flow.Run) error {
+func CheckContent(run *flow.Run) error {
 	switch run.Erased {
 	case "":
 		return nil
@@ -41,10 +49,7 @@ func contentOf(run *flow.Run) error {
 }
 
 // showRun is GET run: the run object, held until the end with ?wait.
-func (s *Server) showRun(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) showRun(c *Call) error {
 	run, err := c.findRun()
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func (s *Server) showRun(c *call) error {
 		return err
 	}
 	if wait > 0 { // a key that was revoked meanwhile stops at once
-		if _, err := s.findKey(c.Request()); err != nil {
+		if _, err := s.FindKey(c.Request()); err != nil {
 			return err
 		}
 	}
@@ -76,21 +81,21 @@ func (s *Server) showRun(c *call) error {
 
 // await holds the request until the run ends, the limit is over or the server
 // drains, and returns the run as it then is.
-func (c *call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
+func (c *Call) await(run *flow.Run, limit time.Duration) (*flow.Run, error) {
 	if limit <= 0 || run.State.Ended() {
 		return run, nil
 	}
-	release, err := c.s.gate.hold()
+	release, err := c.Hold()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return c.awaitHeld(run, limit, nil)
+	return c.AwaitHeld(run, limit, nil)
 }
 
 // awaitHeld is await for a request that is already counted as held. It also
 // returns at the next tick.
-func (c *call) awaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
+func (c *Call) AwaitHeld(run *flow.Run, limit time.Duration, tick <-chan time.Time) (*flow.Run, error) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	go func() {
@@ -137,28 +142,22 @@ func noneMatch(h http.Header, tag string) bool {
 }
 
 // showResult is GET result: the bare outputs.
-func (s *Server) showResult(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = contentOf(run)
-	}
+func (s *Server) showResult(c *Call) error {
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}
 	switch run.State {
 	case flow.RunSucceeded:
-		return c.writeJSON(http.StatusOK, s.linked(run.WorkspaceID, orEmpty(run.Outputs)))
+		return c.WriteJSON(http.StatusOK, s.LinkFiles(run.WorkspaceID, orEmpty(run.Outputs)))
 	case flow.RunFailed, flow.RunCanceled:
-		return notSucceeded(run)
+		return ErrNotSucceeded(run)
 	}
 	retryLater(c.Response().Header(), run)
 	return c.writeBody(http.StatusAccepted, s.encodeRun(run))
 }
 
-func notSucceeded(run *flow.Run) error {
+func ErrNotSucceeded(run *flow.Run) error {
 	e := flow.Errorf(flow.CodeRunFailed, "The run failed.")
 	if run.State == flow.RunCanceled {
 		e = flow.Errorf(flow.CodeRunCanceled, "The run was canceled.")
@@ -170,10 +169,7 @@ func notSucceeded(run *flow.Run) error {
 }
 
 // cancelRun is POST cancel. Canceling a run that has ended changes nothing.
-func (s *Server) cancelRun(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) cancelRun(c *Call) error {
 	run, err := c.findRun()
 	if err == nil && !run.State.Ended() {
 		run, err = s.Runner.CancelRun(c.Request().Context(), run.WorkspaceID, run.FlowID, run.ID)
@@ -186,11 +182,11 @@ func (s *Server) cancelRun(c *call) error {
 
 // eraseRun is DELETE run: only its tombstone stays. Erasing it again changes
 // nothing.
-func (s *Server) eraseRun(c *call) error {
+func (s *Server) eraseRun(c *Call) error {
 	if !flow.ValidID(flow.PrefixRun, c.runID()) {
 		return errNotFound
 	}
-	ctx, ws := c.Request().Context(), c.key.WorkspaceID
+	ctx, ws := c.Request().Context(), c.Key.WorkspaceID
 	run, err := s.Store.FindRun(ctx, ws, c.flowID(), c.runID())
 	if err != nil {
 		return err
@@ -205,5 +201,3 @@ func (s *Server) eraseRun(c *call) error {
 	}
 	return c.NoContent(http.StatusNoContent)
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

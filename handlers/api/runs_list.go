@@ -13,12 +13,9 @@ type runList struct {
 }
 
 // listRuns is GET runs, newest first. A key without scope read gets its own.
-func (s *Server) listRuns(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) listRuns(c *Call) error {
 	ctx := c.Request().Context()
-	if _, err := s.Store.FindFlow(ctx, c.key.WorkspaceID, c.flowID()); err != nil {
+	if _, err := s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID()); err != nil {
 		return err
 	}
 	filter, err := c.readRunFilter()
@@ -31,23 +28,23 @@ func (s *Server) listRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	runs, next := page(runs, limit, func(r *flow.Run) string { return r.ID })
+	runs, next := Page(runs, limit, func(r *flow.Run) string { return r.ID })
 	list := runList{Runs: make([]runObject, 0, len(runs)), NextCursor: next}
 	for i := range runs {
 		list.Runs = append(list.Runs, s.runObject(&runs[i]))
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
-func (c *call) readRunFilter() (flow.RunFilter, error) {
+func (c *Call) readRunFilter() (flow.RunFilter, error) {
 	q := newQuery(c.Request().URL)
 	f := flow.RunFilter{
-		WorkspaceID: c.key.WorkspaceID, FlowID: c.flowID(), States: q.states("status"),
+		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), States: q.states("status"),
 		CreatedAfter: q.time("created_after"), CreatedBefore: q.time("created_before"),
 		BeforeID: q.cursor(flow.PrefixRun), Limit: q.limit(),
 	}
-	if !c.key.Has(flow.ScopeRead) {
-		f.KeyID = c.key.ID
+	if !c.Key.Has(flow.ScopeRead) {
+		f.KeyID = c.Key.ID
 	}
 	return f, q.err()
 }

@@ -15,10 +15,10 @@ func (t stamp) MarshalJSON() ([]byte, error) {
 }
 
 // maybeStamp is a stamp that is null until its time has come.
-type maybeStamp time.Time
+type stampOrNull time.Time
 
 // MarshalJSON writes the time or null.
-func (t maybeStamp) MarshalJSON() ([]byte, error) {
+func (t stampOrNull) MarshalJSON() ([]byte, error) {
 	if time.Time(t).IsZero() {
 		return []byte("null"), nil
 	}
@@ -33,9 +33,9 @@ type runObject struct {
 	Version     *int64          `json:"version" doc:"The published version that runs; null for a draft."`
 	Status      flow.RunState   `json:"status"`
 	CreatedAt   stamp           `json:"created_at"`
-	StartedAt   maybeStamp      `json:"started_at"`
-	EndedAt     maybeStamp      `json:"ended_at"`
-	ExpiresAt   maybeStamp      `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
+	StartedAt   stampOrNull     `json:"started_at"`
+	EndedAt     stampOrNull     `json:"ended_at"`
+	ExpiresAt   stampOrNull     `json:"expires_at" doc:"When the content will be erased; null until the run has ended."`
 	Inputs      *map[string]any `json:"inputs,omitempty" doc:"Values by input name, defaults filled in; null once erased, absent in events."`
 	Outputs     map[string]any  `json:"outputs" doc:"Values by output name, filled as they become known; a skipped output is absent."`
 	Error       *errorObject    `json:"error"`
@@ -79,8 +79,8 @@ func (s *Server) encodeRun(r *flow.Run) []byte {
 // runObject is the run as an answer shows it: with links to its files.
 func (s *Server) runObject(r *flow.Run) runObject {
 	o := newRunObject(s.PublicURL, r)
-	*o.Inputs = s.linked(r.WorkspaceID, *o.Inputs)
-	o.Outputs = s.linked(r.WorkspaceID, o.Outputs)
+	*o.Inputs = s.LinkFiles(r.WorkspaceID, *o.Inputs)
+	o.Outputs = s.LinkFiles(r.WorkspaceID, o.Outputs)
 	return o
 }
 
@@ -88,9 +88,9 @@ func (s *Server) runObject(r *flow.Run) runObject {
 func newRunObject(publicURL string, r *flow.Run) runObject {
 	o := runObject{
 		RunID: r.ID, FlowID: r.FlowID, Status: r.State,
-		CreatedAt: stamp(r.CreatedAt), StartedAt: maybeStamp(r.StartedAt), EndedAt: maybeStamp(r.EndedAt), ExpiresAt: maybeStamp(r.ExpiresAt),
+		CreatedAt: stamp(r.CreatedAt), StartedAt: stampOrNull(r.StartedAt), EndedAt: stampOrNull(r.EndedAt), ExpiresAt: stampOrNull(r.ExpiresAt),
 		Error: newErrorObject(r.Error), Progress: r.Progress, Usage: r.Usage, Cost: costObject{r.Usage.USD()},
-		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: textOrNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
+		Draft: r.Draft, Trigger: r.Trigger, ParentRunID: orNull(r.ParentRunID), URLs: newRunURLs(publicURL, r),
 	}
 	if !r.Draft {
 		o.Version = &r.Version
@@ -120,14 +120,16 @@ func newErrorObject(e *flow.Error) *errorObject {
 	if e == nil {
 		return nil
 	}
-	return &errorObject{e.Code, textOrNull(e.Message), textOrNull(e.Node), e.Retryable}
+	return &errorObject{e.Code, orNull(e.Message), orNull(e.Node), e.Retryable}
 }
 
-func textOrNull(s string) *string {
-	if s == "" {
+// orNull returns a pointer to v, or nil for the zero value, which is null in JSON.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return &s
+	return &v
 }
 
 func orEmpty(m map[string]any) map[string]any {

@@ -13,13 +13,13 @@ var rerunBody = []flow.Input{
 }
 
 // rerun is POST rerun: a new run of the document that this one ran.
-func (s *Server) rerun(c *call) error {
+func (s *Server) rerun(c *Call) error {
 	parent, err := c.findRun()
 	if err != nil {
 		return err
 	}
 	if !s.Runner.Accepts() {
-		return draining()
+		return ErrDraining()
 	}
 	req, err := c.readStart(true)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Server) rerun(c *call) error {
 	if err != nil {
 		return err
 	}
-	if parent.Draft && !c.key.Has(flow.ScopeManage) {
-		return missingScope(flow.ScopeManage)
+	if parent.Draft && !c.Key.Has(flow.ScopeManage) {
+		return ErrMissingScope(flow.ScopeManage)
 	}
 	again := flow.Rerun{Start: c.newStart(req), ParentRunID: parent.ID, From: from}
 	again.Given = inputs

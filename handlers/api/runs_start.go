@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/flow"
@@ -23,13 +24,9 @@ type startRequest struct {
 
 // readStart reads headers and body; everything is refused before anything is
 // stored.
-func (c *call) readStart(optionalBody bool) (req startRequest, err error) {
-	accepted, err := c.wants(typeJSON, typeStream)
-	if err != nil {
-		return req, err
-	}
+func (c *Call) readStart(optionalBody bool) (req startRequest, err error) {
 	h := c.Request().Header
-	req.stream = accepted == typeStream
+	req.stream = c.accepted == TypeStream
 	if req.idempotency, err = idempotencyKey(h); err != nil {
 		return req, err
 	}
@@ -42,7 +39,7 @@ func (c *call) readStart(optionalBody bool) (req startRequest, err error) {
 			return req, err
 		}
 	}
-	object, raw, err := c.readObject(optionalBody)
+	object, raw, err := c.ReadObject(optionalBody)
 	if err != nil {
 		return req, err
 	}
@@ -60,9 +57,9 @@ func fingerprint(r *http.Request, raw []byte) string {
 }
 
 // startRun is POST run.
-func (s *Server) startRun(c *call) error {
+func (s *Server) startRun(c *Call) error {
 	if !s.Runner.Accepts() {
-		return draining()
+		return ErrDraining()
 	}
 	c.arrived = s.Now()
 	start, req, err := c.readStartRun()
@@ -72,19 +69,19 @@ func (s *Server) startRun(c *call) error {
 	} else {
 		err = c.preferMissingFlow(err)
 	}
-	if c.key.Recent && (err != nil || started.Replayed) { // the key was not checked by accepting a run
+	if c.Key.Recent && (err != nil || started.Replayed) { // the key was not checked by accepting a run
 		if refused := c.authorizeAgain(accessStart); refused != nil {
 			return refused
 		}
 		if errors.Is(err, flow.ErrKeyOutdated) {
-			start.Key = c.key
+			start.Key = c.Key
 			started, err = c.startWith(start)
 		}
 	}
 	return c.answerStart(req, started, err)
 }
 
-func (c *call) startWith(start flow.Start) (started flow.Started, err error) {
+func (c *Call) startWith(start flow.Start) (started flow.Started, err error) {
 	release, err := c.holdFor(start.Wait)
 	if err != nil {
 		return started, err
@@ -93,11 +90,11 @@ func (c *call) startWith(start flow.Start) (started flow.Started, err error) {
 	return c.s.Runner.StartRun(c.Request().Context(), start)
 }
 
-func draining() error {
+func ErrDraining() error {
 	return flow.Errorf(flow.CodeDraining, "This server is shutting down. Try again in a moment.")
 }
 
-func (c *call) readStartRun() (flow.Start, startRequest, error) {
+func (c *Call) readStartRun() (flow.Start, startRequest, error) {
 	req, err := c.readStart(false)
 	if err != nil {
 		return flow.Start{}, req, err
@@ -116,9 +113,9 @@ func (c *call) readStartRun() (flow.Start, startRequest, error) {
 	return start, req, nil
 }
 
-func (c *call) newStart(req startRequest) flow.Start {
+func (c *Call) newStart(req startRequest) flow.Start {
 	start := flow.Start{
-		WorkspaceID: c.key.WorkspaceID, FlowID: c.flowID(), Key: c.key, Trigger: c.key.Trigger,
+		WorkspaceID: c.Key.WorkspaceID, FlowID: c.flowID(), Key: c.Key, Trigger: c.Key.Trigger,
 		IdempotencyKey: req.idempotency, Fingerprint: req.fingerprint, Wait: req.wait,
 	}
 	if start.Trigger == "" {
@@ -129,33 +126,33 @@ func (c *call) newStart(req startRequest) flow.Start {
 
 // mayChoose asks for scope manage when something other than the live version
 // is to run.
-func (c *call) mayChoose(o flow.RunOptions) error {
-	if c.key.Has(flow.ScopeManage) || !o.Draft && o.Version == 0 {
+func (c *Call) mayChoose(o flow.RunOptions) error {
+	if c.Key.Has(flow.ScopeManage) || !o.Draft && o.Version == 0 {
 		return nil
 	}
 	if !o.Draft {
-		f, err := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+		f, err := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 		if err != nil || f.LiveVersion == o.Version {
 			return err
 		}
 	}
-	return missingScope(flow.ScopeManage)
+	return ErrMissingScope(flow.ScopeManage)
 }
 
 // allProblems adds the problems of the inputs to those of the options, so that
 // a caller learns of all at once.
-func (c *call) allProblems(problems []flow.Problem, o flow.RunOptions, given map[string]any) error {
+func (c *Call) allProblems(problems []flow.Problem, o flow.RunOptions, given map[string]any) error {
 	ctx := c.Request().Context()
-	f, err := c.s.Store.FindFlow(ctx, c.key.WorkspaceID, c.flowID())
+	f, err := c.s.Store.FindFlow(ctx, c.Key.WorkspaceID, c.flowID())
 	if err != nil {
 		return err
 	}
 	if f.LiveVersion != 0 && !o.Draft && (o.Version == 0 || o.Version == f.LiveVersion) {
-		out, err := c.s.outlines.find(ctx, f.WorkspaceID, f.LiveHash)
+		out, err := c.s.Outlines.Find(ctx, f.WorkspaceID, f.LiveHash)
 		if err != nil {
 			return err
 		}
-		_, more := flow.CheckInputs(out.inputs, given, false)
+		_, more := flow.CheckInputs(out.Inputs, given, false)
 		problems = append(problems, more...)
 	}
 	return invalid(problems)
@@ -163,19 +160,19 @@ func (c *call) allProblems(problems []flow.Problem, o flow.RunOptions, given map
 
 // preferMissingFlow answers 404 instead of err when there is no such flow:
 // what is wrong with a request is nobody's concern where nothing is.
-func (c *call) preferMissingFlow(err error) error {
-	_, missing := c.s.Store.FindFlow(c.Request().Context(), c.key.WorkspaceID, c.flowID())
+func (c *Call) preferMissingFlow(err error) error {
+	_, missing := c.s.Store.FindFlow(c.Request().Context(), c.Key.WorkspaceID, c.flowID())
 	if errors.Is(missing, &flow.Error{Code: flow.CodeNotFound}) {
 		return missing
 	}
 	return err
 }
 
-func (c *call) holdFor(wait time.Duration) (release func(), err error) {
+func (c *Call) holdFor(wait time.Duration) (release func(), err error) {
 	if wait <= 0 {
 		return func() {}, nil
 	}
-	return c.s.gate.hold()
+	return c.Hold()
 }
 
 // recheckAfter is how long after the arrival of a start another process may have
@@ -184,7 +181,7 @@ const recheckAfter = time.Second
 
 // answerStart answers start and rerun: 200 with an ended run, 202 with an open
 // one, or its events.
-func (c *call) answerStart(req startRequest, started flow.Started, err error) error {
+func (c *Call) answerStart(req startRequest, started flow.Started, err error) error {
 	if err != nil {
 		return c.limitRuns(err)
 	}
@@ -199,10 +196,10 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 	}
 	run, h := started.Run, c.Response().Header()
 	if started.Replayed {
-		if !c.sees(run) {
+		if !c.maySee(run) {
 			return flow.Errorf(flow.CodeIdempotencyMismatch, "This Idempotency-Key was used by another key.")
 		}
-		if err := contentOf(run); err != nil {
+		if err := CheckContent(run); err != nil {
 			return err
 		}
 		h.Set("Idempotent-Replayed", "true")
@@ -210,7 +207,7 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 	h.Set("Location", runPath(run))
 	if req.stream {
 		after := req.after
-		c.later = func() error { return c.stream(run, after) }
+		c.deferred = func() error { return c.stream(run, after) }
 		return nil
 	}
 	status := http.StatusAccepted
@@ -220,7 +217,7 @@ func (c *call) answerStart(req startRequest, started flow.Started, err error) er
 		retryLater(h, run)
 	}
 	if req.wait > 0 {
-		h.Set("Preference-Applied", "wait="+itoa(int(req.wait/time.Second)))
+		h.Set("Preference-Applied", "wait="+strconv.Itoa(int(req.wait/time.Second)))
 	}
 	return c.writeBody(status, c.s.encodeRun(run))
 }

@@ -253,10 +253,10 @@ func TestIdempotency(t *testing.T) {
 // while its request was held.
 func TestHeldAnswers(t *testing.T) {
 	t.Parallel()
-	for name, path := range map[string]func(w *world) string{
-		"start": func(w *world) string { return "/v1/flow/" + w.held + "/run" },
-		"rerun": func(w *world) string { return w.endedRun(w.held, `{"gate": "first"}`) + "/rerun" },
-		"wait":  func(w *world) string { return w.heldRun("g") + "?wait=60" },
+	for name, path := range map[string]func(w *env) string{
+		"start": func(w *env) string { return "/v1/flow/" + w.held + "/run" },
+		"rerun": func(w *env) string { return w.endedRun(w.held, `{"gate": "first"}`) + "/rerun" },
+		"wait":  func(w *env) string { return w.heldRun("g") + "?wait=60" },
 	} {
 		t.Run(name+" refuses a revoked key", func(t *testing.T) {
 			t.Parallel()

@@ -62,7 +62,7 @@ func TestShowRunWaits(t *testing.T) {
 }
 
 // eventually polls without sleeping for what another goroutine does.
-func (w *world) eventually(ok func() bool) {
+func (w *env) eventually(ok func() bool) {
 	w.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
@@ -230,7 +230,7 @@ func TestListSteps(t *testing.T) {
 	}
 }
 
-func (w *world) stateOf(path, node string) string {
+func (w *env) stateOf(path, node string) string {
 	w.t.Helper()
 	for s := range strings.SplitSeq(w.states(path), ", ") {
 		if name, state, _ := strings.Cut(s, " "); name == node {
@@ -241,7 +241,7 @@ func (w *world) stateOf(path, node string) string {
 }
 
 // states are the paths and states of a run's steps, in their order.
-func (w *world) states(path string) string {
+func (w *env) states(path string) string {
 	w.t.Helper()
 	a := w.get(path + "/steps")
 	a.want(w.t, 200)
@@ -255,7 +255,7 @@ func (w *world) states(path string) string {
 
 func TestMergeSteps(t *testing.T) {
 	t.Parallel()
-	out := &outline{nodes: []outlineNode{{"a", "input"}, {"m", "map"}, {"z", "output"}}}
+	out := &Outline{Nodes: []outlineNode{{"a", "input"}, {"m", "map"}, {"z", "output"}}}
 	rows := []flow.Step{{Path: "z", State: flow.StepSucceeded}, {Path: "m[1]/x", State: flow.StepFailed}, {Path: "m", State: flow.StepRunning}, {Path: "m[0]/x", State: flow.StepSucceeded}}
 	var got []string
 	for _, s := range mergeSteps(&flow.Run{State: flow.RunRunning}, out, rows) {

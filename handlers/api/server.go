@@ -12,25 +12,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/web"
 )
 
-// Runner starts, follows and ends runs.
+// Runner is what the API needs of the job runner beyond web.Runner.
 type Runner interface {
-	// StartRun returns once the run is on disk; with Start.Wait it holds up to
-	// that long and returns the run as it then is.
-	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
-	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
-	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	// AwaitRun returns the run when it has ended or the limit is over.
+	web.Runner
+	// AwaitRun returns the run once it has ended, or as it is when the limit has
+	// passed.
 	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// WatchRun follows a run: that it was written.
-	WatchRun(runID string) flow.Watch
-	// WatchText follows a run and the text of its steps.
-	WatchText(runID string) flow.Watch
-	// Draining tells that this process shuts down.
+	// Draining reports whether this process is shutting down.
 	Draining() bool
-	// Accepts tells whether runs and files are taken; one process among several
-	// takes them while it shuts down.
+	// Accepts reports whether new runs and files are accepted. A process that
+	// shuts down still accepts them if another instance can work on them.
 	Accepts() bool
 }
 
@@ -101,19 +95,20 @@ type Server struct {
 	rates    *rates
 	refusals *rates // of invalid keys, by address
 	uses     *uses
-	outlines *outlines
-	agents   *agents
+	Outlines *Outlines
 	api      []byte // the OpenAPI document of the whole API
 
 	streamKeys streamKeys
 
 	invalidKeys int64 // requests with an invalid key that an address may send a minute
 
-	arrival time.Duration // until a body must be complete
-	ping    time.Duration // between comments that keep an event stream open
-	pace    time.Duration // least time between two looks at a streamed run
-	breath  time.Duration // least time between two sendings of text on a stream
-	recheck time.Duration // age up to which a look at a key is good enough for sending text
+	bodyTimeout  time.Duration     // until a body must be complete
+	PingInterval time.Duration     // between comments that keep an event stream open
+	ReadInterval time.Duration     // least time between two looks at a streamed run
+	textInterval time.Duration     // least time between two sendings of text on a stream
+	keyMaxAge    time.Duration     // age up to which a look at a key is good enough for sending text
+	MCP          func(*Call) error // handles POST /mcp; package mcp sets it
+
 	leaving atomic.Bool
 	drained chan struct{}
 	drain   sync.Once
@@ -123,14 +118,13 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		Config: cfg.withDefaults(), drained: make(chan struct{}),
-		arrival: 30 * time.Second, ping: 15 * time.Second, pace: 20 * time.Millisecond, breath: 40 * time.Millisecond, recheck: time.Second,
+		bodyTimeout: 30 * time.Second, PingInterval: 15 * time.Second, ReadInterval: 20 * time.Millisecond, textInterval: 40 * time.Millisecond, keyMaxAge: time.Second,
 	}
 	s.gate = gate{maxBusy: int64(s.MaxInFlight), maxHeld: int64(s.MaxHeld)}
 	s.rates, s.refusals, s.invalidKeys = newRates(), newRates(), invalidKeysPerMinute
 	s.uses = newUses(s.Store, s.Log)
 	s.streamKeys.read = s.Store.FindKeyByHash
-	s.outlines = newOutlines(s.Store, s.Kinds)
-	s.agents = s.newAgents()
+	s.Outlines = newOutlines(s.Store, s.Kinds)
 	s.routes = s.table()
 	s.api = s.apiDocument()
 	s.echo = echo.New()
@@ -169,6 +163,16 @@ func (s *Server) Leave() { s.leaving.Store(true) }
 // Drain lets go of everything that waits: event streams end, held answers go
 // out with the run as it is. It may be called more than once.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.drained) }) }
+
+// ShuttingDown reports whether requests that wait must end.
+func (s *Server) ShuttingDown() bool {
+	select {
+	case <-s.drained:
+		return true
+	default:
+		return s.Runner.Draining()
+	}
+}
 
 // Close drains and records the last use of keys.
 func (s *Server) Close() error {

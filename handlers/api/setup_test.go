@@ -22,6 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// MountMCP makes a server answer /mcp and returns the handler of its broadcasts.
+// It is set in an external test, because package mcp imports this one.
+var MountMCP func(*Server) (broadcast func(topic, text string))
+
 const publicURL = "https://sluice.test"
 
 // Documents of the flows that every test has.
@@ -50,19 +54,20 @@ const (
 )
 
 // world is a server on a real address with everything behind it in memory.
-type world struct {
-	t      testing.TB
-	store  *memory
-	files  *shelf
-	runner *runner
-	gates  *gates
-	server *Server
-	edge   *web.Edge
-	http   *httptest.Server
-	key    string // of the test: scopes run and read
-	now    func() time.Time
-	ids    flow.IDs
-	log    *logBuffer
+type env struct {
+	t         testing.TB
+	store     *memory
+	files     *shelf
+	runner    *runner
+	gates     *gates
+	server    *Server
+	broadcast func(topic, text string) // as from another instance
+	edge      *web.Edge
+	http      *httptest.Server
+	key       string // of the test: scopes run and read
+	now       func() time.Time
+	ids       flow.IDs
+	log       *logBuffer
 
 	echo, held, failing, unpublished string
 }
@@ -85,15 +90,15 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-func setup(t testing.TB, set ...func(*Config)) *world {
+func setup(t testing.TB, set ...func(*Config)) *env {
 	t.Helper()
 	return setupBeside(t, nil, set...)
 }
 
 // setupBeside is setup with another handler for what is not of the API.
-func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *world {
+func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *env {
 	t.Helper()
-	w := &world{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
+	w := &env{t: t, store: newMemory(), gates: &gates{}, now: time.Now, ids: flow.NewIDs(), log: &logBuffer{}}
 	kinds := newKinds(w.gates)
 	w.files = newShelf(w.store)
 	w.runner = newRunner(w.store, kinds)
@@ -105,7 +110,8 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *world 
 		f(&cfg)
 	}
 	w.server = New(cfg)
-	w.server.pace = 0
+	w.broadcast = MountMCP(w.server)
+	w.server.ReadInterval = 0
 	w.http = httptest.NewUnstartedServer(nil)
 	var front http.Handler = w.server
 	if pages != nil {
@@ -123,9 +129,9 @@ func setupBeside(t testing.TB, pages http.Handler, set ...func(*Config)) *world 
 }
 
 // setBodyTimeout bounds how long request bodies may take to arrive.
-func (w *world) setBodyTimeout(d time.Duration) { w.edge.BodyTimeout, w.server.arrival = d, d }
+func (w *env) setBodyTimeout(d time.Duration) { w.edge.BodyTimeout, w.server.bodyTimeout = d, d }
 
-func (w *world) close() {
+func (w *env) close() {
 	w.runner.stop()
 	w.server.Drain()
 	w.http.Close()
@@ -135,7 +141,7 @@ func (w *world) close() {
 }
 
 // addKey makes a key; an empty workspace is the default one.
-func (w *world) addKey(k flow.Key) (text string) {
+func (w *env) addKey(k flow.Key) (text string) {
 	text = flow.NewKeyText()
 	if k.WorkspaceID == "" {
 		k.WorkspaceID = flow.DefaultWorkspace
@@ -147,7 +153,7 @@ func (w *world) addKey(k flow.Key) (text string) {
 	return text
 }
 
-func (w *world) addDraft(ws, doc string) string {
+func (w *env) addDraft(ws, doc string) string {
 	d, problems := document.ParseDocument([]byte(doc))
 	if len(problems) > 0 {
 		w.t.Fatal(problems)
@@ -159,14 +165,14 @@ func (w *world) addDraft(ws, doc string) string {
 	return f.ID
 }
 
-func (w *world) addFlow(ws, document string) string {
+func (w *env) addFlow(ws, document string) string {
 	id := w.addDraft(ws, document)
 	w.publish(id)
 	return id
 }
 
 // publish makes the draft the live version.
-func (w *world) publish(id string) {
+func (w *env) publish(id string) {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	f := w.store.flows[id]
@@ -191,7 +197,7 @@ type request struct {
 	body         string
 }
 
-func (w *world) send(r request) *reply {
+func (w *env) send(r request) *reply {
 	w.t.Helper()
 	resp := w.open(r)
 	defer resp.Body.Close()
@@ -209,7 +215,7 @@ func (w *world) send(r request) *reply {
 	return a
 }
 
-func (w *world) open(r request) *http.Response {
+func (w *env) open(r request) *http.Response {
 	w.t.Helper()
 	resp, err := w.http.Client().Do(w.build(r))
 	if err != nil {
@@ -218,7 +224,7 @@ func (w *world) open(r request) *http.Response {
 	return resp
 }
 
-func (w *world) build(r request) *http.Request {
+func (w *env) build(r request) *http.Request {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), r.method, w.http.URL+r.path, strings.NewReader(r.body))
 	if err != nil {
@@ -246,18 +252,18 @@ func (w *world) build(r request) *http.Request {
 	return req
 }
 
-func (w *world) get(path string, headers ...string) *reply {
+func (w *env) get(path string, headers ...string) *reply {
 	w.t.Helper()
 	return w.send(request{method: "GET", path: path, headers: headers})
 }
 
-func (w *world) post(path, body string, headers ...string) *reply {
+func (w *env) post(path, body string, headers ...string) *reply {
 	w.t.Helper()
 	return w.send(request{method: "POST", path: path, body: body, headers: headers})
 }
 
 // start starts a run of a flow and fails the test unless the status is right.
-func (w *world) start(flowID, body string, status int, headers ...string) *reply {
+func (w *env) start(flowID, body string, status int, headers ...string) *reply {
 	w.t.Helper()
 	a := w.post("/v1/flow/"+flowID+"/run", body, headers...)
 	a.want(w.t, status)
@@ -265,13 +271,13 @@ func (w *world) start(flowID, body string, status int, headers ...string) *reply
 }
 
 // heldRun starts a run that waits at its gate, and tells its path.
-func (w *world) heldRun(gate string) string {
+func (w *env) heldRun(gate string) string {
 	w.t.Helper()
 	return w.start(w.held, `{"gate": "`+gate+`"}`, 202).header.Get("Location")
 }
 
 // endedRun starts a run and waits for its end.
-func (w *world) endedRun(flowID, body string) string {
+func (w *env) endedRun(flowID, body string) string {
 	w.t.Helper()
 	return w.start(flowID, body, 200, "Prefer", "wait=60").header.Get("Location")
 }

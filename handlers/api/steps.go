@@ -15,9 +15,9 @@ type stepObject struct {
 	Kind      string         `json:"kind"`
 	State     flow.StepState `json:"state"`
 	Attempts  int            `json:"attempts" doc:"How often it was started."`
-	StartedAt maybeStamp     `json:"started_at"`
-	EndedAt   maybeStamp     `json:"ended_at"`
-	WaitUntil maybeStamp     `json:"wait_until" doc:"When a waiting step goes on, if a time is known."`
+	StartedAt stampOrNull    `json:"started_at"`
+	EndedAt   stampOrNull    `json:"ended_at"`
+	WaitUntil stampOrNull    `json:"wait_until" doc:"When a waiting step goes on, if a time is known."`
 	Input     map[string]any `json:"input"`
 	Output    map[string]any `json:"output" doc:"Values by output port."`
 	Usage     flow.Usage     `json:"usage"`
@@ -31,14 +31,8 @@ type stepList struct {
 
 // listSteps is GET steps: every node of the document, whether its step began
 // or not, and what ran inside of nodes.
-func (s *Server) listSteps(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
-	run, err := c.findRun()
-	if err == nil {
-		err = contentOf(run)
-	}
+func (s *Server) listSteps(c *Call) error {
+	run, err := c.findContent()
 	if err != nil {
 		return err
 	}
@@ -47,32 +41,32 @@ func (s *Server) listSteps(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.outlines.find(ctx, run.WorkspaceID, run.DocumentHash)
+	out, err := s.Outlines.Find(ctx, run.WorkspaceID, run.DocumentHash)
 	if err != nil {
 		return err
 	}
 	list := stepList{Steps: []stepObject{}}
 	for _, step := range mergeSteps(run, out, rows) {
 		o := newStepObject(&step)
-		o.Input, o.Output = s.linked(run.WorkspaceID, o.Input), s.linked(run.WorkspaceID, o.Output)
+		o.Input, o.Output = s.LinkFiles(run.WorkspaceID, o.Input), s.LinkFiles(run.WorkspaceID, o.Output)
 		list.Steps = append(list.Steps, o)
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
 // mergeSteps puts the rows in the order of the document and adds the nodes
 // that have none: they are still to come, or were never reached.
-func mergeSteps(run *flow.Run, out *outline, rows []flow.Step) []flow.Step {
+func mergeSteps(run *flow.Run, out *Outline, rows []flow.Step) []flow.Step {
 	missing := flow.StepPending
 	if run.State.Ended() {
 		missing = flow.StepCanceled
 	}
 	within := map[string][]flow.Step{} // rows by the top-level node they belong to
 	for _, r := range rows {
-		within[topNode(r.Path)] = append(within[topNode(r.Path)], r)
+		within[TopNode(r.Path)] = append(within[TopNode(r.Path)], r)
 	}
-	list := make([]flow.Step, 0, max(len(rows), len(out.nodes)))
-	for _, n := range out.nodes {
+	list := make([]flow.Step, 0, max(len(rows), len(out.Nodes)))
+	for _, n := range out.Nodes {
 		own := within[n.id]
 		slices.SortStableFunc(own, func(a, b flow.Step) int { return strings.Compare(a.Path, b.Path) })
 		if len(own) == 0 || own[0].Path != n.id {
@@ -84,7 +78,7 @@ func mergeSteps(run *flow.Run, out *outline, rows []flow.Step) []flow.Step {
 }
 
 // topNode is the node of the flow itself in a path such as map[3]/node.
-func topNode(path string) string {
+func TopNode(path string) string {
 	if i := strings.IndexAny(path, "[/"); i >= 0 {
 		return path[:i]
 	}
@@ -94,7 +88,7 @@ func topNode(path string) string {
 func newStepObject(s *flow.Step) stepObject {
 	return stepObject{
 		Path: s.Path, Node: s.Node, Kind: s.Kind, State: s.State, Attempts: s.Attempt,
-		StartedAt: maybeStamp(s.StartedAt), EndedAt: maybeStamp(s.EndedAt), WaitUntil: maybeStamp(s.WaitUntil),
+		StartedAt: stampOrNull(s.StartedAt), EndedAt: stampOrNull(s.EndedAt), WaitUntil: stampOrNull(s.WaitUntil),
 		Input: s.Input, Output: s.Outputs, Usage: s.Usage, Cost: costObject{s.Usage.USD()}, Error: newErrorObject(s.Error),
 	}
 }

@@ -34,25 +34,19 @@ type keySecret struct {
 }
 
 // showKeySecret is GET webhook-secret: the key's own.
-func (s *Server) showKeySecret(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
-	if c.key.ID == "" {
+func (s *Server) showKeySecret(c *Call) error {
+	if c.Key.ID == "" {
 		return flow.Errorf(flow.CodeNotFound, "This request has no stored key, so there is no webhook secret. Send an API key in the Authorization header.")
 	}
-	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.key.WorkspaceID, c.key.ID)
+	secret, err := s.Store.KeyWebhookSecret(c.Request().Context(), c.Key.WorkspaceID, c.Key.ID)
 	if err != nil {
 		return err
 	}
-	return c.writeJSON(http.StatusOK, keySecret{secret})
+	return c.WriteJSON(http.StatusOK, keySecret{secret})
 }
 
 // listWebhooks is GET webhooks: the webhook nodes of a flow with their secrets.
-func (s *Server) listWebhooks(c *call) error {
-	if _, err := c.wants(typeJSON); err != nil {
-		return err
-	}
+func (s *Server) listWebhooks(c *Call) error {
 	f, err := c.findFlow()
 	if err != nil {
 		return err
@@ -75,13 +69,13 @@ func (s *Server) listWebhooks(c *call) error {
 		}
 		list.Webhooks = append(list.Webhooks, o)
 	}
-	return c.writeJSON(http.StatusOK, list)
+	return c.WriteJSON(http.StatusOK, list)
 }
 
-func (s *Server) newWebhookObject(c *call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
+func (s *Server) newWebhookObject(c *Call, f *flow.Flow, w *flow.FlowWebhook) (webhookObject, error) {
 	o := webhookObject{
-		Node: w.ID, Label: textOrNull(w.Label), URL: textOrNull(flow.ShownURL(w.URL)), Live: w.Live,
-		Credential: textOrNull(w.Credential()), Previous: []secretObject{},
+		Node: w.ID, Label: orNull(w.Label), URL: orNull(flow.ShownURL(w.URL)), Live: w.Live,
+		Credential: orNull(w.Credential()), Previous: []secretObject{},
 	}
 	if o.Credential != nil {
 		return o, nil

@@ -183,7 +183,7 @@ func (c *call) tryRequest(flowID, body string) *http.Request {
 // requestInputs is what was typed as the body of a request: the API takes no text for a
 // number. What cannot be read is sent as it is, and refused there.
 func requestInputs(t *web.Inputs, inputs []flow.Input) map[string]any {
-	sent := t.Given(inputs)
+	sent := t.Values(inputs)
 	for i := range inputs {
 		in := &inputs[i]
 		text, ok := sent[in.Name].(string)

@@ -155,7 +155,7 @@ func (c *call) flowEvents() error {
 	}
 	who := layout.Person{Name: c.Member.Name, Email: c.Member.Email, Role: string(c.Member.Role)}
 	s := &flowStream{call: c, rev: rev, checked: c.s.Now(), listener: &listener{
-		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), news: make(chan news, web.NewsKept), lost: make(chan struct{}),
+		flowID: f.ID, user: c.Member.UserID, person: who, edited: make(chan struct{}, 1), news: make(chan news, web.EventBuffer), lost: make(chan struct{}),
 	}}
 	return s.serve()
 }
@@ -218,7 +218,7 @@ func (s *flowStream) again(n news) {
 // beat keeps the connection alive, and looks at the member now and then.
 func (s *flowStream) beat() error {
 	s.s.renew(s.flowID)
-	if s.s.Now().Sub(s.checked) >= web.MemberCheck {
+	if s.s.Now().Sub(s.checked) >= web.MemberCheckInterval {
 		if err := s.stillMay(); err != nil && !flow.IsUnavailable(err) {
 			return err
 		}

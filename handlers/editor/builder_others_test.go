@@ -15,7 +15,7 @@ func TestEditing_elsewhere(t *testing.T) {
 	if e.hear(said, now) {
 		t.Error("nobody here has it open")
 	}
-	l := &listener{flowID: "f", user: "u1", news: make(chan news, web.NewsKept)}
+	l := &listener{flowID: "f", user: "u1", news: make(chan news, web.EventBuffer)}
 	if !e.join(l) || e.join(l) {
 		t.Error("who is the first to open it?")
 	}

@@ -64,7 +64,7 @@ func (c *call) showFormSettings() error {
 
 func (c *call) renderFormSettings(status int, f *flow.Flow, form *flow.Form, s consoleview.FormSettings) error {
 	s.FlowID, s.Flow, s.Description = f.ID, f.Name, f.Description
-	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormShows(form, f), f.LiveVersion > 0
+	s.URL, s.Shown, s.Published = c.s.FormURL(f.ID), web.FormVisible(form, f), f.LiveVersion > 0
 	s.HasPassword, s.Embedded = form.PasswordHash != "", len(form.Origins) > 0
 	s.MayEdit, s.Encrypted, s.MostFile = c.MayEdit(), c.s.Encrypted(), c.s.MaxFile
 	s.FrameTitle = cmp.Or(form.Title, f.Name)

@@ -32,10 +32,10 @@ func (c *call) addFile() error {
 }
 
 func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
-	content := &web.Arriving{Part: part}
+	content := &web.UploadReader{Source: part}
 	f, err := c.s.Files.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
-	if content.Broken != nil {
-		return nil, content.Broken
+	if content.Err != nil {
+		return nil, content.Err
 	}
 	return f, err
 }

@@ -59,14 +59,14 @@ func (c *call) runEvents() error {
 func (s *runStream) follow() error {
 	beat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
-	pause := time.NewTimer(web.RunPace)
+	pause := time.NewTimer(web.RunReadInterval)
 	defer pause.Stop()
 	err := s.look()
 	for err == nil {
 		if s.missed {
 			pause.Reset(web.RetryPause)
 		} else {
-			pause.Reset(web.RunPace)
+			pause.Reset(web.RunReadInterval)
 		}
 		switch err = s.rest(pause); {
 		case err == nil && s.missed:
@@ -107,7 +107,7 @@ func (s *runStream) next(beat <-chan time.Time) error {
 // beat keeps the connection, and looks at the member and at the run: another
 // process may work on it.
 func (s *runStream) beat() error {
-	if s.s.Now().Sub(s.checked) >= web.MemberCheck {
+	if s.s.Now().Sub(s.checked) >= web.MemberCheckInterval {
 		s.checked = s.s.Now()
 		if err := s.CheckMember(); err != nil {
 			return err

@@ -141,19 +141,19 @@ func (c *call) startRun() error {
 func (c *call) tryDraft(d *draft, typed *web.Inputs) (flow.Started, error) {
 	s := flow.Start{
 		WorkspaceID: c.WorkspaceID(), FlowID: d.flow.ID, UserID: c.Member.UserID, Trigger: flow.TriggerBuilder,
-		Trial: &flow.Trial{Until: typed.Ask.Until},
+		Trial: &flow.Trial{Until: typed.Options.Until},
 	}
 	if typed.Filled {
-		inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, typed.Ask.Until)
+		inputs, err := c.s.Runner.TrialInputs(c.Ctx(), c.WorkspaceID(), d.flow.ID, typed.Options.Until)
 		if err != nil {
 			return flow.Started{}, err
 		}
-		s.Given, s.Coerce = typed.Given(inputs), true
+		s.Given, s.Coerce = typed.Values(inputs), true
 	}
-	if typed.Ask.Parent == "" {
+	if typed.Options.Parent == "" {
 		return c.s.Runner.StartRun(c.Ctx(), s)
 	}
-	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Ask.Parent, From: typed.Ask.From})
+	return c.s.Runner.Rerun(c.Ctx(), flow.Rerun{Start: s, ParentRunID: typed.Options.Parent, From: typed.Options.From})
 }
 
 // refuseRun shows the form again, with what was typed and what is wrong with it.
@@ -162,7 +162,7 @@ func (c *call) refuseRun(d *draft, typed *web.Inputs, cause error) error {
 	if !ok || e.Code == flow.CodeNotFound || e.Code == flow.CodeInternal {
 		return cause
 	}
-	form, err := c.runForm(d, typed.Ask, typed)
+	form, err := c.runForm(d, typed.Options, typed)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ func (c *call) readInputs() (*web.Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Ask = web.TestRunOptions{Until: fields["until"], From: fields["from"], Parent: fields["parent"]}
+	t.Options = web.TestRunOptions{Until: fields["until"], From: fields["from"], Parent: fields["parent"]}
 	t.Filled, t.Tab = fields["filled"] != "", fields["tab"]
-	t.Sort(fields)
+	t.Parse(fields)
 	return t, nil
 }

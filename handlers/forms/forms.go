@@ -74,7 +74,7 @@ func (c *call) findVisit(flowID string) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !web.FormShows(form, f) {
+	if !web.FormVisible(form, f) {
 		return nil, web.ErrNotFound
 	}
 	data, err := c.s.Store.FindDocument(c.Ctx(), f.WorkspaceID, f.LiveHash)

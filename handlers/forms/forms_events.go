@@ -61,11 +61,11 @@ func (s *resultStream) follow() error {
 	defer stop()
 	over := time.NewTimer(resultHold)
 	defer over.Stop()
-	pause := time.NewTimer(web.RunPace)
+	pause := time.NewTimer(web.RunReadInterval)
 	defer pause.Stop()
 	err := s.look()
 	for err == nil {
-		pause.Reset(web.RunPace)
+		pause.Reset(web.RunReadInterval)
 		select {
 		case <-pause.C:
 		case <-s.Ctx().Done():

@@ -22,7 +22,7 @@ func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, aga
 		in := &inputs[i]
 		at := flow.Pointer(in.Name)
 		switch {
-		case t.Large[in.Name]:
+		case t.TooLarge[in.Name]:
 			problems = append([]flow.Problem{{Pointer: at, Code: "large_file"}}, problems...)
 		case given[in.Name] == nil:
 		case in.Type == flow.TypeJSON && brokenJSON(given[in.Name]) != "":
@@ -104,7 +104,7 @@ func (v *visit) wait(now time.Time) (time.Duration, error) {
 	if wait := v.s.senders.take(who, v.form.PerMinute, now); wait > 0 {
 		return wait, nil
 	}
-	all, err := v.s.Store.TakeRate(v.Ctx(), web.TryName("send", who), v.form.PerMinute)
+	all, err := v.s.Store.TakeRate(v.Ctx(), web.AttemptKey("send", who), v.form.PerMinute)
 	if err != nil || all == nil {
 		return 0, err
 	}

@@ -77,8 +77,8 @@ func (v *visit) takePassword() error {
 		return v.Redirect(v.wanted(ticket))
 	}
 	where := web.RateLimitKey(v.IP())
-	one := flow.Try{Name: web.TryName("form", v.flow.ID+" "+where), Free: web.FreeTriesPerAccount}
-	all := flow.Try{Name: web.TryName("address", where), Free: web.FreeTriesPerAddress}
+	one := flow.Try{Name: web.AttemptKey("form", v.flow.ID+" "+where), Free: web.FreeTriesPerAccount}
+	all := flow.Try{Name: web.AttemptKey("address", where), Free: web.FreeTriesPerAddress}
 	wait, err := v.s.Store.TakeTry(v.Ctx(), one, all)
 	if err != nil {
 		return err

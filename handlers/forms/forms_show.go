@@ -141,13 +141,13 @@ func (v *visit) read(refused bool) (*web.Inputs, map[string]string, error) {
 	for _, in := range v.doc.Inputs(v.s.Kinds) {
 		files[in.Name] = in.Type == flow.TypeFile
 	}
-	t.Wants = func(input string) bool {
-		return !refused && files[input] && t.Files[input] == nil && !t.Large[input]
+	t.Accepts = func(input string) bool {
+		return !refused && files[input] && t.Files[input] == nil && !t.TooLarge[input]
 	}
 	r := v.Request()
 	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(len(files)+1)*v.maxFile())
 	fields, err := v.ReadInputFields(t)
-	t.Sort(fields)
+	t.Parse(fields)
 	return t, fields, err
 }
 
@@ -159,7 +159,7 @@ func (v *visit) start(typed *web.Inputs, fields map[string]string) (started flow
 	if err != nil {
 		return started, err
 	}
-	given := typed.Given(inputs)
+	given := typed.Values(inputs)
 	if problems := inputProblems(typed, inputs, given, again); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
 	}

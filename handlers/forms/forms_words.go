@@ -56,7 +56,7 @@ func refusalOf(err error) *formRefusal {
 		return nil
 	}
 	switch {
-	case e == web.ErrFileBroken:
+	case e == web.ErrUploadIncomplete:
 		return &formRefusal{http.StatusUnprocessableEntity, e.Message, 0}
 	case e.Code == flow.CodeInputInvalid:
 		return &formRefusal{http.StatusUnprocessableEntity, "", 0}

@@ -11,38 +11,39 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Call is one request on its way through a handler.
+// Call is one request of the dashboard.
 type Call struct {
 	echo.Context
 	s      *Site
-	Member *flow.Member // who asks; nil on open pages
-	nonce  string       // allows the styles that the code editor makes
-	Frames string       // origins whose pages may frame the answer; empty: none may
+	Member *flow.Member // the signed-in user; nil on open pages
+	nonce  string       // allows inline styles of the code editor in the content security policy
+	Frames string       // origins that may embed the page in a frame; "" allows no origin
 }
 
-// NewCall returns the call of a request that nobody has been identified for.
+// NewCall returns a call without a member; see Identify.
 func (s *Site) NewCall(ec echo.Context) *Call {
 	return &Call{Context: ec, s: s, nonce: rand.Text()}
 }
 
 func (c *Call) Ctx() context.Context { return c.Request().Context() }
 
-// WorkspaceID is the workspace that the person works in.
+// WorkspaceID returns the ID of the current workspace.
 func (c *Call) WorkspaceID() string { return c.Member.WorkspaceID }
 
-// IsFragment tells that htmx asks for a part of a page. A request whose answer
-// htmx picks parts out of wants the whole page.
+// IsFragment reports whether htmx requests a part of a page. For a request from
+// which htmx selects parts itself, the whole page is rendered.
 func (c *Call) IsFragment() bool {
 	h := c.Request().Header
 	return h.Get("HX-Request") == "true" && h.Get("HX-Request-Type") != "full"
 }
 
-// Page is what stands around the content.
+// Page returns the layout around the content of a page: navigation, workspace menu,
+// toasts. It takes the toasts out of the session.
 func (c *Call) Page(title string, section layout.Section) layout.Page {
-	p := layout.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.unsafe(), Version: c.s.Version}
+	p := layout.Page{Title: title, Section: section, Theme: c.Theme(), Toasts: c.takeToasts(), Nonce: c.nonce, Unsafe: c.s.insecure(), Version: c.s.Version}
 	if m := c.Member; m != nil {
 		p.Workspace = m.Workspace
-		p.Workspaces, p.NewWorkspace = c.choices()
+		p.Workspaces, p.NewWorkspace = c.workspaceChoices()
 		p.Person = &layout.Person{Name: m.Name, Email: m.Email, Role: string(m.Role)}
 	}
 	return p
@@ -55,7 +56,7 @@ func (c *Call) Theme() layout.Theme {
 	return layout.ThemeSystem
 }
 
-// Redirect leads to another page of ours.
+// Redirect redirects to another page of the dashboard, for htmx by a header.
 func (c *Call) Redirect(path string) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
@@ -66,8 +67,8 @@ func (c *Call) Redirect(path string) error {
 	return c.Context.Redirect(http.StatusSeeOther, path)
 }
 
-// FindFlow finds the flow of the address, unless it is somebody else's. Of one
-// that was put away it says so: pages of its runs still lead here.
+// FindFlow returns the flow of the path parameter. For an archived flow it returns
+// an error that says so, because pages of its runs still link here.
 func (c *Call) FindFlow() (*flow.Flow, error) {
 	f, err := c.s.Store.FindFlow(c.Ctx(), c.WorkspaceID(), c.Param("flow"))
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *Call) FindFlow() (*flow.Flow, error) {
 	return f, nil
 }
 
-// MayEdit tells whether the person may change flows.
+// MayEdit reports whether the user may change flows.
 func (c *Call) MayEdit() bool { return c.Member.Role.AtLeast(flow.MemberEditor) }
 
 func (c *Call) Actor() flow.Actor { return flow.Actor{ID: c.Member.UserID, IP: c.IP()} }

@@ -2,24 +2,26 @@ package web
 
 import "strings"
 
-// deviceSigns are looked for in order: browsers name others' for the sake of
-// old pages, so that the most particular comes first.
-type deviceSign struct{ sign, name string }
+// deviceToken is a part of a User-Agent header and the name it stands for. The
+// first match wins: browsers also name others for compatibility (Edge names
+// Chrome and Safari), so the most specific token comes first.
+type deviceToken struct{ token, name string }
 
 var (
-	browserSigns = []deviceSign{
+	browserTokens = []deviceToken{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
 		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"},
 	}
-	systemSigns = []deviceSign{
+	systemTokens = []deviceToken{
 		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
 		{"Mac OS X", "macOS"}, {"Macintosh", "macOS"}, {"Linux", "Linux"},
 	}
 )
 
-// DeviceName says in plain words what a browser calls itself.
+// DeviceName describes a User-Agent header for the list of sessions, as in "Firefox
+// on Windows".
 func DeviceName(agent string) string {
-	browser, system := firstSign(agent, browserSigns), firstSign(agent, systemSigns)
+	browser, system := firstToken(agent, browserTokens), firstToken(agent, systemTokens)
 	switch {
 	case browser == "" && system == "":
 		return "Unknown browser"
@@ -31,9 +33,9 @@ func DeviceName(agent string) string {
 	return browser + " on " + system
 }
 
-func firstSign(agent string, signs []deviceSign) string {
+func firstToken(agent string, signs []deviceToken) string {
 	for _, s := range signs {
-		if strings.Contains(agent, s.sign) {
+		if strings.Contains(agent, s.token) {
 			return s.name
 		}
 	}

@@ -1,17 +1,20 @@
-// Package web is what the rooms of the HTTP edge share. It owns how a request
-// of the dashboard travels: the table of routes and who may use them, sessions
-// and their cookies, the guard against cross-origin requests, forms and the
-// files in them, pages and fragments, messages, errors as pages, event streams,
-// and the limits of slow or hostile peers.
+// Package web is what all HTTP handlers share. It owns how a request of the
+// dashboard is processed: the table of routes and who may use them, sessions and
+// their cookies, protection against cross-origin requests, forms and uploads,
+// pages and fragments, toasts, error pages, event streams, and the limits for slow
+// or hostile clients.
 //
-//   - Site is the dashboard as a whole: New makes it, Mount adds the routes of a
-//     room, Handler serves them.
-//   - Call is one request. Rooms embed it in a type of their own.
-//   - Route is one line of the table of routes.
-//   - Stream is an answer of Server-Sent Events, for pages and the API.
-//   - Conn-level concerns live beneath: conns (half-closed connections and
-//     shutdown) and slowbody (uploads that take long).
+//   - Site is the dashboard as a whole: New creates it, Mount adds the routes of a
+//     package, Handler serves them.
+//   - Call is one request. The packages of the dashboard embed it in their own type.
+//   - Route is one line of the table of routes; Site.serve checks its Access.
+//   - Site.Fail is where every error of a page becomes a response.
+//   - Call.ReadForm is the only reader of forms, with or without files.
+//   - Stream is a response of Server-Sent Events, for pages and the API.
+//   - Edge handles every request first, also those of the API.
+//   - Package conns beneath it handles half-closed connections and shutdown, package
+//     slowbody reads uploads that take long.
 //
-// It decides nothing about flows and runs, and knows neither SQL nor the queue:
-// it sees both through interfaces.
+// It has no rules about flows and runs. It uses the store for sessions, members and
+// uploads, and the job runner only through an interface.
 package web

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -15,12 +14,12 @@ import (
 	"sluice/handlers/web/conns"
 )
 
-// Time limits of a connection. There is no limit on a whole request: runs are
-// waited for and streamed. Instead, each part that a slow or hostile peer could
+// Time limits of a connection. A whole request has no limit, because clients wait
+// for runs and stream them. Instead, each part that a slow or hostile client could
 // stretch has its own.
 const (
 	headerTimeout = 10 * time.Second  // until the header is complete
-	writeTimeout  = 60 * time.Second  // until one response, or one piece of a stream, is taken
+	writeTimeout  = 60 * time.Second  // until the client has read one response, or one write of a stream
 	idleTimeout   = 120 * time.Second // between two requests
 	bodyTimeout   = 30 * time.Second  // until a body is complete
 	maxHeader     = 32 << 10          // bytes
@@ -33,28 +32,28 @@ func NewHTTPServer(handler http.Handler) *conns.Server {
 	return srv
 }
 
-// Edge is what every request passes first. It sets the request ID and the
-// headers that all responses have, bounds the time that a body may take to
-// arrive, and drains what handlers leave unread.
+// Edge handles every request first. It sets the request ID and the headers that
+// all responses have, limits the time for reading the body, and drains what
+// handlers leave unread.
 type Edge struct {
 	BodyTimeout time.Duration // until a body must be complete; default 30 seconds
 
-	next      http.Handler
-	transport string // the Strict-Transport-Security header; "" for none
+	next http.Handler
+	hsts string // the Strict-Transport-Security header; "" omits it
 }
 
-// NewEdge returns the edge before a handler. The public URL decides whether
-// browsers are told to insist on HTTPS.
+// NewEdge returns an edge in front of a handler. With an https public URL, responses
+// tell browsers to use HTTPS only.
 func NewEdge(next http.Handler, publicURL string) *Edge {
-	return &Edge{BodyTimeout: bodyTimeout, next: next, transport: strictTransport(publicURL)}
+	return &Edge{BodyTimeout: bodyTimeout, next: next, hsts: hstsHeader(publicURL)}
 }
 
-// ServeHTTP passes the request on.
+// ServeHTTP prepares a request and passes it to the next handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", RequestID(r))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if e.transport != "" {
-		w.Header().Set("Strict-Transport-Security", e.transport)
+	if e.hsts != "" {
+		w.Header().Set("Strict-Transport-Security", e.hsts)
 	}
 	if r.ContentLength != 0 {
 		limitBody(w, e.BodyTimeout)
@@ -74,7 +73,7 @@ func SplitAPI(api, pages http.Handler) http.Handler {
 	})
 }
 
-// isAPIPath reports whether a path is for programs rather than people.
+// isAPIPath reports whether a path belongs to the API.
 func isAPIPath(path string) bool {
 	for _, root := range []string{"/v1", "/mcp", "/livez", "/readyz"} {
 		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
@@ -84,21 +83,21 @@ func isAPIPath(path string) bool {
 	return false
 }
 
-// limitBody bounds the time that the request's body may take. The write
-// deadline is for "100 Continue": that of an earlier response may have passed.
+// limitBody sets the deadline for reading the body. It also renews the write
+// deadline, for "100 Continue": that of an earlier response may have passed.
 func limitBody(w http.ResponseWriter, limit time.Duration) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(limit)) // test recorders have no deadlines
 	_ = rc.SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 
-// ClearReadDeadline lifts the time limit of the body once it has been read:
-// what follows may take long.
+// ClearReadDeadline removes the deadline of limitBody. Call it once the body has been
+// read, because the handler may take longer.
 func ClearReadDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-// LimitWrite bounds the time that a peer may take to read what is written next.
+// LimitWrite gives the client a minute to read the next write.
 func LimitWrite(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
@@ -115,18 +114,15 @@ func drainBody(w http.ResponseWriter, r *http.Request) {
 	if !r.Close || r.ContentLength == 0 || r.Header.Get("Expect") != "" {
 		return
 	}
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxDrain)) // what does not arrive in time is no loss
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, MaxDrain)) // errors are ignored: the connection closes anyway
 }
 
 // strictTransport returns the Strict-Transport-Security header for a public
 // URL: one year, without subdomains, which may belong to others. It is empty
 // for http and localhost.
-func strictTransport(publicURL string) string {
+func hstsHeader(publicURL string) string {
 	u, err := url.Parse(publicURL)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "localhost" {
-		return ""
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
+	if err != nil || u.Scheme != "https" || IsLoopback(u.Hostname()) {
 		return ""
 	}
 	return "max-age=31536000"

@@ -15,37 +15,38 @@ import (
 
 // Errors that any page may give.
 var (
-	// errNotFound is the one answer for what is unknown, malformed or somebody
-	// else's: nobody may learn which of the three it was.
+	// ErrNotFound is the error for everything unknown, malformed or of another
+	// workspace, so that a response does not reveal which of them it is.
 	ErrNotFound    = flow.Errorf(flow.CodeNotFound, "There is nothing here.")
 	errForbidden   = NewError(http.StatusForbidden, "Your role in this workspace does not allow this.")
 	ErrNoWorkspace = NewError(http.StatusForbidden, "You are in no workspace. Ask an owner of one to invite you.")
 	ErrSignedOut   = NewError(http.StatusUnauthorized, "You are signed out. Sign in and try again; nothing was changed.")
 )
 
-// PageError is an answer of a status that the domain has no code for.
+// PageError is an error with an HTTP status, for what has no flow.Code.
 type PageError struct {
 	status int
 	text   string
 }
 
-// NewError returns an error that is answered with the status and the text.
+// NewError returns an error page with a status and a text for the user.
 func NewError(status int, text string) *PageError { return &PageError{status, text} }
 
-// Error is the sentence for the person.
+// Error returns the text for the user.
 func (e *PageError) Error() string { return e.text }
 
-// archivedError says that a flow was put away, and its page leads to where it is.
+// archivedError is the error for an archived flow. Its page links to the archive.
 type archivedError struct{ *PageError }
 
 func errArchived(f *flow.Flow) error {
 	return &archivedError{NewError(http.StatusGone, "“"+f.Name+"” is in the archive. Restore it there to open it.")}
 }
 
-// Unwrap is what it is like any other.
+// Unwrap exposes the plain page error.
 func (e *archivedError) Unwrap() error { return e.PageError }
 
-// Statuses of the domain's errors; whatever else a person can act on is 422.
+// Statuses maps error codes to HTTP statuses. All other codes are 422, because they
+// name something that the user can correct.
 var Statuses = map[flow.Code]int{
 	flow.CodeNotFound:           http.StatusNotFound,
 	flow.CodeMethodNotAllowed:   http.StatusMethodNotAllowed,
@@ -67,28 +68,29 @@ var Statuses = map[flow.Code]int{
 	flow.CodeUnavailable:        http.StatusServiceUnavailable,
 }
 
-// Fail is the one door for errors: a page, or for htmx a message in the corner
-// of the page that is there. What is nobody's doing is logged and stays private.
+// Fail responds to every error of a handler or the router: with an error page, or
+// for htmx with a toast on the current page. Details of internal errors are logged
+// and not shown.
 func (s *Site) Fail(err error, ec echo.Context) {
 	if ec.Response().Committed {
-		return // the answer has begun; cutting it short is all that is left
+		return // part of the response was sent; the connection is cut
 	}
 	c := s.NewCall(ec)
-	if _, ours := errors.AsType[*flow.Error](err); c.Ctx().Err() != nil && (!ours || errors.Is(err, context.Canceled)) {
-		s.Log.Debug("caller went away", "request_id", c.RequestID(), "error", err)
+	if IsClientGone(err, c.Request()) {
+		s.Log.Debug("client disconnected", "request_id", c.RequestID(), "error", err)
 		_ = c.NoContent(StatusClientGone)
 		return
 	}
 	status, text := s.publicError(err, c)
 	if c.Request().Header.Get("HX-Request") == "true" {
-		c.failPart(status, text)
+		c.failFragment(status, text)
 		return
 	}
 	if e, ok := errors.AsType[*flow.Error](err); ok && e.After > 0 {
 		c.Response().Header().Set("Retry-After", Seconds(e.After))
 	}
 	if !flow.IsUnavailable(err) {
-		_ = c.Identify() // who is signed in keeps the navigation
+		_ = c.Identify() // shows the navigation to a signed-in user
 	}
 	problem := layout.ProblemOf(status, c.RequestID())
 	if text != "" && status != http.StatusNotFound {
@@ -98,12 +100,12 @@ func (s *Site) Fail(err error, ec echo.Context) {
 		problem.Title, problem.Archived = "This flow is archived", true
 	}
 	if err := c.Render(status, layout.ErrorPage(c.Page(problem.Title, ""), problem)); err != nil {
-		s.Log.Debug("answer not taken", "request_id", c.RequestID(), "error", err)
+		s.Log.Debug("response not sent", "request_id", c.RequestID(), "error", err)
 	}
 }
 
-// failPart leaves the page as it is and says what happened.
-func (c *Call) failPart(status int, text string) {
+// failFragment shows an error as a toast and tells htmx to leave the page as it is.
+func (c *Call) failFragment(status int, text string) {
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("HX-Redirect", "/sign-in")
 	}
@@ -117,8 +119,8 @@ func (c *Call) failPart(status int, text string) {
 	_ = c.NoContent(status)
 }
 
-// publicError is what the person may know of an error; no text means that the
-// status says it all.
+// publicError returns the status and the text that the user sees. Without a text,
+// the page explains the status.
 func (s *Site) publicError(err error, c *Call) (status int, text string) {
 	if router, ok := errors.AsType[*echo.HTTPError](err); ok {
 		return router.Code, ""
@@ -140,4 +142,15 @@ func (s *Site) publicError(err error, c *Call) (status int, text string) {
 	return http.StatusInternalServerError, ""
 }
 
+// ErrClientGone is returned for a write to a client that has disconnected.
+var ErrClientGone = errors.New("the client has disconnected")
+
+// IsClientGone reports whether an error only means that the client has
+// disconnected, which cancels the context of its request.
+func IsClientGone(err error, r *http.Request) bool {
+	_, public := errors.AsType[*flow.Error](err)
+	return errors.Is(err, ErrClientGone) || r.Context().Err() != nil && (!public || errors.Is(err, context.Canceled))
+}
+
+// RequestID returns the ID that Edge gave the request.
 func (c *Call) RequestID() string { return c.Response().Header().Get("X-Request-Id") }

@@ -149,7 +149,7 @@ func (c *Call) EndOfForm() {
 	}
 }
 
-// FormValue returns a value that readForm has read, or one of the query. Echo's
+// FormValue returns a value that ReadForm has read, or one of the query. Echo's
 // own would read the body without limits and checks.
 func (c *Call) FormValue(name string) string {
 	if form := c.Request().Form; form != nil {

@@ -7,24 +7,24 @@ import (
 	"sluice/flow"
 )
 
-// crossOrigin keeps pages of others from sending forms of ours. The page of a
-// result gives away no referrer, so that some browsers do not say where what it
-// sends comes from; but nobody else knows the ticket in its address.
+// crossOrigin rejects forms that were sent by pages of other sites. The page of a
+// form's result is exempt: it sends no referrer, so some browsers send no origin
+// either, and the ticket in its URL is a secret of the client.
 func crossOrigin() *http.CrossOriginProtection {
 	p := http.NewCrossOriginProtection()
 	p.AddInsecureBypassPattern("POST /f/{flow}/r/{ticket}/cancel")
 	return p
 }
 
-// FormShows tells whether anybody sees the form.
-func FormShows(form *flow.Form, f *flow.Flow) bool {
+// FormVisible reports whether the public form of a flow is on.
+func FormVisible(form *flow.Form, f *flow.Flow) bool {
 	return form.On && f.LiveVersion > 0 && f.ArchivedAt.IsZero()
 }
 
-// FormAddress is where a flow's form is; empty when nobody can see it.
+// FormAddress returns the URL of a flow's public form, or "" if it is off.
 func (c *Call) FormAddress(f *flow.Flow) (string, error) {
 	form, err := c.s.Store.FindForm(c.Ctx(), f.ID)
-	if IsNotFound(err) || err == nil && !FormShows(form, f) {
+	if IsNotFound(err) || err == nil && !FormVisible(form, f) {
 		return "", nil
 	}
 	return c.s.FormURL(f.ID), err

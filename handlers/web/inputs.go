@@ -12,34 +12,35 @@ import (
 	"strings"
 )
 
-// InputPrefix begins the names of the fields that are inputs of the flow, lest
-// one of them be called like a field of our own.
+// InputPrefix begins the names of form fields that are inputs of a flow, so that an
+// input cannot collide with another field of the form.
 const InputPrefix = "in."
 
 // MaxInputText bounds the values of a form of inputs, in bytes, without its files.
 const MaxInputText = 4 << 20
 
-// Inputs is a form of inputs as it came.
+// Inputs is a submitted form with the inputs of a flow.
 type Inputs struct {
-	Ask    TestRunOptions
-	Filled bool   // the fields came with it; else those of the parent hold
-	Tab    string // the page that sent it, where it wants to hear of it
-	texts  map[string]string
-	Files  map[string]any    // values of the files that came
-	Last   map[string]string // IDs of the files to be kept
+	Options TestRunOptions
+	Filled  bool   // the form has fields; otherwise the inputs of the parent run apply
+	Tab     string // ID of the browser tab that sent it, for events
+	texts   map[string]string
+	Files   map[string]any    // values of uploaded files, by input
+	Last    map[string]string // IDs of files of an earlier run to use again, by input
 
-	ws      string            // owns the files that come
-	maxFile int64             // bytes of each; zero means the store's own limit
-	Wants   func(string) bool // tells of a file whether it is kept; nil: all are
-	Large   map[string]bool   // inputs whose file had more bytes than that
+	ws       string            // workspace that owns uploaded files
+	maxFile  int64             // bytes of each file; 0 means the store's limit
+	Accepts  func(string) bool // reports whether to store the file of an input; nil stores all
+	TooLarge map[string]bool   // inputs whose file exceeds maxFile
 }
 
+// NewInputs returns an empty form whose files will belong to a workspace.
 func (c *Call) NewInputs(ws string, maxFile int64) *Inputs {
-	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, Large: map[string]bool{}, ws: ws, maxFile: maxFile}
+	return &Inputs{texts: map[string]string{}, Files: map[string]any{}, Last: map[string]string{}, TooLarge: map[string]bool{}, ws: ws, maxFile: maxFile}
 }
 
-// Sort finds the inputs among the fields.
-func (t *Inputs) Sort(fields map[string]string) {
+// Parse takes the inputs from the fields of a form.
+func (t *Inputs) Parse(fields map[string]string) {
 	for name, text := range fields {
 		if input, ok := strings.CutPrefix(name, InputPrefix); ok {
 			t.texts[input] = text
@@ -50,7 +51,7 @@ func (t *Inputs) Sort(fields map[string]string) {
 }
 
 // ReadInputFields reads the fields of a form and stores its files. If it returns an
-// error, the fields before the error are kept.
+// error, it also returns the fields before the error.
 func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
 	values, err := c.ReadForm(MaxInputText, func(field string, part *multipart.Part) error {
 		if input, ok := strings.CutPrefix(field, InputPrefix); ok {
@@ -68,18 +69,14 @@ func (c *Call) ReadInputFields(t *Inputs) (map[string]string, error) {
 	return fields, err
 }
 
-// keepPart keeps a file, if it is wanted. One that is not is read over.
+// keepPart stores a file, unless Accepts rejects it.
 func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
-	if t.Wants != nil && !t.Wants(input) {
+	if t.Accepts != nil && !t.Accepts(input) {
 		return nil
 	}
-	content := &Arriving{Part: part}
-	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: t.ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: t.maxFile}, content)
-	if content.Broken != nil {
-		return content.Broken
-	}
-	if t.Wants != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
-		t.Large[input] = true
+	f, err := c.SavePart(t.ws, part, t.maxFile)
+	if t.Accepts != nil && errors.Is(err, &flow.Error{Code: flow.CodeBodyTooLarge}) {
+		t.TooLarge[input] = true
 		return nil
 	}
 	if err != nil {
@@ -89,31 +86,42 @@ func (c *Call) keepPart(t *Inputs, input string, part *multipart.Part) error {
 	return nil
 }
 
-// Arriving is a file on its way from the request into the store. That it broke
-// off is the sender's doing, and never the end of a shorter file.
-type Arriving struct {
-	Part   io.Reader
-	Broken error
+// SavePart stores the file of a form.
+func (c *Call) SavePart(ws string, part *multipart.Part, maxFile int64) (*flow.File, error) {
+	content := &UploadReader{Source: part}
+	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: ws, Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: maxFile}, content)
+	if content.Err != nil {
+		return nil, content.Err
+	}
+	return f, err
 }
 
-// Read gives the next piece.
-func (a *Arriving) Read(p []byte) (int, error) {
-	n, err := a.Part.Read(p)
+// UploadReader reads an uploaded file and remembers why reading failed: the store
+// would hide that the client aborted the upload.
+type UploadReader struct {
+	Source io.Reader
+	Err    error
+}
+
+// Read implements io.Reader.
+func (a *UploadReader) Read(p []byte) (int, error) {
+	n, err := a.Source.Read(p)
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	a.Broken = err
-	if _, large := errors.AsType[*http.MaxBytesError](err); !large { // which has words of its own
-		a.Broken = ErrFileBroken
+	a.Err = err
+	if _, large := errors.AsType[*http.MaxBytesError](err); !large { // too large, which has its own message
+		a.Err = ErrUploadIncomplete
 	}
-	return n, a.Broken
+	return n, a.Err
 }
 
-var ErrFileBroken = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
+// ErrUploadIncomplete is the error for an upload that the client aborted.
+var ErrUploadIncomplete = flow.Errorf(flow.CodeInputInvalid, "A file did not arrive whole. Choose it again and send the form once more.")
 
-// Given is what was typed, as the inputs of a start. A field left empty is left
-// out, except a text that need not be there: it is meant to be empty.
-func (t *Inputs) Given(inputs []flow.Input) map[string]any {
+// Values returns the inputs for starting a run. Empty fields are left out, except
+// an optional text, which is then meant to be empty.
+func (t *Inputs) Values(inputs []flow.Input) map[string]any {
 	given := map[string]any{}
 	for i := range inputs {
 		if v, ok := t.value(&inputs[i]); ok {
@@ -133,7 +141,7 @@ func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
 		return t.Last[in.Name], t.Last[in.Name] != ""
 	case flow.TypeBoolean:
 		if len(in.Enum) == 0 {
-			return came && text != "false" && text != "", true // a box that is not ticked is not sent
+			return came && text != "false" && text != "", true // browsers do not send an unchecked box
 		}
 	case flow.TypeText:
 		return strings.ReplaceAll(text, "\r\n", "\n"), came && (text != "" || !in.Required)
@@ -143,7 +151,8 @@ func (t *Inputs) value(in *flow.Input) (v any, ok bool) {
 	return text, came && strings.TrimSpace(text) != ""
 }
 
-// listOf reads a list typed as JSON, or as one item a line.
+// listOf parses a list with one item per line. A list in JSON stays text, which the
+// check of the inputs parses.
 func listOf(text string) any {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return text
@@ -157,8 +166,8 @@ func listOf(text string) any {
 	return list
 }
 
-// InputField is the field of one input, with what was typed into it, or else
-// the value of the run before, or else the default.
+// InputField returns the form field of an input. Its value is the one that the user
+// typed, else the one of the previous run, else the default.
 func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.RunField {
 	f := components.RunField{Type: string(in.Type), Field: components.Field{
 		ID: "run-" + in.Name, Name: InputPrefix + in.Name, Label: in.Name, Help: in.Description, Optional: !in.Required,
@@ -185,7 +194,7 @@ func InputField(in *flow.Input, last map[string]any, typed *Inputs) components.R
 	return f
 }
 
-// fillField gives the field its value and the limits of its type.
+// fillField sets the value of a field and the attributes of its type.
 func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 	switch in.Type {
 	case flow.TypeBoolean:
@@ -196,17 +205,21 @@ func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 		return
 	case flow.TypeFile:
 		f.Attrs["accept"] = strings.Join(in.Accept, ",")
-		if id, ok := flow.FileID(value); ok {
+		if _, ok := flow.FileID(value); ok {
 			file := components.FileOf(value)
 			f.Last = &file
 			f.Attrs["required"] = false
-			_ = id
 		}
 		return
 	case flow.TypeNumber:
 		f.Field.Type = "number"
 		f.Attrs["step"] = "any"
-		bounds(f, in)
+		if in.Min != nil {
+			f.Attrs["min"] = fmt.Sprint(*in.Min)
+		}
+		if in.Max != nil {
+			f.Attrs["max"] = fmt.Sprint(*in.Max)
+		}
 	case flow.TypeList:
 		if f.Help == "" {
 			f.Help = "One item a line, or a list in JSON."
@@ -217,16 +230,7 @@ func fillField(f *components.RunField, in *flow.Input, value any, known bool) {
 	}
 }
 
-func bounds(f *components.RunField, in *flow.Input) {
-	if in.Min != nil {
-		f.Attrs["min"] = fmt.Sprint(*in.Min)
-	}
-	if in.Max != nil {
-		f.Attrs["max"] = fmt.Sprint(*in.Max)
-	}
-}
-
-// typedForm is a value as a person would type it into the field.
+// typedForm returns a value as a user would type it into the field.
 func typedForm(in *flow.Input, v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -247,7 +251,8 @@ func typedForm(in *flow.Input, v any) string {
 	return flow.Text(v)
 }
 
-// plainLines writes a list of texts one a line, if that can be read back.
+// plainLines returns a list of texts with one per line. It reports false if listOf
+// would not read the same list back.
 func plainLines(list []any) (string, bool) {
 	var lines []string
 	for _, item := range list {
@@ -260,6 +265,7 @@ func plainLines(list []any) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
+// Indented returns a value as JSON for people.
 func Indented(v any) string {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -268,9 +274,9 @@ func Indented(v any) string {
 	return string(text)
 }
 
-// TestRunOptions is what somebody wants of a run of the draft.
+// TestRunOptions are the options of a run of the draft.
 type TestRunOptions struct {
-	Until  string // run to here
-	From   string // run from here, taking over what
-	Parent string // this run gave
+	Until  string // ID of the last node to run; "" runs all
+	From   string // ID of the first node to run; steps before it are reused
+	Parent string // ID of the run whose steps are reused
 }

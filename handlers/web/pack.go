@@ -7,11 +7,11 @@ import (
 	"sluice/static"
 )
 
-// minGzip is how large a page is before packing it saves a packet.
+// minGzip is the size, in bytes, below which a page fits in one packet anyway.
 const minGzip = 1400
 
-// gzip makes a page smaller for a browser that takes it so: that of a flow with
-// 500 nodes has over a megabyte, a thirtieth of it packed.
+// gzip compresses a page if the browser accepts that. The editor page of a flow with
+// 500 nodes is over a megabyte, and compresses to a thirtieth.
 func (c *Call) gzip(body []byte) []byte {
 	h := c.Response().Header()
 	h.Add("Vary", "Accept-Encoding")
@@ -19,8 +19,8 @@ func (c *Call) gzip(body []byte) []byte {
 		return body
 	}
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails for unknown levels alone
-	_, _ = w.Write(body)                            // to memory
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only for unknown levels
+	_, _ = w.Write(body)                            // to memory, which does not fail
 	if w.Close() != nil {
 		return body
 	}

@@ -5,29 +5,37 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"sluice/flow"
 )
 
-// loaded is the session that a request came with, by the hash of its token.
-type loaded struct{ token string }
+// requestSession is the session that was loaded for a request. It is kept in the
+// request context; the token is hashed.
+type requestSession struct{ token string }
 
-// loadedOf is nil outside of requests.
-func loadedOf(ctx context.Context) *loaded {
-	l, _ := ctx.Value(loaded{}).(*loaded)
+// requestSessionOf returns the session of a request context, or nil for any other.
+func requestSessionOf(ctx context.Context) *requestSession {
+	l, _ := ctx.Value(requestSession{}).(*requestSession)
 	return l
 }
 
-// peer is where the address of who asks is kept in a context.
+// peer is the context key of the client address.
 type peer struct{}
 
+// withPeer adds the client address and the place for the session to a request.
 func withPeer(r *http.Request) *http.Request {
+	ctx := context.WithValue(r.Context(), peer{}, RemoteIP(r))
+	return r.WithContext(context.WithValue(ctx, requestSession{}, &requestSession{}))
+}
+
+// RemoteIP returns the address of the client, without its port.
+func RemoteIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		host = r.RemoteAddr
+		return r.RemoteAddr
 	}
-	ctx := context.WithValue(r.Context(), peer{}, host)
-	return r.WithContext(context.WithValue(ctx, loaded{}, &loaded{}))
+	return host
 }
 
 func peerOf(ctx context.Context) string {
@@ -35,13 +43,16 @@ func peerOf(ctx context.Context) string {
 	return ip
 }
 
-// IP is the address that asks. What a header says of it could be made up.
+// IP returns the address of the client. It does not read headers: Proxies has replaced
+// the address if a trusted proxy forwarded the request.
 func (c *Call) IP() string { return peerOf(c.Ctx()) }
 
-// RateLimitKey maps an address to its rate-limit bucket.
+// RateLimitKey maps an address to its rate-limit bucket: an IPv6 client has a whole
+// /64.
 func RateLimitKey(ip string) string { return flow.RateLimitKey(ip) }
 
-func loopback(host string) bool {
+// IsLoopback reports whether a host name or address is that of this machine.
+func IsLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && a.IsLoopback()
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Proxies are who is believed when they say for whom they ask.
+// Proxies are the reverse proxies whose client-IP header is trusted.
 type Proxies struct {
 	trusted []netip.Prefix
-	header  string // that they say it in
+	header  string // that carries the addresses, such as X-Forwarded-For
 }
 
-// ParseProxies reads networks such as "10.0.0.0/8, fdaa::/16", or addresses.
-// None at all trusts nobody: then who asks is who connects.
+// ParseProxies parses a list of networks or addresses, such as "10.0.0.0/8,
+// fdaa::/16". An empty list trusts no proxy.
 func ParseProxies(list, header string) (*Proxies, error) {
 	p := &Proxies{header: http.CanonicalHeaderKey(strings.TrimSpace(header))}
 	for text := range strings.SplitSeq(list, ",") {
@@ -36,23 +36,25 @@ func ParseProxies(list, header string) (*Proxies, error) {
 	return p, nil
 }
 
-// Behind is the handler as it sees requests that came through the proxies: from
-// the address that they name. Nothing else of such a request is believed.
+// Behind returns a handler that sets RemoteAddr of requests from trusted proxies to
+// the address of the client. All other headers of such requests are as untrusted as
+// before.
 func (p *Proxies) Behind(h http.Handler) http.Handler {
 	if len(p.trusted) == 0 {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if client, ok := p.client(r); ok {
-			r = r.WithContext(r.Context()) // the server keeps its own
+			r = r.WithContext(r.Context()) // a copy
 			r.RemoteAddr = net.JoinHostPort(client.String(), "0")
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// client is the nearest address that is not a trusted proxy: each proxy adds at
-// the end whom it heard, and what stands before that anybody may have written.
+// client returns the last address in the header that is not a trusted proxy. Each
+// proxy appends the address it got the request from, so everything before that may
+// be forged by the client.
 func (p *Proxies) client(r *http.Request) (found netip.Addr, ok bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !p.trusts(peer.Addr()) {
@@ -77,7 +79,7 @@ func (p *Proxies) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(p.trusted, func(t netip.Prefix) bool { return t.Contains(a) })
 }
 
-// parseForwarded reads an address, which some proxies write with a port.
+// parseForwarded parses an address, to which some proxies add a port.
 func parseForwarded(text string) (netip.Addr, error) {
 	text = strings.TrimSpace(text)
 	if with, err := netip.ParseAddrPort(text); err == nil {

@@ -12,20 +12,21 @@ import (
 
 	"github.com/a-h/templ"
 
+	"sluice/flow"
 	"sluice/views/components"
 	"sluice/views/layout"
 )
 
-// Policy is what a page may load: nothing but our own. The nonce lets the code
-// editor make the styles that it computes.
+// Policy returns the Content-Security-Policy of a page, which loads only resources of
+// this server. The nonce allows the styles that the code editor computes.
 func (c *Call) Policy() string {
 	frames := cmp.Or(c.Frames, "'none'")
 	return "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'nonce-" + c.nonce + "'; img-src 'self' data: blob:; " +
 		"media-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + frames
 }
 
-// Render answers with a component. It is made completely first, so that an
-// error cannot follow half a page.
+// Render responds with a component. It renders into a buffer first, so that an error
+// becomes an error page instead of half a page.
 func (c *Call) Render(status int, component templ.Component) error {
 	var b bytes.Buffer
 	if err := component.Render(c.Ctx(), &b); err != nil {
@@ -41,7 +42,7 @@ func (c *Call) Render(status int, component templ.Component) error {
 	return c.HTMLBlob(status, c.gzip(b.Bytes()))
 }
 
-// RenderOr answers with a component, unless what it is made of could not be read.
+// RenderOr renders a component, or returns err if that is not nil.
 func (c *Call) RenderOr(err error, component templ.Component) error {
 	if err != nil {
 		return err
@@ -49,16 +50,15 @@ func (c *Call) RenderOr(err error, component templ.Component) error {
 	return c.Render(http.StatusOK, component)
 }
 
-// LimitWrite bounds the time that the peer may take to read what comes next.
+// LimitWrite gives the client a minute to read the next write.
 func (c *Call) LimitWrite() {
 	LimitWrite(c.Response())
 }
 
-// toastsKey is where the session keeps toasts until the next page shows them.
+// toastsKey is the session value with the toasts for the next page.
 const toastsKey = "toasts"
 
-// Toast shows a short message: with this answer if htmx asked, else on the page
-// that comes next.
+// Toast shows a short message: with this response for htmx, else on the next page.
 func (c *Call) Toast(tone components.Tone, text string) {
 	if c.IsFragment() && c.Response().Header().Get("HX-Redirect") == "" {
 		c.triggerToast(tone, text)
@@ -67,10 +67,10 @@ func (c *Call) Toast(tone components.Tone, text string) {
 	c.Flash(layout.Toast{Tone: tone, Text: text})
 }
 
-// MaxToasts is how many toasts wait for the next page; of more, the newest.
+// MaxToasts bounds the toasts for the next page. The newest are kept.
 const MaxToasts = 5
 
-// Flash keeps a toast for the next page.
+// Flash adds a toast to the session, for the next page.
 func (c *Call) Flash(t layout.Toast) {
 	list, _ := c.s.Sessions.Get(c.Ctx(), toastsKey).([]layout.Toast)
 	list = append(slices.Clone(list), t)
@@ -82,11 +82,11 @@ func (c *Call) takeToasts() []layout.Toast {
 	return list
 }
 
-// maxToastLen in characters: a proxy refuses headers of more than a few
-// kilobytes, and one character may take twelve bytes there.
+// maxToastLen is in characters. Proxies reject headers of more than a few kilobytes,
+// and a character outside ASCII takes up to twelve bytes.
 const maxToastLen = 300
 
-// triggerToast shows a message in the corner of the page that asked.
+// triggerToast shows a toast on the current page.
 func (c *Call) triggerToast(tone components.Tone, text string) {
 	if runes := []rune(text); len(runes) > maxToastLen {
 		text = string(runes[:maxToastLen-1]) + "…"
@@ -94,24 +94,22 @@ func (c *Call) triggerToast(tone components.Tone, text string) {
 	c.Trigger("toast", map[string]string{"tone": string(tone), "text": text})
 }
 
-// Trigger raises an event on the page that asked, beside those told before.
+// Trigger raises a JavaScript event on the current page, in addition to earlier ones
+// of this response.
 func (c *Call) Trigger(event string, detail any) {
 	h := c.Response().Header()
 	all := map[string]any{}
-	_ = json.Unmarshal([]byte(h.Get("HX-Trigger")), &all) // only ever written here
+	_ = json.Unmarshal([]byte(h.Get("HX-Trigger")), &all) // written only here
 	all[event] = detail
-	text, err := json.Marshal(all)
-	if err != nil {
-		panic("pages: " + err.Error()) // details are maps of texts and numbers
-	}
-	h.Set("HX-Trigger", ascii(text))
+	h.Set("HX-Trigger", ascii(flow.EncodeJSON(all)))
 }
 
-// ascii writes JSON with nothing but ASCII: browsers read headers as Latin-1.
+// ascii escapes all characters of JSON outside ASCII: browsers read headers as
+// Latin-1.
 func ascii(text []byte) string {
 	var b strings.Builder
 	for _, r := range string(text) {
-		if r < 0x7f { // HTTP/2 takes no header with a DEL
+		if r < 0x7f { // HTTP/2 rejects headers with a DEL
 			b.WriteRune(r)
 			continue
 		}

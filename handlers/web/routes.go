@@ -15,20 +15,20 @@ import (
 	"sluice/flow"
 )
 
-// Access is who may ask. The zero value is no class at all, so a route that
-// forgets to declare one is found out.
+// Access says who may use a route. The zero value is invalid, so that a test finds
+// routes that do not declare it.
 type Access int
 
 const (
 	AccessUndeclared Access = iota
-	Open                    // anybody
-	SignedIn                // who is signed in
+	Open                    // anyone
+	SignedIn                // any signed-in user, even without a workspace
 	Viewer                  // a member of the workspace
-	Editor                  // a member who may change flows and start runs
-	Owner                   // a member who decides about people and settings
+	Editor                  // a member with a role that may change flows and start runs
+	Owner                   // a member with a role that may manage members and settings
 )
 
-// Role that a class asks for; empty where none is.
+// Role returns the least role that the class requires, or "".
 func (a Access) Role() flow.MemberRole {
 	switch a {
 	case Viewer:
@@ -41,15 +41,15 @@ func (a Access) Role() flow.MemberRole {
 	return ""
 }
 
-// Route is one line of the table.
+// Route is one line of the table of routes.
 type Route struct {
 	Method, Path string
 	Access       Access
 	Handle       func(*Call) error
 }
 
-// hasHead tells whether HEAD is answered too, as previews of links and monitors
-// ask. The addresses of streams all end alike; there is no head of those.
+// hasHead reports whether HEAD requests are served, which monitors and link previews
+// send. Event streams, whose paths all end in /events, have no HEAD.
 func (r *Route) hasHead() bool {
 	return r.Method == http.MethodGet && !strings.HasSuffix(r.Path, "/events")
 }
@@ -67,11 +67,11 @@ func allText(form url.Values) bool {
 	return true
 }
 
-// isText tells whether a person can have typed something.
+// isText reports whether a string is valid UTF-8 without NUL.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// redirectToSignIn leads somebody who asked for a page to where they can sign in, and
-// from there back.
+// redirectToSignIn redirects a signed-out user who requested a page to the sign-in
+// page, which leads back afterwards. Other requests get the error.
 func (c *Call) redirectToSignIn(err error) error {
 	r := c.Request()
 	if !errors.Is(err, ErrSignedOut) || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("HX-Request") == "true" {
@@ -80,17 +80,10 @@ func (c *Call) redirectToSignIn(err error) error {
 	return c.Redirect("/sign-in?next=" + url.QueryEscape(r.URL.RequestURI()))
 }
 
-// serve authorizes a request and calls its handler. A panic becomes an error
-// here, where the response can still be an error page.
+// serve authorizes a request and calls its handler.
 func (s *Site) serve(r *Route) echo.HandlerFunc {
 	return func(ec echo.Context) (err error) {
-		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				err = fmt.Errorf("panic in %s %s: %v\n%s", r.Method, r.Path, v, debug.Stack())
-			} else if v != nil {
-				panic(v)
-			}
-		}()
+		defer RecoverPanic(r.Method+" "+r.Path, &err)
 		c := s.NewCall(ec)
 		if r.Access != Open {
 			if err := c.Identify(); err != nil && !(r.Access == SignedIn && errors.Is(err, ErrNoWorkspace)) {
@@ -104,5 +97,18 @@ func (s *Site) serve(r *Route) echo.HandlerFunc {
 			return ErrNotFound
 		}
 		return r.Handle(c)
+	}
+}
+
+// RecoverPanic turns a panic of a route's handler into an error, so that the response
+// can still be an error. Defer it. http.ErrAbortHandler passes, which closes the
+// connection on purpose.
+func RecoverPanic(route string, err *error) {
+	switch v := recover(); v {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(v)
+	default:
+		*err = fmt.Errorf("panic in %s: %v\n%s", route, v, debug.Stack())
 	}
 }

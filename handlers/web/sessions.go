@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sluice/db"
 	"sluice/flow"
 	"sluice/views/layout"
 	"strings"
@@ -17,13 +18,13 @@ import (
 
 // sessionTouch is the shortest interval between records of the use of a
 // session, because each write goes to disk.
-const sessionTouch = time.Minute
+const sessionTouchInterval = time.Minute
 
-// What a session holds.
+// Keys of the values in a session.
 const (
-	SessionUser      = "user"      // ID of the person
-	SessionWorkspace = "workspace" // ID of the workspace that they work in
-	SessionRole      = "role"      // their role when the token was made
+	SessionUser      = "user"      // ID of the user
+	SessionWorkspace = "workspace" // ID of the current workspace
+	SessionRole      = "role"      // the role for which the token was issued
 	sessionID        = "id"
 	sessionBegan     = "began" // microseconds
 	sessionIP        = "ip"
@@ -32,21 +33,12 @@ const (
 
 func init() { gob.Register([]layout.Toast{}) }
 
-// sessionStore keeps sessions, by the hash of their token.
-type sessionStore interface {
-	FindSession(ctx context.Context, tokenHash string) (*flow.Session, error)
-	SaveSession(ctx context.Context, one *flow.Session) error
-	KeepSession(ctx context.Context, one *flow.Session) error
-	TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error
-	DropSession(ctx context.Context, tokenHash string) error
-}
-
-// newSessions makes the manager of sessions. The cookie's name binds it to this
-// host where the connection is encrypted. The manager's own idle time would
-// write at every request, so the keeper holds ours.
+// newSessions returns the session manager. Over HTTPS the cookie has the __Host-
+// prefix, so that other hosts cannot set it. The manager's own idle timeout would
+// write at every request, so sessionStore implements it instead.
 func (s *Site) newSessions() *scs.SessionManager {
 	m := scs.New()
-	m.Store = sessionKeeper{s.Store, s.Now, s.SessionIdle, s.SessionMax}
+	m.Store = sessionStore{s.Store, s.Now, s.SessionIdle, s.SessionMax}
 	m.HashTokenInStore = true
 	m.Lifetime = s.SessionMax
 	m.Cookie.SameSite, m.Cookie.HttpOnly, m.Cookie.Path = http.SameSiteLaxMode, true, "/"
@@ -55,7 +47,7 @@ func (s *Site) newSessions() *scs.SessionManager {
 		m.Cookie.Name, m.Cookie.Secure = "__Host-session", true
 	}
 	m.ErrorFunc = func(w http.ResponseWriter, r *http.Request, err error) {
-		for _, name := range []string{"Location", "HX-Redirect"} { // the handler's answer
+		for _, name := range []string{"Location", "HX-Redirect"} { // set by the handler
 			w.Header().Del(name)
 		}
 		s.Fail(fmt.Errorf("session: %w", err), s.echo.NewContext(r, w))
@@ -66,22 +58,22 @@ func (s *Site) newSessions() *scs.SessionManager {
 	return m
 }
 
-// sealableWriter drops everything that is written after it was sealed. The
-// session manager stores a session when the handler begins to answer; if that
-// fails, an error page is sent in place of the handler's answer.
+// sealableWriter drops everything that is written after it was sealed. The session
+// manager stores a session when the handler starts to respond; if that fails, an
+// error page is sent instead of the handler's response.
 type sealableWriter struct {
 	http.ResponseWriter
 	sealed bool
 }
 
-// WriteHeader begins the answer.
+// WriteHeader sends the status.
 func (w *sealableWriter) WriteHeader(status int) {
 	if !w.sealed {
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// Write reports success for what it drops: the handler did nothing wrong.
+// Write reports success for dropped data, so that the handler sees no error.
 func (w *sealableWriter) Write(b []byte) (int, error) {
 	if w.sealed {
 		return len(b), nil
@@ -92,16 +84,17 @@ func (w *sealableWriter) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *sealableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// Encrypted reports whether browsers reach the site over HTTPS.
 func (s *Site) Encrypted() bool { return strings.HasPrefix(s.PublicURL, "https://") }
 
-// unsafe tells that cookies cross a network unencrypted.
-func (s *Site) unsafe() bool {
+// insecure reports whether cookies cross a network unencrypted, which pages warn of.
+func (s *Site) insecure() bool {
 	u, err := url.Parse(s.PublicURL)
-	return !s.Encrypted() && (s.Exposed || err == nil && !loopback(u.Hostname()))
+	return !s.Encrypted() && (s.Exposed || err == nil && !IsLoopback(u.Hostname()))
 }
 
-// StartSession signs a person in under a fresh token, so that one that was planted
-// before is worth nothing.
+// StartSession signs a user in. It issues a new token, against session fixation: an
+// attacker may have planted the old one.
 func (c *Call) StartSession(userID, ws string) error {
 	m := c.s.Sessions
 	if err := m.Clear(c.Ctx()); err != nil {
@@ -120,15 +113,15 @@ func (c *Call) StartSession(userID, ws string) error {
 		return err
 	}
 	m.Put(c.Ctx(), SessionRole, string(c.Member.Role))
-	c.KeepWorkspace()
+	c.RememberWorkspace()
 	return nil
 }
 
-// SessionID of the browser that asks.
+// SessionID returns the ID of the session, or "".
 func (c *Call) SessionID() string { return c.s.Sessions.GetString(c.Ctx(), sessionID) }
 
-// Identify finds out who asks: the session's person, with the role that they
-// have now. Who was taken out of the workspace goes on in another.
+// Identify sets Member to the user of the session with the current role. A user who
+// was removed from the workspace is moved to another.
 func (c *Call) Identify() error {
 	m := c.s.Sessions
 	user := m.GetString(c.Ctx(), SessionUser)
@@ -140,15 +133,15 @@ func (c *Call) Identify() error {
 		return c.switchWorkspace(user)
 	}
 	if err != nil {
-		return fmt.Errorf("find who is signed in: %w", err)
+		return fmt.Errorf("find the signed-in user: %w", err)
 	}
 	c.Member = found
 	return c.followRole()
 }
 
-// followRole takes a new token when the rights have changed since the last. A
-// request for a part of a page leaves that to the next page, lest requests that
-// are under way beside it lose theirs.
+// followRole renews the token when the role has changed since it was issued. Only a
+// page does that: fragments are requested in parallel, and the others would lose
+// their session.
 func (c *Call) followRole() error {
 	m, role := c.s.Sessions, string(c.Member.Role)
 	if was := m.GetString(c.Ctx(), SessionRole); was == "" || was == role || c.Request().Header.Get("HX-Request") != "" || !c.wantsPage() {
@@ -161,8 +154,8 @@ func (c *Call) followRole() error {
 	return nil
 }
 
-// RenewToken takes a new token for the session, unless that was ended while the
-// request was under way.
+// RenewToken issues a new token for the session, unless the session was ended during
+// the request.
 func (c *Call) RenewToken() error {
 	if err := c.CheckSession(); err != nil {
 		return err
@@ -173,14 +166,16 @@ func (c *Call) RenewToken() error {
 	return nil
 }
 
-// wantsPage tells that a browser goes to a page, rather than that a script asks.
+// wantsPage reports whether the browser navigates to a page, as opposed to a request
+// by a script.
 func (c *Call) wantsPage() bool {
 	mode := c.Request().Header.Get("Sec-Fetch-Mode")
 	return c.Request().Method == http.MethodGet && (mode == "navigate" || mode == "")
 }
 
-// switchWorkspace moves a person whose workspace is theirs no more to another. Who
-// has none is known by name alone.
+// switchWorkspace picks another workspace when the user has lost access to the
+// current one. Without any membership it only sets name and e-mail, and returns
+// ErrNoWorkspace.
 func (c *Call) switchWorkspace(user string) error {
 	list, err := c.s.Store.ListMemberships(c.Ctx(), user)
 	if err != nil {
@@ -198,15 +193,16 @@ func (c *Call) switchWorkspace(user string) error {
 	return ErrNoWorkspace
 }
 
-// sessionKeeper keeps the manager's sessions in our store.
-type sessionKeeper struct {
-	store     sessionStore
+// sessionStore stores the sessions of the manager in the database. It implements
+// scs.CtxStore and ends sessions that were not used for a while.
+type sessionStore struct {
+	store     *db.Store
 	now       func() time.Time
 	idle, max time.Duration // how long a session lasts: without use, and in total
 }
 
-// until is when a session that is used now ends.
-func (k sessionKeeper) until(began time.Time) time.Time {
+// expiry returns when a session ends if it is not used after now.
+func (k sessionStore) expiry(began time.Time) time.Time {
 	idle, end := k.now().Add(k.idle), began.Add(k.max)
 	if end.Before(idle) {
 		return end
@@ -214,36 +210,38 @@ func (k sessionKeeper) until(began time.Time) time.Time {
 	return idle
 }
 
-// over reports whether a session has ended. The stored expiry was computed at
+// expired reports whether a session has ended. The stored expiry was computed at
 // the last use, possibly with longer settings than the current ones.
-func (k sessionKeeper) over(one *flow.Session) bool {
+func (k sessionStore) expired(one *flow.Session) bool {
 	now := k.now()
 	return one.UserID != "" && (!now.Before(one.SeenAt.Add(k.idle)) || !now.Before(one.SignedInAt.Add(k.max)))
 }
 
-// FindCtx returns the data of a session that is not over, and notes its use.
-func (k sessionKeeper) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
+// FindCtx returns the data of a session that has not expired, and records its use.
+func (k sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	one, err := k.store.FindSession(ctx, token)
-	if one == nil || err != nil || k.over(one) {
+	if one == nil || err != nil || k.expired(one) {
 		return nil, false, err
 	}
-	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouch {
-		if err := k.store.TouchSession(ctx, token, peerOf(ctx), now, k.until(one.SignedInAt)); err != nil {
-			return nil, false, fmt.Errorf("note the use of a session: %w", err)
+	if now := k.now(); now.Sub(one.SeenAt) >= sessionTouchInterval {
+		if err := k.store.TouchSession(ctx, token, peerOf(ctx), now, k.expiry(one.SignedInAt)); err != nil {
+			return nil, false, fmt.Errorf("record the use of a session: %w", err)
 		}
 	}
-	if l := loadedOf(ctx); l != nil {
+	if l := requestSessionOf(ctx); l != nil {
 		l.token = token
 	}
 	return one.Data, true, nil
 }
 
-// anonymousLife is how long what a stranger was told is kept for the next page.
-const anonymousLife = 10 * time.Minute
+// anonymousLifetime is how long the session of a signed-out visitor lasts, which only
+// holds toasts for the next page.
+const anonymousLifetime = 10 * time.Minute
 
-// CommitCtx stores a session beside whose it is, so that a person's sessions
-// can be listed and ended.
-func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
+// CommitCtx stores a session with columns for its user, so that the sessions of a
+// user can be listed and ended. A session that was loaded for this request is only
+// updated: if it was ended meanwhile, it stays ended.
+func (k sessionStore) CommitCtx(ctx context.Context, token string, data []byte, _ time.Time) error {
 	_, values, err := scs.GobCodec{}.Decode(data)
 	if err != nil {
 		return fmt.Errorf("read a session: %w", err)
@@ -252,49 +250,50 @@ func (k sessionKeeper) CommitCtx(ctx context.Context, token string, data []byte,
 	began, _ := values[sessionBegan].(int64)
 	one := &flow.Session{
 		TokenHash: token, ID: text(sessionID), UserID: text(SessionUser), IP: text(sessionIP), Agent: text(sessionAgent),
-		SignedInAt: time.UnixMicro(began), SeenAt: k.now(), ExpiresAt: k.until(time.UnixMicro(began)), Data: data,
+		SignedInAt: time.UnixMicro(began), SeenAt: k.now(), ExpiresAt: k.expiry(time.UnixMicro(began)), Data: data,
 	}
 	if one.UserID == "" {
-		one.ExpiresAt = k.now().Add(anonymousLife)
+		one.ExpiresAt = k.now().Add(anonymousLifetime)
 	}
-	if l := loadedOf(ctx); l != nil && l.token == token {
+	if l := requestSessionOf(ctx); l != nil && l.token == token {
 		return k.store.KeepSession(ctx, one)
 	}
 	return k.store.SaveSession(ctx, one)
 }
 
 // DeleteCtx ends a session.
-func (k sessionKeeper) DeleteCtx(ctx context.Context, token string) error {
+func (k sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return k.store.DropSession(ctx, token)
 }
 
-// Find, Commit and Delete are what the manager asks of a store without
-// contexts; it uses those above.
-func (k sessionKeeper) Find(token string) ([]byte, bool, error) {
+// Find is FindCtx without a context. scs.Store requires it; the manager does not use
+// it.
+func (k sessionStore) Find(token string) ([]byte, bool, error) {
 	return k.FindCtx(context.Background(), token)
 }
 
 // Commit is CommitCtx without a context.
-func (k sessionKeeper) Commit(token string, data []byte, expiry time.Time) error {
+func (k sessionStore) Commit(token string, data []byte, expiry time.Time) error {
 	return k.CommitCtx(context.Background(), token, data, expiry)
 }
 
 // Delete is DeleteCtx without a context.
-func (k sessionKeeper) Delete(token string) error { return k.DeleteCtx(context.Background(), token) }
+func (k sessionStore) Delete(token string) error { return k.DeleteCtx(context.Background(), token) }
 
-// How the stream of a builder page is kept.
+// Parameters of the event stream of an editor page.
 const (
-	Heartbeat   = 15 * time.Second // proxies cut what is silent for longer
-	MemberCheck = time.Minute      // how long a stream may outlive a right, when nothing is sent
-	NewsKept    = 32               // events that a slow reader may be behind
+	Heartbeat           = 15 * time.Second // proxies close connections that are idle for longer
+	MemberCheckInterval = time.Minute      // between two checks of the role while no event is sent
+	EventBuffer         = 32               // events that are buffered for a slow client
 )
 
-// CheckSession looks at the stored session. The request has its own in its context,
-// which is as old as the stream, so another context it is.
+// CheckSession reloads the session and returns ErrSignedOut if it has ended. The
+// session in the request context is as old as the request, which may be a stream, so
+// it loads into a fresh context.
 func (c *Call) CheckSession() error {
 	ctx, err := c.s.Sessions.Load(context.Background(), c.s.Sessions.Token(c.Ctx()))
 	if err != nil {
-		return fmt.Errorf("look at the session: %w", err)
+		return fmt.Errorf("reload the session: %w", err)
 	}
 	if c.s.Sessions.GetString(ctx, SessionUser) != c.Member.UserID {
 		return ErrSignedOut
@@ -302,17 +301,17 @@ func (c *Call) CheckSession() error {
 	return nil
 }
 
-// programs are those that act in nobody's name.
-var programs = map[string]string{"cli": "the command line", "sluice": "Sluice"}
+// programActors are the names of actors that are not users.
+var programActors = map[string]string{"cli": "the command line", "sluice": "Sluice"}
 
-// UserNames tells who a user ID is, asking once for each.
+// UserNames returns a function that finds the name of a user, once for each ID.
 func (c *Call) UserNames() func(id string) string {
 	known := map[string]string{c.Member.UserID: "you"}
 	return func(id string) string {
 		if name, ok := known[id]; ok {
 			return name
 		}
-		name := programs[id]
+		name := programActors[id]
 		if m, err := c.s.Store.FindMember(c.Ctx(), c.WorkspaceID(), id); err == nil {
 			name = m.Name
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,47 +13,39 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/static"
 )
 
-// Store is what every page needs. What is missing is an Error of CodeNotFound.
-type Store interface {
-	sessionStore
-	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindForm(ctx context.Context, flowID string) (*flow.Form, error)
-	FindMember(ctx context.Context, ws, userID string) (*flow.Member, error)
-	FindUser(ctx context.Context, id string) (*flow.User, error)
-	ListMemberships(ctx context.Context, userID string) ([]flow.Member, error)
-	SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error)
-}
-
-// Runner starts, follows and ends runs.
+// Runner starts, follows and ends runs. It is an interface so that tests of the
+// API use a fake, and so that no handler depends on the job queue.
 type Runner interface {
-	// StartRun returns once the run is on disk; with Start.Wait it holds up to
-	// that long and returns the run as it then is.
+	// StartRun returns once the run is stored. With Start.Wait it waits up to that
+	// long for the end and returns the run as it then is.
 	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
+	// Rerun starts a run of the document that another run ran.
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
+	// CancelRun cancels a run and returns it once it has ended.
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	// WatchRun notifies of each write of a run.
+	// WatchRun notifies of each write to a run.
 	WatchRun(runID string) flow.Watch
-	// WatchText is WatchRun with the text of the run's steps.
+	// WatchText is WatchRun with the output text of running steps.
 	WatchText(runID string) flow.Watch
 }
 
-// Config is what all rooms of the dashboard share. Store and Kinds are required.
+// Config is shared by all packages of the dashboard. Store and Kinds are required.
 type Config struct {
-	Store     Store
+	Store     *db.Store
 	Kinds     *flow.Registry
-	Version   string // of the program, for the footer; empty hides it
-	PublicURL string // scheme and host under which people reach the pages
+	Version   string // of Sluice, for the footer; "" hides it
+	PublicURL string // scheme and host of the pages, without a trailing slash
 
-	// Exposed tells that other machines reach the server: then nothing but set-up
-	// is served before there is an owner.
+	// Exposed reports that other machines can reach the server. Then only the
+	// setup page is served until there is an owner.
 	Exposed bool
-	SignUp  bool // anybody may create an account with a workspace of their own
+	SignUp  bool // whether anyone may create an account with a workspace
 
 	// How long a session lasts without use and in total; default 7 and 30 days.
 	SessionIdle, SessionMax time.Duration
@@ -63,7 +54,7 @@ type Config struct {
 	Now func() time.Time // default time.Now
 }
 
-// Site is the dashboard: the routes of its rooms and what their handlers share.
+// Site is the dashboard: the routes of all its packages and what their handlers share.
 // Drain ends its streams.
 type Site struct {
 	Config
@@ -104,7 +95,7 @@ func (c Config) withDefaults() Config {
 // Drain ends event streams. It may be called more than once.
 func (s *Site) Drain() { s.drain.Do(func() { close(s.Drained) }) }
 
-// Mount adds the routes of a room. Call it before serving.
+// Mount adds the routes of a package. Call it before serving.
 func (s *Site) Mount(routes []Route) {
 	for i := range routes {
 		r := &routes[i]
@@ -122,17 +113,17 @@ func (s *Site) NewContext(r *http.Request, w http.ResponseWriter) echo.Context {
 	return s.echo.NewContext(r, w)
 }
 
-// Routes returns everything that was mounted.
+// Routes returns all mounted routes.
 func (s *Site) Routes() []Route { return s.routes }
 
-// Handler serves the mounted routes and the assets. The guard runs inside the
-// session, before the router; it may answer in its place.
+// Handler returns a handler for the mounted routes and the assets. The guard wraps the
+// router, inside the session; it may respond itself, as before setup.
 func (s *Site) Handler(guard func(http.Handler) http.Handler) http.Handler {
 	pages := crossOrigin().Handler(s.Sessions.LoadAndSave(guard(s.echo)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
-		if strings.HasPrefix(r.URL.Path, static.Prefix) { // the same for everybody, so without a session
+		if strings.HasPrefix(r.URL.Path, static.Prefix) { // public, so no session is loaded
 			static.Handler().ServeHTTP(w, r)
 			return
 		}

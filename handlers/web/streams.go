@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// RetryPause is the wait after a look at a database that is away. Streams go on
-// when it is back.
+// RetryPause is the wait before a stream reads again from an unavailable database.
 const RetryPause = 500 * time.Millisecond
 
-// MaxStreams is how many answers that go on for long one person may have open
-// in this process: more than anybody has tabs, and little for the machine.
+// MaxStreams bounds the event streams that one user may have open in this process:
+// more than the tabs of any person, and little for the server.
 const MaxStreams = 60
 
 var errTooManyStreams = NewError(http.StatusTooManyRequests, "You have Sluice open in too many tabs. Close some of them and load this page again.")
 
-// Streams counts the open streams of each person.
+// Streams counts the open streams per user. It is safe for concurrent use.
 type Streams struct {
 	mu   sync.Mutex
 	open map[string]int // by user ID
 }
 
-// Enter counts one more, unless that is too many.
+// Enter counts one more stream. It reports false if the user has too many.
 func (s *Streams) Enter(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,6 +37,7 @@ func (s *Streams) Enter(user string) bool {
 	return true
 }
 
+// Leave counts one stream less.
 func (s *Streams) Leave(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,12 +56,12 @@ func (c *Call) CountStream(client string, handle func() error) error {
 	return handle()
 }
 
-// RunPace is the shortest time between two looks at a run and between two
-// pieces of text: ten pictures a second are as many as anybody sees.
-const RunPace = 100 * time.Millisecond
+// RunReadInterval is the least time between two reads of a streamed run, and between
+// two events with text: ten updates per second look continuous.
+const RunReadInterval = 100 * time.Millisecond
 
-// CheckMember ends the stream of somebody who was signed out or is no member
-// any more.
+// CheckMember returns ErrStreamDone if the user has signed out or is no longer a
+// member of the workspace.
 func (c *Call) CheckMember() error {
 	err := c.CheckSession()
 	if err == nil {
@@ -70,7 +70,7 @@ func (c *Call) CheckMember() error {
 	if IsNotFound(err) || errors.Is(err, ErrSignedOut) || c.Ctx().Err() != nil {
 		return ErrStreamDone
 	}
-	if flow.IsUnavailable(err) { // nothing is sent meanwhile
+	if flow.IsUnavailable(err) { // the stream sends nothing until the database is back
 		return nil
 	}
 	return err

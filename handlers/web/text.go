@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Sentence makes a problem's detail stand alone.
+// Sentence capitalizes a text and ends it with a full stop.
 func Sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -20,7 +20,7 @@ func Sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// NodeLabel is what people call a node of a document.
+// NodeLabel returns the label of a node, or its ID if it has no label.
 func NodeLabel(d *flow.Document, id string) string {
 	if n := d.Node(id); n != nil && n.Label != "" {
 		return n.Label
@@ -28,11 +28,11 @@ func NodeLabel(d *flow.Document, id string) string {
 	return id
 }
 
-// maxShownBody is how much of a body, in bytes, is put on a page.
+// maxShownBody bounds the part of a body that a page shows, in bytes.
 const maxShownBody = 64 << 10
 
-// ShownBody is a body as people read it: its JSON spread over lines, and cut
-// where it is too long for a page.
+// ShownBody returns a body for display, with JSON indented, and reports whether it was
+// cut to maxShownBody.
 func ShownBody(body []byte) (text string, cut bool) {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, body, "", "  ") == nil {
@@ -44,24 +44,22 @@ func ShownBody(body []byte) (text string, cut bool) {
 	return strings.ToValidUTF8(string(body), ""), cut
 }
 
-// Lengths of what people write about themselves. An e-mail address is at most
-// 254 bytes (RFC 5321).
-const (
-	longestName = 80
-)
+// maxName bounds the names that users give, in characters.
+const maxName = 80
 
-// CheckName tells in a sentence what is wrong with a name of something.
+// CheckName returns a sentence about what is wrong with a name, or "". The second
+// argument is what the name is for, as in "the key".
 func CheckName(name, what string) string {
 	if name == "" {
 		return "Give " + what + " a name."
 	}
-	return flow.CheckName(name, longestName)
+	return flow.CheckName(name, maxName)
 }
 
-// Trimmed is a field of the form without the spaces around it.
+// Trimmed returns a form field without surrounding white space.
 func (c *Call) Trimmed(name string) string { return strings.TrimSpace(c.FormValue(name)) }
 
-// FieldErrors gathers what is wrong with a form, by field.
+// FieldErrors returns the messages that are not empty, by field.
 func FieldErrors(sentences map[string]string) components.Errors {
 	errors := components.Errors{}
 	for field, sentence := range sentences {

@@ -10,20 +10,23 @@ import (
 	"time"
 )
 
-// Failures that cost no waiting. Behind one address may be a whole office.
+// Failed attempts before each further one must wait. A whole office may share one
+// address.
 const (
 	FreeTriesPerAccount = 5
 	FreeTriesPerAddress = 30
 )
 
-// TryName hides what was tried: people type passwords into the wrong field.
-func TryName(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
+// AttemptKey returns the name under which attempts are counted. The value is hashed,
+// because users type passwords into the wrong field.
+func AttemptKey(what, value string) string { return what + ":" + flow.Hash([]byte(value)) }
 
-// RetryAfter tells programs what the page tells people.
+// RetryAfter sets the Retry-After header.
 func (c *Call) RetryAfter(wait time.Duration) {
 	c.Response().Header().Set("Retry-After", Seconds(wait))
 }
 
+// WaitText returns a wait in words, rounded up, as in "2 minutes".
 func WaitText(wait time.Duration) string {
 	switch seconds := int(math.Ceil(wait.Seconds())); {
 	case seconds == 1:
@@ -37,7 +40,8 @@ func WaitText(wait time.Duration) string {
 	}
 }
 
-// LocalPath returns next if it is a path of this site, else the list of flows.
+// LocalPath returns next if it is a path of this site, else the list of flows. It
+// prevents open redirects after sign-in.
 func LocalPath(next string) string {
 	u, err := url.Parse(next)
 	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(next, "/") && !strings.HasPrefix(next, "//")
@@ -47,7 +51,7 @@ func LocalPath(next string) string {
 	return next
 }
 
-// Referrer is the path of the page that a form was on.
+// Referrer returns the path of the page that sent a form. The query is included.
 func Referrer(r *http.Request) string {
 	_, after, _ := strings.Cut(r.Referer(), "//")
 	_, path, _ := strings.Cut(after, "/")

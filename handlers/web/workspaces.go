@@ -7,28 +7,29 @@ import (
 	"time"
 )
 
-// choices are the workspaces that the person may work in.
-func (c *Call) choices() (list []layout.WorkspaceChoice, mayFound bool) {
+// workspaceChoices returns the workspaces of the user, and reports whether the user may
+// create another.
+func (c *Call) workspaceChoices() (list []layout.WorkspaceChoice, mayCreate bool) {
 	all, err := c.s.Store.ListMemberships(c.Ctx(), c.Member.UserID)
 	if err != nil {
 		if c.Ctx().Err() == nil { // otherwise no client is left to read the page
-			c.s.Log.Warn("the list of workspaces is left out of a page", "error", err)
+			c.s.Log.Warn("list of workspaces left out of a page", "error", err)
 		}
 		return nil, false
 	}
-	mayFound = c.s.SignUp
+	mayCreate = c.s.SignUp
 	for _, m := range all {
-		mayFound = mayFound || m.Role == flow.MemberOwner
+		mayCreate = mayCreate || m.Role == flow.MemberOwner
 		list = append(list, layout.WorkspaceChoice{ID: m.WorkspaceID, Name: m.Workspace, Role: string(m.Role), Current: m.WorkspaceID == c.WorkspaceID()})
 	}
-	return list, mayFound
+	return list, mayCreate
 }
 
-// KnownLife is how long a browser stays known after its last sign-in.
-const KnownLife = 180 * 24 * time.Hour
+// BrowserMemory is how long a browser is remembered after its last sign-in.
+const BrowserMemory = 180 * 24 * time.Hour
 
-// WorkspaceCookie keeps the workspace that this browser was in last, for the
-// next sign-in. It opens nothing: only a member gets in.
+// WorkspaceCookie returns the name of the cookie with the last workspace of this
+// browser, for the next sign-in. It grants no access.
 func (s *Site) WorkspaceCookie() string {
 	if s.Encrypted() {
 		return "__Host-workspace"
@@ -36,13 +37,13 @@ func (s *Site) WorkspaceCookie() string {
 	return "sluice_workspace"
 }
 
-// KeepWorkspace remembers where the person works now.
-func (c *Call) KeepWorkspace() {
+// RememberWorkspace stores the current workspace in its cookie.
+func (c *Call) RememberWorkspace() {
 	if c.WorkspaceID() == "" {
 		return
 	}
 	c.SetCookie(&http.Cookie{
-		Name: c.s.WorkspaceCookie(), Value: c.WorkspaceID(), Path: "/", MaxAge: int(KnownLife.Seconds()),
+		Name: c.s.WorkspaceCookie(), Value: c.WorkspaceID(), Path: "/", MaxAge: int(BrowserMemory.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.s.Sessions.Cookie.Secure,
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Listen wraps a listener so that half-closed connections are told from lost
-// ones.
+// Listen wraps a listener so that half-closed connections can be distinguished from
+// lost ones.
 func Listen(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -59,9 +59,8 @@ func (c *conn) end() {
 	}
 }
 
-// Read records when the client has finished sending. io.EOF does not tell
-// whether it still reads: shutdown(SHUT_WR) and close look the same to the
-// server.
+// Read records when the client has finished sending. After io.EOF the client may
+// still read: shutdown(SHUT_WR) and close look the same to the server.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	switch {

@@ -1,5 +1,6 @@
-// Package slowbody reads request bodies that may take long as long as they keep
-// coming. The API and the pages both take files; it knows neither.
+// Package slowbody reads uploads, which may take long as long as data keeps
+// arriving. It replaces the fixed deadline for other request bodies by a bound on
+// each pause and on the average rate.
 package slowbody
 
 import (
@@ -8,32 +9,31 @@ import (
 	"time"
 )
 
-// leastRate is how many bytes a second a body must bring on average once its
-// first seconds are over. One that only just keeps moving would hold its
+// minRate is the average rate, in bytes per second, that a body needs after its
+// first seconds. A body that sends a byte at a time would otherwise keep its
 // connection for days.
-const leastRate = 1 << 10
+const minRate = 1 << 10
 
-// Body is a request body that may take long as long as it keeps coming. It
-// replaces the time limit that other bodies have as a whole.
+// Body is a request body without a deadline for the whole. Each Read has one.
 type Body struct {
 	io.ReadCloser
 	limit    *http.ResponseController
-	patience time.Duration // for one piece, and for the slowness of all of them
-	waited   time.Duration // for the peer; the time that the store took does not count
+	patience time.Duration // for one read, and for all time lost below minRate
+	waited   time.Duration // for the client; the time between reads does not count
 	read     int64
 }
 
-// New is the body of a request that w answers. It waits for the next piece as
-// long as patience has it.
+// New returns a body that reads from the request of w. A read waits for data at most
+// as long as patience.
 func New(w http.ResponseWriter, body io.ReadCloser, patience time.Duration) *Body {
 	return &Body{ReadCloser: body, limit: http.NewResponseController(w), patience: patience}
 }
 
-// Read waits for the next piece.
+// Read implements io.Reader with a deadline.
 func (b *Body) Read(p []byte) (int, error) {
-	earned := time.Duration(float64(b.read) / leastRate * float64(time.Second))
+	earned := time.Duration(float64(b.read) / minRate * float64(time.Second))
 	begun := time.Now()
-	_ = b.limit.SetReadDeadline(begun.Add(min(b.patience, b.patience+earned-b.waited))) // recorders of tests have none
+	_ = b.limit.SetReadDeadline(begun.Add(min(b.patience, b.patience+earned-b.waited))) // test recorders have no deadlines
 	n, err := b.ReadCloser.Read(p)
 	b.waited += time.Since(begun)
 	b.read += int64(n)

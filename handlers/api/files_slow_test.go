@@ -17,7 +17,7 @@ import (
 // trickle is an upload that is sent piece by piece.
 type trickle struct{ net.Conn }
 
-func (w *world) trickle() trickle {
+func (w *env) trickle() trickle {
 	w.t.Helper()
 	c, err := net.Dial("tcp", w.http.Listener.Addr().String())
 	if err != nil {

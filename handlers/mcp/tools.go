@@ -1,4 +1,4 @@
-package api
+package mcp
 
 import (
 	"cmp"
@@ -10,32 +10,33 @@ import (
 	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/text/unicode/norm"
 
 	"sluice/flow"
+	"sluice/handlers/api"
 )
 
 const (
-	// maxTools is how many flows a key sees as tools. No model can choose among
-	// so many; a key with a list of flows of its own sees those.
+	// maxTools bounds how many flows a key sees as tools. No model can choose
+	// among that many; restrict the key to some flows instead.
 	maxTools  = 1000
-	toolsPage = 200 // tools in one answer; clients that do not page see the first
+	toolsPage = 200 // tools per response; clients without paging see the first page
 
-	// Clients put the name of the server before that of a tool, and models take
-	// 64 characters for both.
+	// Clients prefix the name of a tool with that of the server, and models
+	// accept 64 characters for both together.
 	maxToolName = 48
-	idTail      = 8 // characters of a flow ID, 40 bits of chance, that tell equal names apart
+	idTail      = 8 // last characters of a flow ID (40 random bits), appended to make names unique
 )
 
-// tool is a flow as agents see it.
+// tool is a flow that clients can call by name.
 type tool struct {
 	name string
 	flow *flow.Flow
 }
 
-// tools are the published flows that the key may call, by ID, each under a name
-// of its own.
+// tools returns the published flows that the key may call, ordered by ID, with
+// unique names: the name of the flow, and a suffix if another flow has it already.
 func (m *message) tools(ctx context.Context) ([]tool, error) {
 	flows, err := m.callable(ctx)
 	if err != nil {
@@ -43,7 +44,7 @@ func (m *message) tools(ctx context.Context) ([]tool, error) {
 	}
 	list, byBase := make([]tool, len(flows)), map[string][]*tool{}
 	for i := range flows {
-		title, err := m.s.outlines.name(ctx, flows[i].WorkspaceID, flows[i].LiveHash)
+		title, err := m.s.api.Outlines.Name(ctx, flows[i].WorkspaceID, flows[i].LiveHash)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +66,8 @@ func (m *message) tools(ctx context.Context) ([]tool, error) {
 	return list, nil
 }
 
-// nameRest names those that do not have their base for themselves.
+// nameRest names the tools that share their base with others, by adding the tail
+// of the flow ID, or the whole ID if the tail is taken too.
 func nameRest(base string, equal []*tool, taken map[string]bool) {
 	for _, t := range equal {
 		if t.name == "" {
@@ -77,12 +79,12 @@ func nameRest(base string, equal []*tool, taken map[string]bool) {
 	}
 }
 
-// callable are the flows that a program can run, without their drafts where
-// that is cheaper.
+// callable returns the published flows that the key may call, ordered by ID. Their
+// drafts are only filled in for a key with a list of flows.
 func (m *message) callable(ctx context.Context) ([]flow.Flow, error) {
-	read := func() ([]flow.Flow, error) { return m.s.Store.ListFlowHeads(ctx, m.key.WorkspaceID) }
-	if len(m.key.Flows) > 0 {
-		read = func() ([]flow.Flow, error) { return m.readFlows("", maxTools) }
+	read := func() ([]flow.Flow, error) { return m.s.api.Store.ListFlowHeads(ctx, m.Key.WorkspaceID) }
+	if len(m.Key.Flows) > 0 {
+		read = func() ([]flow.Flow, error) { return m.ReadFlows("", maxTools) }
 	}
 	flows, err := read()
 	flows = slices.DeleteFunc(flows, func(f flow.Flow) bool { return f.LiveVersion == 0 || !f.ArchivedAt.IsZero() })
@@ -90,9 +92,9 @@ func (m *message) callable(ctx context.Context) ([]flow.Flow, error) {
 	return flows[:min(len(flows), maxTools)], err
 }
 
-// firstPublished is the one of those with equal names that keeps it as it is,
-// so that publishing another never takes a name away. Names that have no letter
-// of ours are all told apart by ID.
+// firstPublished returns the flow that gets the base as its name: the one that was
+// published first, so that publishing another never renames a tool. It is nil for
+// an empty base, from names without Latin letters and digits.
 func (m *message) firstPublished(ctx context.Context, base string, equal []*tool) (*tool, error) {
 	if base == "" {
 		return nil, nil
@@ -104,7 +106,7 @@ func (m *message) firstPublished(ctx context.Context, base string, equal []*tool
 	var since time.Time
 	for _, t := range equal {
 		at := t.flow.CreatedAt
-		v, err := m.s.Store.FindVersion(ctx, t.flow.WorkspaceID, t.flow.ID, 1)
+		v, err := m.s.api.Store.FindVersion(ctx, t.flow.WorkspaceID, t.flow.ID, 1)
 		if err == nil {
 			at = v.CreatedAt
 		} else if !errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
@@ -117,8 +119,8 @@ func (m *message) firstPublished(ctx context.Context, base string, equal []*tool
 	return first, nil
 }
 
-// findTool finds the tool that a call names. Any name that ends in a flow's
-// tail is that flow's, so a caller who uses it need not care about renaming.
+// findTool returns the tool with a name, or nil. Any name that ends with the tail
+// of a flow's ID matches that flow, so such a name survives renaming the flow.
 func (m *message) findTool(ctx context.Context, name string) (*tool, error) {
 	list, err := m.tools(ctx)
 	if err != nil {
@@ -139,57 +141,56 @@ func (m *message) findTool(ctx context.Context, name string) (*tool, error) {
 	return found, nil
 }
 
-// listTools is tools/list.
-func (m *message) listTools(p *mcp.ListToolsParams) (mcp.Result, error) {
+// listTools is tools/list. The cursor is the ID of the last flow of a page.
+func (m *message) listTools(p *sdk.ListToolsParams) (sdk.Result, error) {
 	ctx, after := m.Request().Context(), ""
 	if p != nil && p.Cursor != "" {
 		var ok bool
-		if after, ok = openCursor(p.Cursor, flow.PrefixFlow); !ok {
+		if after, ok = api.DecodeCursor(p.Cursor, flow.PrefixFlow); !ok {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The cursor is not one that an earlier answer gave."}
 		}
 	}
 	list, err := m.tools(ctx)
 	if err != nil {
-		return nil, m.private(err)
+		return nil, m.internalError(err)
 	}
 	list = slices.DeleteFunc(list, func(t tool) bool { return t.flow.ID <= after })
-	list, next := page(list, toolsPage, func(t *tool) string { return t.flow.ID })
-	result := &mcp.ListToolsResult{Tools: make([]*mcp.Tool, 0, len(list)), Cacheable: mcp.Cacheable{CacheScope: "private"}}
+	list, next := api.Page(list, toolsPage, func(t *tool) string { return t.flow.ID })
+	result := &sdk.ListToolsResult{Tools: make([]*sdk.Tool, 0, len(list)), Cacheable: sdk.Cacheable{CacheScope: "private"}}
 	if next != nil {
 		result.NextCursor = *next
 	}
 	for i := range list {
 		described, err := m.describe(ctx, &list[i])
 		if err != nil {
-			return nil, m.private(err)
+			return nil, m.internalError(err)
 		}
 		result.Tools = append(result.Tools, described)
 	}
 	return result, nil
 }
 
-func (m *message) describe(ctx context.Context, t *tool) (*mcp.Tool, error) {
-	out, err := m.s.outlines.find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
+func (m *message) describe(ctx context.Context, t *tool) (*sdk.Tool, error) {
+	out, err := m.s.api.Outlines.Find(ctx, t.flow.WorkspaceID, t.flow.LiveHash)
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.Tool{
-		Name: t.name, Title: out.name, Description: out.description,
-		InputSchema: inputsSchema(out.inputs), OutputSchema: outputsSchema(out.outputs),
+	return &sdk.Tool{
+		Name: t.name, Title: out.Name, Description: out.Description,
+		InputSchema: api.InputsSchema(out.Inputs), OutputSchema: api.OutputsSchema(out.Outputs),
 	}, nil
 }
 
-// private makes an error of the protocol that tells nothing of the inside.
-func (m *message) private(err error) error {
-	e := m.s.publicError(err, m.Response().Header().Get("X-Request-Id"), m.Request())
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: e.Message}
+// internalError logs an error and returns a protocol error without its details.
+func (m *message) internalError(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: m.s.api.PublicError(err, m).Message}
 }
 
-// spelled are letters that have no plain one inside.
+// spelled replaces letters that NFKD does not decompose into a base letter.
 var spelled = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l", "đ", "d", "Đ", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "")
 
-// toolBase makes a name for programs of one for people: letters and digits of
-// ASCII in lower case, everything else an underscore. It may be empty.
+// toolBase turns the name of a flow into that of a tool: lower-case ASCII letters
+// and digits, with underscores in place of everything else. It may be empty.
 func toolBase(title string) string {
 	var b strings.Builder
 	gap := false
@@ -202,7 +203,7 @@ func toolBase(title string) string {
 			}
 			gap = false
 			b.WriteRune(r)
-		case !unicode.Is(unicode.Mn, r): // accents, which NFKD sets apart, leave no gap
+		case !unicode.Is(unicode.Mn, r): // NFKD separates accents from their letters
 			gap = true
 		}
 	}
@@ -211,8 +212,8 @@ func toolBase(title string) string {
 
 func cut(s string, most int) string { return strings.TrimRight(s[:min(len(s), most)], "_") }
 
-// tail is the end of an ID.
+// tail returns the last n characters of an ID.
 func tail(id string, n int) string { return id[max(len(id)-n, 0):] }
 
-// joinTail keeps within the 64 characters that a name may have.
+// joinTail returns a name of at most 64 characters.
 func joinTail(base, tail string) string { return cut(cmp.Or(base, "flow"), 63-len(tail)) + "_" + tail }

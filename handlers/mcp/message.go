@@ -1,0 +1,201 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+	"sluice/handlers/web"
+)
+
+// Methods that this package handles instead of, or before, the SDK.
+const (
+	methodInitialize = "initialize"
+	methodList       = "tools/list"
+	methodCall       = "tools/call"
+	methodCancel     = "notifications/cancelled"
+)
+
+// sessionHeader names the session of a client. The server keeps no state for a
+// session; its ID only makes request IDs unique, see callName.
+const sessionHeader = "Mcp-Session-Id"
+
+// message is one JSON-RPC message of a client and its response.
+type message struct {
+	*api.Call
+	s       *Server
+	method  string
+	params  map[string]any
+	id      any  // a string or a json.Number; nil for a notification
+	streams bool // whether the response is an event stream
+	answer  *responseWriter
+}
+
+// newMessage checks the members of a message whose errors the SDK would report
+// with names of Go types.
+func (s *Server) newMessage(c *api.Call, object map[string]any) (*message, error) {
+	m := &message{Call: c, s: s}
+	var problems []flow.Problem
+	check := func(pointer string, ok bool, wanted string) {
+		if !ok {
+			problems = append(problems, flow.Problem{Pointer: pointer, Code: "wrong_type", Detail: "wanted " + wanted})
+		}
+	}
+	var ok bool
+	m.method, ok = object["method"].(string)
+	check("/jsonrpc", object["jsonrpc"] == "2.0", `"2.0"`)
+	check("/method", ok, "the name of a method")
+	if id, there := object["id"]; there {
+		m.id = id
+		check("/id", isText(id) || isInt64(id), "a text or a whole number")
+	}
+	if params := object["params"]; params != nil {
+		m.params, ok = params.(map[string]any)
+		check("/params", ok, "an object")
+	}
+	for name, is := range paramTypes {
+		if v := m.params[name]; v != nil {
+			check("/params/"+name, is.valid(v), is.wanted)
+		}
+	}
+	check("/params/_meta", !hasHugeNumber(m.params["_meta"]), "numbers up to 1.7e308") // the SDK decodes it into float64
+	if len(problems) > 0 {
+		slices.SortFunc(problems, func(a, b flow.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
+		return nil, &flow.Error{Code: flow.CodeInvalidJSON, Message: "The body is not a message of the Model Context Protocol.", Fields: problems}
+	}
+	return m, nil
+}
+
+// paramTypes are the types of parameters, in whatever method they occur.
+var paramTypes = map[string]struct {
+	valid  func(v any) bool
+	wanted string
+}{
+	"name": {isText, "a text"}, "cursor": {isText, "a text"}, "protocolVersion": {isText, "a text"},
+	"arguments": {isObject, "an object"}, "_meta": {isObject, "an object"}, "capabilities": {isObject, "an object"}, "clientInfo": {isObject, "an object"},
+}
+
+// supported reports whether the server has the method. Others are rejected before
+// the SDK sees them, because it would decode their parameters first.
+func (m *message) supported() bool {
+	switch m.method {
+	case methodInitialize, methodList, methodCall, methodCancel, "ping", "server/discover", "notifications/initialized":
+		return true
+	}
+	return false
+}
+
+// rejectMethod answers a request for an unknown method with an error. An unknown
+// notification is accepted and ignored, as JSON-RPC demands.
+func (m *message) rejectMethod() error {
+	if m.id == nil {
+		return m.NoContent(http.StatusAccepted)
+	}
+	status := http.StatusOK
+	if m.Request().Header.Get("Mcp-Protocol-Version") >= "2026-07-28" { // from this version on, the HTTP status is 404 too
+		status = http.StatusNotFound
+	}
+	return m.WriteJSON(status, map[string]any{"jsonrpc": "2.0", "id": m.id, "error": map[string]any{"code": jsonrpc.CodeMethodNotFound, "message": "This server does not have this method."}})
+}
+
+// encode returns the message as the SDK gets it, with only the parameters that
+// the SDK needs. The arguments of a call are not among them: callTool uses them.
+func (m *message) encode() []byte {
+	params := map[string]any{}
+	for _, name := range []string{"name", "cursor", "protocolVersion", "_meta"} {
+		if v := m.params[name]; v != nil {
+			params[name] = v
+		}
+	}
+	if m.method == methodInitialize {
+		params["capabilities"] = map[string]any{} // required, and not used
+	}
+	object := map[string]any{"jsonrpc": "2.0", "method": m.method, "params": params}
+	if m.id != nil {
+		object["id"] = m.id
+	}
+	return flow.EncodeJSON(object)
+}
+
+// progressToken returns the token for progress notifications, or nil if the
+// client wants none.
+func (m *message) progressToken() any {
+	meta, _ := m.params["_meta"].(map[string]any)
+	if token := meta["progressToken"]; isText(token) || flow.TypeNumber.Is(token) {
+		return token
+	}
+	return nil
+}
+
+// hasHugeNumber reports whether a JSON value contains a number beyond float64.
+func hasHugeNumber(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		_, err := v.Float64()
+		return err != nil
+	case []any:
+		return slices.ContainsFunc(v, hasHugeNumber)
+	case map[string]any:
+		for _, item := range v {
+			if hasHugeNumber(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isInt64 reports whether a JSON-RPC ID is a number that survives a round trip;
+// the SDK changes any other number.
+func isInt64(v any) bool {
+	n, ok := v.(json.Number)
+	_, err := strconv.ParseInt(n.String(), 10, 64)
+	return ok && err == nil
+}
+
+func isText(v any) bool   { _, ok := v.(string); return ok }
+func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
+
+// checkProtocol rejects unsupported old versions. Newer ones are negotiated by the
+// protocol itself.
+func checkProtocol(h http.Header) error {
+	supported := sdk.SupportedProtocolVersions()
+	v, present, err := api.SingleHeader(h, "Mcp-Protocol-Version")
+	if err != nil || !present || slices.Contains(supported, v) || v > slices.Max(supported) {
+		return err
+	}
+	return flow.Errorf(flow.CodeInvalidHeader, "Mcp-Protocol-Version names a version that is not spoken here. These are: %s.", strings.Join(supported, ", "))
+}
+
+// checkOrigin rejects requests of other sites' pages, as the protocol requires
+// against DNS rebinding: a page whose host name was pointed at this server still
+// sends its own origin.
+func checkOrigin(h http.Header, publicURL string) error {
+	origins := h.Values("Origin")
+	if len(origins) == 0 || len(origins) == 1 && isOwnOrigin(origins[0], publicURL) {
+		return nil
+	}
+	return flow.Errorf(flow.CodeOriginNotAllowed, "Of all web pages, only those of %s may call this path. A program leaves the Origin header out.", publicURL)
+}
+
+// isOwnOrigin reports whether an origin is that of the public URL. If the server
+// is on a loopback address, for development, any other loopback origin counts too.
+func isOwnOrigin(origin, publicURL string) bool {
+	own, err := url.Parse(publicURL)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(origin, own.Scheme+"://"+own.Host) {
+		return true
+	}
+	other, err := url.Parse(origin)
+	return err == nil && web.IsLoopback(own.Hostname()) && web.IsLoopback(other.Hostname())
+}

@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sluice/flow"
+	"sluice/handlers/api"
+)
+
+// progressReport sends progress notifications about one run to one client.
+type progressReport struct {
+	*message
+	session *sdk.ServerSession
+	token   any
+	run     *flow.Run
+	sent    int // steps done in the last notification; -1 before the first
+}
+
+// reportProgress sends progress notifications until stop is called, which returns
+// after the last one.
+func (m *message) reportProgress(ctx context.Context, session *sdk.ServerSession, token any, run *flow.Run) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	watch := m.s.api.Runner.WatchRun(run.ID)
+	p := &progressReport{m, session, token, run, -1}
+	var done sync.WaitGroup
+	done.Go(func() { p.follow(ctx, api.NewPacer(watch.Changes)) })
+	return func() {
+		cancel()
+		done.Wait()
+		watch.Stop()
+	}
+}
+
+// follow reads the run after each write, at most once per ReadInterval.
+func (p *progressReport) follow(ctx context.Context, reads *api.Pacer) {
+	defer reads.Resumed.Stop()
+	for {
+		p.notify(ctx)
+		reads.Pause(p.s.api.ReadInterval)
+		select {
+		case <-ctx.Done():
+			return
+		case <-reads.Resumed.C:
+			reads.Resume()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-reads.Ready:
+		}
+	}
+}
+
+// notify sends a notification if more steps are done than at the last one, with
+// the labels of the nodes that are running now. The protocol requires the number
+// to increase, so the start of a step is only reported with the end of another.
+// Errors are ignored, because progress is optional and the result still follows.
+func (p *progressReport) notify(ctx context.Context) {
+	run, err := p.s.api.Store.FindRun(ctx, p.run.WorkspaceID, p.run.FlowID, p.run.ID)
+	if err != nil || run.State.Ended() || run.Progress.Done <= p.sent {
+		return
+	}
+	steps, err := p.s.api.Store.FindSteps(ctx, run.WorkspaceID, run.ID)
+	if err != nil {
+		return
+	}
+	o, err := p.s.api.Outlines.Find(ctx, run.WorkspaceID, run.DocumentHash)
+	if err != nil {
+		return
+	}
+	if text := activeLabels(o, steps); text != "" {
+		p.sent = run.Progress.Done
+		_ = p.session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: p.token, Progress: float64(run.Progress.Done), Total: float64(run.Progress.Total), Message: text,
+		})
+	}
+}
+
+// activeLabels returns the labels of the nodes with a step that runs or waits.
+func activeLabels(o *api.Outline, steps []flow.Step) string {
+	var labels []string
+	for i := range steps {
+		switch steps[i].State {
+		case flow.StepRunning, flow.StepRetrying, flow.StepWaiting:
+			if label := o.Labels[api.TopNode(steps[i].Path)]; !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+	}
+	return strings.Join(labels, ", ")
+}
