@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/account"
@@ -19,34 +20,16 @@ import (
 	"sluice/handlers/web"
 )
 
-// Store is what the rooms read and change. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	web.Store
-	api.Store
-	account.Store
-	console.Store
-	editor.Store
-	forms.Store
-}
-
 // Runner starts, follows and ends runs.
 type Runner interface {
 	api.Runner
 	editor.Runner
 }
 
-// Files keeps uploads.
-type Files interface {
-	flow.FileStore
-	api.Files
-}
-
-// Config says what the server stands on. Store, Files, Links, Runner, Kinds,
-// Library, Models and Providers are required.
+// Config configures the server. Store, Links, Runner, Kinds, Library, Models and
+// Providers are required.
 type Config struct {
-	Store     Store
-	Files     Files
+	Store     *db.Store
 	Links     *flow.FileLinks // signs links to files for clients without a key
 	Runner    Runner
 	Kinds     *flow.Registry
@@ -101,7 +84,7 @@ func New(cfg Config) *Server {
 	})
 	s.Account = account.New(s.Site, account.Config{Store: cfg.Store, Welcome: cfg.Welcome})
 	apiConfig := api.Config{
-		Store: cfg.Store, Files: cfg.Files, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
+		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
 	}
 	if cfg.Exposed {
@@ -113,7 +96,7 @@ func New(cfg Config) *Server {
 		Starters: cfg.Starters, API: s.API.ServeAs,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
-		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Files, MaxFile: cfg.MaxFile, Models: cfg.Models,
+		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Store, MaxFile: cfg.MaxFile, Models: cfg.Models,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
 	s.Forms = forms.New(s.Site, forms.Config{Store: cfg.Store, Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})

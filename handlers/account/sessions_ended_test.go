@@ -1,8 +1,6 @@
 package account_test
 
 import (
-	"context"
-	"errors"
 	"log"
 	"net/http"
 	"net/url"
@@ -10,7 +8,6 @@ import (
 	"testing"
 
 	"sluice/flow"
-	"sluice/handlers"
 	"sluice/handlers/web"
 	"sluice/handlers/webtest"
 )
@@ -45,18 +42,14 @@ func TestEndedSession(t *testing.T) {
 	}
 }
 
-// brokenSessions is a store that cannot keep sessions.
-type brokenSessions struct{ handlers.Store }
-
-func (brokenSessions) SaveSession(context.Context, *flow.Session) error {
-	return errors.New("the store is broken")
-}
-
 // TestSessionNotKept holds that the error page is the whole answer when a
 // session cannot be stored.
 func TestSessionNotKept(t *testing.T) {
 	t.Parallel()
-	h := webtest.Setup(t, func(c *handlers.Config) { c.Store = brokenSessions{c.Store} })
+	h := webtest.Setup(t)
+	if _, err := h.Store.SQLite().Exec(`CREATE TRIGGER broken BEFORE INSERT ON sessions BEGIN SELECT RAISE(ABORT, 'the store is broken'); END`); err != nil {
+		t.Fatal(err)
+	}
 	h.Http.Config.ErrorLog = log.New(h.Log, "", 0)
 	a := h.Anonymous().Post("/sign-in", url.Values{"email": {"founder@example.com"}, "password": {webtest.Password}}).Is(http.StatusInternalServerError)
 	if n := strings.Count(a.Body, "<html"); n != 1 || a.Header.Get("Location") != "" {

@@ -325,7 +325,7 @@ func TestSession_follows_shorter_settings(t *testing.T) {
 	h, c := setupAt(t)
 	h.Add("ada@example.com", flow.DefaultWorkspace, flow.MemberOwner)
 	b := h.SignIn("ada@example.com")
-	short := handlers.New(handlers.Config{Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: webtest.Kinds(), Models: webtest.FakeModels{}, Providers: webtest.FakeProviders{Store: h.Store}, Files: h.Store, PublicURL: h.Server.Site.PublicURL, Links: h.Server.Console.Links, Now: c.Now, SessionIdle: time.Hour, SessionMax: time.Hour})
+	short := handlers.New(handlers.Config{Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: webtest.Kinds(), Models: webtest.FakeModels{}, Providers: webtest.FakeProviders{Store: h.Store}, PublicURL: h.Server.Site.PublicURL, Links: h.Server.Console.Links, Now: c.Now, SessionIdle: time.Hour, SessionMax: time.Hour})
 	t.Cleanup(short.Drain)
 	c.move(2 * time.Hour)
 	h.Http.Config.Handler = short

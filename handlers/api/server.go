@@ -12,25 +12,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sluice/flow"
+	"sluice/handlers/web"
 )
 
-// Runner starts, follows and ends runs.
+// Runner is what the API needs of the job runner beyond web.Runner.
 type Runner interface {
-	// StartRun returns once the run is on disk; with Start.Wait it holds up to
-	// that long and returns the run as it then is.
-	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
-	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
-	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	// AwaitRun returns the run when it has ended or the limit is over.
+	web.Runner
+	// AwaitRun returns the run once it has ended, or as it is when the limit has
+	// passed.
 	AwaitRun(ctx context.Context, ws, flowID, runID string, limit time.Duration) (*flow.Run, error)
-	// WatchRun follows a run: that it was written.
-	WatchRun(runID string) flow.Watch
-	// WatchText follows a run and the text of its steps.
-	WatchText(runID string) flow.Watch
-	// Draining tells that this process shuts down.
+	// Draining reports whether this process is shutting down.
 	Draining() bool
-	// Accepts tells whether runs and files are taken; one process among several
-	// takes them while it shuts down.
+	// Accepts reports whether new runs and files are accepted. A process that
+	// shuts down still accepts them if another instance can work on them.
 	Accepts() bool
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sluice/db"
 	"sluice/flow"
 	"sluice/views/layout"
 	"strings"
@@ -31,15 +32,6 @@ const (
 )
 
 func init() { gob.Register([]layout.Toast{}) }
-
-// sessionStore keeps sessions, by the hash of their token.
-type sessionStore interface {
-	FindSession(ctx context.Context, tokenHash string) (*flow.Session, error)
-	SaveSession(ctx context.Context, one *flow.Session) error
-	KeepSession(ctx context.Context, one *flow.Session) error
-	TouchSession(ctx context.Context, tokenHash, ip string, seen, expires time.Time) error
-	DropSession(ctx context.Context, tokenHash string) error
-}
 
 // newSessions makes the manager of sessions. The cookie's name binds it to this
 // host where the connection is encrypted. The manager's own idle time would
@@ -200,7 +192,7 @@ func (c *Call) switchWorkspace(user string) error {
 
 // sessionKeeper keeps the manager's sessions in our store.
 type sessionKeeper struct {
-	store     sessionStore
+	store     *db.Store
 	now       func() time.Time
 	idle, max time.Duration // how long a session lasts: without use, and in total
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,29 +13,21 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
+	"sluice/db"
 	"sluice/flow"
 	"sluice/handlers/passwords"
 	"sluice/static"
 )
 
-// Store is what every page needs. What is missing is an Error of CodeNotFound.
-type Store interface {
-	sessionStore
-	AddAudit(ctx context.Context, e flow.AuditEntry) error
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindForm(ctx context.Context, flowID string) (*flow.Form, error)
-	FindMember(ctx context.Context, ws, userID string) (*flow.Member, error)
-	FindUser(ctx context.Context, id string) (*flow.User, error)
-	ListMemberships(ctx context.Context, userID string) ([]flow.Member, error)
-	SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error)
-}
-
-// Runner starts, follows and ends runs.
+// Runner starts, follows and ends runs. It is an interface so that tests of the
+// API use a fake, and so that no handler depends on the job queue.
 type Runner interface {
 	// StartRun returns once the run is on disk; with Start.Wait it holds up to
 	// that long and returns the run as it then is.
 	StartRun(ctx context.Context, s flow.Start) (flow.Started, error)
+	// Rerun starts a run of the document that another run ran.
 	Rerun(ctx context.Context, r flow.Rerun) (flow.Started, error)
+	// CancelRun cancels a run and returns it once it has ended.
 	CancelRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
 	// WatchRun notifies of each write of a run.
 	WatchRun(runID string) flow.Watch
@@ -46,7 +37,7 @@ type Runner interface {
 
 // Config is what all rooms of the dashboard share. Store and Kinds are required.
 type Config struct {
-	Store     Store
+	Store     *db.Store
 	Kinds     *flow.Registry
 	Version   string // of the program, for the footer; empty hides it
 	PublicURL string // scheme and host under which people reach the pages

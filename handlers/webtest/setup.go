@@ -71,7 +71,7 @@ func SetupOn(t *testing.T, store *db.Store, set ...func(*handlers.Config)) *Env 
 	h.Runner = h.startRunner()
 	h.Http = httptest.NewUnstartedServer(nil)
 	cfg := handlers.Config{
-		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: Kinds(), Files: h.Store, PublicURL: "http://" + h.Http.Listener.Addr().String(),
+		Store: h.Store, Library: h.Library, Runner: h.Runner, Kinds: Kinds(), PublicURL: "http://" + h.Http.Listener.Addr().String(),
 		Log:    slog.New(slog.NewTextHandler(h.Log, nil)),
 		Models: FakeModels{}, Providers: FakeProviders{Store: h.Store},
 	}
