@@ -4,32 +4,14 @@
 package forms
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"sluice/flow"
 	"sluice/handlers/web"
 )
 
-// Store is what the room reads and changes. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	EraseFile(ctx context.Context, ws, id string) error
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindForm(ctx context.Context, flowID string) (*flow.Form, error)
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	ForgiveTry(ctx context.Context, account, address string) error
-	ReturnFormRun(ctx context.Context, flowID string, day int64) error
-	TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error)
-	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
-	TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error)
-}
-
 // Config is what the room needs beside the site.
 type Config struct {
-	Store   Store
 	Runner  web.Runner
 	Links   *flow.FileLinks
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
