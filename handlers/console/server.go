@@ -82,3 +82,8 @@ func (s *Server) Routes() []web.Route {
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }
+
+// onRun wraps a handler that needs the run of the path.
+func onRun(handle func(*call, *flow.Run) error) func(*call) error {
+	return web.With((*call).findRun, handle)
+}

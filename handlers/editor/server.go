@@ -88,3 +88,8 @@ func (s *Server) Routes() []web.Route {
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
 }
+
+// onDraft wraps a handler that needs the draft of the flow in the path.
+func onDraft(handle func(*call, *draft) error) func(*call) error {
+	return web.With((*call).findDraft, handle)
+}
