@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"sluice/db/blobs":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/db/gen", "sluice/flow"},
 	"sluice/db/core":                     {"sluice/db/dbconn", "sluice/db/gen", "sluice/db/migrations", "sluice/flow"},
 	"sluice/db/dbconn":                   {"sluice/db/gen", "sluice/flow"},
-	"sluice/db/dbtest":                   {"sluice/db", "sluice/e2e/need"},
+	"sluice/db/dbtest":                   {"sluice/db", "sluice/db/dbtest/pgserver", "sluice/e2e/need"},
 	"sluice/db/dbtest/pgserver":          {},
 	"sluice/db/gen":                      {},
 	"sluice/db/lists":                    {"sluice/db/core", "sluice/db/dbconn", "sluice/flow"},

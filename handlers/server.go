@@ -89,7 +89,7 @@ func New(cfg Config) *Server {
 		Store: cfg.Store, Kinds: cfg.Kinds, Version: cfg.Version, PublicURL: cfg.PublicURL, Exposed: cfg.Exposed, SignUp: cfg.SignUp,
 		SessionIdle: cfg.SessionIdle, SessionMax: cfg.SessionMax, Log: cfg.Log, Now: cfg.Now,
 	})
-	s.Account = account.New(s.Site, account.Config{Store: cfg.Store, Welcome: cfg.Welcome})
+	s.Account = account.New(s.Site, account.Config{Welcome: cfg.Welcome})
 	apiConfig := api.Config{
 		Store: cfg.Store, Files: cfg.Store, Links: cfg.Links, Runner: cfg.Runner, Kinds: cfg.Kinds, PublicURL: cfg.PublicURL, Version: cfg.Version,
 		LocalToken: cfg.LocalToken, MaxInFlight: cfg.MaxInFlight, MaxHeld: cfg.MaxHeld, MaxFile: cfg.MaxFile, Log: cfg.Log, Now: cfg.Now,
@@ -100,16 +100,16 @@ func New(cfg Config) *Server {
 	s.API = api.New(apiConfig)
 	s.MCP = mcp.New(s.API)
 	s.Console = console.New(s.Site, console.Config{
-		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
+		Library: cfg.Library, Runner: cfg.Runner, Models: cfg.Models, Providers: cfg.Providers, Links: cfg.Links,
 		Starters: cfg.Starters, API: s.API.ServeAs,
 	})
 	s.Editor = editor.New(s.Site, editor.Config{
-		Store: cfg.Store, Library: cfg.Library, Runner: cfg.Runner, Files: cfg.Store, MaxFile: cfg.MaxFile, Models: cfg.Models,
+		Library: cfg.Library, Runner: cfg.Runner, MaxFile: cfg.MaxFile, Models: cfg.Models,
 		API: s.API.ServeAs, KeysPanel: s.Console.KeysPanel,
 	})
-	s.Forms = forms.New(s.Site, forms.Config{Store: cfg.Store, Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})
-	for _, pages := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
-		s.Site.Mount(pages.Routes())
+	s.Forms = forms.New(s.Site, forms.Config{Runner: cfg.Runner, Links: cfg.Links, MaxFile: cfg.MaxFile})
+	for _, room := range []interface{ Routes() []web.Route }{s.Account, s.Console, s.Editor, s.Forms} {
+		s.Site.Mount(room.Routes())
 	}
 	s.Edge = web.NewEdge(web.SplitAPI(s.API, s.Site.Handler(s.Account.Guard)), cfg.PublicURL)
 	return s

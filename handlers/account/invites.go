@@ -15,8 +15,8 @@ import (
 func (s *Server) inviteRoutes() []route {
 	return []route{
 		{"GET", "/invite", web.Open, s.showInvite},
-		{"POST", "/invite", web.Open, s.acceptInvite},
-		{"POST", "/settings/members/invites", web.Owner, s.createInvite},
+		{"POST", "/invite", web.Open, web.Posted(s.acceptInvite)},
+		{"POST", "/settings/members/invites", web.Owner, web.Posted(s.createInvite)},
 		{"POST", "/settings/members/invites/:invite/revoke", web.Owner, s.revokeInvite},
 	}
 }
@@ -90,9 +90,6 @@ func (s *Server) showInvite(c *call) error {
 // acceptInvite makes whoever the link is for a member. Who has an account must
 // be signed in with it: the link alone is no password.
 func (s *Server) acceptInvite(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	token := c.FormValue("token")
 	v, err := c.findInvitation(token)
 	if err != nil {
@@ -138,9 +135,6 @@ func (c *call) join(v *invitation, u *flow.User) error {
 
 // createInvite makes a link and shows it, this once.
 func (s *Server) createInvite(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	f := accountview.InviteMember{Email: c.Trimmed("email"), Role: c.FormValue("role")}
 	f.Errors = web.FieldErrors(map[string]string{"email": checkEmail(f.Email), "role": checkRole(f.Role)})
 	if len(f.Errors) == 0 {

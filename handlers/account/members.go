@@ -17,10 +17,10 @@ import (
 func (s *Server) memberRoutes() []route {
 	return []route{
 		{"GET", "/settings/members", web.Viewer, s.showMembers},
-		{"POST", "/settings/members/leave", web.Viewer, s.leaveWorkspace},
-		{"POST", "/settings/members/:user/role", web.Owner, s.setRole},
-		{"POST", "/settings/members/:user/remove", web.Owner, s.removeMember},
-		{"POST", "/settings/members/:user/password", web.Owner, s.offerPassword},
+		{"POST", "/settings/members/leave", web.Viewer, web.Posted(s.leaveWorkspace)},
+		{"POST", "/settings/members/:user/role", web.Owner, web.Posted(web.With((*call).other, s.setRole))},
+		{"POST", "/settings/members/:user/remove", web.Owner, web.Posted(web.With((*call).other, s.removeMember))},
+		{"POST", "/settings/members/:user/password", web.Owner, web.With((*call).other, s.offerPassword)},
 	}
 }
 
@@ -141,14 +141,7 @@ func checkRole(role string) string {
 	return "Choose viewer, editor or owner."
 }
 
-func (s *Server) setRole(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	m, err := c.other()
-	if err != nil {
-		return err
-	}
+func (s *Server) setRole(c *call, m *flow.Member) error {
 	role := c.FormValue("role")
 	if sentence := checkRole(role); sentence != "" {
 		return c.renderMembers(http.StatusUnprocessableEntity, accountview.MembersPage{Error: sentence})
@@ -175,14 +168,7 @@ func (c *call) refuseMember(err error) error {
 	return err
 }
 
-func (s *Server) removeMember(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	m, err := c.other()
-	if err != nil {
-		return err
-	}
+func (s *Server) removeMember(c *call, m *flow.Member) error {
 	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), m.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
@@ -191,9 +177,6 @@ func (s *Server) removeMember(c *call) error {
 }
 
 func (s *Server) leaveWorkspace(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	if err := s.Store.RemoveMember(c.Ctx(), c.WorkspaceID(), c.Member.UserID, c.keyFate()); err != nil {
 		return c.refuseMember(err)
 	}
@@ -202,11 +185,7 @@ func (s *Server) leaveWorkspace(c *call) error {
 }
 
 // offerPassword makes a link with which a member sets a new password.
-func (s *Server) offerPassword(c *call) error {
-	m, err := c.other()
-	if err != nil {
-		return err
-	}
+func (s *Server) offerPassword(c *call, m *flow.Member) error {
 	may, err := c.mayReset(m.UserID)
 	if err != nil {
 		return err

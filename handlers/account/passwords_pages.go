@@ -15,9 +15,9 @@ import (
 func (s *Server) passwordRoutes() []route {
 	return []route{
 		{"GET", "/password", web.SignedIn, s.showPassword},
-		{"POST", "/password", web.SignedIn, s.changePassword},
+		{"POST", "/password", web.SignedIn, web.Posted(s.changePassword)},
 		{"GET", "/password/reset", web.Open, s.showReset},
-		{"POST", "/password/reset", web.Open, s.resetPassword},
+		{"POST", "/password/reset", web.Open, web.Posted(s.resetPassword)},
 	}
 }
 
@@ -30,9 +30,6 @@ func (c *call) renderPassword(status int, e components.Errors) error {
 // changePassword signs the person's other browsers out. Who guesses at the
 // present password from an open session waits as at sign-in.
 func (s *Server) changePassword(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	if e := web.FieldErrors(map[string]string{"new": passwords.Check(c.FormValue("new"), c.Member.Email)}); len(e) > 0 {
 		return c.renderPassword(http.StatusUnprocessableEntity, e)
 	}
@@ -117,9 +114,6 @@ func (s *Server) showReset(c *call) error {
 // resetPassword sets the password that a link allows, and signs the person in
 // here alone.
 func (s *Server) resetPassword(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	token := c.FormValue("token")
 	i, err := c.resetOf(token)
 	if err != nil {

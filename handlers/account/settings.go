@@ -17,7 +17,7 @@ func (s *Server) settingsRoutes() []route {
 	return []route{
 		{"GET", "/settings", web.SignedIn, func(c *call) error { return c.Redirect("/settings/workspace") }},
 		{"GET", "/settings/workspace", web.Viewer, s.showWorkspace},
-		{"POST", "/settings/workspace", web.Owner, s.renameWorkspace},
+		{"POST", "/settings/workspace", web.Owner, web.Posted(s.renameWorkspace)},
 	}
 }
 
@@ -48,9 +48,6 @@ func limitInWords(n int64) string {
 }
 
 func (s *Server) renameWorkspace(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	name := c.Trimmed("name")
 	if e := web.FieldErrors(map[string]string{"name": web.CheckName(name, "the workspace")}); len(e) > 0 {
 		return c.renderWorkspace(http.StatusUnprocessableEntity, name, e)

@@ -16,7 +16,7 @@ import (
 func (s *Server) setUpRoutes() []route {
 	return []route{
 		{"GET", "/setup", web.Open, s.showSetUp},
-		{"POST", "/setup", web.Open, s.setUp},
+		{"POST", "/setup", web.Open, web.Posted(s.setUp)},
 	}
 }
 
@@ -105,9 +105,6 @@ func (s *Server) showSetUp(c *call) error {
 
 // setUp makes the owner and leads straight to a flow that runs.
 func (s *Server) setUp(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	f := accountview.SetUpForm{Token: c.FormValue("token"), Name: c.Trimmed("name"), Email: c.Trimmed("email"), Workspace: c.Trimmed("workspace")}
 	tokenHash := flow.Hash([]byte(f.Token))
 	if works, err := s.Store.IsSetUpToken(c.Ctx(), tokenHash); err != nil {

@@ -18,9 +18,9 @@ func (s *Server) signInRoutes() []route {
 	return []route{
 		{"GET", "/", web.SignedIn, s.home},
 		{"GET", "/sign-in", web.Open, s.showSignIn},
-		{"POST", "/sign-in", web.Open, s.signIn},
+		{"POST", "/sign-in", web.Open, web.Posted(s.signIn)},
 		{"POST", "/sign-out", web.Open, s.signOut},
-		{"POST", "/theme", web.Open, s.setTheme},
+		{"POST", "/theme", web.Open, web.Posted(s.setTheme)},
 	}
 }
 
@@ -41,9 +41,6 @@ func (c *call) renderSignIn(status int, f accountview.SignInForm) error {
 // signIn lets a person in. Whether the e-mail or the password is wrong, the
 // answer and the time it takes are the same.
 func (s *Server) signIn(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	began := time.Now()
 	f := accountview.SignInForm{Next: c.FormValue("next"), Email: c.FormValue("email")}
 	u, wait, err := c.authenticate(f.Email, c.FormValue("password"))
@@ -161,9 +158,6 @@ func (s *Server) signOut(c *call) error {
 
 // setTheme is for browsers without scripts; with them the page does it itself.
 func (s *Server) setTheme(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	cookie := &http.Cookie{Name: "theme", Value: string(layout.ParseTheme(c.FormValue("theme"))), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, Secure: s.Sessions.Cookie.Secure}
 	c.SetCookie(cookie)
 	return c.Redirect(web.LocalPath(web.Referrer(c.Request())))

@@ -14,8 +14,8 @@ import (
 func (s *Server) workspaceRoutes() []route {
 	return []route{
 		{"GET", "/workspaces/new", web.SignedIn, s.newWorkspace},
-		{"POST", "/workspaces", web.SignedIn, s.createWorkspace},
-		{"POST", "/workspaces/switch", web.SignedIn, s.switchWorkspace},
+		{"POST", "/workspaces", web.SignedIn, web.Posted(s.createWorkspace)},
+		{"POST", "/workspaces/switch", web.SignedIn, web.Posted(s.switchWorkspace)},
 	}
 }
 
@@ -49,9 +49,6 @@ func (c *call) needFounder() error {
 }
 
 func (s *Server) createWorkspace(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	if err := c.needFounder(); err != nil {
 		return err
 	}
@@ -90,9 +87,6 @@ func (c *call) enter(ws string) error {
 }
 
 func (s *Server) switchWorkspace(c *call) error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	m, err := s.Store.FindMember(c.Ctx(), c.FormValue("workspace"), c.Member.UserID)
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound

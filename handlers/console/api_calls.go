@@ -10,11 +10,7 @@ import (
 
 // showCURL is GET curl: the command that starts a run with the same inputs, as
 // plain text.
-func (c *call) showCURL() error {
-	run, err := c.findRun()
-	if err != nil {
-		return err
-	}
+func (c *call) showCURL(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound
 	}

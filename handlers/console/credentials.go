@@ -19,14 +19,14 @@ import (
 func (s *Server) credentialRoutes() []route {
 	return []route{
 		{http.MethodGet, "/credentials", web.Viewer, onCredential((*credentialCall).listCredentials)},
-		{http.MethodPost, "/credentials", web.Editor, onCredential((*credentialCall).createCredential)},
-		{http.MethodGet, "/credentials/:name", web.Editor, onCredential((*credentialCall).showCredential)},
-		{http.MethodPost, "/credentials/:name/test", web.Editor, onCredential((*credentialCall).testCredential)},
-		{http.MethodPost, "/credentials/:name/hosts", web.Editor, onCredential((*credentialCall).setCredentialHosts)},
-		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential((*credentialCall).replaceSecret)},
-		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential((*credentialCall).removeCredential)},
+		{http.MethodPost, "/credentials", web.Editor, onCredential(web.Posted((*credentialCall).createCredential))},
+		{http.MethodGet, "/credentials/:name", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).showCredential))},
+		{http.MethodPost, "/credentials/:name/test", web.Editor, onCredential(web.With((*credentialCall).findCredential, (*credentialCall).testCredential))},
+		{http.MethodPost, "/credentials/:name/hosts", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).setCredentialHosts)))},
+		{http.MethodPost, "/credentials/:name/secret", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).replaceSecret)))},
+		{http.MethodPost, "/credentials/:name/remove", web.Editor, onCredential(web.Posted(web.With((*credentialCall).findCredential, (*credentialCall).removeCredential)))},
 		{http.MethodGet, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).newCredential)},
-		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential((*credentialCall).addCredential)},
+		{http.MethodPost, "/flows/:flow/credentials", web.Editor, onCredential(web.Posted(web.OnFlow((*credentialCall).addCredential)))},
 	}
 }
 
@@ -132,9 +132,6 @@ func (c *credentialCall) addForm(name string) (consoleview.AddCredential, bool) 
 // createCredential is POST /credentials. The provider is asked at once whether
 // it accepts the secret; it is kept either way, since a provider may be down.
 func (c *credentialCall) createCredential() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	form, ok := c.addForm(c.FormValue("provider"))
 	if !ok {
 		return flow.Errorf(flow.CodeInputInvalid, "There is no such provider. Load the page again and choose another.")
@@ -227,11 +224,7 @@ func (c *credentialCall) findCredential() (flow.Credential, error) {
 }
 
 // showCredential is GET /credentials/{name}.
-func (c *credentialCall) showCredential() error {
-	k, err := c.findCredential()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) showCredential(k flow.Credential) error {
 	return c.credentialPage(http.StatusOK, &k, nil)
 }
 
@@ -258,24 +251,13 @@ func (c *credentialCall) credentialPage(status int, k *flow.Credential, errors c
 }
 
 // testCredential is POST /credentials/{name}/test.
-func (c *credentialCall) testCredential() error {
-	k, err := c.findCredential()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) testCredential(k flow.Credential) error {
 	c.tellTest(k.Name, "")
 	return c.Redirect("/credentials/" + k.Name)
 }
 
 // setCredentialHosts is POST /credentials/{name}/hosts.
-func (c *credentialCall) setCredentialHosts() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	k, err := c.findCredential()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) setCredentialHosts(k flow.Credential) error {
 	if !k.Plain() {
 		return flow.Errorf(flow.CodeInputInvalid, "The hosts of this credential follow from its provider. Add it again to change them.")
 	}
@@ -339,14 +321,7 @@ func (c *credentialCall) isSealed(name string) bool {
 
 // replaceSecret is POST /credentials/{name}/secret. Where the secret may go
 // stays as it is.
-func (c *credentialCall) replaceSecret() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	k, err := c.findCredential()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) replaceSecret(k flow.Credential) error {
 	if why := c.s.Providers.CheckSecret(strings.TrimSpace(c.FormValue("secret"))); why != "" {
 		return c.credentialPage(http.StatusUnprocessableEntity, &k, components.Errors{"secret": why})
 	}
@@ -367,14 +342,7 @@ func (c *credentialCall) replaceSecret() error {
 
 // removeCredential is POST /credentials/{name}/remove. Flows that use it fail
 // from then on, so the person says that they know.
-func (c *credentialCall) removeCredential() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	k, err := c.findCredential()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) removeCredential(k flow.Credential) error {
 	uses, err := c.s.Providers.CredentialUses(c.Ctx(), c.WorkspaceID())
 	if err != nil {
 		return err

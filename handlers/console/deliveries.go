@@ -26,9 +26,9 @@ func (s *Server) deliveryRoutes() []route {
 		{http.MethodGet, "/deliveries", web.Viewer, onWebhook((*webhookCall).listDeliveries)},
 		{http.MethodGet, "/deliveries/endpoints", web.Viewer, onWebhook((*webhookCall).listEndpoints)},
 		{http.MethodGet, "/deliveries/again", web.Editor, onWebhook((*webhookCall).askAgain)},
-		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook((*webhookCall).sendAgain)},
-		{http.MethodGet, "/deliveries/:delivery", web.Viewer, onWebhook((*webhookCall).showDelivery)},
-		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, onWebhook((*webhookCall).redeliver)},
+		{http.MethodPost, "/deliveries/again", web.Editor, onWebhook(web.Posted((*webhookCall).sendAgain))},
+		{http.MethodGet, "/deliveries/:delivery", web.Viewer, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).showDelivery))},
+		{http.MethodPost, "/deliveries/:delivery/redeliver", web.Editor, onWebhook(web.With((*webhookCall).findDelivery, (*webhookCall).redeliver))},
 	}
 }
 
@@ -160,11 +160,7 @@ func receiverOf(text string) (host, address string) {
 }
 
 // showDelivery is GET /deliveries/{id}.
-func (c *webhookCall) showDelivery() error {
-	d, err := c.findDelivery()
-	if err != nil {
-		return err
-	}
+func (c *webhookCall) showDelivery(d *flow.DeliveryRecord) error {
 	flows, err := c.flowOptions()
 	if err != nil {
 		return err
@@ -237,11 +233,7 @@ func nextWords(d *flow.DeliveryRecord, now time.Time) string {
 }
 
 // redeliver is POST redeliver: a new series of attempts under the same ID.
-func (c *webhookCall) redeliver() error {
-	d, err := c.findDelivery()
-	if err != nil {
-		return err
-	}
+func (c *webhookCall) redeliver(d *flow.DeliveryRecord) error {
 	if _, err := c.s.Store.Redeliver(c.Ctx(), c.WorkspaceID(), d.ID); err != nil {
 		return err
 	}

@@ -62,9 +62,6 @@ func (c *webhookCall) askAgain() error {
 // sendAgain is POST /deliveries/again. What failed after the person looked is
 // left alone, so the same form sent twice sends nothing twice.
 func (c *webhookCall) sendAgain() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	a, choice, err := c.readAgain()
 	if err != nil {
 		return err

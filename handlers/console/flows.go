@@ -20,12 +20,12 @@ import (
 func (s *Server) flowRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/flows", web.Viewer, (*call).listFlows},
-		{http.MethodGet, "/flows/:flow/export", web.Viewer, (*call).exportFlow},
+		{http.MethodGet, "/flows/:flow/export", web.Viewer, web.With((*call).findAnyFlow, (*call).exportFlow)},
 		{http.MethodPost, "/flows/:flow/duplicate", web.Editor, (*call).duplicateFlow},
-		{http.MethodPost, "/flows/:flow/archive", web.Editor, (*call).archiveFlow},
-		{http.MethodPost, "/flows/:flow/restore", web.Editor, (*call).restoreFlow},
-		{http.MethodGet, "/flows/:flow/tags", web.Editor, (*call).showTags},
-		{http.MethodPost, "/flows/:flow/tags", web.Editor, (*call).saveTags},
+		{http.MethodPost, "/flows/:flow/archive", web.Editor, web.OnFlow((*call).archiveFlow)},
+		{http.MethodPost, "/flows/:flow/restore", web.Editor, web.With((*call).findAnyFlow, (*call).restoreFlow)},
+		{http.MethodGet, "/flows/:flow/tags", web.Editor, web.OnFlow((*call).showTags)},
+		{http.MethodPost, "/flows/:flow/tags", web.Editor, web.Posted(web.OnFlow((*call).saveTags))},
 	}, s.newFlowRoutes())
 }
 

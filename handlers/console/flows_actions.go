@@ -36,13 +36,10 @@ func (c *call) toastUndo(text, undo string) {
 var notFileName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // exportFlow is GET /flows/{id}/export: the draft, or a version, as a file.
-func (c *call) exportFlow() error {
-	f, err := c.findAnyFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) exportFlow(f *flow.Flow) error {
 	n, suffix := int64(0), ""
 	if text := c.QueryParam("version"); text != "" {
+		var err error
 		if n, err = strconv.ParseInt(text, 10, 64); err != nil || n < 1 {
 			return web.ErrNotFound
 		}
@@ -81,11 +78,7 @@ func (c *call) duplicateFlow() error {
 }
 
 // archiveFlow is POST /flows/{id}/archive.
-func (c *call) archiveFlow() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) archiveFlow(f *flow.Flow) error {
 	if err := c.s.Store.ArchiveFlow(c.Ctx(), c.WorkspaceID(), f.ID); err != nil {
 		return err
 	}
@@ -101,11 +94,7 @@ func (c *call) archiveFlow() error {
 }
 
 // restoreFlow is POST /flows/{id}/restore.
-func (c *call) restoreFlow() error {
-	f, err := c.findAnyFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) restoreFlow(f *flow.Flow) error {
 	if f.ArchivedAt.IsZero() {
 		return c.Redirect("/flows")
 	}
@@ -124,11 +113,7 @@ func (c *call) restoreFlow() error {
 }
 
 // showTags is GET /flows/{id}/tags.
-func (c *call) showTags() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showTags(f *flow.Flow) error {
 	return c.tagsForm(http.StatusOK, f, strings.Join(f.Tags, ", "), nil)
 }
 
@@ -157,14 +142,7 @@ func contains(tags []string, tag string) bool {
 }
 
 // saveTags is POST /flows/{id}/tags.
-func (c *call) saveTags() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
+func (c *call) saveTags(f *flow.Flow) error {
 	form := c.Request().PostForm
 	tags, err := flow.ParseTags(strings.Join(append([]string{form.Get("tags")}, form["add"]...), ","))
 	if err != nil {

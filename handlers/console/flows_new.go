@@ -14,7 +14,7 @@ import (
 
 func (s *Server) newFlowRoutes() []route {
 	return []route{
-		{http.MethodPost, "/flows", web.Editor, (*call).createFlow},
+		{http.MethodPost, "/flows", web.Editor, web.Posted((*call).createFlow)},
 		{http.MethodGet, "/flows/templates", web.Viewer, (*call).showTemplates},
 		{http.MethodGet, "/flows/import", web.Editor, (*call).showImport},
 		{http.MethodPost, "/flows/import", web.Editor, (*call).importFlow},
@@ -29,9 +29,6 @@ func (c *call) showTemplates() error {
 
 // createFlow is POST /flows: blank, from a template, or around a model.
 func (c *call) createFlow() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	d, err := c.newDocument()
 	if err != nil {
 		return err

@@ -17,10 +17,10 @@ import (
 func (s *Server) keyRoutes() []route {
 	return slices.Concat([]route{
 		{http.MethodGet, "/keys", web.Viewer, onKey((*keyCall).listKeys)},
-		{http.MethodPost, "/keys", web.Editor, onKey((*keyCall).createKey)},
+		{http.MethodPost, "/keys", web.Editor, onKey(web.Posted((*keyCall).createKey))},
 		{http.MethodGet, "/keys/new", web.Editor, onKey((*keyCall).newKey)},
-		{http.MethodGet, "/keys/:key", web.Viewer, onKey((*keyCall).showKey)},
-		{http.MethodPost, "/keys/:key", web.Editor, onKey((*keyCall).changeKey)},
+		{http.MethodGet, "/keys/:key", web.Viewer, onKey(web.With((*keyCall).findKey, (*keyCall).showKey))},
+		{http.MethodPost, "/keys/:key", web.Editor, onKey(web.Posted(web.With((*keyCall).findKey, (*keyCall).changeKey)))},
 		{http.MethodPost, "/keys/:key/roll", web.Editor, onKey((*keyCall).rollKey)},
 		{http.MethodPost, "/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousKey)},
 		{http.MethodPost, "/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeKey)},
@@ -117,9 +117,6 @@ func (c *keyCall) newKeyPage(status int, form consoleview.KeyForm) error {
 // createKey is POST /keys. The answer itself has the key's text: it is kept
 // nowhere that another page could show it from.
 func (c *keyCall) createKey() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	form, err := c.keyForm(nil)
 	if err != nil {
 		return err
@@ -160,11 +157,7 @@ func (c *keyCall) findKey() (*flow.Key, error) {
 }
 
 // showKey is GET /keys/{key}.
-func (c *keyCall) showKey() error {
-	k, err := c.findKey()
-	if err != nil {
-		return err
-	}
+func (c *keyCall) showKey(k *flow.Key) error {
 	return c.keyPage(http.StatusOK, k, consoleview.KeyPage{})
 }
 
@@ -182,14 +175,7 @@ func (c *keyCall) keyPage(status int, k *flow.Key, page consoleview.KeyPage) err
 }
 
 // changeKey is POST /keys/{key}: name, flows, expiry and limits.
-func (c *keyCall) changeKey() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	k, err := c.findKey()
-	if err != nil {
-		return err
-	}
+func (c *keyCall) changeKey(k *flow.Key) error {
 	form, err := c.keyForm(k)
 	if err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 
 func (s *Server) flowKeyRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey((*keyCall).showFlowKeys)},
-		{http.MethodPost, "/flows/:flow/keys", web.Editor, onKey((*keyCall).createFlowKey)},
+		{http.MethodGet, "/flows/:flow/keys", web.Viewer, onKey(web.OnFlow((*keyCall).showFlowKeys))},
+		{http.MethodPost, "/flows/:flow/keys", web.Editor, onKey(web.Posted(web.OnFlow((*keyCall).createFlowKey)))},
 		{http.MethodPost, "/flows/:flow/keys/:key/roll", web.Editor, onKey((*keyCall).rollFlowKey)},
 		{http.MethodPost, "/flows/:flow/keys/:key/end", web.Editor, onKey((*keyCall).endPreviousFlowKey)},
 		{http.MethodPost, "/flows/:flow/keys/:key/revoke", web.Editor, onKey((*keyCall).revokeFlowKey)},
@@ -77,11 +77,7 @@ func freeKeyName(name string, keys []flow.Key) string {
 }
 
 // showFlowKeys is GET /flows/{flow}/keys.
-func (c *keyCall) showFlowKeys() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *keyCall) showFlowKeys(f *flow.Flow) error {
 	return c.answerFlowKeys(http.StatusOK, f, consoleview.FlowKeysPanel{})
 }
 
@@ -100,14 +96,7 @@ func (c *keyCall) answerFlowKeys(status int, f *flow.Flow, panel consoleview.Flo
 }
 
 // createFlowKey is POST /flows/{flow}/keys: a key for this flow alone.
-func (c *keyCall) createFlowKey() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *keyCall) createFlowKey(f *flow.Flow) error {
 	form := consoleview.KeyForm{Within: "flow-", Now: c.s.Now(), Errors: components.Errors{}}
 	c.typedKey(&form)
 	form.Only, form.Flows = true, []string{f.ID}

@@ -14,17 +14,13 @@ import (
 
 func (s *Server) limitRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/limits", web.Viewer, (*call).showLimits},
-		{http.MethodPost, "/flows/:flow/limits", web.Editor, (*call).saveLimits},
+		{http.MethodGet, "/flows/:flow/limits", web.Viewer, web.OnFlow((*call).showLimits)},
+		{http.MethodPost, "/flows/:flow/limits", web.Editor, web.Posted(web.OnFlow((*call).saveLimits))},
 	}
 }
 
 // showLimits is GET /flows/{id}/limits.
-func (c *call) showLimits() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showLimits(f *flow.Flow) error {
 	return c.limitsForm(http.StatusOK, f, consoleview.LimitsForm{
 		MaxRunning: typedCount(f.MaxRunning), MaxQueued: typedCount(f.MaxQueued),
 		RunsPerDay: typedCount(f.RunsPerDay), USDPerDay: typedDollars(f.USDPerDay),
@@ -67,14 +63,7 @@ func (c *call) limitsForm(status int, f *flow.Flow, form consoleview.LimitsForm)
 }
 
 // saveLimits is POST /flows/{id}/limits.
-func (c *call) saveLimits() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
+func (c *call) saveLimits(f *flow.Flow) error {
 	form := consoleview.LimitsForm{
 		MaxRunning: c.Trimmed("max_running"), MaxQueued: c.Trimmed("max_queued"),
 		RunsPerDay: c.Trimmed("runs_per_day"), USDPerDay: c.Trimmed("usd_per_day"),

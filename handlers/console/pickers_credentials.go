@@ -24,14 +24,7 @@ func (c *credentialCall) newCredential() error {
 
 // addCredential is POST the form of the dialog. A name that is taken is
 // refused: what uses it would be paid for by somebody else all at once.
-func (c *credentialCall) addCredential() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *credentialCall) addCredential(f *flow.Flow) error {
 	form := c.credentialForm()
 	made, err := c.s.Models.NewCredential(c.WorkspaceID(), form.Name, form.Provider, c.FormValue("secret"), splitHosts(form.Hosts), form.AnyHost)
 	if e, ok := errors.AsType[*flow.Error](err); ok {

@@ -26,12 +26,12 @@ const runHold = 25 * time.Second
 
 func (s *Server) runRoutes() []route {
 	return []route{
-		{http.MethodGet, "/runs/:run", web.Viewer, (*call).showRunPage},
-		{http.MethodGet, "/runs/:run/events", web.Viewer, streaming((*call).followRun)},
-		{http.MethodPost, "/runs/:run/cancel", web.Editor, (*call).cancelRun},
-		{http.MethodPost, "/runs/:run/rerun", web.Editor, (*call).rerun},
-		{http.MethodGet, "/flows/:flow/runs/:run", web.Viewer, (*call).leadToRun},
-		{http.MethodGet, "/flows/:flow/runs/:run/curl", web.Viewer, (*call).showCURL},
+		{http.MethodGet, "/runs/:run", web.Viewer, onRun((*call).showRunPage)},
+		{http.MethodGet, "/runs/:run/events", web.Viewer, streaming(onRun((*call).followRun))},
+		{http.MethodPost, "/runs/:run/cancel", web.Editor, onRun((*call).cancelRun)},
+		{http.MethodPost, "/runs/:run/rerun", web.Editor, web.Posted((*call).rerun)},
+		{http.MethodGet, "/flows/:flow/runs/:run", web.Viewer, onRun((*call).leadToRun)},
+		{http.MethodGet, "/flows/:flow/runs/:run/curl", web.Viewer, onRun((*call).showCURL)},
 	}
 }
 
@@ -117,11 +117,7 @@ func topNode(path string) string {
 }
 
 // showRunPage is GET run.
-func (c *call) showRunPage() error {
-	run, err := c.findRun()
-	if err != nil {
-		return err
-	}
+func (c *call) showRunPage(run *flow.Run) error {
 	r, err := c.runPage(run)
 	if err != nil {
 		return err
@@ -131,11 +127,7 @@ func (c *call) showRunPage() error {
 
 // followRun is GET events: the run as it is once it has changed since what the
 // page shows, or after a while as it was.
-func (c *call) followRun() error {
-	run, err := c.findRun()
-	if err != nil {
-		return err
-	}
+func (c *call) followRun(run *flow.Run) error {
 	seen, _ := strconv.ParseInt(c.QueryParam("seen"), 10, 64)
 	watch := c.s.Runner.WatchRun(run.ID) // before the next look, so that no change falls between
 	defer watch.Stop()
@@ -174,11 +166,7 @@ func (c *call) followRun() error {
 }
 
 // leadToRun is the address that the API gives out for a run.
-func (c *call) leadToRun() error {
-	run, err := c.findRun()
-	if err != nil {
-		return err
-	}
+func (c *call) leadToRun(run *flow.Run) error {
 	if run.FlowID != c.Param("flow") {
 		return web.ErrNotFound
 	}

@@ -70,11 +70,7 @@ func (v *runView) reused(from string) (n int) {
 }
 
 // cancelRun is POST cancel. Canceling a run that has ended changes nothing.
-func (c *call) cancelRun() error {
-	run, err := c.findRun()
-	if err != nil {
-		return err
-	}
+func (c *call) cancelRun(run *flow.Run) error {
 	if run.State.Ended() {
 		c.Toast(components.ToneNone, "The run had ended already.")
 	} else if _, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), run.FlowID, run.ID); err != nil {
@@ -87,9 +83,6 @@ func (c *call) cancelRun() error {
 
 // rerun is POST rerun: a new run of the same document, whole or from a node.
 func (c *call) rerun() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	run, err := c.findRun()
 	if err != nil {
 		return err

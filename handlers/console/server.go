@@ -4,73 +4,17 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"sluice/flow"
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
 
-// Store is what the room reads and changes. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	library.FlowReader
-	library.KeyStore
-	AddTest(ctx context.Context, ws, flowID string, n *flow.NewDelivery) (*flow.Delivery, error)
-	ArchiveFlow(ctx context.Context, ws, flowID string) error
-	CountFailed(ctx context.Context, c flow.FailedChoice, most int) (int, error)
-	EndSigning(ctx context.Context, ws, flowID string) error
-	EndWebhookSecret(ctx context.Context, o flow.WebhookOwner) error
-	FindCredential(ctx context.Context, ws, name string) (flow.Credential, error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	FindEndpoint(ctx context.Context, ws, id string) (*flow.Endpoint, error)
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindKey(ctx context.Context, ws, id string) (*flow.Key, error)
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
-	FindStorage(ctx context.Context, ws string) (*flow.WorkspaceStorage, error)
-	FlowBudgets(ctx context.Context, f *flow.Flow) ([]flow.Budget, error)
-	FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error)
-	KeyBudgets(ctx context.Context, k *flow.Key) ([]flow.Budget, error)
-	KeyWebhookSecret(ctx context.Context, ws, keyID string) (string, error)
-	ListAudit(ctx context.Context, ws, beforeID string, limit int) ([]flow.AuditEntry, error)
-	ListAuditAfter(ctx context.Context, ws, afterID string, limit int) ([]flow.AuditEntry, error)
-	ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error)
-	ListDeliveriesOfRun(ctx context.Context, ws, runID string) ([]flow.DeliveryRecord, error)
-	ListDeliveryRows(ctx context.Context, c flow.DeliveryChoice) (flow.DeliveryPage, error)
-	ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error)
-	ListFlowHeads(ctx context.Context, ws string) ([]flow.Flow, error)
-	ListHosts(ctx context.Context, ws string, limit int) ([]string, error)
-	ListKeyMakers(ctx context.Context, ws string) (map[string]flow.KeyMaker, error)
-	ListKeys(ctx context.Context, ws string) ([]flow.Key, error)
-	ListPrices(ctx context.Context, ws string) ([]flow.Price, error)
-	ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error)
-	ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error)
-	OpenCredential(ctx context.Context, ws, name string) (flow.Credential, string, error)
-	PeekWebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
-	ReadDelivery(ctx context.Context, ws, id string) (*flow.DeliveryRecord, error)
-	Redeliver(ctx context.Context, ws, id string) (*flow.Delivery, error)
-	RedeliverFailed(ctx context.Context, c flow.FailedChoice, most int) (int, error)
-	RemoveCredential(ctx context.Context, ws, name string) error
-	RestoreFlow(ctx context.Context, ws, flowID string) error
-	RotateSigning(ctx context.Context, ws, flowID string, overlap time.Duration) (string, error)
-	RotateWebhookSecret(ctx context.Context, o flow.WebhookOwner, overlap time.Duration) (string, error)
-	SaveCredential(ctx context.Context, c flow.Credential, secret string) error
-	SetCredentialHosts(ctx context.Context, ws, name string, hosts []string) error
-	SetFlowLimits(ctx context.Context, ws, flowID string, l flow.Limits) error
-	SigningSecrets(ctx context.Context, ws, flowID string) ([]flow.SigningSecret, error)
-	TagFlow(ctx context.Context, ws, flowID string, tags []string) error
-	Usage(ctx context.Context, ws string, from, to time.Time) ([]flow.UsageDay, error)
-	WebhookSecret(ctx context.Context, o flow.WebhookOwner) (flow.WebhookSecret, error)
-}
-
 // Config is what the room needs beside the site.
 type Config struct {
-	Store     Store
 	Library   *library.Library
 	Runner    web.Runner
 	Models    web.Models
@@ -137,4 +81,9 @@ func (s *Server) Routes() []web.Route {
 // streaming wraps a handler that sends an event stream.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
+}
+
+// onRun wraps a handler that needs the run of the path.
+func onRun(handle func(*call, *flow.Run) error) func(*call) error {
+	return web.With((*call).findRun, handle)
 }

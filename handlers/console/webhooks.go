@@ -22,7 +22,7 @@ func (s *Server) webhookRoutes() []route {
 		{http.MethodPost, "/flows/:flow/webhooks/secret", web.Editor, onWebhook((*webhookCall).showSecret)},
 		{http.MethodPost, "/flows/:flow/webhooks/rotate", web.Editor, onWebhook((*webhookCall).rotateSecret)},
 		{http.MethodPost, "/flows/:flow/webhooks/end", web.Editor, onWebhook((*webhookCall).endSecret)},
-		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, onWebhook((*webhookCall).testWebhook)},
+		{http.MethodPost, "/flows/:flow/webhooks/test", web.Editor, onWebhook(web.Posted(web.OnFlow((*webhookCall).testWebhook)))},
 	}
 }
 
@@ -330,14 +330,7 @@ func (n *sendingNode) testMessage(now time.Time) []byte {
 
 // testWebhook is POST test: a real, signed message that says it is a test. What
 // would come by an edge in a run is left out.
-func (c *webhookCall) testWebhook() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *webhookCall) testWebhook(f *flow.Flow) error {
 	list, err := c.webhookNodes(f)
 	if err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 
 func (s *Server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/api", web.Viewer, (*call).showAPI},
+		{http.MethodGet, "/flows/:flow/api", web.Viewer, web.With((*call).readCallable, (*call).showAPI)},
 		{http.MethodPost, "/flows/:flow/api/try", web.Editor, (*call).tryAPI},
-		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, (*call).showCalls},
-		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, (*call).downloadOpenAPI},
+		{http.MethodGet, "/flows/:flow/api/calls", web.Viewer, web.OnFlow((*call).showCalls)},
+		{http.MethodGet, "/flows/:flow/api/openapi.json", web.Viewer, web.OnFlow((*call).downloadOpenAPI)},
 	}
 }
 
@@ -54,11 +54,7 @@ func (a *callable) called() *flow.Document {
 
 // showAPI is GET /flows/{id}/api: how programs call the flow. With ?part=draft
 // it is what follows the draft, with ?part=snippets the code alone.
-func (c *call) showAPI() error {
-	a, err := c.readCallable()
-	if err != nil {
-		return err
-	}
+func (c *call) showAPI(a *callable) error {
 	if c.IsFragment() {
 		switch c.QueryParam("part") {
 		case "draft":
@@ -230,11 +226,7 @@ func openAPIPath(flowID string) string {
 
 // downloadOpenAPI is GET openapi.json: the document that programs need a key
 // for, for a person.
-func (c *call) downloadOpenAPI() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) downloadOpenAPI(f *flow.Flow) error {
 	r, err := http.NewRequestWithContext(c.Ctx(), http.MethodGet, openAPIPath(f.ID), nil)
 	if err != nil {
 		return fmt.Errorf("ask for the OpenAPI document of %s: %w", f.ID, err)

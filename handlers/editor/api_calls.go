@@ -14,11 +14,7 @@ const shownCalls = 20
 
 // showCalls is GET /flows/{id}/api/calls: the last calls. A list that is open
 // says its mark, and hears nothing while it is as it has it.
-func (c *call) showCalls() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showCalls(f *flow.Flow) error {
 	if !c.IsFragment() {
 		return c.Redirect("/flows/" + f.ID + "/api#api-calls")
 	}

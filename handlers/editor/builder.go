@@ -13,13 +13,13 @@ import (
 
 func (s *Server) builderRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow", web.Viewer, (*call).showBuilder},
-		{http.MethodGet, "/flows/:flow/problems", web.Viewer, (*call).showProblems},
-		{http.MethodGet, "/flows/:flow/outline", web.Viewer, (*call).showOutline},
-		{http.MethodGet, "/flows/:flow/face", web.Viewer, (*call).showFace},
+		{http.MethodGet, "/flows/:flow", web.Viewer, onDraft((*call).showBuilder)},
+		{http.MethodGet, "/flows/:flow/problems", web.Viewer, onDraft((*call).showProblems)},
+		{http.MethodGet, "/flows/:flow/outline", web.Viewer, web.With((*call).findShown, (*call).showOutline)},
+		{http.MethodGet, "/flows/:flow/face", web.Viewer, web.With((*call).findShown, (*call).showFace)},
 		{http.MethodGet, "/flows/:flow/ops", web.Viewer, (*call).missedOps},
 		{http.MethodPost, "/flows/:flow/ops", web.Editor, (*call).takeOps},
-		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming((*call).flowEvents)},
+		{http.MethodGet, "/flows/:flow/events", web.Viewer, streaming(web.OnFlow((*call).flowEvents))},
 	}
 }
 
@@ -81,11 +81,7 @@ func (d *draft) of(doc *flow.Document) *draft {
 func (c *call) mayChange(d *draft) bool { return c.MayEdit() && !d.former }
 
 // showBuilder is GET /flows/{id}: the page on which a flow is drawn.
-func (c *call) showBuilder() error {
-	d, err := c.findDraft()
-	if err != nil {
-		return err
-	}
+func (c *call) showBuilder(d *draft) error {
 	if run := c.QueryParam("run"); run != "" {
 		return c.showReplay(d, run)
 	}
@@ -200,11 +196,7 @@ func (c *call) faces(d *draft, only []string) ([]editorview.NodeFace, error) {
 }
 
 // showFace is GET /flows/{id}/face?node=: one node with all its ports.
-func (c *call) showFace() error {
-	d, err := c.findShown()
-	if err != nil {
-		return err
-	}
+func (c *call) showFace(d *draft) error {
 	n := d.Node(c.QueryParam("node"))
 	if n == nil {
 		return web.ErrNotFound

@@ -140,11 +140,7 @@ type flowStream struct {
 // flowEvents is GET /flows/{id}/events: what others do to the draft, who they
 // are, and what happens to the flow. ?rev= is what the page knows; an
 // EventSource that reconnects says it in Last-Event-ID.
-func (c *call) flowEvents() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) flowEvents(f *flow.Flow) error {
 	known := c.Request().Header.Get("Last-Event-ID")
 	if known == "" {
 		known = c.QueryParam("rev")

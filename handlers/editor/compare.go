@@ -19,11 +19,7 @@ import (
 
 // showCompare is GET compare: how two versions differ. Without numbers, it is
 // the live one and the draft.
-func (c *call) showCompare() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showCompare(f *flow.Flow) error {
 	from, err := comparedVersion(c.QueryParam("from"), f.LiveVersion)
 	if err != nil {
 		return err

@@ -26,11 +26,7 @@ type completion struct {
 
 // listCompletions is GET what could be written between {{ and }} in a template
 // of a node: the outputs of all nodes that do not depend on it.
-func (c *call) listCompletions() error {
-	d, err := c.findDraft()
-	if err != nil {
-		return err
-	}
+func (c *call) listCompletions(d *draft) error {
 	n := d.Node(c.QueryParam("node"))
 	if n == nil || c.s.Kinds.For(n) == nil {
 		return web.ErrNotFound

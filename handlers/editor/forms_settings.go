@@ -35,8 +35,8 @@ var formOrigin = regexp.MustCompile(`^https?://(\*\.[a-z0-9-]+\.)?[a-z0-9-]+(\.[
 
 func (s *Server) formSettingsRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/form", web.Viewer, (*call).showFormSettings},
-		{http.MethodPost, "/flows/:flow/form", web.Editor, (*call).changeForm},
+		{http.MethodGet, "/flows/:flow/form", web.Viewer, web.OnFlow((*call).showFormSettings)},
+		{http.MethodPost, "/flows/:flow/form", web.Editor, web.OnFlow((*call).changeForm)},
 	}
 }
 
@@ -50,11 +50,7 @@ func (c *call) findForm(f *flow.Flow) (*flow.Form, error) {
 }
 
 // showFormSettings is GET /flows/{id}/form.
-func (c *call) showFormSettings() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showFormSettings(f *flow.Flow) error {
 	form, err := c.findForm(f)
 	if err != nil {
 		return err
@@ -84,11 +80,7 @@ func formSettings(f *flow.Form) consoleview.FormSettings {
 }
 
 // changeForm is POST /flows/{id}/form.
-func (c *call) changeForm() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) changeForm(f *flow.Flow) error {
 	before, err := c.findForm(f)
 	if err != nil {
 		return err

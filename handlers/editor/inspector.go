@@ -19,13 +19,13 @@ import (
 
 func (s *Server) inspectorRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/overview", web.Viewer, (*call).showOverview},
-		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, (*call).showNode},
-		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, (*call).saveNode},
-		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, (*call).moveSecret},
-		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, (*call).pinModel},
-		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, (*call).showUpgrade},
-		{http.MethodGet, "/flows/:flow/completions", web.Viewer, (*call).listCompletions},
+		{http.MethodGet, "/flows/:flow/overview", web.Viewer, web.With((*call).findShown, (*call).showOverview)},
+		{http.MethodGet, "/flows/:flow/node/:node", web.Viewer, web.With((*call).findShown, (*call).showNode)},
+		{http.MethodPost, "/flows/:flow/node/:node", web.Editor, web.With((*call).findNode, (*call).saveNode)},
+		{http.MethodPost, "/flows/:flow/node/:node/secret", web.Editor, web.Posted(web.With((*call).findNode, (*call).moveSecret))},
+		{http.MethodGet, "/flows/:flow/node/:node/pin", web.Editor, web.With((*call).findNode, (*call).pinModel)},
+		{http.MethodGet, "/flows/:flow/node/:node/upgrade", web.Editor, web.With((*call).findNode, (*call).showUpgrade)},
+		{http.MethodGet, "/flows/:flow/completions", web.Viewer, onDraft((*call).listCompletions)},
 		{http.MethodGet, "/flows/:flow/models", web.Viewer, (*call).listModels},
 		{http.MethodPost, "/flows/:flow/files", web.Editor, (*call).addFile},
 		{http.MethodGet, "/files/:id", web.Viewer, (*call).showFile},
@@ -74,11 +74,7 @@ func (c *call) pane(t *drafted) (editorview.NodePane, error) {
 }
 
 // showNode is GET the inspector: alone for the script, a page without one.
-func (c *call) showNode() error {
-	d, err := c.findShown()
-	if err != nil {
-		return err
-	}
+func (c *call) showNode(d *draft) error {
 	t, err := c.nodeIn(d)
 	if err != nil {
 		return err
@@ -101,11 +97,7 @@ func (c *call) renderPane(status int, p editorview.NodePane) error {
 
 // saveNode is POST the inspector without a script: what differs from the draft
 // is carried out as edits.
-func (c *call) saveNode() error {
-	t, err := c.findNode()
-	if err != nil {
-		return err
-	}
+func (c *call) saveNode(t *drafted) error {
 	form, err := c.nodeForm(t)
 	if err != nil {
 		return err
@@ -125,14 +117,7 @@ func (c *call) saveNode() error {
 }
 
 // moveSecret handles the button beside a text that looks like a secret.
-func (c *call) moveSecret() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	t, err := c.findNode()
-	if err != nil {
-		return err
-	}
+func (c *call) moveSecret(t *drafted) error {
 	field, number, _ := strings.Cut(c.FormValue("move"), " ")
 	index, err := strconv.Atoi(number)
 	if err != nil {
@@ -172,11 +157,7 @@ func (c *call) edit(flowID string, edits []document.Edit) error {
 }
 
 // showOverview is GET what the pane shows while no node is selected.
-func (c *call) showOverview() error {
-	d, err := c.findShown()
-	if err != nil {
-		return err
-	}
+func (c *call) showOverview(d *draft) error {
 	return c.Render(http.StatusOK, c.inspector(d))
 }
 

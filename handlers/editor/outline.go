@@ -13,11 +13,7 @@ import (
 )
 
 // showOutline is GET /flows/{id}/outline?node=: the flow as a list.
-func (c *call) showOutline() error {
-	d, err := c.findShown()
-	if err != nil {
-		return err
-	}
+func (c *call) showOutline(d *draft) error {
 	if !c.IsFragment() {
 		return c.builder(http.StatusOK, d, func(b *editorview.BuilderPage) { b.Outlined = true })
 	}

@@ -36,11 +36,7 @@ func (c *call) listModels() error {
 
 // pinModel is GET the edits that make a node use a hosted model. The script
 // carries them out, so that they can be undone like any other.
-func (c *call) pinModel() error {
-	t, err := c.findNode()
-	if err != nil {
-		return err
-	}
+func (c *call) pinModel(t *drafted) error {
 	if !t.takesHosted() {
 		return web.ErrNotFound
 	}
@@ -95,11 +91,7 @@ func (c *call) pinned(f *nodeForm, model string) error {
 }
 
 // showUpgrade is GET what the newest version of a node's model changes.
-func (c *call) showUpgrade() error {
-	t, err := c.findNode()
-	if err != nil {
-		return err
-	}
+func (c *call) showUpgrade(t *drafted) error {
 	if !t.takesHosted() {
 		return web.ErrNotFound
 	}

@@ -33,7 +33,7 @@ func (c *call) addFile() error {
 
 func (c *call) keepFile(part *multipart.Part) (*flow.File, error) {
 	content := &web.UploadReader{Source: part}
-	f, err := c.s.Files.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
+	f, err := c.s.Store.SaveFile(c.Ctx(), flow.NewFile{WorkspaceID: c.WorkspaceID(), Name: part.FileName(), MIME: part.Header.Get("Content-Type"), MaxSize: c.s.MaxFile}, content)
 	if content.Err != nil {
 		return nil, content.Err
 	}
@@ -45,7 +45,7 @@ const downloadTime = 15 * time.Minute
 
 // showFile is GET a file of the workspace, for its members.
 func (c *call) showFile() error {
-	f, content, err := c.s.Files.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
+	f, content, err := c.s.Store.OpenFile(c.Ctx(), c.WorkspaceID(), c.Param("id"))
 	if errors.Is(err, &flow.Error{Code: flow.CodeNotFound}) {
 		return web.ErrNotFound
 	}

@@ -7,11 +7,7 @@ import (
 )
 
 // showProblems is GET /flows/{id}/problems: what keeps the draft from running.
-func (c *call) showProblems() error {
-	d, err := c.findDraft()
-	if err != nil {
-		return err
-	}
+func (c *call) showProblems(d *draft) error {
 	return c.Render(http.StatusOK, editorview.Problems(c.problemsOf(d)))
 }
 

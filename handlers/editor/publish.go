@@ -25,9 +25,9 @@ const maxNote = 200
 
 func (s *Server) publishRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/publish", web.Viewer, (*call).showPublish},
-		{http.MethodPost, "/flows/:flow/publish", web.Editor, (*call).publish},
-		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, (*call).showPublishButton},
+		{http.MethodGet, "/flows/:flow/publish", web.Viewer, web.OnFlow((*call).showPublish)},
+		{http.MethodPost, "/flows/:flow/publish", web.Editor, web.Posted((*call).publish)},
+		{http.MethodGet, "/flows/:flow/publish/button", web.Viewer, web.OnFlow((*call).showPublishButton)},
 	}
 }
 
@@ -114,11 +114,7 @@ func (c *call) startURL(flowID string) string {
 }
 
 // showPublish is GET publish: what would change, and who would notice.
-func (c *call) showPublish() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showPublish(f *flow.Flow) error {
 	form, err := c.publishForm(f)
 	if err != nil {
 		return err
@@ -135,11 +131,7 @@ func (c *call) answerPublish(status int, form editorview.PublishForm) error {
 }
 
 // showPublishButton is GET publish/button: the button after the draft changed.
-func (c *call) showPublishButton() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showPublishButton(f *flow.Flow) error {
 	state, err := c.publishState(f)
 	if err != nil {
 		return err
@@ -149,9 +141,6 @@ func (c *call) showPublishButton() error {
 
 // publish is POST publish: the draft that was shown becomes the live version.
 func (c *call) publish() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
 	f, err := c.FindFlow()
 	if err != nil {
 		return err

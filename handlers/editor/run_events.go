@@ -29,11 +29,7 @@ type runStream struct {
 // runEvents is GET /flows/{id}/runs/{run}/events: where the run stands, and
 // then each change of it until it has ended. A look sends the present state of
 // all that changed, so a reader that is slow, late or comes again misses nothing.
-func (c *call) runEvents() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) runEvents(f *flow.Flow) error {
 	run, err := c.s.Store.FindRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
 		return err

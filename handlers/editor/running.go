@@ -14,11 +14,11 @@ import (
 
 func (s *Server) runningRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/run", web.Editor, (*call).showRunForm},
-		{http.MethodPost, "/flows/:flow/run", web.Editor, (*call).startRun},
-		{http.MethodGet, "/flows/:flow/runs", web.Viewer, (*call).showFlowRuns},
-		{http.MethodGet, "/flows/:flow/runs/:run/events", web.Viewer, streaming((*call).runEvents)},
-		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, (*call).stopRun},
+		{http.MethodGet, "/flows/:flow/run", web.Editor, onDraft((*call).showRunForm)},
+		{http.MethodPost, "/flows/:flow/run", web.Editor, onDraft((*call).startRun)},
+		{http.MethodGet, "/flows/:flow/runs", web.Viewer, web.OnFlow((*call).showFlowRuns)},
+		{http.MethodGet, "/flows/:flow/runs/:run/events", web.Viewer, streaming(web.OnFlow((*call).runEvents))},
+		{http.MethodPost, "/flows/:flow/runs/:run/cancel", web.Editor, web.OnFlow((*call).stopRun)},
 		{http.MethodGet, "/flows/:flow/data/:node", web.Viewer, (*call).showData},
 		{http.MethodPost, "/flows/:flow/pin/:node", web.Editor, (*call).pin},
 		{http.MethodPost, "/flows/:flow/unpin/:node", web.Editor, (*call).unpin},
@@ -35,11 +35,7 @@ func targetNode(a web.TestRunOptions) string {
 
 // showRunForm is GET /flows/{id}/run: what the draft asks for, or what keeps it
 // from running.
-func (c *call) showRunForm() error {
-	d, err := c.findDraft()
-	if err != nil {
-		return err
-	}
+func (c *call) showRunForm(d *draft) error {
 	ask := web.TestRunOptions{Until: c.QueryParam("until"), From: c.QueryParam("from"), Parent: c.QueryParam("parent")}
 	form, err := c.runForm(d, ask, nil)
 	if err != nil {
@@ -118,11 +114,7 @@ func (c *call) lastInputs(flowID, runID string) (map[string]any, error) {
 
 // startRun is POST /flows/{id}/run: a run of the draft begins, as far as its
 // inputs are right.
-func (c *call) startRun() error {
-	d, err := c.findDraft()
-	if err != nil {
-		return err
-	}
+func (c *call) startRun(d *draft) error {
 	typed, err := c.readInputs()
 	if err != nil {
 		return err
@@ -196,11 +188,7 @@ func fieldTrouble(p flow.Problem) string {
 
 // stopRun is POST /flows/{id}/runs/{run}/cancel. Stopping what has ended does
 // nothing.
-func (c *call) stopRun() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) stopRun(f *flow.Flow) error {
 	run, err := c.s.Runner.CancelRun(c.Ctx(), c.WorkspaceID(), f.ID, c.Param("run"))
 	if err != nil {
 		return err
@@ -215,11 +203,7 @@ func (c *call) stopRun() error {
 const shownRuns = 50
 
 // showFlowRuns is GET /flows/{id}/runs: the last runs of the flow.
-func (c *call) showFlowRuns() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showFlowRuns(f *flow.Flow) error {
 	list, err := c.flowRuns(f.ID, c.QueryParam("run"))
 	if err != nil {
 		return err

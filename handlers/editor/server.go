@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -16,30 +15,6 @@ import (
 	"sluice/flow/library"
 	"sluice/handlers/web"
 )
-
-// Store is what the room reads and changes. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	CountVersionRuns(ctx context.Context, ws, flowID string, since time.Time) (runs map[int64]int64, whole bool, err error)
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error)
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindForm(ctx context.Context, flowID string) (*flow.Form, error)
-	FindMember(ctx context.Context, ws, userID string) (*flow.Member, error)
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	FindSteps(ctx context.Context, ws, runID string) ([]flow.Step, error)
-	ListCallers(ctx context.Context, ws, flowID string, since time.Time) ([]flow.Caller, error)
-	ListCredentials(ctx context.Context, ws string) ([]flow.Credential, error)
-	ListKeys(ctx context.Context, ws string) ([]flow.Key, error)
-	ListPins(ctx context.Context, ws, flowID string) ([]flow.Pin, error)
-	ListRunRows(ctx context.Context, c flow.RunChoice) (flow.RunPage, error)
-	ListRuns(ctx context.Context, f flow.RunFilter) ([]flow.Run, error)
-	ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error)
-	RemovePin(ctx context.Context, ws, flowID, node string) error
-	SaveForm(ctx context.Context, f *flow.Form) error
-	SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error
-	TellOthers(ctx context.Context, topic, text string) error
-}
 
 // Runner starts, follows and ends runs.
 type Runner interface {
@@ -51,10 +26,8 @@ type Runner interface {
 
 // Config is what the room needs beside the site.
 type Config struct {
-	Store   Store
 	Library *library.Library
 	Runner  Runner
-	Files   flow.FileStore
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 	Models  web.Models
 	// API answers a request to the HTTP API as if it bore the key, which need not
@@ -114,4 +87,9 @@ func (s *Server) Routes() []web.Route {
 // streaming wraps a handler that sends an event stream.
 func streaming(handle func(*call) error) func(*call) error {
 	return func(c *call) error { return c.CountStream(c.Member.UserID, func() error { return handle(c) }) }
+}
+
+// onDraft wraps a handler that needs the draft of the flow in the path.
+func onDraft(handle func(*call, *draft) error) func(*call) error {
+	return web.With((*call).findDraft, handle)
 }

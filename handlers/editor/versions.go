@@ -19,22 +19,19 @@ import (
 
 func (s *Server) versionRoutes() []route {
 	return []route{
-		{http.MethodGet, "/flows/:flow/versions", web.Viewer, (*call).showVersions},
-		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, (*call).askLive},
+		{http.MethodGet, "/flows/:flow/versions", web.Viewer, web.OnFlow((*call).showVersions)},
+		{http.MethodGet, "/flows/:flow/versions/:n/live", web.Editor, web.OnFlow((*call).askLive)},
 		{http.MethodPost, "/flows/:flow/versions/:n/live", web.Editor, (*call).makeLive},
 		{http.MethodPost, "/flows/:flow/versions/:n/restore", web.Editor, (*call).restoreVersion},
-		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, (*call).undoRestore},
-		{http.MethodGet, "/flows/:flow/compare", web.Viewer, (*call).showCompare},
+		{http.MethodPost, "/flows/:flow/versions/undo", web.Editor, web.Posted(web.OnFlow((*call).undoRestore))},
+		{http.MethodGet, "/flows/:flow/compare", web.Viewer, web.OnFlow((*call).showCompare)},
 	}
 }
 
 // showVersions is GET versions: the draft and all that was published.
-func (c *call) showVersions() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) showVersions(f *flow.Flow) error {
 	v := editorview.VersionsPage{FlowID: f.ID, Name: f.Name, EditedAt: f.UpdatedAt, URL: c.startURL(f.ID), Now: c.s.Now()}
+	var err error
 	if v.State, err = c.publishState(f); err != nil {
 		return err
 	}
@@ -109,11 +106,7 @@ func (c *call) versionNumber() (int64, error) {
 }
 
 // askLive is GET live: what callers would notice of another version.
-func (c *call) askLive() error {
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) askLive(f *flow.Flow) error {
 	n, err := c.versionNumber()
 	if err != nil {
 		return err
@@ -190,14 +183,7 @@ func (c *call) restoreVersion() error {
 }
 
 // undoRestore is POST undo: the draft is as it was before a restore.
-func (c *call) undoRestore() error {
-	if err := c.ParseForm(); err != nil {
-		return err
-	}
-	f, err := c.FindFlow()
-	if err != nil {
-		return err
-	}
+func (c *call) undoRestore(f *flow.Flow) error {
 	r := document.EditRequest{Base: f.Rev, Tab: "versions", TxID: "undo-" + rand.Text(), Undo: c.FormValue("tx")}
 	if _, err := c.s.Library.EditFlow(c.Ctx(), c.WorkspaceID(), f.ID, c.Member.UserID, r); err != nil {
 		return err

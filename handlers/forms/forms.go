@@ -17,20 +17,21 @@ import (
 
 func (s *Server) formRoutes() []route {
 	return []route{
-		{http.MethodGet, "/f/:flow", web.Open, admitted((*visit).show)},
-		{http.MethodPost, "/f/:flow", web.Open, admitted((*visit).send)},
-		{http.MethodPost, "/f/:flow/password", web.Open, visiting((*visit).takePassword)},
-		{http.MethodGet, "/f/:flow/r/:ticket", web.Open, admitted((*visit).showResult)},
-		{http.MethodGet, "/f/:flow/r/:ticket/events", web.Open, following((*visit).followResult)},
-		{http.MethodPost, "/f/:flow/r/:ticket/cancel", web.Open, admitted((*visit).cancel)},
+		{http.MethodGet, "/f/:flow", web.Open, withPassword((*formCall).show)},
+		{http.MethodPost, "/f/:flow", web.Open, withPassword((*formCall).submit)},
+		{http.MethodPost, "/f/:flow/password", web.Open, onForm((*formCall).submitPassword)},
+		{http.MethodGet, "/f/:flow/r/:ticket", web.Open, withPassword((*formCall).showResult)},
+		{http.MethodGet, "/f/:flow/r/:ticket/events", web.Open, withPasswordForScript((*formCall).followResult)},
+		{http.MethodPost, "/f/:flow/r/:ticket/cancel", web.Open, withPassword((*formCall).cancel)},
 	}
 }
 
-// ticketLife is how long the address of a result works.
+// ticketLife is how long the link to a result works.
 const ticketLife = 7 * 24 * time.Hour
 
-// newSeals signs with the key of the links to files, which outlives this process
-// and is the same everywhere. Without one, what was signed ends with the process.
+// newSeals returns what signs tickets and password cookies. It uses the key of
+// file links, which all instances share and which survives a restart. Without
+// that key, signatures are only valid until this process ends.
 func (s *Server) newSeals() *flow.FormSeals {
 	if s.Links != nil && len(s.Links.Key) > 0 {
 		return &flow.FormSeals{Key: s.Links.Key}
@@ -38,31 +39,35 @@ func (s *Server) newSeals() *flow.FormSeals {
 	return &flow.FormSeals{Key: []byte(rand.Text() + rand.Text())}
 }
 
-// visit is a request by whoever has the address of a form.
-type visit struct {
+// formCall is a request for a form that is switched on.
+type formCall struct {
 	*call
 	form *flow.Form
 	flow *flow.Flow
 	doc  *flow.Document // of the live version
 }
 
-// visiting is a handler of a form that is there. What is off, not published,
-// archived or unknown is the same to whoever asks.
-func visiting(handle func(*visit) error) func(*call) error {
+// onForm wraps a handler of the form in the path. A form that is switched off,
+// unpublished, archived or unknown is not found, so that visitors cannot tell
+// these apart.
+func onForm(handle func(*formCall) error) func(*call) error {
 	return func(c *call) error {
-		v, err := c.findVisit(c.Param("flow"))
+		v, err := c.findFormCall(c.Param("flow"))
 		if err != nil {
 			return err
 		}
 		if len(v.form.Origins) > 0 {
 			c.Frames = strings.Join(v.form.Origins, " ")
-			c.Response().Header().Del("X-Frame-Options") // knows no origins, and would overrule the policy
+			c.Response().Header().Del("X-Frame-Options") // it cannot list origins, and would overrule the policy
 		}
 		return handle(v)
 	}
 }
 
-func (c *call) findVisit(flowID string) (*visit, error) {
+// findFormCall reads the form, its flow and the live document. The form belongs
+// to a workspace, but visitors have none, so the form is looked up by flow ID
+// alone.
+func (c *call) findFormCall(flowID string) (*formCall, error) {
 	if !flow.ValidID(flow.PrefixFlow, flowID) {
 		return nil, web.ErrNotFound
 	}
@@ -85,23 +90,26 @@ func (c *call) findVisit(flowID string) (*visit, error) {
 	if doc == nil {
 		return nil, fmt.Errorf("the live version of %s cannot be read", flowID)
 	}
-	return &visit{call: c, form: form, flow: f, doc: doc}, nil
+	return &formCall{call: c, form: form, flow: f, doc: doc}, nil
 }
 
-// path is where the form is, or a run of it.
-func (v *visit) path() string { return web.FormPath(v.flow.ID) }
+// path returns the path of the form.
+func (v *formCall) path() string { return web.FormPath(v.flow.ID) }
 
-func (v *visit) runPath(ticket string) string { return v.path() + "/r/" + url.PathEscape(ticket) }
+// runPath returns the path of a result. The ticket in it is signed and names
+// the run.
+func (v *formCall) runPath(ticket string) string { return v.path() + "/r/" + url.PathEscape(ticket) }
 
-// title is what the page is called.
-func (v *visit) title() string {
+// title returns the title of the form, or else the name of its flow.
+func (v *formCall) title() string {
 	if v.form.Title != "" {
 		return v.form.Title
 	}
 	return v.flow.Name
 }
 
-// public is what stands around a page for anybody: no person, no workspace.
-func (v *visit) public(title string) formsview.PublicPage {
+// publicPage returns the frame of a page for visitors. It names no user and no
+// workspace. Forms with a password are never listed in search engines.
+func (v *formCall) publicPage(title string) formsview.PublicPage {
 	return formsview.PublicPage{Page: layout.Page{Title: title, Theme: v.Theme()}, Path: v.path(), Unlisted: v.form.Unlisted || v.form.PasswordHash != ""}
 }

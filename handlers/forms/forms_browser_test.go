@@ -16,8 +16,8 @@ import (
 	"sluice/handlers/webtest"
 )
 
-// A phone fills the form in; the result comes by itself, with the page that was
-// opened first and nothing loaded anew.
+// A phone fills the form in; the result comes automatically, with the page that was
+// opened first and nothing reloaded.
 func TestFormInABrowser(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)
@@ -46,7 +46,7 @@ func TestFormInABrowser(t *testing.T) {
 	p.Arrives(`document.querySelector(".note")?.textContent.includes("This was canceled.")`)
 }
 
-// Without scripts the page of a result loads itself anew until it is there.
+// Without scripts the page of a result reloads itself until it is there.
 func TestFormInABrowserWithoutScripts(t *testing.T) {
 	t.Parallel()
 	h := webtest.Setup(t)

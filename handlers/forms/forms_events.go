@@ -12,30 +12,31 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// resultHold is how long one stream of a result lasts; the page opens another
-// where the run goes on for longer.
-const resultHold = 10 * time.Minute
+// maxResultStream bounds one event stream of a result. If the run takes longer,
+// the page opens another stream.
+const maxResultStream = 10 * time.Minute
 
-// resultStream is what the page of a result hears.
+// resultStream sends the progress of a run to the page of its result.
 type resultStream struct {
-	*ticketed
+	*resultCall
 	out     *web.Stream
 	watch   flow.Watch
-	told    int64             // number of the newest change that was sent
-	outputs map[string]string // by the node whose text becomes the output unchanged
-	missed  <-chan time.Time  // set after a look that failed
+	lastSeq int64             // of the newest change of the run that was sent
+	outputs map[string]string // output by node, see streamedOutputs
+	retry   <-chan time.Time  // set after a refresh that failed
 }
 
-// followResult is GET events: the result page's content at every change, and
-// text of the outputs as it comes. What other nodes say is not for visitors.
-func (v *visit) followResult() error {
-	t, err := v.findTicketed()
+// followResult is GET events: an event stream with the content of the result
+// page after each change of the run, and the text of outputs while models
+// produce it. Visitors get no text of other nodes.
+func (v *formCall) followResult() error {
+	t, err := v.findResult()
 	if err != nil {
 		return err
 	}
-	watch := v.s.Runner.WatchText(t.run.ID) // before the first look, so that no change falls between
+	watch := v.s.Runner.WatchText(t.run.ID) // before the first read, so that no change is missed
 	defer watch.Stop()
-	s := &resultStream{ticketed: t, watch: watch, told: -1, outputs: t.spoken()}
+	s := &resultStream{resultCall: t, watch: watch, lastSeq: -1, outputs: t.streamedOutputs()}
 	s.out = web.StartStream(v.Response())
 	if err := s.follow(); !errors.Is(err, web.ErrStreamDone) {
 		return err
@@ -43,8 +44,9 @@ func (v *visit) followResult() error {
 	return nil
 }
 
-// spoken finds the outputs that are the text of a node, as it is.
-func (t *ticketed) spoken() map[string]string {
+// streamedOutputs maps nodes to outputs: those outputs that are the text of a
+// node, unchanged. Their text can be shown while the node still runs.
+func (t *resultCall) streamedOutputs() map[string]string {
 	names := map[string]string{}
 	for _, o := range t.doc.Outputs(t.s.Kinds) {
 		for _, e := range t.doc.Edges {
@@ -56,14 +58,17 @@ func (t *ticketed) spoken() map[string]string {
 	return names
 }
 
+// follow sends until the run has ended, the client has disconnected, the server
+// drains or maxResultStream is over. At most one event per web.RunPace is sent,
+// so that a fast model does not flood the page.
 func (s *resultStream) follow() error {
-	beat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
+	heartbeat, stop := conns.NewTicker(s.Ctx(), web.Heartbeat)
 	defer stop()
-	over := time.NewTimer(resultHold)
+	over := time.NewTimer(maxResultStream)
 	defer over.Stop()
 	pause := time.NewTimer(web.RunReadInterval)
 	defer pause.Stop()
-	err := s.look()
+	err := s.refresh()
 	for err == nil {
 		pause.Reset(web.RunReadInterval)
 		select {
@@ -73,13 +78,13 @@ func (s *resultStream) follow() error {
 		}
 		select {
 		case <-s.watch.Changes:
-			err = s.look()
-		case <-s.missed:
-			err = s.look()
+			err = s.refresh()
+		case <-s.retry:
+			err = s.refresh()
 		case <-s.watch.Texts:
-			err = s.speak()
-		case <-beat:
-			err = s.beat()
+			err = s.sendTexts()
+		case <-heartbeat:
+			err = s.heartbeat()
 		case <-over.C:
 			err = web.ErrStreamDone
 		case <-s.s.Drained:
@@ -91,11 +96,12 @@ func (s *resultStream) follow() error {
 	return err
 }
 
-// beat keeps the connection and looks whether the form is still there for this
-// visitor, and at the run: another process may work on it.
-func (s *resultStream) beat() error {
-	v, err := s.findVisit(s.flow.ID)
-	if web.IsNotFound(err) || err == nil && (v.form.PasswordHash != "" && !v.passes() || !s.s.Now().Before(s.expires)) {
+// heartbeat keeps the connection alive and checks that the visitor may still
+// see the form. It also rereads the run, because the notification of a change
+// by another instance may have been lost.
+func (s *resultStream) heartbeat() error {
+	v, err := s.findFormCall(s.flow.ID)
+	if web.IsNotFound(err) || err == nil && (v.form.PasswordHash != "" && !v.hasPass() || !s.s.Now().Before(s.expires)) {
 		return web.ErrStreamDone
 	}
 	if err == nil || flow.IsUnavailable(err) {
@@ -105,32 +111,34 @@ func (s *resultStream) beat() error {
 	if err != nil {
 		return err
 	}
-	return s.look()
+	return s.refresh()
 }
 
-// look sends what is new. While the database is away that is nothing.
-func (s *resultStream) look() error {
+// refresh sends what is new. If the database is unavailable, it sends nothing
+// and is repeated after web.RetryPause.
+func (s *resultStream) refresh() error {
 	err := s.sendNew()
-	if s.missed = nil; flow.IsUnavailable(err) {
-		s.missed = time.After(web.RetryPause)
+	if s.retry = nil; flow.IsUnavailable(err) {
+		s.retry = time.After(web.RetryPause)
 		return nil
 	}
 	return err
 }
 
-// sendNew sends the page's content if the run has changed, and ends with the run.
+// sendNew sends the content of the page if the run has changed since the last
+// event. It returns web.ErrStreamDone after the end of the run.
 func (s *resultStream) sendNew() error {
 	if err := s.find(s.run.ID); err != nil {
 		return err
 	}
 	s.watch.Sync(s.Ctx(), s.run, nil)
-	if err := s.speak(); err != nil { // what a step said comes before its end
+	if err := s.sendTexts(); err != nil { // the text of a step comes before its end
 		return err
 	}
-	if s.run.Seq == s.told {
+	if s.run.Seq == s.lastSeq {
 		return nil
 	}
-	s.told = s.run.Seq
+	s.lastSeq = s.run.Seq
 	var page bytes.Buffer
 	if err := formsview.FormRunBody(s.result()).Render(s.Ctx(), &page); err != nil {
 		return err
@@ -144,8 +152,8 @@ func (s *resultStream) sendNew() error {
 	return nil
 }
 
-// speak sends what is new of the texts that become outputs.
-func (s *resultStream) speak() error {
+// sendTexts sends the new text of steps that become outputs.
+func (s *resultStream) sendTexts() error {
 	for _, d := range s.watch.Read(func(string, int) bool { return true }) {
 		name, open := s.outputs[d.Path]
 		if !open {
@@ -158,6 +166,7 @@ func (s *resultStream) speak() error {
 	return nil
 }
 
+// write sends one event.
 func (s *resultStream) write(event string, data any) error {
 	s.out.Add("", event, data)
 	return s.out.Flush()

@@ -15,8 +15,9 @@ import (
 	"sluice/handlers/web"
 )
 
-// inputProblems are all that is wrong with what a visitor gave.
-func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, again *flow.Run) []flow.Problem {
+// inputProblems returns everything that is wrong with the inputs of a visitor,
+// so that all fields get their message at once.
+func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, previousRun *flow.Run) []flow.Problem {
 	values, problems := flow.CheckInputs(inputs, given, true)
 	for i := range inputs {
 		in := &inputs[i]
@@ -25,32 +26,34 @@ func inputProblems(t *web.Inputs, inputs []flow.Input, given map[string]any, aga
 		case t.TooLarge[in.Name]:
 			problems = append([]flow.Problem{{Pointer: at, Code: "large_file"}}, problems...)
 		case given[in.Name] == nil:
-		case in.Type == flow.TypeJSON && brokenJSON(given[in.Name]) != "":
-			problems = append(problems, flow.Problem{Pointer: at, Code: "not_json", Detail: brokenJSON(given[in.Name])})
-		case !mayName(t, in, values[in.Name], again):
+		case in.Type == flow.TypeJSON && jsonError(given[in.Name]) != "":
+			problems = append(problems, flow.Problem{Pointer: at, Code: "not_json", Detail: jsonError(given[in.Name])})
+		case !mayUseFiles(t, in, values[in.Name], previousRun):
 			problems = append(problems, flow.Problem{Pointer: at, Code: "not_found"})
 		}
 	}
 	return problems
 }
 
-// mayName tells whether a visitor may name the files inside a value: those that
-// came with the form, those of their run before, and that of the default. Other
-// files of the workspace are not for them, even if they know an ID.
-func mayName(t *web.Inputs, in *flow.Input, value any, again *flow.Run) bool {
+// mayUseFiles reports whether a visitor may use the files in a value: those
+// uploaded with the form, those of the visitor's previous run, and those of the
+// default. Other files of the workspace are refused even if the visitor knows
+// an ID, because anyone can open the form.
+func mayUseFiles(t *web.Inputs, in *flow.Input, value any, previousRun *flow.Run) bool {
 	known := flow.FileIDs(in.Default)
 	for _, file := range t.Files {
 		known = append(known, flow.FileIDs(file)...)
 	}
-	if again != nil {
-		known = append(known, flow.FileIDs(any(again.Inputs))...)
+	if previousRun != nil {
+		known = append(known, flow.FileIDs(any(previousRun.Inputs))...)
 	}
 	return !slices.ContainsFunc(flow.FileIDs(value), func(id string) bool { return !slices.Contains(known, id) })
 }
 
-// brokenJSON says what is wrong with a text that is meant to be JSON. Plain
-// words are taken as a text without its quotes.
-func brokenJSON(v any) string {
+// jsonError returns why a text is not valid JSON, or "". A text that does not
+// begin like an object, a list or a string is taken as plain text without
+// quotes.
+func jsonError(v any) string {
 	text, _ := v.(string)
 	if text = strings.TrimSpace(text); text == "" || !strings.ContainsAny(text[:1], `{["`) {
 		return ""
@@ -60,30 +63,34 @@ func brokenJSON(v any) string {
 		return p.Detail
 	}
 	if err != nil {
-		return "it ends too early or has something too much"
+		return "it is cut off or has extra characters"
 	}
 	return ""
 }
 
-// senders counts how often an address sends a form, in buckets that fill again
-// with time. One that is pushed out starts full.
-type senders struct {
+// rateLimiters count how often an address sends a form. Each has a token bucket
+// that refills at the allowed rate. The number of buckets is bounded; an
+// evicted one starts full again. It is safe for concurrent use.
+type rateLimiters struct {
 	mu      sync.Mutex
 	buckets *lru.Cache[string, *rate.Limiter]
 }
 
-const maxSenders = 20_000
+// maxRateLimiters bounds the memory of rateLimiters to a few megabytes.
+const maxRateLimiters = 20_000
 
-func newSenders() *senders {
-	buckets, err := lru.New[string, *rate.Limiter](maxSenders)
+// newRateLimiters returns counters that allow everything at first.
+func newRateLimiters() *rateLimiters {
+	buckets, err := lru.New[string, *rate.Limiter](maxRateLimiters)
 	if err != nil {
-		panic("pages: " + err.Error()) // only for a size below one
+		panic("forms: " + err.Error()) // only for a size below one
 	}
-	return &senders{buckets: buckets}
+	return &rateLimiters{buckets: buckets}
 }
 
-// take counts one more, or tells how long to wait until it may come.
-func (s *senders) take(who string, perMinute int64, now time.Time) (wait time.Duration) {
+// take counts one request, or returns how long to wait until the next one is
+// allowed.
+func (s *rateLimiters) take(who string, perMinute int64, now time.Time) (wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, ok := s.buckets.Get(who)
@@ -97,11 +104,12 @@ func (s *senders) take(who string, perMinute int64, now time.Time) (wait time.Du
 	return time.Duration((1 - b.TokensAt(now)) / float64(b.Limit()) * float64(time.Second))
 }
 
-// wait is how long until this visitor may send the form once more, counted here
-// and, while there is room here, over all instances.
-func (v *visit) wait(now time.Time) (time.Duration, error) {
+// wait returns how long this visitor must wait before sending the form again.
+// Requests are counted in this process first and then in the database, which
+// counts for all instances; requests that are refused here cost no write.
+func (v *formCall) wait(now time.Time) (time.Duration, error) {
 	who := v.flow.ID + " " + web.RateLimitKey(v.IP())
-	if wait := v.s.senders.take(who, v.form.PerMinute, now); wait > 0 {
+	if wait := v.s.rateLimiters.take(who, v.form.PerMinute, now); wait > 0 {
 		return wait, nil
 	}
 	all, err := v.s.Store.TakeRate(v.Ctx(), web.AttemptKey("send", who), v.form.PerMinute)
@@ -111,15 +119,16 @@ func (v *visit) wait(now time.Time) (time.Duration, error) {
 	return all.Wait, nil
 }
 
-// limited is why the form takes nothing from this visitor now; nil if it does.
-func (v *visit) limited() error {
+// checkLimits returns why the form cannot be sent by this visitor at this time,
+// or nil.
+func (v *formCall) checkLimits() error {
 	now := v.s.Now()
 	wait, err := v.wait(now)
 	if err != nil {
 		return err
 	}
 	if wait > 0 {
-		return &formRefusal{http.StatusTooManyRequests, "This was sent too often in a short time. Send it again in " + web.WaitText(wait) + "; what you typed is still here.", wait}
+		return &formRefusal{http.StatusTooManyRequests, "You sent this form too often. Send it again in " + web.WaitText(wait) + "; what you typed is still here.", wait}
 	}
 	if v.form.UsedUp(now) {
 		return errFormUsedUp

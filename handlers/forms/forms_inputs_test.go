@@ -27,20 +27,20 @@ func TestFormRefusesInputs(t *testing.T) {
 		file        *webtest.FormFile
 		says        string
 	}{
-		"a missing text":           {"question", "", nil, "This is needed."},
+		"a missing text":           {"question", "", nil, "Required."},
 		"a short text":             {"question", "ab", nil, "This is too short: At least 3 characters."},
 		"a long text":              {"short_name", "abcdefghijklmnopqrstuvwxyz", nil, "This is too long: At most 20 characters."},
-		"a text of another form":   {"short_name", "ADA", nil, "This does not have the form that is asked for."},
+		"a text of another form":   {"short_name", "ADA", nil, "This does not match the required format."},
 		"words for a number":       {"pages", "three", nil, "Type a number, such as 3 or 0.5."},
 		"a large number":           {"pages", "10", nil, "This is too large: 1 to 9."},
-		"what is no choice":        {"tone", "shrill", nil, "Choose one of those that are offered."},
+		"what is no choice":        {"tone", "shrill", nil, "Choose one of the options."},
 		"no choice":                {"tone", "", nil, "Choose one."},
 		"broken JSON":              {"extra", `{"a": `, nil, "This is not valid JSON: "},
-		"a broken list":            {"labels", `["a"`, nil, "Type one item a line, or a list in JSON."},
-		"a long list":              {"labels", "1\n2\n3\n4", nil, "This is too much: One item a line. At most 3 items."},
+		"a broken list":            {"labels", `["a"`, nil, "Type one item per line, or a list as JSON."},
+		"a long list":              {"labels", "1\n2\n3\n4", nil, "This is too long: One item per line. At most 3 items."},
 		"no file":                  {"photo", "", &webtest.FormFile{}, "Choose a file."},
-		"a file of another kind":   {"photo", "", &webtest.FormFile{Name: "a.txt", MIME: "text/plain", Content: []byte("words")}, "This kind of file is not taken here. Takes pictures."},
-		"a file that is too large": {"photo", "", &webtest.FormFile{Name: "a.png", MIME: "image/png", Content: append(bytes.Clone(pixel), make([]byte, 1<<20)...)}, "This file is too large. It may have at most 1 MiB."},
+		"a file of another kind":   {"photo", "", &webtest.FormFile{Name: "a.txt", MIME: "text/plain", Content: []byte("words")}, "This type of file is not accepted. Accepts images."},
+		"a file that is too large": {"photo", "", &webtest.FormFile{Name: "a.png", MIME: "image/png", Content: append(bytes.Clone(pixel), make([]byte, 1<<20)...)}, "This file is too large. The limit is 1 MiB."},
 		"a file of somebody else":  {"extra", `{"file":"file_01jd3v8m2kq4r5t6w7x8y9z0ab"}`, nil, "Choose the file again."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestFormRefusesInputs(t *testing.T) {
 	}
 	t.Run("all at once", func(t *testing.T) {
 		a := b.SendForm("/f/"+id, map[string]string{"in.pages": "x", "in.extra": "[1"}, nil).Is(http.StatusUnprocessableEntity)
-		a.Has("This is needed.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file.", `value="x"`)
+		a.Has("Required.", "Type a number", "This is not valid JSON", "Choose one.", "Choose a file.", `value="x"`)
 	})
 	t.Run("a file that breaks off", func(t *testing.T) {
 		cut := "--cut\r\nContent-Disposition: form-data; name=\"in.photo\"; filename=\"me.png\"\r\n\r\nhalf of"
@@ -90,29 +90,29 @@ func TestFormLimits(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	h := webtest.Setup(t, func(c *handlers.Config) { c.Now = func() time.Time { return now } })
 	b := h.Anonymous()
-	send := func(id, text string) *webtest.Answer {
+	submit := func(id, text string) *webtest.Answer {
 		return b.SendForm("/f/"+id, map[string]string{"in.ticket": text}, nil)
 	}
 	t.Run("of an address", func(t *testing.T) {
 		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerMinute = 2 })
-		send(id, "one").Is(http.StatusSeeOther)
-		send(id, "two").Is(http.StatusSeeOther)
-		a := send(id, "three & four").Is(http.StatusTooManyRequests).Has("This was sent too often in a short time. Send it again in 30 seconds; what you typed is still here.", "three &amp; four")
+		submit(id, "one").Is(http.StatusSeeOther)
+		submit(id, "two").Is(http.StatusSeeOther)
+		a := submit(id, "three & four").Is(http.StatusTooManyRequests).Has("You sent this form too often. Send it again in 30 seconds; what you typed is still here.", "three &amp; four")
 		if a.Header.Get("Retry-After") != "30" {
 			t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
 		}
 		now = now.Add(30 * time.Second)
-		send(id, "three").Is(http.StatusSeeOther)
+		submit(id, "three").Is(http.StatusSeeOther)
 	})
 	t.Run("of the day", func(t *testing.T) {
 		id := h.FormOf(webtest.TicketRouting, func(f *flow.Form) { f.PerDay = 2 })
-		send(id, "one").Is(http.StatusSeeOther)
-		send(id, "").Is(http.StatusUnprocessableEntity) // does not count
-		send(id, "two").Is(http.StatusSeeOther)
-		send(id, "three").Is(http.StatusTooManyRequests).Has("This form has answered all that it may for today.", "three")
+		submit(id, "one").Is(http.StatusSeeOther)
+		submit(id, "").Is(http.StatusUnprocessableEntity) // does not count
+		submit(id, "two").Is(http.StatusSeeOther)
+		submit(id, "three").Is(http.StatusTooManyRequests).Has("This form has reached its limit for today.", "three")
 		h.As(flow.MemberViewer).Get("/flows/" + id + "/form").Is(http.StatusOK).Has("The form reached its daily limit.")
 		now = now.Add(12 * time.Hour)
-		send(id, "four").Is(http.StatusSeeOther)
+		submit(id, "four").Is(http.StatusSeeOther)
 	})
 	t.Run("of the flow", func(t *testing.T) {
 		id := h.FormOf(webtest.TicketRouting)
@@ -122,13 +122,13 @@ func TestFormLimits(t *testing.T) {
 		}{
 			flow.CodeBudgetExceeded: {http.StatusPaymentRequired, "The budget of this form is used up."},
 			flow.CodeQuotaExceeded:  {http.StatusPaymentRequired, "its storage is full"},
-			flow.CodeQueueFull:      {http.StatusTooManyRequests, "in great demand"},
-			flow.CodeStorageFull:    {http.StatusServiceUnavailable, "can take nothing right now"},
-			flow.CodeDraining:       {http.StatusServiceUnavailable, "pauses for a moment"},
+			flow.CodeQueueFull:      {http.StatusTooManyRequests, "is busy"},
+			flow.CodeStorageFull:    {http.StatusServiceUnavailable, "cannot accept anything right now"},
+			flow.CodeDraining:       {http.StatusServiceUnavailable, "is temporarily unavailable"},
 		} {
 			real := h.Server.Forms.Runner
 			h.Server.Forms.Runner = refusing{real, &flow.Error{Code: code, Message: "the key slu_1 may spend 5 USD"}}
-			send(id, "kept words").Is(want.status).Has(want.says, "kept words").Lacks("slu_1", "USD")
+			submit(id, "kept words").Is(want.status).Has(want.says, "kept words").Lacks("slu_1", "USD")
 			h.Server.Forms.Runner = real
 		}
 		if f, err := h.Store.FindForm(t.Context(), id); err != nil || f.Taken != 0 {
@@ -181,20 +181,20 @@ func TestFormSlowly(t *testing.T) {
 			}
 			t.Cleanup(func() { c.Close() })
 			fmt.Fprintf(c, "POST /f/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=x\r\nTransfer-Encoding: chunked\r\n\r\n", id)
-			send := func(piece string) bool {
+			submit := func(piece string) bool {
 				_, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(piece), piece)
 				return err == nil
 			}
-			send(head)
+			submit(head)
 			tick := time.NewTicker(15 * time.Millisecond) // in all longer than the patience
 			defer tick.Stop()
 			for range test.count {
-				if <-tick.C; !send(test.piece) {
+				if <-tick.C; !submit(test.piece) {
 					break
 				}
 			}
 			if test.end != "" {
-				send(test.end)
+				submit(test.end)
 				_, _ = io.WriteString(c, "0\r\n\r\n")
 			}
 			got, _ := io.ReadAll(c)

@@ -12,24 +12,24 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// ticketed is the run that a visitor has a ticket for.
-type ticketed struct {
-	*visit
+// resultCall is a request for the result of a run, with a valid ticket.
+type resultCall struct {
+	*formCall
 	run     *flow.Run
 	doc     *flow.Document // of the run
 	expires time.Time
 }
 
-// findTicketed finds the run of the ticket. One that was tampered with, has
-// expired or is for another form is no different from one that never was.
-func (v *visit) findTicketed() (*ticketed, error) {
+// findResult finds the run that the ticket in the path names. A ticket that was
+// changed, has expired or belongs to another form is not found.
+func (v *formCall) findResult() (*resultCall, error) {
 	runID, expires, ok := v.s.seals.Admits(v.flow.ID, v.Param("ticket"), v.s.Now())
 	if !ok || !flow.ValidID(flow.PrefixRun, runID) {
 		return nil, web.ErrNotFound
 	}
-	v.hide()
+	v.setPrivateHeaders()
 	v.Response().Header().Set("Referrer-Policy", "no-referrer")
-	t := &ticketed{visit: v, expires: expires}
+	t := &resultCall{formCall: v, expires: expires}
 	if err := t.find(runID); err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (v *visit) findTicketed() (*ticketed, error) {
 	return t, nil
 }
 
-// find reads the run as it is now.
-func (t *ticketed) find(runID string) (err error) {
+// find reads the current state of the run.
+func (t *resultCall) find(runID string) (err error) {
 	t.run, err = t.s.Store.FindRun(t.Ctx(), t.flow.WorkspaceID, t.flow.ID, runID)
 	if err == nil && t.run.Trigger != flow.TriggerForm {
 		return web.ErrNotFound
@@ -52,26 +52,28 @@ func (t *ticketed) find(runID string) (err error) {
 	return err
 }
 
-// showResult is GET result: where the run stands, and what it gave.
-func (v *visit) showResult() error {
-	t, err := v.findTicketed()
+// showResult is GET result: the state of the run and its outputs. Without
+// scripts, the page reloads itself until the run has ended.
+func (v *formCall) showResult() error {
+	t, err := v.findResult()
 	if err != nil {
 		return err
 	}
-	p := v.public(v.title())
+	p := v.publicPage(v.title())
 	p.Unlisted, p.Refresh = true, !t.run.State.Ended()
 	return v.Render(http.StatusOK, formsview.FormResult(p, t.result()))
 }
 
-// result is the run as visitors see it.
-func (t *ticketed) result() formsview.FormRun {
+// result converts the run to what visitors may see of it: outputs, progress,
+// and a general reason if it failed.
+func (t *resultCall) result() formsview.FormRun {
 	r := formsview.FormRun{
 		Title: t.title(), Path: t.runPath(t.Param("ticket")), Again: t.path() + "?again=" + t.Param("ticket"), URL: t.s.PublicURL + t.runPath(t.Param("ticket")),
 		State: string(t.run.State), Done: t.run.Progress.Done, All: t.run.Progress.Total, Until: t.expires, Reference: t.run.ID,
 		Erased: t.run.Erased != "",
 	}
 	if t.run.State == flow.RunFailed {
-		r.Trouble = failureWords(t.run.Error)
+		r.Trouble = failureText(t.run.Error)
 	}
 	for _, o := range t.doc.Outputs(t.s.Kinds) {
 		value, given := t.run.Outputs[o.Name]
@@ -80,42 +82,43 @@ func (t *ticketed) result() formsview.FormRun {
 		}
 		r.Outputs = append(r.Outputs, formsview.FormOutput{
 			Name: o.Name, Pending: !given,
-			View: components.ValueView{Name: labelIn(t.doc, o.Node, o.Name), Value: value, All: true, Files: t.fileAddress},
+			View: components.ValueView{Name: nodeLabel(t.doc, o.Node, o.Name), Value: value, All: true, Files: t.fileURL},
 		})
 	}
 	return r
 }
 
-// fileAddress is where a file can be fetched for as long as the ticket holds.
-func (t *ticketed) fileAddress(id string) string {
+// fileURL returns a signed link to a file that works as long as the ticket.
+func (t *resultCall) fileURL(id string) string {
 	if t.s.Links == nil {
 		return ""
 	}
-	here := flow.FileLinks{Key: t.s.Links.Key} // without a host: the page may be reached by several
+	here := flow.FileLinks{Key: t.s.Links.Key} // without a host: the page may be reachable by several
 	return here.URL(t.flow.WorkspaceID, id, t.expires)
 }
 
-// failureWords say what a visitor may know of a failure: what it means for them.
-func failureWords(e *flow.Error) string {
+// failureText returns what a visitor may know about a failure. It does not say
+// which provider, model or node failed.
+func failureText(e *flow.Error) string {
 	if e == nil {
 		return "Something went wrong."
 	}
 	switch e.Code {
 	case flow.CodeProviderRateLimited, flow.CodeProviderUnavailable, flow.CodeHTTPFailed:
-		return "A service that this form relies on did not answer. Try again in a few minutes."
+		return "A service that this form uses did not respond. Try again in a few minutes."
 	case flow.CodeStepTimeout, flow.CodeRunTimeout:
-		return "It took too long and was stopped. Try again, with less if you can."
+		return "This took too long and was stopped. Try again, with shorter inputs if possible."
 	case flow.CodeBudgetExceeded:
 		return "The budget of this form is used up. Try again later."
 	case flow.CodeInputInvalid, flow.CodeProviderRejected:
-		return "What you gave could not be worked with. Change it and try again."
+		return "These inputs could not be processed. Change them and try again."
 	}
-	return "Something went wrong. Try again; if it happens once more, tell whoever gave you the address of this form."
+	return "Something went wrong. Try again. If it happens again, tell the person who gave you the link to this form."
 }
 
-// cancel is POST cancel. Closing the page cancels nothing.
-func (v *visit) cancel() error {
-	t, err := v.findTicketed()
+// cancel is POST cancel. Runs are never canceled because a page was closed.
+func (v *formCall) cancel() error {
+	t, err := v.findResult()
 	if err != nil {
 		return err
 	}

@@ -12,22 +12,23 @@ import (
 	formsview "sluice/views/forms"
 )
 
-// show is GET form: the form, with the inputs of a run that is to be done again.
-func (v *visit) show() error {
-	again, err := v.again(v.QueryParam("again"))
+// show is GET form. With ?again=, it is filled with the inputs of that earlier
+// run.
+func (v *formCall) show() error {
+	previousRun, err := v.previousRun(v.QueryParam("again"))
 	if err != nil {
 		return err
 	}
 	var last map[string]any
-	if again != nil {
-		last = again.Inputs
+	if previousRun != nil {
+		last = previousRun.Inputs
 	}
 	return v.showForm(http.StatusOK, v.fields(nil, last), "")
 }
 
-// again is the run that a ticket is for, as far as the form still takes its
-// inputs; nil if the ticket is for none.
-func (v *visit) again(ticket string) (*flow.Run, error) {
+// previousRun returns the run that a ticket names, or nil if the ticket is not
+// valid for this form.
+func (v *formCall) previousRun(ticket string) (*flow.Run, error) {
 	runID, _, ok := v.s.seals.Admits(v.flow.ID, ticket, v.s.Now())
 	if !ok {
 		return nil, nil
@@ -39,7 +40,9 @@ func (v *visit) again(ticket string) (*flow.Run, error) {
 	return run, err
 }
 
-func (v *visit) showForm(status int, fields []formsview.FormField, trouble string) error {
+// showForm renders the form with its fields and an error message, which may be
+// empty. Once is a random value that makes a form sent twice start one run.
+func (v *formCall) showForm(status int, fields []formsview.FormField, trouble string) error {
 	f := formsview.FormPage{
 		Title: v.title(), Intro: v.form.Intro, Button: v.form.Button, Fields: fields, Error: trouble,
 		Again: v.QueryParam("again"), Once: rand.Text(), Password: v.form.PasswordHash != "",
@@ -47,13 +50,14 @@ func (v *visit) showForm(status int, fields []formsview.FormField, trouble strin
 	if f.Intro == "" {
 		f.Intro = v.flow.Description
 	}
-	p := v.public(f.Title)
+	p := v.publicPage(f.Title)
 	p.About = f.Intro
 	return v.Render(status, formsview.Form(p, f))
 }
 
-// fields are the inputs with what was typed, or else with values of a run before.
-func (v *visit) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
+// fields returns the fields of all inputs, filled with what was typed, or else
+// with the values of an earlier run.
+func (v *formCall) fields(typed *web.Inputs, last map[string]any) []formsview.FormField {
 	inputs := v.doc.Inputs(v.s.Kinds)
 	list := make([]formsview.FormField, len(inputs))
 	for i := range inputs {
@@ -62,18 +66,21 @@ func (v *visit) fields(typed *web.Inputs, last map[string]any) []formsview.FormF
 	return list
 }
 
-// shortText is how many characters a text has at most for a field of one line.
-const shortText = 160
+// maxShortText is the longest text, in characters, that gets a field of one
+// line.
+const maxShortText = 160
 
-// mostRadios is how many choices are shown at once; more fold into a list.
-const mostRadios = 4
+// maxRadios is the largest number of choices shown as radio buttons. More
+// become a drop-down list.
+const maxRadios = 4
 
-func (v *visit) field(in *flow.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
+// field returns the field of one input.
+func (v *formCall) field(in *flow.Input, typed *web.Inputs, last map[string]any) formsview.FormField {
 	f := formsview.FormField{RunField: web.InputField(in, last, typed)}
 	f.ID, f.Label, f.Size = "in-"+in.Name, v.label(in.Node, in.Name), "large"
 	f.Help = in.Description
-	f.Short = in.Type == flow.TypeText && in.Max != nil && *in.Max <= shortText
-	f.Radio = len(in.Enum) > 0 && len(in.Enum) <= mostRadios
+	f.Short = in.Type == flow.TypeText && in.Max != nil && *in.Max <= maxShortText
+	f.Radio = len(in.Enum) > 0 && len(in.Enum) <= maxRadios
 	if f.Radio && f.Options[0].Value == "" {
 		f.Options = f.Options[1:]
 	}
@@ -81,45 +88,49 @@ func (v *visit) field(in *flow.Input, typed *web.Inputs, last map[string]any) fo
 		file := components.FileOf(last[in.Name])
 		f.Last = &file
 	}
-	f.Help = strings.TrimSpace(f.Help + " " + limitWords(in, v.maxFile()))
-	f.Most = v.maxFile()
+	f.Help = strings.TrimSpace(f.Help + " " + limitText(in, v.maxFileSize()))
+	f.Most = v.maxFileSize()
 	return f
 }
 
-// maxFile is how many bytes a file may have: what the form allows, or the whole
-// server.
-func (v *visit) maxFile() int64 {
+// maxFileSize returns the largest allowed file in bytes: the limit of the form
+// or that of the server, whichever is lower.
+func (v *formCall) maxFileSize() int64 {
 	if most := v.s.MaxFile; most > 0 {
 		return min(most, v.form.MaxFile)
 	}
 	return v.form.MaxFile
 }
 
-// label is what the author called an input or output, or else its name as words.
-func (v *visit) label(node, name string) string { return labelIn(v.doc, node, name) }
+// label returns the label of an input or output node, or else its name as
+// words.
+func (v *formCall) label(node, name string) string { return nodeLabel(v.doc, node, name) }
 
-func labelIn(d *flow.Document, node, name string) string {
+// nodeLabel is label for any document.
+func nodeLabel(d *flow.Document, node, name string) string {
 	if n := d.Node(node); n != nil && n.Label != "" {
 		return n.Label
 	}
 	return formsview.NameWords(name)
 }
 
-// errSending keeps one address from holding connections without end: a file may
-// take its time.
-var errSending = web.NewError(http.StatusTooManyRequests, "Too many forms are being sent from your network at this moment. Wait until some have arrived, then send this one again.")
+// errSending limits how many uploads one address may have open at a time.
+// Uploads have no time limit while data keeps arriving.
+var errSending = web.NewError(http.StatusTooManyRequests, "Too many forms are being sent from your network right now. Wait a moment, then send this one again.")
 
-// send is POST form: a run begins, as far as it may and its inputs are right.
-func (v *visit) send() error {
+// submit is POST form: it starts a run if the visitor is within the limits and
+// the inputs are valid. The form is read even if it is refused, so that the
+// page can show again what was typed.
+func (v *formCall) submit() error {
 	who := "sending " + web.RateLimitKey(v.IP())
 	if !v.s.Streams.Enter(who) {
 		return errSending
 	}
 	defer v.s.Streams.Leave(who)
-	limited := v.limited()
-	typed, fields, err := v.read(limited != nil)
-	if limited != nil {
-		err = limited
+	checkLimits := v.checkLimits()
+	typed, fields, err := v.read(checkLimits != nil)
+	if checkLimits != nil {
+		err = checkLimits
 	}
 	var started flow.Started
 	if err == nil {
@@ -128,14 +139,14 @@ func (v *visit) send() error {
 	if err == nil {
 		return v.Redirect(v.runPath(v.s.seals.Ticket(v.flow.ID, started.Run.ID, v.s.Now().Add(ticketLife))))
 	}
-	v.forget(typed)
-	return v.refuse(typed, fields["again"], err)
+	v.eraseFiles(typed)
+	return v.renderRefusal(typed, fields["again"], err)
 }
 
-// read reads the form. Files are kept for inputs that take one alone, one each,
-// and none for who is refused anyway.
-func (v *visit) read(refused bool) (*web.Inputs, map[string]string, error) {
-	t := v.NewInputs(v.flow.WorkspaceID, v.maxFile())
+// read reads the form. It stores one file for each file input, and none at all
+// if the form is refused anyway.
+func (v *formCall) read(refused bool) (*web.Inputs, map[string]string, error) {
+	t := v.NewInputs(v.flow.WorkspaceID, v.maxFileSize())
 	t.Filled = true
 	files := map[string]bool{}
 	for _, in := range v.doc.Inputs(v.s.Kinds) {
@@ -145,22 +156,23 @@ func (v *visit) read(refused bool) (*web.Inputs, map[string]string, error) {
 		return !refused && files[input] && t.Files[input] == nil && !t.TooLarge[input]
 	}
 	r := v.Request()
-	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(len(files)+1)*v.maxFile())
+	r.Body = http.MaxBytesReader(v.Response(), r.Body, web.MaxInputText+int64(len(files)+1)*v.maxFileSize())
 	fields, err := v.ReadInputFields(t)
 	t.Parse(fields)
 	return t, fields, err
 }
 
-// start starts a run, unless the inputs are wrong or the form has started all
-// that it may today.
-func (v *visit) start(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
+// start starts a run if the inputs are valid and the form has runs left for
+// today. The daily count is taken before the run starts and returned if it does
+// not start, so that concurrent requests cannot exceed it.
+func (v *formCall) start(typed *web.Inputs, fields map[string]string) (started flow.Started, err error) {
 	inputs := v.doc.Inputs(v.s.Kinds)
-	again, err := v.again(fields["again"])
+	previousRun, err := v.previousRun(fields["again"])
 	if err != nil {
 		return started, err
 	}
 	given := typed.Values(inputs)
-	if problems := inputProblems(typed, inputs, given, again); len(problems) > 0 {
+	if problems := inputProblems(typed, inputs, given, previousRun); len(problems) > 0 {
 		return started, &flow.Error{Code: flow.CodeInputInvalid, Fields: problems}
 	}
 	day := flow.FormDay(v.s.Now())
@@ -173,8 +185,8 @@ func (v *visit) start(typed *web.Inputs, fields map[string]string) (started flow
 	}
 	s := flow.Start{WorkspaceID: v.flow.WorkspaceID, FlowID: v.flow.ID, Trigger: flow.TriggerForm, Given: given, Coerce: true}
 	if once := fields["once"]; once != "" {
-		// A form that is sent twice by a double click starts one run. What is
-		// hashed keeps visitors out of the keys of others.
+		// A form sent twice by a double click starts one run. The hash keeps
+		// visitors from choosing the idempotency keys of others.
 		s.IdempotencyKey = "form-" + flow.Hash([]byte(v.flow.ID+"\n"+once+"\n"+string(flow.EncodeJSON(given))))
 		s.Fingerprint = s.IdempotencyKey
 	}
@@ -187,9 +199,9 @@ func (v *visit) start(typed *web.Inputs, fields map[string]string) (started flow
 	return started, err
 }
 
-// forget erases the files of a form that started nothing: they are asked for
-// again.
-func (v *visit) forget(typed *web.Inputs) {
+// eraseFiles deletes the uploaded files of a form that did not start a run. The
+// visitor has to choose them again.
+func (v *formCall) eraseFiles(typed *web.Inputs) {
 	ctx := context.WithoutCancel(v.Ctx())
 	for name, file := range typed.Files {
 		id, _ := flow.FileID(file)

@@ -53,7 +53,7 @@ func TestForm(t *testing.T) {
 		page := b.Get("/f/" + id).Is(http.StatusOK)
 		page.Has("<h1>Order a report</h1>", "You get it at once.", "Your question", "What is it about? At least 3 characters.", `<textarea class="area large"`,
 			`<input class="input large" type="text" value="ada"`, "At most 20 characters.", `type="number"`, `min="1"`, `max="9"`, `type="checkbox"`, `type="radio"`,
-			"data-json", "One item a line. At most 3 items.", `type="file"`, `accept="image/*"`, "Takes pictures. At most 25 MiB.", "Made with Sluice", `enctype="multipart/form-data"`)
+			"data-json", "One item per line. At most 3 items.", `type="file"`, `accept="image/*"`, "Accepts images. At most 25 MiB.", "Made with Sluice", `enctype="multipart/form-data"`)
 		page.Lacks("INTERNAL", "Guess the budget", "canvas", "Sign in", "noindex")
 		if got := page.Header.Get("X-Frame-Options") + "|" + page.Header.Get("Cache-Control") + "|" + page.Header.Get("Referrer-Policy"); got != "DENY|no-store|same-origin" {
 			t.Errorf("headers %s", got)
@@ -94,9 +94,9 @@ func TestForm(t *testing.T) {
 		first := h.LastRun(id)
 		path := "/f/" + id + "?again=" + h.Server.Forms.Seals().Ticket(id, first.ID, time.Now().Add(time.Hour))
 		page := b.Get(path).Is(http.StatusOK).Has("How much &lt;b&gt;is&lt;/b&gt; it?", `value="grace"`, "red\nblue", "me.png", `name="last.in.photo"`)
-		again := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(page.Body)[1]
+		previousRun := regexp.MustCompile(`name="again" value="([^"]+)"`).FindStringSubmatch(page.Body)[1]
 		texts := good()
-		texts["again"], texts["once"] = again, "2"
+		texts["again"], texts["once"] = previousRun, "2"
 		texts["last.in.photo"], _ = flow.FileID(first.Inputs["photo"])
 		b.SendForm("/f/"+id, texts, nil).Is(http.StatusSeeOther)
 		if run := h.LastRun(id); run.ID == first.ID || fmt.Sprint(run.Inputs["photo"]) != fmt.Sprint(first.Inputs["photo"]) {
@@ -261,7 +261,7 @@ func TestFormFailure(t *testing.T) {
 	id := h.FormOf(`{"schema":"sluice.flow/v1","name":"Ask","nodes":[{"id":"get","kind":"http_request","label":"Ask the vault","config":{"url":"http://127.0.0.1:1/private"}},{"id":"o","kind":"output","config":{"name":"o"}}],"edges":[{"from":"get.body","to":"o.value"}]}`)
 	b := h.Anonymous()
 	path := b.SendForm("/f/"+id, nil, nil).Is(http.StatusSeeOther).Header.Get("Location")
-	b.Ended(path).Has("Failed", "A service that this form relies on did not answer.", "Reference "+h.LastRun(id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
+	b.Ended(path).Has("Failed", "A service that this form uses did not respond.", "Reference "+h.LastRun(id).ID).Lacks("127.0.0.1:1", "private", "vault", "http_failed", "get")
 }
 
 func TestFormEvents(t *testing.T) {

@@ -1,71 +1,63 @@
-// Package forms is the public forms of flows and the pages of their results, for
-// visitors without an account. It shows nothing of a flow but its inputs and
-// outputs.
+// Package forms serves the public forms of flows and the pages of their results
+// to visitors without an account. Visitors see the inputs and outputs of a flow,
+// and nothing else about it or its workspace.
+//
+//   - forms.go finds the form of a request, forms_show.go shows and submits it.
+//   - forms_inputs.go checks inputs and rate limits, forms_text.go has the
+//     messages for visitors.
+//   - forms_password.go protects a form with a password.
+//   - forms_result.go and forms_events.go show the run that a visitor started.
+//
+// A visitor proves with a ticket which run is theirs: a signed value in the
+// address of the result, so that no session is needed.
 package forms
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"sluice/flow"
 	"sluice/handlers/web"
 )
 
-// Store is what the room reads and changes. What is missing is an Error of
-// CodeNotFound.
-type Store interface {
-	EraseFile(ctx context.Context, ws, id string) error
-	FindDocument(ctx context.Context, ws, hash string) ([]byte, error)
-	FindFlow(ctx context.Context, ws, flowID string) (*flow.Flow, error)
-	FindForm(ctx context.Context, flowID string) (*flow.Form, error)
-	FindRun(ctx context.Context, ws, flowID, runID string) (*flow.Run, error)
-	ForgiveTry(ctx context.Context, account, address string) error
-	ReturnFormRun(ctx context.Context, flowID string, day int64) error
-	TakeFormRun(ctx context.Context, flowID string, day, most int64) (taken bool, err error)
-	TakeRate(ctx context.Context, name string, perMinute int64) (*flow.Rate, error)
-	TakeTry(ctx context.Context, tries ...flow.Try) (wait time.Duration, err error)
-}
-
-// Config is what the room needs beside the site.
+// Config is what this package needs in addition to the site.
 type Config struct {
-	Store   Store
 	Runner  web.Runner
 	Links   *flow.FileLinks
 	MaxFile int64 // bytes of an uploaded file; zero means the store's own limit
 }
 
-// Server is the room.
+// Server serves the public forms.
 type Server struct {
 	*web.Site
 	Config
-	seals   *flow.FormSeals // signs what visitors are given
-	senders *senders        // how often each visitor sent a form of late
+	seals        *flow.FormSeals // signs tickets and password cookies
+	rateLimiters *rateLimiters   // by form and address
 }
 
-// New returns the room of a site. Its routes still have to be mounted.
+// New returns the forms of a site. Mount its Routes to serve them.
 func New(site *web.Site, cfg Config) *Server {
-	s := &Server{Site: site, Config: cfg, senders: newSenders()}
+	s := &Server{Site: site, Config: cfg, rateLimiters: newRateLimiters()}
 	s.seals = s.newSeals()
 	return s
 }
 
-// call is one request to this room.
+// call is one request to this package.
 type call struct {
 	*web.Call
 	s *Server
 }
 
+// newCall returns a request of this package for one of the site.
 func (s *Server) newCall(c *web.Call) *call { return &call{c, s} }
 
-// route is a line of the room's table of routes.
+// route is a line of the table of routes.
 type route struct {
 	method, path string
 	access       web.Access
 	handle       func(*call) error
 }
 
-// Routes returns the routes of the room.
+// Routes returns the routes of this package.
 func (s *Server) Routes() []web.Route {
 	table := slices.Concat(
 		s.formRoutes(),

@@ -19,7 +19,7 @@ func TestFormPassword(t *testing.T) {
 	b := h.Anonymous()
 	b.Get("/f/"+id).Is(http.StatusOK).Has("Open the form", "noindex").Lacks("Route a support ticket", "ticket")
 	b.SendForm("/f/"+id, map[string]string{"in.ticket": "refund"}, nil).Is(http.StatusForbidden).Has("Open the form")
-	b.Post("/f/"+id+"/password", url.Values{"password": {"wrong"}}).Is(http.StatusUnprocessableEntity).Has("This is not the password.")
+	b.Post("/f/"+id+"/password", url.Values{"password": {"wrong"}}).Is(http.StatusUnprocessableEntity).Has("Wrong password.")
 	a := b.Post("/f/"+id+"/password", url.Values{"password": {webtest.Password}}).Is(http.StatusSeeOther)
 	a.RedirectsTo("/f/" + id)
 	if c := a.Header.Get("Set-Cookie"); !strings.Contains(c, "Path=/f/"+id) || !strings.Contains(c, "HttpOnly") || !strings.Contains(c, "SameSite=Lax") || !strings.Contains(c, "Max-Age=43200") {
@@ -32,7 +32,7 @@ func TestFormPassword(t *testing.T) {
 	t.Run("is asked for results too", func(t *testing.T) {
 		c := h.Anonymous()
 		c.Get(path).Is(http.StatusOK).Has("Open the form", `name="ticket"`).Lacks("refund")
-		if a := c.Get(path+"/events").Is(http.StatusForbidden).Has("asks for a password").Lacks("refund", "Route a support ticket"); a.Header.Get("Cache-Control") != "no-store" {
+		if a := c.Get(path+"/events").Is(http.StatusForbidden).Has("needs a password").Lacks("refund", "Route a support ticket"); a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("headers %v", a.Header)
 		}
 		b.Get(path + "/events").Is(http.StatusOK).Has("event: over")
@@ -61,7 +61,7 @@ func TestFormPassword(t *testing.T) {
 		for range web.FreeTriesPerAccount + 1 {
 			c.Post("/f/"+id+"/password", url.Values{"password": {"wrong"}}).Is(http.StatusUnprocessableEntity)
 		}
-		a := c.Post("/f/"+id+"/password", url.Values{"password": {webtest.Password}}).Is(http.StatusTooManyRequests).Has("Too many tries.")
+		a := c.Post("/f/"+id+"/password", url.Values{"password": {webtest.Password}}).Is(http.StatusTooManyRequests).Has("Too many attempts.")
 		if a.Header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}

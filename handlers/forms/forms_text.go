@@ -1,0 +1,209 @@
+package forms
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/flow"
+	"sluice/handlers/web"
+	editorview "sluice/views/editor"
+	formsview "sluice/views/forms"
+)
+
+// formRefusal is a reason why a form was not accepted, in words for visitors.
+// It does not disclose how the flow works.
+type formRefusal struct {
+	status int
+	text   string
+	after  time.Duration // when it may work
+}
+
+// Error is the sentence for the visitor.
+func (r *formRefusal) Error() string { return r.text }
+
+var errFormUsedUp = &formRefusal{http.StatusTooManyRequests, "This form has reached its limit for today. Come back tomorrow; what you typed is still here.", time.Hour}
+
+// refusals are the responses to errors that keep a run from starting, by code.
+// Other errors become an error page.
+var refusals = map[flow.Code]formRefusal{
+	flow.CodeBudgetExceeded:     {http.StatusPaymentRequired, "The budget of this form is used up. Try again later, or tell the person who gave you the link.", 0},
+	flow.CodeQuotaExceeded:      {http.StatusPaymentRequired, "This form cannot accept anything right now because its storage is full. Tell the person who gave you the link; what you typed is still here.", 0},
+	flow.CodeRateLimited:        {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
+	flow.CodeConcurrencyLimited: {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
+	flow.CodeQueueFull:          {http.StatusTooManyRequests, "This form is busy right now. Wait a moment and send it again; what you typed is still here.", 0},
+	flow.CodeBodyTooLarge:       {http.StatusRequestEntityTooLarge, "This is more than the form accepts. Shorten the texts or choose smaller files.", 0},
+	flow.CodeDraining:           {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
+	flow.CodeOverloaded:         {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
+	flow.CodeUnavailable:        {http.StatusServiceUnavailable, "The form is temporarily unavailable. Send it again in a few seconds; what you typed is still here.", 5 * time.Second},
+	flow.CodeStorageFull:        {http.StatusServiceUnavailable, "This form cannot accept anything right now. Try again later, or tell the person who gave you the link.", 0},
+}
+
+// findRefusal returns what a visitor may know about an error, or nil if that is
+// nothing.
+func findRefusal(err error) *formRefusal {
+	if r, ok := errors.AsType[*formRefusal](err); ok {
+		return r
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		r := refusals[flow.CodeBodyTooLarge]
+		return &r
+	}
+	e, ok := errors.AsType[*flow.Error](err)
+	if !ok {
+		return nil
+	}
+	switch {
+	case e == web.ErrUploadIncomplete:
+		return &formRefusal{http.StatusUnprocessableEntity, e.Message, 0}
+	case e.Code == flow.CodeInputInvalid:
+		return &formRefusal{http.StatusUnprocessableEntity, "", 0}
+	}
+	r, known := refusals[e.Code]
+	if !known {
+		return nil
+	}
+	r.after = max(r.after, e.After)
+	return &r
+}
+
+// renderRefusal renders the form again with what was typed and what is wrong
+// with it.
+func (v *formCall) renderRefusal(typed *web.Inputs, ticket string, cause error) error {
+	r := findRefusal(cause)
+	if r == nil {
+		return cause
+	}
+	previousRun, err := v.previousRun(ticket)
+	if err != nil {
+		return err
+	}
+	var last map[string]any
+	if previousRun != nil {
+		last = previousRun.Inputs
+	}
+	fields := v.fields(typed, last)
+	text := r.text
+	if e, ok := errors.AsType[*flow.Error](cause); ok && text == "" && v.assignProblems(fields, e.Fields) == 0 {
+		text = "The form could not be read. Reload the page and try again."
+	}
+	if r.after > 0 {
+		v.RetryAfter(r.after)
+	}
+	return v.showForm(r.status, fields, text)
+}
+
+// assignProblems sets the error of each field that has a problem and returns
+// how many problems belong to a field.
+func (v *formCall) assignProblems(fields []formsview.FormField, problems []flow.Problem) (n int) {
+	inputs := v.doc.Inputs(v.s.Kinds)
+	for _, p := range problems {
+		i := slices.IndexFunc(inputs, func(in flow.Input) bool { return flow.Pointer(in.Name) == p.Pointer })
+		if i >= 0 && fields[i].Error == "" {
+			fields[i].Error = v.problemText(&inputs[i], p)
+			n++
+		}
+	}
+	return n
+}
+
+// problemText returns what is wrong with an input and how to fix it.
+func (v *formCall) problemText(in *flow.Input, p flow.Problem) string {
+	switch p.Code {
+	case "required":
+		switch {
+		case in.Type == flow.TypeFile:
+			return "Choose a file."
+		case len(in.Enum) > 0:
+			return "Choose one."
+		}
+		return "Required."
+	case "wrong_type", "out_of_range":
+		return wrongTypeText[in.Type]
+	case "too_small":
+		return "This is too " + tooSmallText[in.Type] + ": " + limitText(in, 0)
+	case "too_large":
+		return "This is too " + tooLargeText[in.Type] + ": " + limitText(in, 0)
+	case "large_file":
+		return "This file is too large. The limit is " + flow.Size(v.maxFileSize()) + "."
+	case "pattern":
+		return "This does not match the required format."
+	case "not_found":
+		return "Choose the file again."
+	case "not_allowed":
+		if in.Type == flow.TypeFile {
+			return "This type of file is not accepted. " + acceptText(in)
+		}
+		return "Choose one of the options."
+	case "not_json":
+		return editorview.Sentence("This is not valid JSON: " + p.Detail)
+	}
+	return "This value is not accepted."
+}
+
+var wrongTypeText = map[flow.Type]string{
+	flow.TypeNumber: "Type a number, such as 3 or 0.5.", flow.TypeBoolean: "Choose yes or no.", flow.TypeText: "Type some text.",
+	flow.TypeList: "Type one item per line, or a list as JSON.", flow.TypeJSON: "Type JSON.", flow.TypeFile: "Choose a file.",
+}
+
+var (
+	tooSmallText = map[flow.Type]string{flow.TypeNumber: "small", flow.TypeText: "short", flow.TypeList: "short", flow.TypeJSON: "short"}
+	tooLargeText = map[flow.Type]string{flow.TypeNumber: "large", flow.TypeText: "long", flow.TypeList: "long", flow.TypeJSON: "long"}
+)
+
+// limitText returns what an input accepts, which is shown as help and repeated
+// in errors.
+func limitText(in *flow.Input, maxFileSize int64) string {
+	if in.Type == flow.TypeFile {
+		return strings.TrimSpace(acceptText(in) + " At most " + flow.Size(maxFileSize) + ".")
+	}
+	unit := map[flow.Type]string{flow.TypeText: " characters", flow.TypeList: " items"}[in.Type]
+	words := boundsText(in.Min, in.Max, unit)
+	if in.Type == flow.TypeList {
+		words = strings.TrimSpace("One item per line. " + words)
+	}
+	return words
+}
+
+// boundsText returns the allowed range of a number, a length or a count, or ""
+// if there is none.
+func boundsText(low, high *float64, unit string) string {
+	write := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	switch {
+	case low != nil && high != nil && *low == *high:
+		return fmt.Sprintf("Exactly %s%s.", write(*low), unit)
+	case low != nil && high != nil:
+		return fmt.Sprintf("%s to %s%s.", write(*low), write(*high), unit)
+	case low != nil:
+		return fmt.Sprintf("At least %s%s.", write(*low), unit)
+	case high != nil:
+		return fmt.Sprintf("At most %s%s.", write(*high), unit)
+	}
+	return ""
+}
+
+// acceptText returns the file types that an input accepts, or "" if it accepts
+// all.
+func acceptText(in *flow.Input) string {
+	if len(in.Accept) == 0 {
+		return ""
+	}
+	kinds := make([]string, len(in.Accept))
+	for i, a := range in.Accept {
+		family, _, _ := strings.Cut(a, "/")
+		switch {
+		case a == "*/*":
+			kinds[i] = "any file"
+		case strings.HasSuffix(a, "/*"):
+			kinds[i] = map[string]string{"image": "images", "audio": "audio", "video": "videos", "text": "texts"}[family]
+		}
+		if kinds[i] == "" {
+			kinds[i] = a
+		}
+	}
+	return editorview.Sentence("Accepts " + strings.Join(kinds, ", "))
+}
