@@ -137,7 +137,8 @@ func (s Maintenance) archive(ctx context.Context, path, snapshot string, b *Back
 func (s Maintenance) packFiles(ctx context.Context, out *tar.Writer, snapshot string, b *Backup) error {
 	db := sql.OpenDB(core.NewConnector(snapshot, "mode=rw", ""))
 	defer db.Close()
-	hashes, err := texts(ctx, db, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
+	rows, err := db.QueryContext(ctx, "SELECT DISTINCT hash FROM files WHERE erased_at = 0 ORDER BY hash")
+	hashes, err := dbconn.Collect(rows, err, dbconn.ScanText)
 	if err != nil {
 		return err
 	}
@@ -211,20 +212,4 @@ func pack(out *tar.Writer, name, path string, at time.Time) (string, error) {
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, sum), f)
 	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
-func texts(ctx context.Context, db *sql.DB, query string) (list []string, err error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		list = append(list, text)
-	}
-	return list, rows.Err()
 }

@@ -64,10 +64,7 @@ func (s Credentials) SetCredentialHosts(ctx context.Context, ws, name string, ho
 // hosts were never set, because they were saved before hosts were required.
 func (s Credentials) ListUndecidedCredentials(ctx context.Context) ([]flow.Credential, error) {
 	rows, err := s.Reads.ListUndecidedCredentials(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list undecided credentials: %w", err)
-	}
-	return dbconn.MapRows(rows, credentialOf), nil
+	return dbconn.Listed(rows, err, credentialOf, "list undecided credentials")
 }
 
 // BindCredential sets the hosts of a credential unless they were set in the
@@ -113,10 +110,7 @@ func (s Credentials) ListCredentials(ctx context.Context, ws string) ([]flow.Cre
 		rows, err = s.Reads.ListCredentials(ctx, ws)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list credentials: %w", err)
-	}
-	return dbconn.MapRows(rows, credentialOf), nil
+	return dbconn.Listed(rows, err, credentialOf, "list credentials")
 }
 
 // RemoveCredential removes a credential.

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -11,9 +10,6 @@ import (
 	"sluice/flow"
 	"sluice/flow/document"
 )
-
-// editLife is how long a transaction can be undone and caught up with.
-const editLife = 30 * 24 * time.Hour
 
 // SaveEdit stores a transaction of a draft and the draft that it leads to. It
 // stores nothing and returns false when the draft is not at the base any more.

@@ -65,7 +65,7 @@ func (s *Store) Explain(ctx context.Context, q ChoiceQuery) (*sql.Rows, error) {
 	if s.Pool() == nil {
 		how = "EXPLAIN QUERY PLAN "
 	}
-	return lists.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
+	return core.ReaderOf(s.DB).QueryContext(ctx, how+q.Text, q.Args...)
 }
 
 // SealedColumns names the columns that a rotation seals anew.

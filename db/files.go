@@ -37,10 +37,10 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 	}
 	defer d.Drop()
 	f := &flow.File{
-		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: mediaType(n.MIME, m.Head),
+		ID: s.IDs().New(flow.PrefixFile), WorkspaceID: n.WorkspaceID, MIME: flow.MediaType(n.MIME, m.Head),
 		Size: m.Size, Hash: m.Sum(), KeyID: n.KeyID, CreatedAt: dbconn.TimeOf(s.NowMicros()),
 	}
-	f.Name = fileName(n.Name, f.MIME)
+	f.Name = flow.FileName(n.Name, f.MIME)
 	if err := d.Keep(ctx, m, func(tx *core.Tx) error { return addFile(tx, f, n.RunID) }); err != nil {
 		return nil, err
 	}
@@ -50,16 +50,12 @@ func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) 
 // limitUpload stops an upload as soon as it exceeds the quota of the workspace,
 // rather than after reading all of it.
 func (s Files) limitUpload(ctx context.Context, ws string, m *blobs.Meter) error {
-	limit, err := s.FindQuota(ctx, s.Reads, ws)
-	if err != nil || limit.Bytes == 0 {
+	w, err := Quotas{s.DB}.FindStorage(ctx, ws)
+	if err != nil || w.Limit.Bytes == 0 {
 		return err
 	}
-	used, err := s.Reads.FindStorage(ctx, ws)
-	if err != nil {
-		return fmt.Errorf("read the storage of %s: %w", ws, err)
-	}
-	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: limit.Bytes, Used: used.Bytes}.Refusal()
-	if m.Left = limit.Bytes - used.Bytes - flow.StorageItem; m.Left < 0 {
+	m.Refusal = flow.Quota{Kind: flow.QuotaBytes, Limit: w.Limit.Bytes, Used: w.Used.Bytes}.Refusal()
+	if m.Left = w.Limit.Bytes - w.Used.Bytes - flow.StorageItem; m.Left < 0 {
 		return m.Refusal
 	}
 	return nil
@@ -106,11 +102,7 @@ func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.Read
 // FindFile returns a file that is not erased.
 func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFile(ctx, gen.FindFileParams{ID: id, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "file")
-	}
-	f := fileOf(r)
-	return &f, nil
+	return dbconn.Found(r, err, "file", fileOf)
 }
 
 // FindFiles returns those of the files that are there, by ID.
@@ -133,11 +125,7 @@ func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[stri
 // compares the workspace.
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFileAnywhere(ctx, id)
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "file")
-	}
-	f := fileOf(r)
-	return &f, nil
+	return dbconn.Found(r, err, "file", fileOf)
 }
 
 // FileUses returns by which flows and keys a file was used, each pair once.

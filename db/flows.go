@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 
 	"sluice/db/core"
 	"sluice/db/dbconn"
@@ -130,10 +129,7 @@ func (s Flows) FindFlow(ctx context.Context, ws, id string) (*flow.Flow, error) 
 // ListFlows returns the flows after an ID that are not archived, by ID.
 func (s Flows) ListFlows(ctx context.Context, ws, afterID string, limit int) ([]flow.Flow, error) {
 	rows, err := s.Reads.ListFlows(ctx, gen.ListFlowsParams{WorkspaceID: ws, AfterID: afterID, MaxRows: int32(limit)})
-	if err != nil {
-		return nil, fmt.Errorf("list flows: %w", err)
-	}
-	return dbconn.MapRows(rows, flowOf), nil
+	return dbconn.Listed(rows, err, flowOf, "list flows")
 }
 
 // HadFlows tells whether the workspace has or ever had a flow.

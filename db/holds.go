@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"sluice/db/core"
@@ -42,18 +43,13 @@ func (s Recovery) ListHolds(ctx context.Context, instance string) (list []flow.H
 		return nil, nil
 	}
 	rows, err := s.Reader.QueryContext(ctx, holdsQuery, instance, s.NowMicros())
+	list, err = dbconn.Collect(rows, err, func(rows *sql.Rows) (h flow.Hold, err error) {
+		return h, rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list holds: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var h flow.Hold
-		if err := rows.Scan(&h.Kind, &h.ID, &h.Attempt, &h.Row, &h.By); err != nil {
-			return nil, fmt.Errorf("list holds: %w", err)
-		}
-		list = append(list, h)
-	}
-	return list, rows.Err()
+	return list, nil
 }
 
 // ReleaseHolds returns runs and deliveries that nobody works on to the queue.

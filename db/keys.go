@@ -57,20 +57,13 @@ func (s Keys) FindKeyByHash(ctx context.Context, hash string) (*flow.Key, error)
 // FindKey returns a key of a workspace.
 func (s Keys) FindKey(ctx context.Context, ws, id string) (*flow.Key, error) {
 	r, err := s.Reads.FindKey(ctx, gen.FindKeyParams{ID: id, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "key")
-	}
-	k := core.KeyOf(r)
-	return &k, nil
+	return dbconn.Found(r, err, "key", core.KeyOf)
 }
 
 // ListKeys returns all keys of a workspace, by ID.
 func (s Keys) ListKeys(ctx context.Context, ws string) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeys(ctx, ws)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return dbconn.MapRows(rows, core.KeyOf), nil
+	return dbconn.Listed(rows, err, core.KeyOf, "list keys")
 }
 
 // RevokeKey stops a key at once. Revoking it again changes nothing.
@@ -128,10 +121,7 @@ func (s Keys) EndPreviousKeyText(ctx context.Context, ws, id string) error {
 // until another, the first to end first.
 func (s Keys) ListKeysEnding(ctx context.Context, after, until time.Time) ([]flow.Key, error) {
 	rows, err := s.Reads.ListKeysEnding(ctx, gen.ListKeysEndingParams{After: dbconn.Micros(after), Until: dbconn.Micros(until)})
-	if err != nil {
-		return nil, fmt.Errorf("list keys that end: %w", err)
-	}
-	return dbconn.MapRows(rows, core.KeyOf), nil
+	return dbconn.Listed(rows, err, core.KeyOf, "list keys that end")
 }
 
 // ListKeyMakers returns who made the keys of a workspace, by ID. Who is no

@@ -55,7 +55,7 @@ func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
 		return fmt.Errorf("add %s to %s: %w", userID, ws, err)
 	}
 	if n == 0 {
-		return flow.Errorf(flow.CodeInputInvalid, "This person is a member of the workspace already.")
+		return flow.ErrAlreadyMember
 	}
 	return tx.DeletePasswordLinks(tx.Ctx, userID)
 }
@@ -65,7 +65,7 @@ func addMember(tx *core.Tx, ws, userID string, role flow.MemberRole) error {
 // those of a member who becomes one are revoked or handed over.
 func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.MemberRole, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := mayLose(tx, ws, userID, role == flow.MemberOwner); err != nil {
+		if err := checkOwnerLeaves(tx, ws, userID, role == flow.MemberOwner); err != nil {
 			return err
 		}
 		n, err := tx.SetRole(tx.Ctx, gen.SetRoleParams{WorkspaceID: ws, UserID: userID, Role: string(role)})
@@ -85,7 +85,7 @@ func (s Members) SetRole(ctx context.Context, ws, userID string, role flow.Membe
 // them over. The last owner stays.
 func (s Members) RemoveMember(ctx context.Context, ws, userID string, keys flow.KeyFate) error {
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
-		if err := mayLose(tx, ws, userID, false); err != nil {
+		if err := checkOwnerLeaves(tx, ws, userID, false); err != nil {
 			return err
 		}
 		n, err := tx.DeleteMember(tx.Ctx, gen.DeleteMemberParams{WorkspaceID: ws, UserID: userID})
@@ -112,7 +112,7 @@ func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
 	tx.Batch.KeysChanged = true
 	action, words := "key.revoke", "revoked with its creator's membership"
 	if fate.HeirID != "" {
-		heir, err := heir(tx, ws, userID, fate.HeirID)
+		heir, err := findHeir(tx, ws, userID, fate)
 		if err != nil {
 			return err
 		}
@@ -137,16 +137,13 @@ func settleKeys(tx *core.Tx, ws, userID string, fate flow.KeyFate) error {
 	return nil
 }
 
-// heir returns the member who takes over the keys.
-func heir(tx *core.Tx, ws, userID, heirID string) (*gen.FindMemberRow, error) {
-	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: heirID})
+// findHeir returns the member who takes over the keys.
+func findHeir(tx *core.Tx, ws, userID string, fate flow.KeyFate) (*gen.FindMemberRow, error) {
+	m, err := tx.FindMember(tx.Ctx, gen.FindMemberParams{WorkspaceID: ws, UserID: fate.HeirID})
 	if err != nil && !dbconn.IsNoRows(err) {
 		return nil, err
 	}
-	if err != nil || heirID == userID || !flow.MemberRole(m.Role).AtLeast(flow.MemberEditor) {
-		return nil, flow.Errorf(flow.CodeInputInvalid, "Choose an editor or owner of this workspace to hand the keys over to.")
-	}
-	return &m, nil
+	return &m, fate.CheckHeir(userID, flow.MemberRole(m.Role))
 }
 
 // voidLinks takes back what somebody who is no owner any more had handed out:
@@ -159,9 +156,9 @@ func voidLinks(tx *core.Tx, ws, userID string) error {
 	return tx.DeletePasswordLinksBy(tx.Ctx, gen.DeletePasswordLinksByParams{CreatedBy: userID, WorkspaceID: ws})
 }
 
-// mayLose refuses to take the last owner from a workspace. It holds the
+// checkOwnerLeaves refuses to take the last owner from a workspace. It holds the
 // workspace meanwhile, so that two owners cannot remove each other at once.
-func mayLose(tx *core.Tx, ws, userID string, staysOwner bool) error {
+func checkOwnerLeaves(tx *core.Tx, ws, userID string, staysOwner bool) error {
 	if _, err := tx.HoldWorkspace(tx.Ctx, ws); err != nil {
 		return err
 	}
@@ -173,8 +170,8 @@ func mayLose(tx *core.Tx, ws, userID string, staysOwner bool) error {
 		return nil
 	}
 	owners, err := tx.CountOwners(tx.Ctx, ws)
-	if err == nil && owners < 2 {
-		return flow.Errorf(flow.CodeInputInvalid, "A workspace needs an owner, and %s is the only one. Make somebody else an owner first.", m.Name)
+	if err != nil {
+		return err
 	}
-	return err
+	return flow.CheckOwnerLeaves(m.Name, owners)
 }

@@ -34,10 +34,7 @@ func (s Prices) FindPrice(ctx context.Context, ws, model string) (flow.Price, bo
 // ListPrices returns the prices of a workspace, by model.
 func (s Prices) ListPrices(ctx context.Context, ws string) ([]flow.Price, error) {
 	rows, err := s.Reads.ListPrices(ctx, ws)
-	if err != nil {
-		return nil, fmt.Errorf("list prices: %w", err)
-	}
-	return dbconn.MapRows(rows, priceOf), nil
+	return dbconn.Listed(rows, err, priceOf, "list prices")
 }
 
 // RemovePrice forgets a price.

@@ -3,13 +3,17 @@ package db
 import (
 	"fmt"
 	"slices"
+
+	"sluice/db/dbconn"
+	"sluice/flow"
 )
 
 // afterRestart takes back everything: the engine lock is ours, so whoever held
 // a run or a delivery is dead. The queue's jobs are made anew rather than
 // mended, which also heals a queue and rows that do not fit each other.
 func (r *recovery) afterRestart(string) error {
-	running, err := queryColumn(r.tx, `SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	rows, err := r.tx.DBTX.QueryContext(r.tx.Ctx, `SELECT json_extract(args, '$.id') || '/' || json_extract(args, '$.attempt') FROM river_job WHERE state = 'running' AND kind = 'run'`)
+	running, err := dbconn.Collect(rows, err, dbconn.ScanText)
 	if err != nil {
 		return fmt.Errorf("list running jobs: %w", err)
 	}
@@ -26,8 +30,8 @@ func (r *recovery) afterRestart(string) error {
 		// A run that is held by an instance is a suspect on trial, which has no
 		// job.
 		_, had := slices.BinarySearch(running, fmt.Sprintf("%s/%d", h.ID, h.Attempt))
-		c := crash{begun: had || h.InstanceID != "", busy: busy[h.ID], busyN: len(busy)}
-		if err := r.cut(h.ID, c); err != nil {
+		c := flow.Crash{Started: had || h.InstanceID != "", Busy: busy[h.ID], BusyN: len(busy)}
+		if err := r.takeBack(h.ID, c); err != nil {
 			return err
 		}
 	}

@@ -131,11 +131,8 @@ func drop(tx *core.Tx, runID string) error {
 	)
 }
 
-// testLife is how long tests of webhooks are kept, which belong to no run.
-const testLife = 30 * 24 * time.Hour
-
 func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
-	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-testLife)), MaxRows: int32(limit)})
+	ids, err := tx.ListStaleTests(tx.Ctx, gen.ListStaleTestsParams{StaleBefore: dbconn.Micros(now.Add(-flow.WebhookTestLife)), MaxRows: int32(limit)})
 	for _, id := range ids {
 		err = dbconn.FirstError(
 			func() error { return tx.DeleteAttempts(tx.Ctx, id) },
@@ -160,12 +157,12 @@ func dropTests(tx *core.Tx, now time.Time, limit int) (int, error) {
 // and the sessions, invitations and failed tries to sign in that are over.
 func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	err = s.Write(ctx, core.Relaxed, func(tx *core.Tx) error {
-		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-core.IdempotencyLife)), MaxRows: int32(limit)}
+		stale := gen.DropIdempotencyParams{StaleBefore: dbconn.Micros(now.Add(-flow.IdempotencyLife)), MaxRows: int32(limit)}
 		dropped, err := tx.DropIdempotency(tx.Ctx, stale)
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
-		edits, err := tx.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-editLife)), MaxRows: int32(limit)})
+		edits, err := tx.DropEdits(tx.Ctx, gen.DropEditsParams{StaleBefore: dbconn.Micros(now.Add(-flow.EditLife)), MaxRows: int32(limit)})
 		if err != nil {
 			return fmt.Errorf("drop edits: %w", err)
 		}
@@ -181,7 +178,7 @@ func (s Retention) DropStale(ctx context.Context, now time.Time, limit int) (n i
 			return fmt.Errorf("prune audit logs: %w", err)
 		}
 		n = max(int(dropped), len(edits), tests, audit)
-		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-hoursLife))); err != nil {
+		if err := tx.DropFlowHours(tx.Ctx, core.HourOf(now.Add(-flow.FlowHoursLife))); err != nil {
 			return fmt.Errorf("drop hours of flows: %w", err)
 		}
 		return dropAccess(tx, now)

@@ -128,7 +128,7 @@ func (s Runs) glanceRuns(ctx context.Context, k *chosen, n int) (ids []string, a
 		id  string
 		hit int
 	}
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
+	rows, err := lists.Collect(ctx, s.DB, k.glanceQuery(size), func(rows *sql.Rows) (r seen, err error) {
 		return r, rows.Scan(&r.id, &r.hit)
 	})
 	for _, r := range rows {
@@ -144,7 +144,7 @@ func (s Runs) openRuns(ctx context.Context, k *chosen, n int) ([]string, error) 
 	if len(k.statesThat(false)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.openQuery(n), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.openQuery(n), dbconn.ScanText)
 }
 
 // endedRuns returns the first n chosen runs that have ended.
@@ -156,7 +156,7 @@ func (s Runs) endedRuns(ctx context.Context, k *chosen, n int) ([]string, error)
 	if len(groups) == n { // so many are not further than the head of the last
 		k = k.upTo(groups[n-1].head)
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.armsQuery(groups, n, s.Pool() != nil), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.armsQuery(groups, n, s.Pool() != nil), dbconn.ScanText)
 }
 
 // upTo is the same choice up to an ID, in the order of the walk.
@@ -174,7 +174,7 @@ func (s Runs) runGroups(ctx context.Context, k *chosen, n int) ([]group, error) 
 	if len(k.statesThat(true)) == 0 {
 		return nil, nil
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
+	return lists.Collect(ctx, s.DB, k.groupsQuery(n, s.Pool() != nil), func(rows *sql.Rows) (g group, err error) {
 		var state, trigger, flow, key string
 		var draft int64
 		err = rows.Scan(&state, &draft, &trigger, &flow, &key, &g.head)

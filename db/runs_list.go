@@ -80,7 +80,7 @@ func (s Runs) runRows(ctx context.Context, ids []string) ([]flow.RunRow, error) 
 	}
 	q := &lists.Query{}
 	q.Add("SELECT ", rowColumns, " FROM runs WHERE id IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readRunRow)
+	rows, err := lists.Collect(ctx, s.DB, q, readRunRow)
 	slices.SortFunc(rows, func(a, b flow.RunRow) int { return dbconn.CompareTexts(b.ID, a.ID) })
 	return rows, err
 }

@@ -66,7 +66,7 @@ func (f *search) having(ctx context.Context, ids []string) (found []string, err 
 	q := &lists.Query{}
 	q.Add("SELECT id, inputs, metadata FROM runs WHERE id IN ", q.List(ids))
 	has := map[string]bool{}
-	_, err = lists.Collect(ctx, lists.ReaderOf(f.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = lists.Collect(ctx, f.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
 		var id, inputs, metadata string
 		err = rows.Scan(&id, &inputs, &metadata)
 		has[id] = strings.Contains(strings.ToLower(inputs), needle) || strings.Contains(strings.ToLower(metadata), needle)

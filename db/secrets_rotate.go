@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -220,20 +221,10 @@ func (to sealing) column(ctx context.Context, col sealedColumn) (n int, err erro
 func (to sealing) page(ctx context.Context, col sealedColumn, after string) ([]sealedRow, error) {
 	query := fmt.Sprintf(`SELECT id, %s, %s, %s FROM %s WHERE id > $1 AND length(%s) > 0 ORDER BY id LIMIT %d`,
 		col.ws, col.owner, col.column, col.table, col.column, sealedPage)
-	found, err := to.s.Reader.QueryContext(ctx, query, after)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var rows []sealedRow
-	for found.Next() {
-		var r sealedRow
-		if err := found.Scan(&r.id, &r.ws, &r.owner, &r.value); err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
-	}
-	return rows, found.Err()
+	rows, err := to.s.Reader.QueryContext(ctx, query, after)
+	return dbconn.Collect(rows, err, func(rows *sql.Rows) (r sealedRow, err error) {
+		return r, rows.Scan(&r.id, &r.ws, &r.owner, &r.value)
+	})
 }
 
 func (to sealing) rows(ctx context.Context, col sealedColumn, rows []sealedRow) error {

@@ -10,9 +10,6 @@ import (
 	"sluice/flow"
 )
 
-// hoursLife is how long the hours of flows are kept: one day is shown.
-const hoursLife = 48 * time.Hour
-
 // FlowStats tells what each of the flows did in the 24 hours up to now. A flow
 // that did nothing, or is not of the workspace, has an empty day.
 func (s Flows) FlowStats(ctx context.Context, ws string, flowIDs []string, now time.Time) (map[string]flow.Day, error) {

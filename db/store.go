@@ -175,7 +175,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	return s.Write(ctx, core.Durable, func(tx *core.Tx) error {
 		return tx.InsertWorkspace(tx.Ctx, gen.InsertWorkspaceParams{
-			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: core.DefaultMaxQueued, CreatedAt: s.NowMicros(),
+			ID: flow.DefaultWorkspace, Name: "Default", MaxQueued: flow.DefaultMaxQueued, CreatedAt: s.NowMicros(),
 		})
 	})
 }

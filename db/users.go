@@ -101,7 +101,7 @@ func (s Users) newUser(u *flow.User) {
 // insertMember adds a new person and their place in a workspace.
 func insertMember(tx *core.Tx, u *flow.User, ws string, role flow.MemberRole) error {
 	if _, err := tx.FindUserByEmail(tx.Ctx, u.Email); !dbconn.IsNoRows(err) {
-		return errors.Join(flow.Errorf(flow.CodeInputInvalid, "There is already a person with this e-mail address."), err)
+		return errors.Join(flow.ErrEmailTaken, err)
 	}
 	row := gen.InsertUserParams{ID: u.ID, Email: u.Email, Name: u.Name, PasswordHash: u.PasswordHash, CreatedAt: dbconn.Micros(u.CreatedAt)}
 	if err := tx.InsertUser(tx.Ctx, row); err != nil {

@@ -77,20 +77,13 @@ func (s Versions) SetLiveVersion(ctx context.Context, ws, flowID string, n int64
 // FindVersion returns one version of a flow.
 func (s Versions) FindVersion(ctx context.Context, ws, flowID string, n int64) (*flow.Version, error) {
 	r, err := s.Reads.FindVersion(ctx, gen.FindVersionParams{FlowID: flowID, Number: n, WorkspaceID: ws})
-	if err != nil {
-		return nil, dbconn.NotFoundErr(err, "version")
-	}
-	v := versionOf(r)
-	return &v, nil
+	return dbconn.Found(r, err, "version", versionOf)
 }
 
 // ListVersions returns the versions of a flow, newest first.
 func (s Versions) ListVersions(ctx context.Context, ws, flowID string) ([]flow.Version, error) {
 	rows, err := s.Reads.ListVersions(ctx, gen.ListVersionsParams{FlowID: flowID, WorkspaceID: ws})
-	if err != nil {
-		return nil, fmt.Errorf("list versions of %s: %w", flowID, err)
-	}
-	return dbconn.MapRows(rows, versionOf), nil
+	return dbconn.Listed(rows, err, versionOf, "list versions of %s", flowID)
 }
 
 // FindDocument returns an immutable document by its hash.
@@ -126,7 +119,7 @@ func (s Versions) CountVersionRuns(ctx context.Context, ws, flowID string, since
 	runs, whole = map[int64]int64{}, true
 	for _, q := range queries {
 		sums := map[int64]int64{} // by group
-		_, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, func(rows *sql.Rows) (none struct{}, err error) {
+		_, err := lists.Collect(ctx, s.DB, q, func(rows *sql.Rows) (none struct{}, err error) {
 			var arm, version, n int64
 			err = rows.Scan(&arm, &version, &n)
 			runs[version] += n

@@ -25,7 +25,7 @@ func (s Workspaces) FoundWorkspace(ctx context.Context, w *flow.Workspace, owner
 func (s Workspaces) newWorkspace(w *flow.Workspace) {
 	w.ID, w.Name, w.CreatedAt = s.IDs().New(flow.PrefixWorkspace), dbconn.ValidText(strings.TrimSpace(w.Name)), dbconn.TimeOf(s.NowMicros())
 	if w.MaxQueued == 0 {
-		w.MaxQueued = core.DefaultMaxQueued
+		w.MaxQueued = flow.DefaultMaxQueued
 	}
 }
 

@@ -15,7 +15,7 @@ var limits = map[string]string{
 	"Nesting of JSON":                 `{{number "flow" "MaxJSONDepth"}} levels`,
 	"Headers":                         `{{bytes "handlers/web" "maxHeader"}}`,
 	"`Prefer: wait=N` and `?wait=N`":  `{{span "handlers/api" "maxWait"}}`,
-	"`Idempotency-Key`":               "{{found `handlers/api/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `db/core` `IdempotencyLife`}}",
+	"`Idempotency-Key`":               "{{found `handlers/api/headers.go` `len\\(v\\) <= (\\d+)`}} characters, kept {{span `flow` `IdempotencyLife`}}",
 	"`run_options.metadata`":          `{{bytes "handlers/api" "maxMetadata"}}`,
 	"URL of a run's webhook":          `{{number "handlers/api" "maxURL"}} characters`,
 	"Items of a list":                 "{{found `handlers/api/query.go` `\"limit\", 1, \\d+, (\\d+)`}} per page by default; `limit` can be up to {{found `handlers/api/query.go` `\"limit\", 1, (\\d+)`}}",
@@ -27,7 +27,7 @@ var limits = map[string]string{
 	"Attempts of a step":          "1; `retry` of a node up to {{number `flow` `MaxRetryAttempts`}}, with a back-off up to {{span `flow` `nodeBackoff`}}",
 	"Parallel steps of a run":     `{{number "flow" "StepParallel"}}`,
 	"Concurrent runs, per server": "{{found `cmd/sluice/config.go` `SLUICE_WORKERS\" default:\"(\\d+)`}} (`SLUICE_WORKERS`)",
-	"Queued runs":                 `{{number "db/core" "DefaultMaxQueued"}} in a workspace`,
+	"Queued runs":                 `{{number "flow" "DefaultMaxQueued"}} in a workspace`,
 	"Time to test runs suspected of crashing the server, per start": `{{span "jobs" "suspectTimeout"}}, in parallel with normal work`,
 	"Attempts before a permanent database error ends a run":         `{{number "flow" "PermanentTries"}}`,
 	"Wait for a database lock held by another program (SQLite)":     "{{span `db/core` `defaultBusyTimeout`}}; then 503 [`overloaded`](errors.md#overloaded)",
@@ -88,7 +88,7 @@ var limits = map[string]string{
 	"A password":               `{{number "handlers/passwords" "shortestPassword"}} to {{number "handlers/passwords" "longestPassword"}} characters`,
 	"An export of runs":        `{{number "handlers/console" "maxExport"}} runs`,
 	"A text search in the list of runs": `The first page reads as many of the newest matching runs as it can in {{span "handlers/console" "firstSearch"}}, ` +
-		`and every later page continues for up to {{span "db" "searchTime"}} or {{number "db" "searchDepth"}} runs. The page says how far it got`,
+		`and every later page continues for up to {{span "db" "searchTime"}} or {{number "db/lists" "SearchDepth"}} runs. The page says how far it got`,
 	"Runs counted for each version of a flow": `{{number "db" "maxCountedRuns"}} for each combination of key and result in the last 30 days`,
 }
 

@@ -16,17 +16,6 @@ import (
 	"sluice/flow"
 )
 
-// reads is what queries are run on that were made at run time.
-type reads interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// ReaderOf returns the connections that only read.
-func ReaderOf(s *core.DB) reads {
-	return core.ReaderOf(s)
-}
-
 // Query builds SQL at run time. Values only ever become arguments; the text is
 // made of constants.
 type Query struct {
@@ -68,27 +57,15 @@ func Refs(table string, columns []string) []string {
 // Joined names columns of a table in one text.
 func Joined(table string, columns []string) string { return strings.Join(Refs(table, columns), ", ") }
 
-// Collect runs a query that was made at run time and reads all its rows.
-func Collect[T any](ctx context.Context, db reads, q *Query, read func(*sql.Rows) (T, error)) (list []T, err error) {
-	rows, err := db.QueryContext(ctx, q.Text.String(), q.Args...)
+// Collect runs the query on the connections that only read, and reads all rows.
+func Collect[T any](ctx context.Context, db *core.DB, q *Query, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	rows, err := core.ReaderOf(db).QueryContext(ctx, q.Text.String(), q.Args...)
+	list, err := dbconn.Collect(rows, err, scan)
 	if err != nil {
 		return nil, fmt.Errorf("run list query: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		row, err := read(rows)
-		if err != nil {
-			return nil, fmt.Errorf("read list query: %w", err)
-		}
-		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read list query: %w", err)
-	}
 	return list, nil
 }
-
-func ScanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
 
 // Glance is how many of the newest rows are looked at first.
 const Glance = 1000

@@ -23,7 +23,7 @@ func (s Deliveries) CountFailed(ctx context.Context, c flow.FailedChoice, most i
 	q.Add("SELECT count(*) FROM (")
 	FailedQuery(q, &c, most)
 	q.Add(") AS failed")
-	if err := lists.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
+	if err := core.ReaderOf(s.DB).QueryRowContext(ctx, q.Text.String(), q.Args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
 	}
 	return n, nil
@@ -37,7 +37,7 @@ func (s Deliveries) RedeliverFailed(ctx context.Context, c flow.FailedChoice, mo
 		size := min(againBatch, most-n)
 		q := &lists.Query{}
 		FailedQuery(q, &c, size)
-		ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, lists.ScanText)
+		ids, err := lists.Collect(ctx, s.DB, q, dbconn.ScanText)
 		if err != nil || len(ids) == 0 {
 			return n, err
 		}

@@ -50,20 +50,20 @@ func (s Deliveries) seekDeliveries(ctx context.Context, k *sought, n int) ([]str
 	if err != nil || all || len(ids) == n {
 		return ids, err
 	}
-	heads, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.HeadsQuery(n), func(rows *sql.Rows) (h Head, err error) {
+	heads, err := lists.Collect(ctx, s.DB, k.HeadsQuery(n), func(rows *sql.Rows) (h Head, err error) {
 		return h, rows.Scan(&h.Endpoint, &h.State, &h.Position)
 	})
 	if err != nil || len(heads) == 0 {
 		return nil, err
 	}
-	return lists.Collect(ctx, lists.ReaderOf(s.DB), k.ArmsQuery(heads, n), lists.ScanText)
+	return lists.Collect(ctx, s.DB, k.ArmsQuery(heads, n), dbconn.ScanText)
 }
 
 // glanceDeliveries looks at the newest of all; all tells that there are no others.
 func (s Deliveries) glanceDeliveries(ctx context.Context, k *sought, n int) (ids []string, all bool, err error) {
 	size := max(lists.Glance, 2*n)
 	seen := 0
-	_, err = lists.Collect(ctx, lists.ReaderOf(s.DB), k.GlanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
+	_, err = lists.Collect(ctx, s.DB, k.GlanceQuery(size), func(rows *sql.Rows) (none struct{}, err error) {
 		var id string
 		var hit int
 		err = rows.Scan(&id, &hit)

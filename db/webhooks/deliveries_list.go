@@ -47,7 +47,7 @@ func (s Deliveries) deliveryRows(ctx context.Context, ids []string) ([]flow.Deli
 	q.Add("SELECT d.id, d.position, d.flow_id, d.run_id, d.node, d.endpoint_id, d.url, d.state, d.tries, d.created_at, d.next_at, d.ended_at, d.erased, ",
 		"a.number, a.started_at, a.latency, a.status, a.cause, a.error ",
 		"FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id AND a.number = d.tries WHERE d.position IN ", q.List(ids))
-	rows, err := lists.Collect(ctx, lists.ReaderOf(s.DB), q, readDeliveryRow)
+	rows, err := lists.Collect(ctx, s.DB, q, readDeliveryRow)
 	slices.SortFunc(rows, func(a, b flow.DeliveryRow) int { return dbconn.CompareTexts(b.Position, a.Position) })
 	return rows, err
 }
@@ -119,7 +119,7 @@ func (f *urlSearch) first(ctx context.Context, n int) (ids []string, err error) 
 func (f *urlSearch) having(ctx context.Context, ids []string) (found []string, err error) {
 	q := &lists.Query{}
 	q.Add("SELECT position FROM deliveries WHERE substr(url, 1, ", q.Arg(len([]rune(f.url))), ") = ", q.Arg(f.url), " AND position IN ", q.List(ids))
-	found, err = lists.Collect(ctx, lists.ReaderOf(f.DB), q, lists.ScanText)
+	found, err = lists.Collect(ctx, f.DB, q, dbconn.ScanText)
 	slices.Sort(found)
 	if !f.Oldest {
 		slices.Reverse(found)

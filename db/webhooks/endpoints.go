@@ -44,7 +44,7 @@ const recentAttempts = 100
 // whose newest attempt failed.
 func (s Endpoints) ListEndpoints(ctx context.Context, ws, flowID string, failing bool, limit int) ([]flow.Endpoint, error) {
 	k := sought{ws: ws, flow: flowID, failing: failing, states: deliveryStates, Span: lists.SpanOf(flow.PrefixDelivery, false)}
-	list, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.EndpointsQuery(limit), readEndpoint)
+	list, err := lists.Collect(ctx, s.DB, k.EndpointsQuery(limit), readEndpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	for _, state := range deliveryStates {
 		heads = append(heads, Head{Endpoint: e.ID, State: state})
 	}
-	ids, err := lists.Collect(ctx, lists.ReaderOf(s.DB), k.ArmsQuery(heads, recentAttempts), lists.ScanText)
+	ids, err := lists.Collect(ctx, s.DB, k.ArmsQuery(heads, recentAttempts), dbconn.ScanText)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s Endpoints) describe(ctx context.Context, e *flow.Endpoint) error {
 	}
 	q := &lists.Query{}
 	q.Add("SELECT ", attemptColumns, " FROM delivery_attempts a WHERE a.delivery_id IN (SELECT d.id FROM deliveries d WHERE d.position IN ", q.List(ids), ")")
-	e.Attempts, err = lists.Collect(ctx, lists.ReaderOf(s.DB), q, readAttempt)
+	e.Attempts, err = lists.Collect(ctx, s.DB, q, readAttempt)
 	slices.SortFunc(e.Attempts, func(a, b flow.DeliveryAttempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), dbconn.CompareTexts(a.DeliveryID, b.DeliveryID), cmp.Compare(a.Number, b.Number))
 	})

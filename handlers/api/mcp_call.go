@@ -212,7 +212,7 @@ func (a *agents) cancel(m *message) {
 }
 
 func (s *Server) tellCanceled(ctx context.Context, name string) {
-	if err := s.Store.TellOthers(context.WithoutCancel(ctx), topicCancel, name); err != nil {
+	if err := s.Store.Broadcast(context.WithoutCancel(ctx), topicCancel, name); err != nil {
 		s.Log.Warn("the other instances were not told of a canceled call", "error", err)
 	}
 }

@@ -38,7 +38,7 @@ type Store interface {
 	RemovePin(ctx context.Context, ws, flowID, node string) error
 	SaveForm(ctx context.Context, f *flow.Form) error
 	SavePin(ctx context.Context, ws, flowID string, p flow.Pin) error
-	TellOthers(ctx context.Context, topic, text string) error
+	Broadcast(ctx context.Context, topic, text string) error
 }
 
 // Runner starts, follows and ends runs.
