@@ -11,11 +11,11 @@ import (
 	"sluice/flow"
 )
 
-// SaveCredential adds a credential or replaces the one of its name. The ID and
-// the times are the store's to set. A plain secret that is replaced goes on
-// signing webhooks for the credential's Overlap.
+// SaveCredential adds a credential or replaces the one with its name. It sets ID
+// and times. A plain secret that is replaced continues to sign webhooks for the
+// credential's Overlap.
 func (s Credentials) SaveCredential(ctx context.Context, c flow.Credential, secret string) error {
-	// The name, which is unique and stays, says whose the secret is.
+	// The name is unique and does not change, so it identifies the secret.
 	sealed, err := s.Seal([]byte(secret), c.WorkspaceID, c.Name, "secret")
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func (s Workspaces) ListWorkspaceIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// ExamineCredentials finds the credentials of all workspaces that do not open
-// with the master key, and those that can be sent anywhere.
+// ExamineCredentials returns the credentials of all workspaces that cannot be
+// decrypted with the master key, and those that may be sent to any host.
 func (s Credentials) ExamineCredentials(ctx context.Context) (sealed, unbound []flow.Credential, err error) {
 	rows, err := s.Reads.ListAllCredentials(ctx)
 	if err != nil {

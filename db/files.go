@@ -14,12 +14,12 @@ import (
 	"sluice/flow"
 )
 
-// maxUses bounds how many runs of a file are looked at, newest first.
+// maxUses bounds how many runs FileUses reads, newest first.
 const maxUses = 10_000
 
-// SaveFile keeps content and then names it: the row of the file and its link
-// to a run are written in one durable transaction. A crash before that leaves
-// content that SweepFiles removes.
+// SaveFile stores content, and then the row of the file and its link to a run in
+// one durable transaction. If the process crashes in between, SweepFiles removes
+// the content.
 func (s Files) SaveFile(ctx context.Context, n flow.NewFile, content io.Reader) (*flow.File, error) {
 	limit := s.Config.MaxFile
 	if n.MaxSize > 0 {
@@ -61,6 +61,7 @@ func (s Files) limitUpload(ctx context.Context, ws string, m *blobs.Meter) error
 	return nil
 }
 
+// addFile inserts the row of a file and links it to a run, if any.
 func addFile(tx *core.Tx, f *flow.File, runID string) error {
 	err := tx.InsertFile(tx.Ctx, gen.InsertFileParams{
 		ID: f.ID, WorkspaceID: f.WorkspaceID, Name: f.Name, Mime: f.MIME, Size: f.Size, Hash: f.Hash,
@@ -74,8 +75,8 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 		return tx.StoreChecked(f.WorkspaceID, kept)
 	}
 	tx.StoreMore(f.WorkspaceID, kept) // files of an accepted run are never refused
-	// A worker that was cut off may still save: a run whose content is gone
-	// would never take the file with it.
+	// A worker that lost its run may still save files. If the content of the run was
+	// erased, nothing would ever erase the file.
 	held, err := tx.HoldRunContent(tx.Ctx, gen.HoldRunContentParams{ID: runID, WorkspaceID: f.WorkspaceID})
 	if err := dbconn.MustAffect(held, err, "run"); err != nil {
 		return err
@@ -83,14 +84,14 @@ func addFile(tx *core.Tx, f *flow.File, runID string) error {
 	return tx.LinkFile(tx.Ctx, gen.LinkFileParams{RunID: runID, FileID: f.ID, WorkspaceID: f.WorkspaceID})
 }
 
-// OpenFile gives a file out for reading. The reader lives as long as ctx.
+// OpenFile opens a file for reading. The reader is valid until ctx ends.
 func (s Files) OpenFile(ctx context.Context, ws, id string) (*flow.File, io.ReadSeekCloser, error) {
 	f, err := s.FindFile(ctx, ws, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	content, err := s.bucket.Open(ctx, f.Hash)
-	if errors.Is(err, fs.ErrNotExist) { // erased since, or lost with its directory
+	if errors.Is(err, fs.ErrNotExist) { // erased in the meantime, or lost with its directory
 		return nil, nil, flow.Errorf(flow.CodeNotFound, "The content of this file is gone. Upload it again.")
 	}
 	if err != nil {
@@ -105,7 +106,7 @@ func (s Files) FindFile(ctx context.Context, ws, id string) (*flow.File, error) 
 	return dbconn.Found(r, err, "file", fileOf)
 }
 
-// FindFiles returns those of the files that are there, by ID.
+// FindFiles returns the files that exist, by ID.
 func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[string]*flow.File, error) {
 	files := make(map[string]*flow.File, len(ids))
 	for _, id := range ids {
@@ -121,14 +122,14 @@ func (s Files) FindFiles(ctx context.Context, ws string, ids []string) (map[stri
 	return files, nil
 }
 
-// FileByID returns a file of any workspace, for signed addresses. Who asks
-// compares the workspace.
+// FileByID returns a file of any workspace, for signed URLs. The caller must check
+// the workspace.
 func (s Files) FileByID(ctx context.Context, id string) (*flow.File, error) {
 	r, err := s.Reads.FindFileAnywhere(ctx, id)
 	return dbconn.Found(r, err, "file", fileOf)
 }
 
-// FileUses returns by which flows and keys a file was used, each pair once.
+// FileUses returns the flows and keys that used a file, each pair once.
 func (s Files) FileUses(ctx context.Context, ws, id string) ([]flow.FileUse, error) {
 	rows, err := s.Reads.ListUsesOfFile(ctx, gen.ListUsesOfFileParams{FileID: id, WorkspaceID: ws, MaxRows: maxUses})
 	if err != nil {

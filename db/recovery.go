@@ -12,7 +12,7 @@ import (
 	"sluice/flow"
 )
 
-// recovery takes work back from dead workers, in one transaction.
+// recovery takes work back from dead workers in one transaction.
 type recovery struct {
 	tx     *core.Tx
 	report flow.Recovery
@@ -44,15 +44,15 @@ func (s Recovery) Recover(ctx context.Context, instanceID string) (flow.Recovery
 	if err != nil {
 		return report, fmt.Errorf("recover: %w", err)
 	}
-	s.BusyBefore = nil // they are counted
+	s.BusyBefore = nil // their crash is now counted
 	return report, nil
 }
 
-// takeBack takes a run away from its dead worker and parks it if it is suspect. A
-// crash does not count against a run that the worker had not started.
+// takeBack takes a run from its dead worker, and holds it back if it is a suspect.
+// A crash does not count against a run that the worker had not started.
 func (r *recovery) takeBack(runID string, c flow.Crash) error {
 	p := gen.CutRunParams{ID: runID}
-	if r.tx.Store.Pool() == nil { // on PostgreSQL all instances share them
+	if r.tx.Store.Pool() == nil { // on PostgreSQL, any instance may take the run
 		p.InstanceID = r.tx.ReserveWorker()
 	}
 	if c.Started {
@@ -111,8 +111,8 @@ func (s Recovery) TrySuspects(ctx context.Context, runIDs []string) (attempts ma
 	return attempts, err
 }
 
-// HandBack returns runs to the queue at shutdown, attempt by run ID. It counts
-// no crash; those that are fenced are passed over.
+// HandBack returns runs to the queue at shutdown, given the attempts by run ID. It
+// counts no crash and skips runs that are fenced.
 func (s Recovery) HandBack(ctx context.Context, attempts map[string]int64) error {
 	if len(attempts) == 0 {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"sluice/flow"
 )
 
-// recoveryLock lets one instance recover at a time.
+// recoveryLock is the advisory lock under which one instance recovers at a time.
 const recoveryLock = 0x536c7572
 
-// nothingSilent asks before a transaction is begun for it, since mostly there
-// is nothing to recover. It ends the sessions of silent instances.
+// nothingSilent reports whether there is nothing to recover, which is the normal
+// case and saves a transaction. It ends the sessions of silent instances.
 func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	since := s.SilentSince()
 	silent, err := silentOf(ctx, s.Vital.Reads, since)
@@ -30,8 +30,8 @@ func nothingSilent(ctx context.Context, s *core.DB) (bool, error) {
 	return len(suspects) == 0, err
 }
 
-// silentOf lists the instances that are silent, and those that hold runs
-// although nobody knows of them any more.
+// silentOf returns the IDs of instances that are silent, and of those that hold
+// runs but no longer have a row.
 func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error) {
 	silent, err := q.ListSilent(ctx, since)
 	if err != nil {
@@ -39,20 +39,20 @@ func silentOf(ctx context.Context, q *gen.Queries, since int64) ([]string, error
 	}
 	orphaned, err := q.ListOrphaned(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list forgotten instances: %w", err)
+		return nil, fmt.Errorf("list orphaned instances: %w", err)
 	}
 	list := append(silent, orphaned...)
 	slices.Sort(list)
 	return slices.Compact(list), nil
 }
 
-// afterSilence takes over from instances that have fallen silent. One that was
-// only frozen finds its writes fenced when it comes back.
+// afterSilence takes over from instances without a recent heartbeat. If one was only
+// frozen, its writes are fenced when it continues.
 func (r *recovery) afterSilence(self string) error {
 	if _, err := r.tx.DBTX.ExecContext(r.tx.Ctx, "SELECT pg_advisory_xact_lock($1)", int64(recoveryLock)); err != nil {
 		return fmt.Errorf("lock recovery: %w", err)
 	}
-	// A silent instance is about to lose its work: make sure of the time.
+	// A silent instance is about to lose its work, so read the exact time first.
 	if err := r.tx.Store.SyncClock(r.tx.Ctx, r.tx.DBTX); err != nil {
 		return err
 	}

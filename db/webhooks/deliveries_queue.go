@@ -15,7 +15,7 @@ import (
 
 // Due deliveries wait in the queue of their endpoint until a slot is free.
 // Slots are assigned here, in one transaction at a time over all instances, so
-// the limits of flow.DeliveryShares are exact. The cost of a transaction
+// the limits of fairness.DeliveryShares are exact. The cost of a transaction
 // depends on the number of attempts in progress and of waiting endpoints, up to
 // endpointWindow for each workspace, and not on the number of waiting deliveries.
 
@@ -30,7 +30,7 @@ const (
 // DueDeliveries queues up to limit due deliveries at their endpoints and
 // creates jobs for as many as there are free slots. It repositions the number of
 // jobs. next is when there may be more to do: when the earliest of the others is
-// due, now while deliveries wait for slots, and zero if there are none. The
+// due, now while deliveries wait for slots, and zero without waiting deliveries. The
 // writes need not be synced: a delivery whose job is lost in a crash is still
 // queued.
 func (s Deliveries) DueDeliveries(ctx context.Context, now time.Time, limit int) (n int, next time.Time, err error) {
@@ -125,7 +125,7 @@ func shareSlots(tx *core.Tx, now time.Time) (n int, err error) {
 func endpointsInFlight(tx *core.Tx) (map[string]fairness.EndpointLoad, error) {
 	rows, err := tx.ListEndpointsInFlight(tx.Ctx)
 	if err != nil {
-		return nil, fmt.Errorf("count attempts under way: %w", err)
+		return nil, fmt.Errorf("count attempts in progress: %w", err)
 	}
 	loads := make(map[string]fairness.EndpointLoad, len(rows))
 	for _, r := range rows {
@@ -146,7 +146,7 @@ func deliveryCapacity(tx *core.Tx) (int, error) {
 	return fairness.DeliverySlots * max(int(n), 1), err
 }
 
-// lines reads the waiting endpoints of every workspace that can get a slot.
+// allWaiting reads the waiting endpoints of every workspace that can get a slot.
 // positions holds the round-robin positions if none of them gets one.
 func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]fairness.EndpointLoad) (waiting [][]fairness.EndpointLoad, positions map[string]string, err error) {
 	positions = map[string]string{}
@@ -156,7 +156,7 @@ func allWaiting(tx *core.Tx, shares *fairness.DeliveryShares, loads map[string]f
 			return waiting, positions, nil
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("find deliveries in line: %w", err)
+			return nil, nil, fmt.Errorf("find waiting deliveries: %w", err)
 		}
 		positions[ws] = tx.Store.DeliveryCursors.Of(ws)
 		if shares.Full(ws) {
